@@ -1,0 +1,39 @@
+/** The door: all that plugins and signers may import. */
+export type { Clock } from '../clock.js'
+export { epochSeconds } from '../clock.js'
+export type {
+  AuthorizationCodes,
+  Contributions,
+  PluginModule,
+  PresentedRefreshToken,
+  RefreshTokens,
+  ServiceName,
+  Services,
+  SignerModule,
+  SignerServices,
+} from '../host/modules.js'
+export { definePlugin, defineSigner } from '../host/modules.js'
+export type { AccountDirectory, AccountRecord, PasswordHasher } from '../interaction/account-directory.js'
+export type { Account, LoginProvider, LoginResult } from '../interaction/login-provider.js'
+export type { JsonObject, JsonValue } from '../json.js'
+export type { JwsAlg, KeyPurpose, PublicJwk, Signer, SignerProvider } from '../keys/ports.js'
+export { KeyRefused } from '../keys/ports.js'
+export type { Client } from '../oauth/client.js'
+export { isPublicClient } from '../oauth/client.js'
+export type { ClientAuthenticator, TokenRequest } from '../oauth/client-authenticator.js'
+export type { ErrorCode, ErrorDetails } from '../oauth/errors.js'
+export { OAuthError } from '../oauth/errors.js'
+export type {
+  Authentication,
+  AuthorizationCode,
+  Grant,
+  GrantDecision,
+  GrantHandler,
+  GrantRequest,
+  Redeemable,
+  RequestedClaims,
+  SenderConstraint,
+} from '../oauth/grant.js'
+export type { Log } from '../observe/log.js'
+export type { AttemptLimiter, AttemptPolicy } from '../storage/ports.js'
+export { Unavailable } from '../unavailable.js'

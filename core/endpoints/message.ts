@@ -1,0 +1,54 @@
+import type { ParameterList } from '../oauth/params.js'
+
+/** What an endpoint may see of an HTTP request. Made by `core/http`; nothing else of HTTP comes in here. */
+export interface EndpointRequest {
+  readonly method: string
+  /** Parameters of the query, flat; repeated names are told, not merged. */
+  readonly query: ParameterList
+  /** Parameters of a form body; empty where there was none. */
+  readonly form: ParameterList
+  /** `{id}` of `/interaction/{id}/login`. */
+  readonly path: ReadonlyMap<string, string>
+  /** A header by its lower-case name; one that came twice where only one may come is refused before. */
+  header(name: string): string | undefined
+  cookie(name: string): string | undefined
+  /** The caller's address, through trusted proxies only. */
+  readonly address: string
+  readonly requestId: string
+  /** Aborted at the request's deadline. */
+  readonly signal: AbortSignal
+}
+
+export interface Reply {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  /** `Set-Cookie` values. */
+  readonly cookies?: readonly string[]
+  readonly body?: string | Buffer
+}
+
+export type Endpoint = (request: EndpointRequest) => Promise<Reply> | Reply
+
+const noStore = { 'Cache-Control': 'no-store', Pragma: 'no-cache' } as const
+
+/** A JSON answer that no cache may keep (RFC 6749 §5.1). */
+export const json = (status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Reply => ({
+  status,
+  headers: { 'Content-Type': 'application/json; charset=utf-8', ...noStore, ...headers },
+  body: JSON.stringify(body),
+})
+
+/** A page. Its security headers are the middleware's (`core/http`). */
+export const page = (status: number, html: string, cookies: readonly string[] = []): Reply => ({
+  status,
+  headers: { 'Content-Type': 'text/html; charset=utf-8', ...noStore },
+  cookies,
+  body: html,
+})
+
+/** 303: a credential form is never posted again (RFC 9700 §4.12). */
+export const redirect = (location: string, cookies: readonly string[] = []): Reply => ({
+  status: 303,
+  headers: { Location: location, ...noStore },
+  cookies,
+})

@@ -1,0 +1,81 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import type { Clock } from '../clock.js'
+import type { AccountDirectory, PasswordHasher } from '../interaction/account-directory.js'
+import type { LoginProvider } from '../interaction/login-provider.js'
+import type { SignerProvider } from '../keys/ports.js'
+import type { ClientAuthenticator } from '../oauth/client-authenticator.js'
+import type { AuthorizationCode, Grant, GrantHandler } from '../oauth/grant.js'
+import type { Log } from '../observe/log.js'
+import type { AttemptLimiter } from '../storage/ports.js'
+
+/** Reads authorization codes; consuming them is the core's. */
+export interface AuthorizationCodes {
+  /** The record and the id to redeem, whether it was used or not, until it expires. Throws `Unavailable`. */
+  find(code: string): Promise<{ readonly id: string; readonly record: AuthorizationCode } | undefined>
+}
+
+export interface PresentedRefreshToken {
+  readonly family: string
+  /** Hash of the token that was presented. */
+  readonly presented: string
+  readonly grant: Grant
+  /** Derives the one successor that this token can have, the same on each honest retry. */
+  successor(): { readonly token: string; readonly hash: string; readonly salt: string }
+}
+
+/** Reads refresh tokens; rotating them is the core's. */
+export interface RefreshTokens {
+  /** Undefined when malformed, unknown or expired. Throws `Unavailable`. */
+  find(token: string): Promise<PresentedRefreshToken | undefined>
+}
+
+/** What a plugin may ask for by naming it in `needs`; it is given those alone. */
+export interface Services {
+  readonly clock: Clock
+  readonly log: Log
+  readonly issuer: string
+  readonly codes: AuthorizationCodes
+  readonly refreshTokens: RefreshTokens
+  readonly accounts: AccountDirectory
+  readonly passwords: PasswordHasher
+  readonly attempts: AttemptLimiter
+}
+
+export type ServiceName = keyof Services
+
+/** What a plugin adds. Each member is optional; a name that two plugins add is fatal. */
+export interface Contributions {
+  readonly grants?: readonly GrantHandler[]
+  readonly clientAuthenticators?: readonly ClientAuthenticator<never>[]
+  readonly login?: LoginProvider
+  /** Called at the stop, in reverse order of loading. */
+  readonly close?: () => Promise<void> | void
+}
+
+/** The default export of a plugin. */
+export interface PluginModule<Options = unknown, Need extends ServiceName = ServiceName> {
+  readonly name: string
+  readonly apiVersion: 1
+  /** Checks `plugins[].options`: any Standard Schema, zod for instance. Absent: options are refused. */
+  readonly options?: StandardSchemaV1<unknown, Options>
+  readonly needs?: readonly Need[]
+  create(options: Options, services: Pick<Services, Need>): Contributions | Promise<Contributions>
+}
+
+export type SignerServices = Pick<Services, 'clock' | 'log'>
+
+/** The default export of a signer. */
+export interface SignerModule<Options = unknown> {
+  readonly name: string
+  readonly apiVersion: 1
+  readonly options?: StandardSchemaV1<unknown, Options>
+  create(options: Options, services: SignerServices): SignerProvider | Promise<SignerProvider>
+}
+
+/** Types a plugin's default export. */
+export const definePlugin = <Options = undefined, const Need extends ServiceName = never>(
+  module: PluginModule<Options, Need>,
+): PluginModule<Options, Need> => module
+
+/** Types a signer's default export. */
+export const defineSigner = <Options = undefined>(module: SignerModule<Options>): SignerModule<Options> => module

@@ -1,0 +1,29 @@
+import type { JsonObject } from '../json.js'
+
+/** A person as relying parties may know them. */
+export interface Account {
+  readonly subject: string
+  /** Standard claims (OIDC Core §5.1), of which the core releases what scope and consent allow. */
+  readonly claims: JsonObject
+}
+
+export type LoginResult =
+  | { readonly outcome: 'passed'; readonly subject: string; readonly amr: readonly string[]; readonly acr?: string }
+  /** Wrong, unknown or disabled: nobody can tell which. */
+  | { readonly outcome: 'refused' }
+  | { readonly outcome: 'locked'; readonly retryAfterSeconds: number }
+
+/** Who the user is: `plugins/login/…`. */
+export interface LoginProvider {
+  /**
+   * Checks what the login page's form carried. `address` is the caller's. Takes the same time whatever is wrong.
+   * Throws `Unavailable`.
+   */
+  authenticate(
+    credentials: { readonly username: string; readonly password: string },
+    address: string,
+    signal: AbortSignal,
+  ): Promise<LoginResult>
+  /** The account, or undefined when it is gone or disabled: then nothing more is issued for it. Throws `Unavailable`. */
+  find(subject: string, signal: AbortSignal): Promise<Account | undefined>
+}

@@ -1,0 +1,77 @@
+/** The signing algorithms of issued tokens (RFC 7518 §3.1, RFC 8037 §3.1). HS* and `none` do not exist here. */
+export type JwsAlg = 'RS256' | 'RS384' | 'RS512' | 'PS256' | 'ES256' | 'ES384' | 'EdDSA'
+
+/** What a key may sign: the purpose lock of `keys[].purposes`. */
+export type KeyPurpose = 'access_token' | 'id_token' | 'attestation' | 'userinfo' | 'logout_token' | 'jarm'
+
+/** A public key in canonical JWK form (RFC 7517 §4, RFC 7518 §6, RFC 8037 §2). It cannot carry private members. */
+export type PublicJwk =
+  | { readonly kty: 'RSA'; readonly n: string; readonly e: string }
+  | { readonly kty: 'EC'; readonly crv: 'P-256' | 'P-384'; readonly x: string; readonly y: string }
+  | { readonly kty: 'OKP'; readonly crv: 'Ed25519'; readonly x: string }
+
+/** One private key, wherever it lives. No type here can carry private material. */
+export interface Signer {
+  readonly alg: JwsAlg
+  readonly publicJwk: PublicJwk
+  /**
+   * Signs `message` (the message itself, never a digest of it; 0 bytes to 64 KiB) and returns the JOSE form of the
+   * signature: r||s for ECDSA (RFC 7518 §3.4). Throws `Unavailable`, or the signal's reason when aborted.
+   */
+  sign(message: Uint8Array, signal: AbortSignal): Promise<Uint8Array>
+}
+
+/** One configured backend that holds keys: a KMS region, a PKCS#11 token, a directory. */
+export interface SignerProvider extends AsyncDisposable {
+  /**
+   * Opens the key that the backend calls `ref` (verbatim: an ARN, an RFC 7512 URI, a file name). Throws
+   * `KeyRefused` when the key cannot sign `alg`, `Unavailable` when the backend cannot be asked.
+   */
+  open(ref: string, alg: JwsAlg, signal: AbortSignal): Promise<Signer>
+  /** Resolves when the backend answers; throws `Unavailable`. */
+  ping(signal: AbortSignal): Promise<void>
+  /** Makes a key inside the backend and returns its `ref`. Absent where the backend cannot. */
+  create?(ref: string, alg: JwsAlg, signal: AbortSignal): Promise<string>
+}
+
+/** The key or the configuration is wrong and no retry helps: wrong type, readable by others, not found. */
+export class KeyRefused extends Error {
+  override readonly name = 'KeyRefused'
+}
+
+/** A key that may sign for a purpose now. */
+export interface SigningKey {
+  readonly kid: string
+  readonly alg: JwsAlg
+  readonly signer: Signer
+}
+
+/** A key that our own tokens may be verified with: next, active or retired. */
+export interface PublishedKey {
+  readonly kid: string
+  readonly alg: JwsAlg
+  readonly jwk: PublicJwk
+  readonly publicKey: import('node:crypto').KeyObject
+}
+
+export type KeyState = 'next' | 'active' | 'retired' | 'gone'
+
+/** All configured keys with their states by clock; the only way from a purpose to a signature. */
+export interface KeyRing {
+  /** The first listed active key for this purpose and algorithm. Throws `Unavailable` when there is none. */
+  signingKey(purpose: KeyPurpose, alg: JwsAlg): SigningKey
+  /** By `kid` from a token's header: a key of a map, nothing else. Undefined when unknown or gone. */
+  publishedKey(kid: string): PublishedKey | undefined
+  /** The bytes of `/jwks.json`, made anew only when a state changes. */
+  keySet(): { readonly body: Buffer; readonly etag: string; readonly maxAgeSeconds: number }
+  /** The algorithms that active or next keys exist for: what discovery advertises. */
+  algorithms(purpose: KeyPurpose): readonly JwsAlg[]
+  /** Every configured key, for `keys list`, health and audit. */
+  states(): readonly {
+    readonly kid: string
+    readonly alg: JwsAlg
+    readonly signer: string
+    readonly state: KeyState
+    readonly purposes: readonly KeyPurpose[]
+  }[]
+}

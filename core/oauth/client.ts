@@ -1,0 +1,39 @@
+import type { JwsAlg } from '../keys/ports.js'
+import type { JsonObject } from '../json.js'
+
+/**
+ * A registered client. Members are the metadata names of RFC 7591 §2 and OpenID Connect Registration §2, with their
+ * defaults filled in; `allowed_audiences`, `security_profile`, `disabled` and `client_secret_sha256` are ours.
+ */
+export interface Client {
+  readonly client_id: string
+  readonly client_name?: string
+  readonly application_type: 'web' | 'native'
+  readonly redirect_uris: readonly string[]
+  readonly grant_types: readonly string[]
+  readonly response_types: readonly string[]
+  /** The scopes that the client may ask for. */
+  readonly scope: readonly string[]
+  readonly token_endpoint_auth_method: string
+  /** base64url SHA-256 of the secret. The secret itself is never kept. */
+  readonly client_secret_sha256?: string
+  /** Seconds since the epoch; 0 or absent: never (RFC 7591 §3.2.1). */
+  readonly client_secret_expires_at?: number
+  readonly id_token_signed_response_alg?: JwsAlg
+  readonly userinfo_signed_response_alg?: JwsAlg
+  readonly default_max_age?: number
+  readonly require_auth_time?: boolean
+  readonly logo_uri?: string
+  readonly policy_uri?: string
+  readonly tos_uri?: string
+  readonly contacts?: readonly string[]
+  /** Resource servers that the client may ask tokens for, beside the default audience. */
+  readonly allowed_audiences: readonly string[]
+  readonly security_profile: 'oauth2' | 'fapi2'
+  readonly disabled?: boolean
+  /** Metadata that only a plugin reads (`jwks`, `jwks_uri`, names of its own). */
+  readonly metadata: JsonObject
+}
+
+/** RFC 6749 §2.1: a public client cannot keep a credential. */
+export const isPublicClient = (client: Client): boolean => client.token_endpoint_auth_method === 'none'

@@ -1,0 +1,68 @@
+/** Every error code that an endpoint answers, with its HTTP status away from `/authorize` (decisions section 6). */
+export const errorStatus = {
+  invalid_request: 400,
+  invalid_grant: 400,
+  invalid_scope: 400,
+  invalid_target: 400,
+  unsupported_grant_type: 400,
+  unauthorized_client: 400,
+  authorization_pending: 400,
+  slow_down: 400,
+  expired_token: 400,
+  access_denied: 400,
+  invalid_dpop_proof: 400,
+  use_dpop_nonce: 400,
+  invalid_client_metadata: 400,
+  invalid_redirect_uri: 400,
+  unsupported_response_type: 400,
+  unsupported_response_mode: 400,
+  login_required: 400,
+  consent_required: 400,
+  interaction_required: 400,
+  account_selection_required: 400,
+  request_not_supported: 400,
+  request_uri_not_supported: 400,
+  registration_not_supported: 400,
+  invalid_request_object: 400,
+  invalid_request_uri: 400,
+  invalid_authorization_details: 400,
+  invalid_client: 401,
+  invalid_token: 401,
+  insufficient_scope: 403,
+  temporarily_unavailable: 503,
+  server_error: 500,
+} as const
+
+export type ErrorCode = keyof typeof errorStatus
+
+export interface ErrorDetails {
+  /** For the audit log only: what we must know. Never a secret, never told to the client. */
+  readonly reason?: string
+  /** Another status than the table's: 405, 413, 415, 429. */
+  readonly status?: number
+  /** Answered as they are: `Allow`, `Retry-After`, `WWW-Authenticate`, `DPoP-Nonce`. */
+  readonly headers?: Readonly<Record<string, string>>
+  readonly cause?: unknown
+}
+
+/**
+ * A refusal in the words of RFC 6749 §5.2. `description` is a constant text that says nothing of the input;
+ * `reason` goes to the audit log with the request id. This is also how a plugin refuses.
+ */
+export class OAuthError extends Error {
+  override readonly name = 'OAuthError'
+  readonly code: ErrorCode
+  readonly description: string
+  readonly status: number
+  readonly reason: string
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(code: ErrorCode, description: string, details: ErrorDetails = {}) {
+    super(description, details.cause === undefined ? undefined : { cause: details.cause })
+    this.code = code
+    this.description = description
+    this.status = details.status ?? errorStatus[code]
+    this.reason = details.reason ?? description
+    this.headers = details.headers ?? {}
+  }
+}

@@ -1,0 +1,102 @@
+import type { JsonObject } from '../json.js'
+import type { Client } from './client.js'
+
+/** How and when a person was authenticated; carried unchanged from login to every id_token (OIDC Core §2, §12.2). */
+export interface Authentication {
+  /** Seconds since the epoch. */
+  readonly auth_time: number
+  readonly acr?: string
+  readonly amr?: readonly string[]
+  readonly nonce?: string
+  readonly sid?: string
+}
+
+/** What binds a token to its holder: `cnf` of RFC 7800 §3.1, as RFC 9449 §6 and RFC 8705 §3 fill it. */
+export interface SenderConstraint {
+  readonly jkt?: string
+  readonly 'x5t#S256'?: string
+}
+
+/** The `claims` parameter, as stored with a code or a refresh family (OIDC Core §5.5). */
+export interface RequestedClaims {
+  readonly id_token?: Readonly<Record<string, JsonObject | null>>
+  readonly userinfo?: Readonly<Record<string, JsonObject | null>>
+}
+
+/** One authorization by one person for one client: what codes and refresh families are records of. */
+export interface Grant {
+  /** The unit of revocation: ending it ends everything that came from it. */
+  readonly grantId: string
+  readonly clientId: string
+  readonly subject: string
+  readonly scope: readonly string[]
+  /** The resources that were granted (RFC 8707); empty: the default audience. */
+  readonly resource: readonly string[]
+  readonly authentication: Authentication
+  readonly requestedClaims?: RequestedClaims
+  /** A public client's refresh tokens are bound to it. */
+  readonly constraint?: SenderConstraint
+}
+
+export interface AuthorizationCode extends Grant {
+  readonly redirectUri: string
+  /** True when `redirect_uri` came in the authorization request (RFC 6749 §4.1.3). */
+  readonly redirectUriSent: boolean
+  /** S256 only (RFC 7636 §4.2). */
+  readonly codeChallenge?: string
+  /** Thumbprint that the code is bound to (RFC 9449 §10). */
+  readonly dpopJkt?: string
+}
+
+export interface GrantRequest {
+  /** Authenticated, enabled, and allowed to use this grant. */
+  readonly client: Client
+  /** The form, each parameter once, without client credentials. */
+  readonly params: ReadonlyMap<string, string>
+  /** `scope` split and checked against the client's; empty: none was asked for. */
+  readonly scope: readonly string[]
+  /** `resource`, checked (RFC 8707 §2); empty: none was asked for. */
+  readonly resource: readonly string[]
+  readonly constraint?: SenderConstraint
+  /** Aborted at the request's deadline. */
+  readonly signal: AbortSignal
+}
+
+/** What the core consumes, once, after signing. */
+export type Redeemable =
+  | { readonly kind: 'authorization_code'; readonly id: string }
+  | {
+      readonly kind: 'refresh_token'
+      readonly family: string
+      readonly presented: string
+      /** Absent: the token is not rotated. */
+      readonly successor?: { readonly token: string; readonly hash: string; readonly salt: string }
+    }
+
+/** What is to be issued. The core narrows, binds, signs, stores, audits; a plugin cannot forget it. */
+export interface GrantDecision {
+  readonly subject: string
+  readonly scope: readonly string[]
+  /** Default: `resource` of the request, else the default audience. */
+  readonly audience?: readonly string[]
+  /** Further claims of the access token. Names that are the core's are refused. */
+  readonly claims?: JsonObject
+  /** Present when a person stands behind it. */
+  readonly authentication?: Authentication
+  readonly requestedClaims?: RequestedClaims
+  /** Issue an id_token when `openid` is active. */
+  readonly idToken?: boolean
+  /** Issue a refresh token when `offline_access` is active and the client registered the grant. */
+  readonly refresh?: boolean
+  /** The authorization that this continues; absent: a new one. */
+  readonly grantId?: string
+  readonly redeem?: Redeemable
+}
+
+/** One grant type (RFC 6749 §4, §4.5). Decides; issues nothing, consumes nothing, keeps nothing between requests. */
+export interface GrantHandler {
+  /** The value of `grant_type`: a name of the RFCs or a URN. */
+  readonly grantType: string
+  /** Throws `OAuthError` to refuse, `Unavailable` when something it needs is down. */
+  handle(request: GrantRequest): Promise<GrantDecision>
+}

@@ -1,0 +1,40 @@
+import type { JsonValue } from '../json.js'
+
+/** What the audit log tells of: one constant name for each kind of event. */
+export type AuditEventName =
+  | 'configuration.loaded'
+  | 'key.published'
+  | 'key.activated'
+  | 'key.retired'
+  | 'client.authenticated'
+  | 'client.refused'
+  | 'login.succeeded'
+  | 'login.refused'
+  | 'consent.given'
+  | 'consent.denied'
+  | 'authorization.granted'
+  | 'authorization.refused'
+  | 'code.reused'
+  | 'token.issued'
+  | 'token.refused'
+  | 'refresh.reused'
+  | 'grant.revoked'
+  | 'userinfo.released'
+  | 'userinfo.refused'
+  | 'administration'
+  | 'outage'
+
+/** One event. Never holds a code, token, secret, assertion, cookie or password: ids (`jti`, `grant_id`) and digests only. */
+export interface AuditEvent {
+  readonly event: AuditEventName
+  readonly request_id?: string
+  readonly client_id?: string
+  readonly sub?: string
+  readonly [field: string]: JsonValue | undefined
+}
+
+/** Who got what, when, signed by which key. */
+export interface AuditLog {
+  /** Resolves when the lines are written; throws `Unavailable`: then nothing may be issued (F34). */
+  record(...events: readonly AuditEvent[]): Promise<void>
+}

@@ -1,0 +1,9 @@
+import type { JsonObject } from '../json.js'
+
+/** The operator's log. Messages are constant texts; what varies goes into `fields`, which are redacted by name. */
+export interface Log {
+  debug(message: string, fields?: JsonObject): void
+  info(message: string, fields?: JsonObject): void
+  warn(message: string, fields?: JsonObject): void
+  error(message: string, fields?: JsonObject, cause?: unknown): void
+}

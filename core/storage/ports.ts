@@ -1,0 +1,115 @@
+/**
+ * What the core asks of a store. Every member throws `Unavailable` when the store is down, slow or full, and nothing
+ * else. Expiry is part of every read: what is past its time is not there. Ids are opaque strings of 1 to 512
+ * characters; a caller hashes what is secret before it comes here. Records are JSON values.
+ */
+
+export type Redemption<T> =
+  | { readonly outcome: 'won'; readonly record: T }
+  | { readonly outcome: 'replayed'; readonly record: T }
+  | { readonly outcome: 'unknown' }
+
+/** Records that are used once: authorization codes, interactions, enrolment challenges. */
+export interface OneTimeStore<T> {
+  /** Stores a record for `ttlSeconds`. Durable when it resolves. An id that exists is a bug and throws. */
+  put(id: string, record: T, ttlSeconds: number): Promise<void>
+  /** The record, whether it was redeemed or not, until it expires. */
+  find(id: string): Promise<T | undefined>
+  /** Of N callers, in any number of processes, exactly one gets `won`; the others `replayed`. Durable before it resolves. */
+  redeem(id: string): Promise<Redemption<T>>
+}
+
+/** Remembers ids that must not come twice: client assertions (RFC 7523 §3), DPoP proofs (RFC 9449 §11.1). */
+export interface ReplayGuard {
+  /** True for the first caller within `ttlSeconds`, false for everybody else. */
+  claim(namespace: string, id: string, ttlSeconds: number): Promise<boolean>
+}
+
+/** One chain of rotated refresh tokens (RFC 9700 §4.14). Hashes only: the store never sees a token. */
+export interface RefreshFamily<T> {
+  readonly grant: T
+  /** Hash of the one live token. */
+  readonly current: string
+  /** Hash of the token that `current` replaced, with what derived the successor and when: what an honest retry needs. */
+  readonly previous?: { readonly hash: string; readonly salt: string; readonly rotatedAt: number }
+  /** Milliseconds since the epoch; no rotation moves it (RFC 9700 §4.14). */
+  readonly absoluteExpiry: number
+}
+
+export interface Rotation {
+  /** Hash of the token that was presented. The store compares it with `current` in the same atomic step. */
+  readonly presented: string
+  /** Hash of the successor and the salt that derived it; absent: the token stays, only its idle time starts anew. */
+  readonly successor?: { readonly hash: string; readonly salt: string }
+  /** Seconds from now; never past `absoluteExpiry`. */
+  readonly idleTtlSeconds: number
+}
+
+export interface RefreshFamilyStore<T> {
+  /** Starts a family. It lives until idle or absolute time is over, whichever is first. */
+  start(family: string, record: RefreshFamily<T>, idleTtlSeconds: number): Promise<void>
+  find(family: string): Promise<RefreshFamily<T> | undefined>
+  /** `won`: `presented` was current and is now replaced. `replayed`: it was not; the record is as it stands. */
+  rotate(family: string, rotation: Rotation): Promise<Redemption<RefreshFamily<T>>>
+  /** Ends the family. Idempotent. */
+  remove(family: string): Promise<void>
+}
+
+/**
+ * What was ended before its time: grants (all tokens of one authorization), single tokens by `jti`, subjects.
+ * One record ends a grant, so nothing is ever half revoked.
+ */
+export interface RevocationStore {
+  revoke(id: string, ttlSeconds: number): Promise<void>
+  /** True when any of the ids is revoked. */
+  isRevoked(ids: readonly string[]): Promise<boolean>
+}
+
+/** Records that are kept and changed as a whole: clients, accounts, consents, sessions. */
+export interface RecordStore<T> {
+  find(id: string): Promise<T | undefined>
+  /** Returns false, and changes nothing, when `onlyIfAbsent` and the id exists. No `ttlSeconds`: for ever. */
+  put(
+    id: string,
+    record: T,
+    options?: { readonly ttlSeconds?: number; readonly onlyIfAbsent?: boolean },
+  ): Promise<boolean>
+  /** True when there was one. */
+  remove(id: string): Promise<boolean>
+  /** In order of id, at most `limit`, from after `after`. */
+  list(after: string | undefined, limit: number): Promise<readonly { readonly id: string; readonly record: T }[]>
+}
+
+export interface AttemptPolicy {
+  /** Attempts that cost nothing. */
+  readonly free: number
+  /** Delay after the first attempt over `free`; doubles with each further one up to `maxDelaySeconds`. */
+  readonly baseDelaySeconds: number
+  readonly maxDelaySeconds: number
+  /** After this long without an attempt all is forgotten. */
+  readonly forgetAfterSeconds: number
+}
+
+/** Counts guesses at something secret, over all processes. */
+export interface AttemptLimiter {
+  /** Counts one attempt, atomically, unless it comes within the delay: then it is refused and not counted. */
+  take(
+    namespace: string,
+    id: string,
+    policy: AttemptPolicy,
+  ): Promise<{ readonly allowed: boolean; readonly retryAfterSeconds: number }>
+  /** Forgets, after a success. */
+  clear(namespace: string, id: string): Promise<void>
+}
+
+/** The collections that one opened backend serves. A name is a constant of the core, `[a-z_]+`. */
+export interface StorageBackend extends AsyncDisposable {
+  oneTime<T>(name: string): OneTimeStore<T>
+  records<T>(name: string): RecordStore<T>
+  refreshFamilies<T>(name: string): RefreshFamilyStore<T>
+  replayGuard(name: string): ReplayGuard
+  revocations(name: string): RevocationStore
+  attempts(name: string): AttemptLimiter
+  /** Resolves when the backend answers; throws `Unavailable`. */
+  ping(signal: AbortSignal): Promise<void>
+}

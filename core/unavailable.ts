@@ -1,0 +1,19 @@
+/**
+ * A dependency (store, signer, host hook) is down, slow or full. Always told to the client as 503
+ * `temporarily_unavailable`, never as a grant error.
+ *
+ * `applied: 'no'` means that the effect certainly did not happen and the caller may try again;
+ * `applied: 'unknown'` means that it may have happened: never repeat a consumption then.
+ */
+export class Unavailable extends Error {
+  override readonly name = 'Unavailable'
+  readonly component: string
+  readonly applied: 'no' | 'unknown'
+
+  /** `component` names the part as the operator knows it: `storage.records`, `signers.hsm`. */
+  constructor(component: string, applied: 'no' | 'unknown', message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.component = component
+    this.applied = applied
+  }
+}
