@@ -1,0 +1,66 @@
+/** The client as a person may see it. Everything here comes from registration and is untrusted text. */
+export interface ClientOnPage {
+  /** `client_name`, or the `client_id` where there is none. */
+  readonly name: string
+  readonly logoUri?: string
+  readonly policyUri?: string
+  readonly tosUri?: string
+}
+
+/** A form that the person sends back to us. */
+interface FormPage {
+  /** Where the form is posted to: an absolute URL of this issuer. */
+  readonly action: string
+  /** Value of the hidden field `csrf`. */
+  readonly csrf: string
+  readonly client: ClientOnPage
+  /** The first of `ui_locales` that is a well-formed language tag (OIDC Core §3.1.2.1). */
+  readonly locale?: string
+}
+
+/** Fields `csrf`, `username`, `password`; button `#login-submit`. */
+export interface LoginPage extends FormPage {
+  /** What to write into the field `username`: `login_hint`, or what was typed before. Untrusted. */
+  readonly username?: string
+  readonly problem?: 'wrong' | 'locked'
+  /** With `locked`: how long until the next attempt counts. */
+  readonly retryAfterSeconds?: number
+  /** Offer a button with `name="decision" value="cancel"` that needs no username or password. */
+  readonly cancel?: boolean
+}
+
+/** Fields `csrf`, and `decision`: button `#consent-allow` sends `allow`, `#consent-deny` sends `deny`. */
+export interface ConsentPage extends FormPage {
+  readonly account: { readonly name: string }
+  readonly scopes: readonly string[]
+  /** Names of single claims that the client asks for beside the scopes (OIDC Core §5.5). */
+  readonly claims: readonly string[]
+  /** Resource servers that the client asks tokens for (RFC 8707). */
+  readonly resources: readonly string[]
+}
+
+export interface ErrorPage {
+  /** Heading: `Authorization error`. */
+  readonly title: string
+  /** A constant text. */
+  readonly message: string
+  readonly requestId: string
+  /** The error code, for developers. */
+  readonly error?: string
+}
+
+/** A page that posts `parameters` to the client at once, by script or by its button (OAuth 2.0 Form Post Response Mode §2). */
+export interface FormPostPage {
+  /** The redirect URI: any scheme that the client registered. */
+  readonly action: string
+  /** In this order. Values are untrusted: `state` is whatever the client sent. */
+  readonly parameters: Readonly<Record<string, string>>
+}
+
+/** The built-in pages. Each returns a whole HTML document that works without JavaScript; every value is escaped. */
+export interface Pages {
+  login(page: LoginPage): string
+  consent(page: ConsentPage): string
+  error(page: ErrorPage): string
+  formPost(page: FormPostPage): string
+}

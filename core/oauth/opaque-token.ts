@@ -1,0 +1,24 @@
+import { createHash, randomFillSync } from 'node:crypto'
+
+const tokenBytes = 32
+const pool = Buffer.alloc(tokenBytes * 128)
+let used = pool.length
+
+/**
+ * A code, refresh token, session id or CSRF secret: 256 bits from the system's generator as 43 characters of base64url
+ * (RFC 6749 §10.10). The bytes come from a pool, one call of the generator for many, and are wiped once taken.
+ */
+export const newOpaqueToken = (): string => {
+  if (used === pool.length) {
+    randomFillSync(pool)
+    used = 0
+  }
+  const bytes = pool.subarray(used, used + tokenBytes)
+  used += tokenBytes
+  const token = bytes.toString('base64url')
+  bytes.fill(0)
+  return token
+}
+
+/** What a store keeps in the token's place: base64url of its SHA-256. */
+export const hashOpaqueToken = (token: string): string => createHash('sha256').update(token).digest('base64url')
