@@ -1,0 +1,91 @@
+import { constants, type KeyObject, type SigningOptions } from 'node:crypto'
+import type { JwsAlg, PublicJwk } from './ports.js'
+
+/** The types of key that exist here: `kty` for RSA, `crv` for the others (RFC 7518 §6, RFC 8037 §2). */
+export type KeyType = 'RSA' | 'P-256' | 'P-384' | 'Ed25519'
+
+export interface KeyTypeRow {
+  readonly kty: PublicJwk['kty']
+  readonly crv?: string
+  /** The required members, in the order of a thumbprint (RFC 7638 §3.2). */
+  readonly members: readonly string[]
+  /** Node's name of the type and of its curve. */
+  readonly node: { readonly type: 'rsa' | 'ec' | 'ed25519'; readonly namedCurve?: string }
+  /** Bytes of one coordinate, or of the public key of Ed25519. */
+  readonly coordinateBytes?: number
+  /** RSA: bits of the modulus (RFC 7518 §3.3), and the ceiling that keeps a verification cheap (RFC 8725 §3.4). */
+  readonly modulusBits?: { readonly min: number; readonly max: number }
+}
+
+export interface AlgorithmRow {
+  readonly keyType: KeyType
+  /** The algorithm's hash, and that of `at_hash` (OIDC Core §3.1.3.6); for Ed25519 the one inside of it (RFC 8032 §5.1). */
+  readonly hash: 'sha256' | 'sha384' | 'sha512'
+  /** What `crypto.sign` and `crypto.verify` want as their algorithm: Ed25519 takes none. */
+  readonly digest: string | null
+  readonly options: Readonly<SigningOptions>
+  /** Bytes of a signature; RSA: those of the modulus. */
+  readonly signatureBytes: number | 'modulus'
+}
+
+/** 65537, the only public exponent here: with `e = 1` anybody can sign, and a huge one makes verifying slow. */
+export const publicExponent = 'AQAB'
+
+export const keyTypes: Readonly<Record<KeyType, KeyTypeRow>> = {
+  RSA: { kty: 'RSA', members: ['e', 'kty', 'n'], node: { type: 'rsa' }, modulusBits: { min: 2048, max: 4096 } },
+  'P-256': {
+    kty: 'EC',
+    crv: 'P-256',
+    members: ['crv', 'kty', 'x', 'y'],
+    node: { type: 'ec', namedCurve: 'prime256v1' },
+    coordinateBytes: 32,
+  },
+  'P-384': {
+    kty: 'EC',
+    crv: 'P-384',
+    members: ['crv', 'kty', 'x', 'y'],
+    node: { type: 'ec', namedCurve: 'secp384r1' },
+    coordinateBytes: 48,
+  },
+  Ed25519: {
+    kty: 'OKP',
+    crv: 'Ed25519',
+    members: ['crv', 'kty', 'x'],
+    node: { type: 'ed25519' },
+    coordinateBytes: 32,
+  },
+}
+
+const pkcs1 = { padding: constants.RSA_PKCS1_PADDING } as const
+/** RFC 7518 §3.5: the salt is as long as the hash. */
+const pss256 = { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 32 } as const
+/** RFC 7518 §3.4: r||s, not DER. */
+const ecdsa = { dsaEncoding: 'ieee-p1363' } as const
+
+/** The one table of algorithms (RFC 7518 §3.1, RFC 8037 §3.1). Adding an algorithm is adding a row. */
+export const algorithms: Readonly<Record<JwsAlg, AlgorithmRow>> = {
+  RS256: { keyType: 'RSA', hash: 'sha256', digest: 'sha256', options: pkcs1, signatureBytes: 'modulus' },
+  RS384: { keyType: 'RSA', hash: 'sha384', digest: 'sha384', options: pkcs1, signatureBytes: 'modulus' },
+  RS512: { keyType: 'RSA', hash: 'sha512', digest: 'sha512', options: pkcs1, signatureBytes: 'modulus' },
+  PS256: { keyType: 'RSA', hash: 'sha256', digest: 'sha256', options: pss256, signatureBytes: 'modulus' },
+  ES256: { keyType: 'P-256', hash: 'sha256', digest: 'sha256', options: ecdsa, signatureBytes: 64 },
+  ES384: { keyType: 'P-384', hash: 'sha384', digest: 'sha384', options: ecdsa, signatureBytes: 96 },
+  EdDSA: { keyType: 'Ed25519', hash: 'sha512', digest: null, options: {}, signatureBytes: 64 },
+}
+
+/** Every algorithm, in the order of the table. */
+export const allAlgorithms = Object.keys(algorithms) as readonly JwsAlg[]
+
+/** Is this text from outside the name of an algorithm of ours? */
+export const isJwsAlg = (value: unknown): value is JwsAlg =>
+  typeof value === 'string' && Object.hasOwn(algorithms, value)
+
+/** Bytes of a JOSE signature of `alg` by this key. */
+export const signatureLength = (alg: JwsAlg, jwk: PublicJwk): number => {
+  const { signatureBytes } = algorithms[alg]
+  return signatureBytes === 'modulus' ? Buffer.byteLength(jwk.kty === 'RSA' ? jwk.n : '', 'base64url') : signatureBytes
+}
+
+/** The key as `crypto.sign` and `crypto.verify` want it for `alg`. Make it once per key: it is read-only. */
+export const keyInput = (alg: JwsAlg, key: KeyObject): { readonly key: KeyObject } & SigningOptions =>
+  Object.freeze({ key, ...algorithms[alg].options })
