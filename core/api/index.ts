@@ -5,7 +5,6 @@ export type {
   AuthorizationCodes,
   Contributions,
   PluginModule,
-  PresentedRefreshToken,
   RefreshTokens,
   ServiceName,
   Services,

@@ -10,23 +10,14 @@ import type { AttemptLimiter } from '../storage/ports.js'
 
 /** Reads authorization codes; consuming them is the core's. */
 export interface AuthorizationCodes {
-  /** The record and the id to redeem, whether it was used or not, until it expires. Throws `Unavailable`. */
-  find(code: string): Promise<{ readonly id: string; readonly record: AuthorizationCode } | undefined>
-}
-
-export interface PresentedRefreshToken {
-  readonly family: string
-  /** Hash of the token that was presented. */
-  readonly presented: string
-  readonly grant: Grant
-  /** Derives the one successor that this token can have, the same on each honest retry. */
-  successor(): { readonly token: string; readonly hash: string; readonly salt: string }
+  /** The record, whether it was used or not, until it expires. Throws `Unavailable`. */
+  find(code: string): Promise<AuthorizationCode | undefined>
 }
 
 /** Reads refresh tokens; rotating them is the core's. */
 export interface RefreshTokens {
-  /** Undefined when malformed, unknown or expired. Throws `Unavailable`. */
-  find(token: string): Promise<PresentedRefreshToken | undefined>
+  /** The grant that the token continues; undefined when it is malformed, unknown, expired or revoked. Throws `Unavailable`. */
+  find(token: string): Promise<Grant | undefined>
 }
 
 /** What a plugin may ask for by naming it in `needs`; it is given those alone. */

@@ -64,14 +64,8 @@ export interface GrantRequest {
 
 /** What the core consumes, once, after signing. */
 export type Redeemable =
-  | { readonly kind: 'authorization_code'; readonly id: string }
-  | {
-      readonly kind: 'refresh_token'
-      readonly family: string
-      readonly presented: string
-      /** Absent: the token is not rotated. */
-      readonly successor?: { readonly token: string; readonly hash: string; readonly salt: string }
-    }
+  | { readonly kind: 'authorization_code'; readonly code: string }
+  | { readonly kind: 'refresh_token'; readonly token: string }
 
 /** What is to be issued. The core narrows, binds, signs, stores, audits; a plugin cannot forget it. */
 export interface GrantDecision {
@@ -88,8 +82,8 @@ export interface GrantDecision {
   readonly idToken?: boolean
   /** Issue a refresh token when `offline_access` is active and the client registered the grant. */
   readonly refresh?: boolean
-  /** The authorization that this continues; absent: a new one. */
-  readonly grantId?: string
+  /** The authorization that this continues; absent: it is one of its own. */
+  readonly grant?: Grant
   readonly redeem?: Redeemable
 }
 

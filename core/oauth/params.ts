@@ -4,9 +4,13 @@ import { OAuthError } from './errors.js'
 export interface ParameterList {
   readonly values: ReadonlyMap<string, string>
   readonly repeated: ReadonlySet<string>
+  /** Every value of a name, in order: for `resource`, which alone may come more than once (RFC 8707 §2). */
+  all(name: string): readonly string[]
 }
 
-export const noParameters: ParameterList = { values: new Map(), repeated: new Set() }
+const noValues: readonly string[] = []
+
+export const noParameters: ParameterList = { values: new Map(), repeated: new Set(), all: () => noValues }
 
 const maxParameters = 100
 
@@ -20,6 +24,7 @@ export const parseParameters = (text: string): ParameterList => {
   const values = new Map<string, string>()
   const repeated = new Set<string>()
   const seen = new Set<string>()
+  const further: [string, string][] = []
   let start = 0
   let count = 0
   while (start <= text.length) {
@@ -33,11 +38,19 @@ export const parseParameters = (text: string): ParameterList => {
       const value = decode(text.slice(Math.min(split + 1, end), end))
       if (seen.has(name)) repeated.add(name)
       else seen.add(name)
-      if (value !== '' && !values.has(name)) values.set(name, value)
+      if (value !== '') {
+        if (values.has(name)) further.push([name, value])
+        else values.set(name, value)
+      }
     }
     start = end + 1
   }
-  return { values, repeated }
+  const all = (name: string): readonly string[] => {
+    const first = values.get(name)
+    if (first === undefined) return noValues
+    return [first, ...further.filter(([other]) => other === name).map(([, value]) => value)]
+  }
+  return { values, repeated, all }
 }
 
 const plain = /^[\w\-.~:/@!$'()*,; ]*$/
@@ -54,8 +67,9 @@ const decode = (text: string): string => {
   return value
 }
 
-/** The parameters when none is repeated (RFC 6749 §3.2). Throws `invalid_request`. */
-export const checkNoneRepeated = (parameters: ParameterList): ReadonlyMap<string, string> => {
-  if (parameters.repeated.size > 0) throw new OAuthError('invalid_request', 'A parameter was sent more than once.')
+/** The parameters when none is repeated, but for `except` (RFC 6749 §3.2). Throws `invalid_request`. */
+export const checkNoneRepeated = (parameters: ParameterList, except?: string): ReadonlyMap<string, string> => {
+  for (const name of parameters.repeated)
+    if (name !== except) throw new OAuthError('invalid_request', 'A parameter was sent more than once.')
   return parameters.values
 }

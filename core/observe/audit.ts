@@ -15,6 +15,7 @@ export type AuditEventName =
   | 'authorization.granted'
   | 'authorization.refused'
   | 'code.reused'
+  | 'token.signed'
   | 'token.issued'
   | 'token.refused'
   | 'refresh.reused'

@@ -1,0 +1,145 @@
+import type { LoginProvider } from '../interaction/login-provider.js'
+import type { ClientAuthentication } from '../oauth/client-authentication.js'
+import type { Client } from '../oauth/client.js'
+import { OAuthError } from '../oauth/errors.js'
+import type { GrantDecision, GrantHandler } from '../oauth/grant.js'
+import { checkNoneRepeated } from '../oauth/params.js'
+import { checkResources } from '../oauth/resource.js'
+import { checkScope } from '../oauth/scope.js'
+import type { AuditLog } from '../observe/audit.js'
+import type { PreparedTokens, SignedTokens, TokenIssuer } from '../tokens/issuer.js'
+import type { Redeem } from '../tokens/redeem.js'
+import { json, type Endpoint, type EndpointRequest, type Reply } from './message.js'
+
+export interface TokenOptions {
+  readonly authenticateClient: ClientAuthentication
+  /** By `grant_type`: what is loaded and switched on. */
+  readonly grants: ReadonlyMap<string, GrantHandler>
+  /** Absent where nobody signs in. */
+  readonly login?: LoginProvider | undefined
+  readonly defaultAudience: string
+  readonly tokens: TokenIssuer
+  readonly redeem: Redeem
+  readonly audit: AuditLog
+}
+
+/** `POST /token` (RFC 6749 §3.2), from the form to the answer in the order of things. */
+export const createToken = (options: TokenOptions): Endpoint => {
+  const { authenticateClient, grants, login, tokens, redeem, audit } = options
+
+  /** Registered and loaded are two things: RFC 6749 §5.2 names them differently. */
+  const grantOf = (params: ReadonlyMap<string, string>, client: Client): GrantHandler => {
+    const grantType = params.get('grant_type')
+    if (grantType === undefined) throw new OAuthError('invalid_request', 'The parameter grant_type is missing.')
+    const handler = grants.get(grantType)
+    if (handler === undefined) throw new OAuthError('unsupported_grant_type', 'The grant type is not supported.')
+    if (!client.grant_types.includes(grantType))
+      throw new OAuthError('unauthorized_client', 'The client may not use this grant type.')
+    return handler
+  }
+
+  /** A person who is gone gets nothing more (OIDC Core §16). */
+  const accountOf = async (decision: GrantDecision, signal: AbortSignal) => {
+    if (decision.authentication === undefined) return undefined
+    const account = await login?.find(decision.subject, signal)
+    if (account !== undefined) return account
+    throw new OAuthError('invalid_grant', 'The grant is invalid, expired, revoked or was already used.', {
+      reason: 'the account is gone or disabled',
+    })
+  }
+
+  const wantsRefresh = (decision: GrantDecision, prepared: PreparedTokens): boolean =>
+    decision.refresh === true &&
+    prepared.scope.includes('offline_access') &&
+    prepared.client.grant_types.includes('refresh_token') &&
+    grants.has('refresh_token')
+
+  const answer = async (request: EndpointRequest, seen: { client?: Client }): Promise<Reply> => {
+    if (request.query.values.size > 0)
+      throw new OAuthError('invalid_request', 'Parameters belong in the body of the request.')
+    const { resources, params } = readForm(request)
+    const { client, method, confirmation } = await authenticateClient(
+      { params, header: request.header },
+      request.signal,
+    )
+    seen.client = client
+    const handler = grantOf(params, client)
+    const decision = await handler.handle({
+      client,
+      params,
+      scope: checkScope(params.get('scope'), client),
+      resource: checkResources(resources, client, options.defaultAudience),
+      ...(confirmation && { constraint: confirmation }),
+      signal: request.signal,
+    })
+    const account = await accountOf(decision, request.signal)
+    const prepared = tokens.prepare(client, decision, account, confirmation)
+    const signed = await tokens.sign(prepared, request.signal)
+    const refresh = wantsRefresh(decision, prepared)
+    const trail = {
+      request_id: request.requestId,
+      client_id: client.client_id,
+      sub: prepared.subject,
+      jti: prepared.jti,
+    }
+    const signatures = { event: 'token.signed', ...trail, signatures: [...signed.signatures] } as const
+    const issued = {
+      event: 'token.issued',
+      ...trail,
+      grant_type: handler.grantType,
+      client_auth_method: method,
+      grant_id: decision.grant?.grantId,
+      aud: prepared.audience,
+      scope: prepared.scope.join(' '),
+      exp: prepared.accessToken['exp'],
+      id_token: signed.idToken !== undefined,
+      refresh_token: refresh,
+    } as const
+    if (decision.redeem === undefined) {
+      const refreshToken = await redeem(client, decision, refresh)
+      await audit.record(signatures, issued)
+      return respond(prepared, signed, refreshToken)
+    }
+    // A signature that nobody can record burns nothing (F34), so it is recorded before the code is consumed.
+    await audit.record(signatures)
+    const refreshToken = await redeem(client, decision, refresh)
+    await audit.record(issued)
+    return respond(prepared, signed, refreshToken)
+  }
+
+  return async (request) => {
+    const seen: { client?: Client } = {}
+    try {
+      return await answer(request, seen)
+    } catch (error) {
+      if (error instanceof OAuthError) {
+        const event = error.code === 'invalid_client' ? 'client.refused' : 'token.refused'
+        const { code, reason } = error
+        await audit.record({
+          event,
+          request_id: request.requestId,
+          client_id: seen.client?.client_id,
+          error: code,
+          reason,
+        })
+      }
+      throw error
+    }
+  }
+}
+
+/** `resource` alone may be repeated (RFC 8707 §2). */
+const readForm = ({ form }: EndpointRequest) => {
+  const resources = form.all('resource')
+  return { resources, params: checkNoneRepeated(form, 'resource') }
+}
+
+const respond = (prepared: PreparedTokens, signed: SignedTokens, refreshToken: string | undefined): Reply =>
+  json(200, {
+    access_token: signed.accessToken,
+    token_type: 'Bearer',
+    expires_in: prepared.expiresIn,
+    ...(prepared.scope.length > 0 && { scope: prepared.scope.join(' ') }),
+    id_token: signed.idToken,
+    refresh_token: refreshToken,
+  })

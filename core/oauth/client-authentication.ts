@@ -1,0 +1,66 @@
+import type { TokenRequest, ClientAuthenticator } from './client-authenticator.js'
+import type { Client } from './client.js'
+import { OAuthError } from './errors.js'
+import type { SenderConstraint } from './grant.js'
+
+export interface ClientAuthenticationOptions {
+  /** By `token_endpoint_auth_method`. */
+  readonly authenticators: ReadonlyMap<string, ClientAuthenticator<never>>
+  readonly findClient: (clientId: string) => Promise<Client | undefined>
+}
+
+export interface AuthenticatedClient {
+  readonly client: Client
+  readonly method: string
+  readonly confirmation?: SenderConstraint
+}
+
+const refusal = 'Client authentication failed.'
+
+/**
+ * Authenticates the client of a request to `/token` and its siblings (RFC 6749 §2.3): exactly one mechanism, the one
+ * that the client registered. What was wrong is told to nobody but the audit log.
+ */
+export const createClientAuthentication = ({ authenticators, findClient }: ClientAuthenticationOptions) => {
+  const methods = [...authenticators.values()] as unknown as readonly ClientAuthenticator[]
+
+  const detect = (request: TokenRequest) => {
+    const found = methods.flatMap((authenticator) => {
+      const detected = authenticator.detect(request)
+      return detected === undefined ? [] : [{ authenticator, ...detected }]
+    })
+    const [only, second] = found
+    if (second !== undefined)
+      throw new OAuthError('invalid_request', 'Only one client authentication method may be used.')
+    if (only === undefined) throw new OAuthError('invalid_client', refusal, { reason: 'no client authentication' })
+    return only
+  }
+
+  const authenticate = async (request: TokenRequest, signal: AbortSignal): Promise<AuthenticatedClient> => {
+    const { authenticator, clientId, evidence } = detect(request)
+    const stated = request.params.get('client_id')
+    if (stated !== undefined && stated !== clientId)
+      throw new OAuthError('invalid_client', refusal, { reason: 'client_id differs from the authenticated client' })
+    const client = await findClient(clientId)
+    if (client === undefined) throw new OAuthError('invalid_client', refusal, { reason: 'unknown client' })
+    if (client.disabled) throw new OAuthError('invalid_client', refusal, { reason: 'client is disabled' })
+    if (client.token_endpoint_auth_method !== authenticator.method)
+      throw new OAuthError('invalid_client', refusal, { reason: `method is not the registered one` })
+    const { confirmation } = await authenticator.authenticate(client, evidence, signal)
+    return { client, method: authenticator.method, ...(confirmation && { confirmation }) }
+  }
+
+  /** Throws `invalid_client` (401, with `WWW-Authenticate` as RFC 6749 §5.2 asks), `invalid_request`, `Unavailable`. */
+  return async (request: TokenRequest, signal: AbortSignal): Promise<AuthenticatedClient> => {
+    try {
+      return await authenticate(request, signal)
+    } catch (error) {
+      if (!(error instanceof OAuthError) || error.code !== 'invalid_client') throw error
+      if (request.header('authorization') === undefined) throw error
+      const headers = { ...error.headers, 'WWW-Authenticate': 'Basic realm="token"' }
+      throw new OAuthError('invalid_client', refusal, { reason: error.reason, headers, cause: error.cause })
+    }
+  }
+}
+
+export type ClientAuthentication = ReturnType<typeof createClientAuthentication>

@@ -1,0 +1,18 @@
+import type { Client } from './client.js'
+import { OAuthError } from './errors.js'
+
+/** `scope-token *( SP scope-token )` (RFC 6749 §3.3). */
+const form = /^[\x21\x23-\x5B\x5D-\x7E]+(?: [\x21\x23-\x5B\x5D-\x7E]+)*$/
+
+/**
+ * The `scope` parameter as a list without repetitions; empty when none was sent. Throws `invalid_scope` when it is
+ * malformed or asks for what the client has not registered.
+ */
+export const checkScope = (scope: string | undefined, client: Client): readonly string[] => {
+  if (scope === undefined) return []
+  if (!form.test(scope)) throw new OAuthError('invalid_scope', 'The scope is malformed.')
+  const names = [...new Set(scope.split(' '))]
+  if (!names.every((name) => client.scope.includes(name)))
+    throw new OAuthError('invalid_scope', 'The scope is unknown or not allowed to this client.')
+  return names
+}

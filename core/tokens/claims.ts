@@ -1,0 +1,56 @@
+import type { JsonObject, JsonValue } from '../json.js'
+import type { RequestedClaims } from '../oauth/grant.js'
+
+/** The claims that a scope stands for (OIDC Core §5.4). */
+const scopeClaims: ReadonlyMap<string, readonly string[]> = new Map([
+  [
+    'profile',
+    [
+      'name',
+      'family_name',
+      'given_name',
+      'middle_name',
+      'nickname',
+      'preferred_username',
+      'profile',
+      'picture',
+      'website',
+      'gender',
+      'birthdate',
+      'zoneinfo',
+      'locale',
+      'updated_at',
+    ],
+  ],
+  ['email', ['email', 'email_verified']],
+  ['address', ['address']],
+  ['phone', ['phone_number', 'phone_number_verified']],
+])
+
+/** Every standard claim that some scope of `scopes` stands for. */
+export const claimsOfScopes = (scopes: readonly string[]): readonly string[] =>
+  scopes.flatMap((scope) => scopeClaims.get(scope) ?? [])
+
+/** The members of `claims` that are named and there. An account cannot set what is the protocol's. */
+export const pickClaims = (claims: JsonObject, names: Iterable<string>): Record<string, JsonValue> => {
+  const picked: Record<string, JsonValue> = {}
+  for (const name of names) {
+    const value = Object.hasOwn(claims, name) && !protocolClaims.has(name) ? claims[name] : undefined
+    if (value !== undefined && value !== null) picked[name] = value
+  }
+  return picked
+}
+
+/** Names that only the core sets, in any token (RFC 7519 §4.1, RFC 9068 §2.2, OIDC Core §2, RFC 7800, RFC 8693 §4). */
+export const protocolClaims: ReadonlySet<string> = new Set(
+  [
+    'iss sub aud exp nbf iat jti client_id scope cnf auth_time acr amr nonce sid azp at_hash c_hash s_hash act may_act',
+    'typ userinfo_claims events __proto__ constructor prototype',
+  ].flatMap((names) => names.split(' ')),
+)
+
+/** The names asked for in one member of the `claims` parameter (OIDC Core §5.5). */
+export const requestedNames = (
+  requested: RequestedClaims | undefined,
+  member: keyof RequestedClaims,
+): readonly string[] => Object.keys(requested?.[member] ?? {})

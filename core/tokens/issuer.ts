@@ -1,0 +1,162 @@
+import { createHash } from 'node:crypto'
+import { epochSeconds, type Clock } from '../clock.js'
+import type { Account } from '../interaction/login-provider.js'
+import type { JsonObject } from '../json.js'
+import { algorithms } from '../keys/algorithms.js'
+import type { JwsAlg, KeyRing, SigningKey } from '../keys/ports.js'
+import type { Client } from '../oauth/client.js'
+import { OAuthError } from '../oauth/errors.js'
+import type { GrantDecision, SenderConstraint } from '../oauth/grant.js'
+import { newOpaqueToken } from '../oauth/opaque-token.js'
+import { claimsOfScopes, pickClaims, protocolClaims, requestedNames } from './claims.js'
+import { serialize, signingInput } from './compact-serializer.js'
+import { accessTokenClaims, accessTokenHash, accessTokenProfile, idTokenClaims, idTokenProfile } from './profiles.js'
+import type { TokenProfile } from './profiles.js'
+
+export interface Resource {
+  readonly identifier: string
+  /** The scopes that this resource server knows; absent: any. */
+  readonly scope?: readonly string[] | undefined
+  readonly access_token_ttl_secs?: number | undefined
+}
+
+export interface IssuerOptions {
+  readonly issuer: string
+  readonly ring: KeyRing
+  readonly clock: Clock
+  readonly accessTokenAlg: JwsAlg
+  readonly idTokenAlg: JwsAlg
+  readonly accessTokenTtl: number
+  readonly idTokenTtl: number
+  readonly defaultAudience: string
+  readonly resources: ReadonlyMap<string, Resource>
+}
+
+/** Checked and complete, but for signatures. Signed once or thrown away. */
+export interface PreparedTokens {
+  readonly client: Client
+  readonly subject: string
+  readonly scope: readonly string[]
+  readonly audience: readonly string[]
+  readonly expiresIn: number
+  readonly jti: string
+  readonly accessToken: JsonObject
+  readonly idToken?: JsonObject
+}
+
+/** What the audit log keeps of a signature: enough to find it in the signer's own log, nothing to replay it. */
+export interface SignatureRecord {
+  readonly kid: string
+  readonly alg: JwsAlg
+  readonly typ: string
+  /** base64url SHA-256 of what was signed. */
+  readonly digest: string
+}
+
+export interface SignedTokens {
+  readonly accessToken: string
+  readonly idToken?: string
+  readonly signatures: readonly SignatureRecord[]
+}
+
+export const createTokenIssuer = (options: IssuerOptions) => {
+  const { ring, clock } = options
+
+  const sign = async (key: SigningKey, profile: TokenProfile, claims: JsonObject, signal: AbortSignal) => {
+    const input = signingInput({ kid: key.kid, alg: key.alg, typ: profile.typ }, claims)
+    const message = Buffer.from(input, 'ascii')
+    const signature = await key.signer.sign(message, signal)
+    const digest = createHash('sha256').update(message).digest('base64url')
+    return { token: serialize(input, signature), record: { kid: key.kid, alg: key.alg, typ: profile.typ, digest } }
+  }
+
+  return {
+    /**
+     * Holds the decision within the client's registration and gives it its claims. Throws `invalid_target`,
+     * `invalid_scope`; a decision that sets the core's claims is a plugin's bug and becomes `server_error`.
+     */
+    prepare(
+      client: Client,
+      decision: GrantDecision,
+      account: Account | undefined,
+      constraint: SenderConstraint | undefined,
+    ): PreparedTokens {
+      const audience = decision.audience?.length ? decision.audience : [options.defaultAudience]
+      checkAudience(audience, client, options.defaultAudience)
+      const scope = narrowScope(decision.scope, client, audience, options.resources)
+      const claimed = Object.keys(decision.claims ?? {}).find((name) => protocolClaims.has(name))
+      if (claimed !== undefined) throw new Error(`a grant plugin set the claim ${claimed}, which is the core's`)
+
+      const issuedAt = epochSeconds(clock)
+      const ttls = audience.map((name) => options.resources.get(name)?.access_token_ttl_secs ?? options.accessTokenTtl)
+      const expiresIn = Math.min(...ttls)
+      const jti = `${decision.grant?.grantId ?? newOpaqueToken().slice(0, 22)}.${newOpaqueToken().slice(0, 22)}`
+      const { subject, authentication, requestedClaims } = decision
+      const common = { issuer: options.issuer, subject, clientId: client.client_id, issuedAt }
+      const accessToken = accessTokenClaims({
+        ...common,
+        audience,
+        scope,
+        expiresAt: issuedAt + expiresIn,
+        jti,
+        authentication,
+        constraint,
+        userinfoClaims: requestedNames(requestedClaims, 'userinfo'),
+        further: decision.claims,
+      })
+      const prepared = { client, subject, scope, audience, expiresIn, jti, accessToken }
+      if (!decision.idToken || authentication === undefined || !scope.includes('openid')) return prepared
+      const further = pickClaims(account?.claims ?? {}, requestedNames(requestedClaims, 'id_token'))
+      const expiresAt = issuedAt + options.idTokenTtl
+      return { ...prepared, idToken: idTokenClaims({ ...common, expiresAt, authentication, further }) }
+    },
+
+    /** Throws `Unavailable` when no key can sign; then nothing has been consumed. */
+    async sign(prepared: PreparedTokens, signal: AbortSignal): Promise<SignedTokens> {
+      const accessKey = ring.signingKey('access_token', options.accessTokenAlg)
+      const access = await sign(accessKey, accessTokenProfile, prepared.accessToken, signal)
+      if (prepared.idToken === undefined) return { accessToken: access.token, signatures: [access.record] }
+      const idKey = ring.signingKey('id_token', prepared.client.id_token_signed_response_alg ?? options.idTokenAlg)
+      const atHash = accessTokenHash(access.token, algorithms[idKey.alg].accessTokenHash)
+      const id = await sign(idKey, idTokenProfile, { ...prepared.idToken, at_hash: atHash }, signal)
+      return { accessToken: access.token, idToken: id.token, signatures: [access.record, id.record] }
+    },
+
+    /** Claims for `/userinfo`: those of the scopes and those that the `claims` parameter named (OIDC Core §5.3.2). */
+    userinfo(account: Account, scope: readonly string[], requested: readonly string[]): JsonObject {
+      return { ...pickClaims(account.claims, [...claimsOfScopes(scope), ...requested]), sub: account.subject }
+    },
+
+    /** A signed `/userinfo` answer (OIDC Core §5.3.2). */
+    async signUserinfo(client: Client, alg: JwsAlg, claims: JsonObject, profile: TokenProfile, signal: AbortSignal) {
+      const key = ring.signingKey(profile.purpose, alg)
+      return sign(key, profile, { ...claims, iss: options.issuer, aud: client.client_id }, signal)
+    },
+  }
+}
+
+export type TokenIssuer = ReturnType<typeof createTokenIssuer>
+
+/** RFC 8707 §2: the default audience, or a resource server that the client may ask tokens for. */
+const checkAudience = (audience: readonly string[], client: Client, defaultAudience: string): void => {
+  const allowed = (name: string): boolean => name === defaultAudience || client.allowed_audiences.includes(name)
+  if (!audience.every(allowed))
+    throw new OAuthError('invalid_target', 'The resource is not allowed to this client.', {
+      reason: 'audience refused',
+    })
+}
+
+const narrowScope = (
+  scope: readonly string[],
+  client: Client,
+  audience: readonly string[],
+  resources: ReadonlyMap<string, Resource>,
+): readonly string[] => {
+  if (!scope.every((name) => client.scope.includes(name)))
+    throw new OAuthError('invalid_scope', 'The scope is not allowed to this client.')
+  const lists = audience.flatMap((name) => resources.get(name)?.scope ?? [])
+  const limited = audience.every((name) => resources.get(name)?.scope !== undefined)
+  return limited
+    ? scope.filter((name) => lists.includes(name) || name === 'openid' || name === 'offline_access')
+    : scope
+}

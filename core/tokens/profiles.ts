@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto'
+import type { JsonObject } from '../json.js'
+import type { KeyPurpose } from '../keys/ports.js'
+import type { Authentication, SenderConstraint } from '../oauth/grant.js'
+
+/** One kind of token: its `typ`, and the purpose that a key must have to sign it. No token passes for another's. */
+export interface TokenProfile {
+  readonly typ: string
+  readonly purpose: KeyPurpose
+}
+
+export const accessTokenProfile: TokenProfile = { typ: 'at+jwt', purpose: 'access_token' }
+export const idTokenProfile: TokenProfile = { typ: 'JWT', purpose: 'id_token' }
+export const userinfoProfile: TokenProfile = { typ: 'userinfo+jwt', purpose: 'userinfo' }
+
+export interface AccessTokenContent {
+  readonly issuer: string
+  readonly subject: string
+  readonly audience: readonly string[]
+  readonly clientId: string
+  readonly scope: readonly string[]
+  readonly issuedAt: number
+  readonly expiresAt: number
+  readonly jti: string
+  readonly authentication?: Authentication | undefined
+  readonly constraint?: SenderConstraint | undefined
+  /** Claim names that `/userinfo` shall release beside those of the scopes (OIDC Core §5.5). */
+  readonly userinfoClaims: readonly string[]
+  readonly further?: JsonObject | undefined
+}
+
+/** RFC 9068 §2.2. What is undefined is left out. */
+export const accessTokenClaims = (content: AccessTokenContent): JsonObject => ({
+  ...content.further,
+  iss: content.issuer,
+  sub: content.subject,
+  aud: content.audience.length === 1 ? content.audience[0] : content.audience,
+  client_id: content.clientId,
+  scope: content.scope.length === 0 ? undefined : content.scope.join(' '),
+  iat: content.issuedAt,
+  exp: content.expiresAt,
+  jti: content.jti,
+  auth_time: content.authentication?.auth_time,
+  acr: content.authentication?.acr,
+  cnf: content.constraint && { ...content.constraint },
+  userinfo_claims: content.userinfoClaims.length === 0 ? undefined : content.userinfoClaims,
+})
+
+export interface IdTokenContent {
+  readonly issuer: string
+  readonly subject: string
+  readonly clientId: string
+  readonly issuedAt: number
+  readonly expiresAt: number
+  readonly authentication: Authentication
+  readonly further: JsonObject
+}
+
+/** OIDC Core §2; `at_hash` is added when the access token is signed. */
+export const idTokenClaims = ({ authentication, ...content }: IdTokenContent): JsonObject => ({
+  ...content.further,
+  iss: content.issuer,
+  sub: content.subject,
+  aud: content.clientId,
+  exp: content.expiresAt,
+  iat: content.issuedAt,
+  auth_time: authentication.auth_time,
+  nonce: authentication.nonce,
+  acr: authentication.acr,
+  amr: authentication.amr,
+  sid: authentication.sid,
+})
+
+/** The left half of the access token's hash under the id_token's own hash function (OIDC Core §3.1.3.6). */
+export const accessTokenHash = (accessToken: string, hash: string): string => {
+  const digest = createHash(hash).update(accessToken, 'ascii').digest()
+  return digest.toString('base64url', 0, digest.length / 2)
+}

@@ -1,0 +1,112 @@
+import type { Clock } from '../clock.js'
+import { isPublicClient, type Client } from '../oauth/client.js'
+import { OAuthError } from '../oauth/errors.js'
+import type { AuthorizationCode, Grant, GrantDecision, Redeemable } from '../oauth/grant.js'
+import { hashOpaqueToken } from '../oauth/opaque-token.js'
+import {
+  deriveSuccessor,
+  honestRetrySeconds,
+  newRefreshToken,
+  newSalt,
+  readRefreshToken,
+} from '../oauth/refresh-token.js'
+import type { AuditLog } from '../observe/audit.js'
+import type { OneTimeStore, RefreshFamilyStore, RevocationStore } from '../storage/ports.js'
+
+export interface RedeemOptions {
+  readonly codes: OneTimeStore<AuthorizationCode>
+  readonly families: RefreshFamilyStore<Grant>
+  readonly revocations: RevocationStore
+  readonly audit: AuditLog
+  readonly clock: Clock
+  readonly refreshIdleTtl: number
+  readonly refreshAbsoluteTtl: number
+  /** How long a revoked grant must be remembered: until its last token has expired. */
+  readonly grantLifetime: number
+}
+
+const invalidGrant = (reason: string): OAuthError =>
+  new OAuthError('invalid_grant', 'The grant is invalid, expired, revoked or was already used.', { reason })
+
+/**
+ * The one atomic step of a token request: after signing, before the answer. Of all callers that present the same code
+ * or refresh token one wins; the others' tokens are thrown away.
+ */
+export const createRedeem = (options: RedeemOptions) => {
+  const { codes, families, revocations, audit, clock } = options
+
+  const startFamily = async (grant: Grant) => {
+    const fresh = newRefreshToken()
+    const absoluteExpiry = clock() + options.refreshAbsoluteTtl * 1000
+    await families.start(fresh.family, { grant, current: fresh.hash, absoluteExpiry }, options.refreshIdleTtl)
+    return fresh
+  }
+
+  /** RFC 6749 §4.1.2, RFC 9700 §4.14.2: one record ends everything that came from the grant. */
+  const revokeReused = async (event: 'code.reused' | 'refresh.reused', client: Client, grant: Grant) => {
+    await revocations.revoke(grant.grantId, options.grantLifetime)
+    await audit.record({ event, client_id: client.client_id, sub: grant.subject, grant_id: grant.grantId })
+  }
+
+  const checkOwner = (client: Client, grant: Grant): void => {
+    if (grant.clientId !== client.client_id) throw new Error('a grant plugin redeemed the grant of another client')
+  }
+
+  const redeemCode = async (client: Client, code: string, refresh: Grant | undefined): Promise<string | undefined> => {
+    // The family comes first: nobody has its token yet, and a failure here leaves the code as it was.
+    const started = refresh && (await startFamily(refresh))
+    const redemption = await codes.redeem(hashOpaqueToken(code))
+    if (redemption.outcome === 'won') {
+      checkOwner(client, redemption.record)
+      return started?.token
+    }
+    if (started) await families.remove(started.family)
+    if (redemption.outcome === 'unknown') throw invalidGrant('code expired before it was redeemed')
+    checkOwner(client, redemption.record)
+    await revokeReused('code.reused', client, redemption.record)
+    throw invalidGrant('code was already used')
+  }
+
+  const rotateRefreshToken = async (client: Client, token: string): Promise<string | undefined> => {
+    const read = readRefreshToken(token)
+    if (read === undefined) throw invalidGrant('malformed refresh token')
+    const salt = newSalt()
+    const successor = isPublicClient(client) ? deriveSuccessor(token, salt) : undefined
+    const redemption = await families.rotate(read.family, {
+      presented: read.hash,
+      ...(successor && { successor: { hash: successor.hash, salt } }),
+      idleTtlSeconds: options.refreshIdleTtl,
+    })
+    if (redemption.outcome === 'unknown') throw invalidGrant('refresh token expired before it was rotated')
+    const { record } = redemption
+    checkOwner(client, record.grant)
+    if (redemption.outcome === 'won') return successor?.token
+    const { previous } = record
+    if (previous?.hash === read.hash && clock() - previous.rotatedAt <= honestRetrySeconds * 1000) {
+      const again = deriveSuccessor(token, previous.salt)
+      if (again.hash === record.current) return again.token
+    }
+    await revokeReused('refresh.reused', client, record.grant)
+    await families.remove(read.family)
+    throw invalidGrant('refresh token was already used')
+  }
+
+  /**
+   * Consumes what the decision names and returns the refresh token to answer with, if there is one. Throws
+   * `invalid_grant` to all but the winner, `Unavailable` when the store is down.
+   */
+  return async (client: Client, decision: GrantDecision, refresh: boolean): Promise<string | undefined> => {
+    const grant = decision.grant
+    const redeemable: Redeemable | undefined = decision.redeem
+    switch (redeemable?.kind) {
+      case 'authorization_code':
+        return redeemCode(client, redeemable.code, refresh ? grant : undefined)
+      case 'refresh_token':
+        return rotateRefreshToken(client, redeemable.token)
+      case undefined:
+        return refresh && grant ? (await startFamily(grant)).token : undefined
+    }
+  }
+}
+
+export type Redeem = ReturnType<typeof createRedeem>
