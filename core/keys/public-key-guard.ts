@@ -1,0 +1,145 @@
+import { createHash, createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
+import { algorithms, isJwsAlg, keyTypes, publicExponent, type KeyType, type KeyTypeRow } from './algorithms.js'
+import { isEd25519Point } from './ed25519-point.js'
+import type { JwsAlg, PublicJwk } from './ports.js'
+
+/** Why a key was refused. Constant texts that say nothing of the key. */
+export const badJwkReasons = {
+  shape: 'The key is not a JSON object.',
+  size: 'The key has too many members.',
+  secret: 'The key has private or symmetric members.',
+  type: 'The type of the key is not accepted.',
+  use: 'The key is not one for verifying with an accepted algorithm.',
+  spelling: 'The key is not in canonical form.',
+  value: 'The key is not a valid public key.',
+  modulus: 'The RSA modulus must have 2048 to 4096 bits.',
+  exponent: 'The RSA public exponent must be 65537.',
+} as const
+
+/** A public key from outside was refused. Callers map it to their own error; no other error leaves the guard. */
+export class BadJwk extends Error {
+  override readonly name = 'BadJwk'
+  readonly reason: keyof typeof badJwkReasons
+
+  constructor(reason: keyof typeof badJwkReasons) {
+    super(badJwkReasons[reason])
+    this.reason = reason
+  }
+}
+
+export interface GuardedKey {
+  /** The required members alone. */
+  readonly jwk: PublicJwk
+  readonly publicKey: KeyObject
+  /** SHA-256, base64url (RFC 7638). */
+  readonly thumbprint: string
+}
+
+const maxMembers = 32
+/** Private members of RSA, EC, OKP and AKP, and the symmetric one (RFC 7518 §6.2.2, §6.3.2, §6.4.1). */
+const secretMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv', 'seed'] as const
+const parameters = ['crv', 'x', 'y', 'n', 'e'] as const
+
+/**
+ * The guard at every door where a key comes from outside: client metadata, DPoP proofs, enrolment, and the public
+ * halves of our own keys. `input` is a parsed JSON value of any kind; `allowed` the algorithms of that door. Only the
+ * canonical spelling passes, because Node and jose import several spellings of one key, each with its own thumbprint.
+ * Throws `BadJwk` and nothing else.
+ */
+export const checkPublicJwk = (input: unknown, allowed: readonly JwsAlg[]): GuardedKey => {
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) throw new BadJwk('shape')
+  const members = ownMembers(input)
+  if (secretMembers.some((name) => members.has(name))) throw new BadJwk('secret')
+  const type = checkKeyType(members)
+  checkUse(members, type, allowed)
+  const row = keyTypes[type]
+  const spelled = checkSpelling(members, row)
+  if (row.modulusBits !== undefined) checkModulus(spelled['n'] ?? '', spelled['e'], row.modulusBits)
+  if (type === 'Ed25519' && !isEd25519Point(Buffer.from(spelled['x'] ?? '', 'base64url'))) throw new BadJwk('value')
+  const publicKey = importKey(spelled)
+  // After the import, so that a thumbprint stands for a key that exists. RFC 7638 §3: members in this order, no spaces.
+  const canonical = JSON.stringify(Object.fromEntries(row.members.map((name) => [name, spelled[name]])))
+  const thumbprint = createHash('sha256').update(canonical).digest('base64url')
+  return { jwk: Object.freeze(spelled) as unknown as PublicJwk, publicKey, thumbprint }
+}
+
+type Members = ReadonlyMap<string, unknown>
+
+const ownMembers = (input: object): Members => {
+  const entries = Object.entries(input)
+  if (entries.length > maxMembers) throw new BadJwk('size')
+  return new Map(entries)
+}
+
+/** Exactly the parameters of the type: a `y` beside an Ed25519 `x`, or an `n` in an EC key, is two keys in one. */
+const checkKeyType = (members: Members): KeyType => {
+  const type = (Object.keys(keyTypes) as KeyType[]).find(
+    (name) => keyTypes[name].kty === members.get('kty') && keyTypes[name].crv === members.get('crv'),
+  )
+  if (type === undefined) throw new BadJwk('type')
+  const required = keyTypes[type].members
+  if (parameters.some((name) => members.has(name) !== required.includes(name))) throw new BadJwk('type')
+  return type
+}
+
+/** RFC 7517 §4.2–§4.4: what the key says of itself must not contradict what it is to be used for. */
+const checkUse = (members: Members, type: KeyType, allowed: readonly JwsAlg[]): void => {
+  const fitting = allowed.filter((alg) => algorithms[alg].keyType === type)
+  if (fitting.length === 0) throw new BadJwk('type')
+  if (members.has('alg')) {
+    const alg = members.get('alg')
+    if (!isJwsAlg(alg) || !fitting.includes(alg)) throw new BadJwk('use')
+  }
+  if (members.has('use') && members.get('use') !== 'sig') throw new BadJwk('use')
+  if (members.has('key_ops')) {
+    const operations = members.get('key_ops')
+    if (!Array.isArray(operations) || operations.length !== 1 || operations[0] !== 'verify') throw new BadJwk('use')
+  }
+  const kid = members.get('kid')
+  if (members.has('kid') && (typeof kid !== 'string' || kid.length > 256)) throw new BadJwk('shape')
+}
+
+const maxParameterBytes = (row: KeyTypeRow): number => row.coordinateBytes ?? (row.modulusBits?.max ?? 0) / 8
+
+/** Base64url without padding, spaces or trailing bits, and of the exact length where that is fixed (RFC 7518 §6.2.1.2). */
+const checkSpelling = (members: Members, row: KeyTypeRow): Record<string, string> => {
+  const spelled: Record<string, string> = { kty: row.kty }
+  if (row.crv !== undefined) spelled['crv'] = row.crv
+  for (const name of parameters) {
+    if (name === 'crv' || !row.members.includes(name)) continue
+    const text = members.get(name)
+    if (typeof text !== 'string') throw new BadJwk('shape')
+    if (text.length > Math.ceil((maxParameterBytes(row) * 4) / 3))
+      throw new BadJwk(name === 'n' ? 'modulus' : 'spelling')
+    const bytes = Buffer.from(text, 'base64url')
+    if (bytes.toString('base64url') !== text) throw new BadJwk('spelling')
+    if (row.coordinateBytes !== undefined && bytes.length !== row.coordinateBytes) throw new BadJwk('spelling')
+    spelled[name] = text
+  }
+  return spelled
+}
+
+const checkModulus = (n: string, e: string | undefined, bits: { readonly min: number; readonly max: number }): void => {
+  if (e !== publicExponent) throw new BadJwk('exponent')
+  const bytes = Buffer.from(n, 'base64url')
+  const first = bytes[0] ?? 0
+  // RFC 7518 §6.3.1.1: the minimum number of octets.
+  if (first === 0) throw new BadJwk('spelling')
+  const length = bytes.length * 8 - (Math.clz32(first) - 24)
+  if (length < bits.min || length > bits.max) throw new BadJwk('modulus')
+  if (((bytes.at(-1) ?? 0) & 1) === 0) throw new BadJwk('value')
+}
+
+/** OpenSSL refuses points that are not on their curve; what it accepted must come out as it went in. */
+const importKey = (spelled: Record<string, string>): KeyObject => {
+  let publicKey: KeyObject
+  let exported: JsonWebKey
+  try {
+    publicKey = createPublicKey({ key: spelled, format: 'jwk' })
+    exported = publicKey.export({ format: 'jwk' })
+  } catch {
+    throw new BadJwk('value')
+  }
+  if (Object.entries(spelled).some(([name, text]) => exported[name] !== text)) throw new BadJwk('spelling')
+  return publicKey
+}
