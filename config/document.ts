@@ -1,0 +1,70 @@
+import { isMap, isPair, isScalar, isSeq, LineCounter, parseDocument, type Document } from 'yaml'
+import { formatPath, type Path, type Problem } from './problems.js'
+
+/** A YAML file as plain values, with the line of every path in it. */
+export interface ConfigDocument {
+  readonly value: unknown
+  readonly lines: ReadonlyMap<string, number>
+  readonly problems: readonly Problem[]
+}
+
+const maxAliases = 50
+
+/** Reads YAML 1.2 (JSON is YAML): no custom tags, no duplicate keys, no alias bombs. Never throws. */
+export const parseConfigDocument = (source: string): ConfigDocument => {
+  const counter = new LineCounter()
+  const document = parseDocument(source, { lineCounter: counter, strict: true, uniqueKeys: true, prettyErrors: false })
+  const places = findPlaces(document)
+  const lines = new Map<string, number>()
+  // The first of two equal keys wins here; the second is a problem of its own below.
+  for (const place of places) if (!lines.has(place.path)) lines.set(place.path, counter.linePos(place.offset).line)
+
+  const problems = [...document.errors, ...document.warnings].map((error): Problem => {
+    const path =
+      error.code === 'DUPLICATE_KEY' ? places.find((place) => place.offset === error.pos[0])?.path : undefined
+    return {
+      path: path ?? '',
+      message:
+        path === undefined
+          ? `is not proper YAML: ${error.code.toLowerCase().replaceAll('_', ' ')}`
+          : 'is written twice',
+      line: counter.linePos(error.pos[0]).line,
+    }
+  })
+  const readable = problems.every((problem) => problem.path !== '')
+  if (!readable) return { value: undefined, lines, problems }
+  try {
+    return { value: document.toJS({ maxAliasCount: maxAliases }) as unknown, lines, problems }
+  } catch {
+    return { value: undefined, lines, problems: [...problems, { path: '', message: 'uses too many YAML aliases' }] }
+  }
+}
+
+interface Place {
+  readonly path: string
+  readonly offset: number
+}
+
+/** Where each key and each item begins. What an alias brings in has no place of its own. */
+const findPlaces = (document: Document.Parsed): Place[] => {
+  const places: Place[] = []
+  const visit = (node: unknown, path: Path): void => {
+    if (isMap(node)) {
+      for (const pair of node.items) {
+        if (!isPair(pair) || !isScalar(pair.key)) continue
+        const inner = [...path, String(pair.key.value)]
+        if (pair.key.range) places.push({ path: formatPath(inner), offset: pair.key.range[0] })
+        visit(pair.value, inner)
+      }
+    } else if (isSeq(node)) {
+      for (const [index, item] of node.items.entries()) {
+        const inner = [...path, index]
+        const range = (item as { range?: [number, number, number] } | null)?.range
+        if (range) places.push({ path: formatPath(inner), offset: range[0] })
+        visit(item, inner)
+      }
+    }
+  }
+  visit(document.contents, [])
+  return places
+}

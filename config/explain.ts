@@ -1,0 +1,126 @@
+import { z } from 'zod'
+import { findNearMiss } from './near-miss.js'
+import { formatPath, type Problem } from './problems.js'
+
+type Schema = z.core.$ZodType
+
+interface Definition {
+  readonly innerType?: Schema
+  readonly in?: Schema
+  readonly element?: Schema
+  readonly valueType?: Schema
+  readonly shape?: Readonly<Record<string, Schema>>
+  readonly options?: readonly Schema[]
+}
+
+const definition = (schema: Schema): Definition => schema._zod.def as Definition
+
+/** The schema beneath defaults, optionals and transforms. */
+export const unwrap = (schema: Schema): Schema => {
+  const { innerType, in: input } = definition(schema)
+  const inner = innerType ?? input
+  return inner === undefined ? schema : unwrap(inner)
+}
+
+const knownKeys = (schema: Schema, path: readonly PropertyKey[]): string[] => {
+  const { shape, element, valueType, options } = definition(unwrap(schema))
+  if (options !== undefined) return options.flatMap((option) => knownKeys(option, path))
+  const [head, ...rest] = path
+  if (head === undefined) return Object.keys(shape ?? {})
+  const next = shape?.[String(head)] ?? element ?? valueType
+  return next === undefined ? [] : knownKeys(next, rest)
+}
+
+const nouns: Readonly<Record<string, string>> = {
+  string: 'text (put it in quotes)',
+  int: 'a whole number',
+  number: 'a number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'a section of keys and values',
+  record: 'a section of keys and values',
+}
+
+const suggestion = (typed: unknown, words: readonly string[]): string => {
+  const meant = typeof typed === 'string' ? findNearMiss(typed, words) : undefined
+  return meant === undefined ? '' : `; did you mean \`${meant}\`?`
+}
+
+/** Messages in words of the file. None repeats a value: it may be a secret. */
+export const describeIssue: z.core.$ZodErrorMap = (issue) => {
+  if (issue.input === undefined && issue.code !== 'custom') return 'is required'
+  if (issue.input === null && issue.code === 'invalid_type') return 'has no value'
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${nouns[issue.expected] ?? issue.expected}`
+    case 'invalid_value': {
+      const words = issue.values.map(String)
+      return `must be ${words.length === 1 ? '' : 'one of '}${words.join(', ')}${suggestion(issue.input, words)}`
+    }
+    case 'too_small':
+      return `must be at least ${String(issue.minimum)}`
+    case 'too_big':
+      return `must be at most ${String(issue.maximum)}`
+    default:
+      return undefined
+  }
+}
+
+/** One problem for each wrong key and value. A key that is only misspelt is not reported as missing too. */
+export const explainIssues = (schema: Schema, issues: readonly z.core.$ZodIssue[]): Problem[] => {
+  const flat = issues.flatMap(flattenUnion)
+  const meant = new Set<string>()
+  const unknown = flat.flatMap((issue) =>
+    issue.code !== 'unrecognized_keys'
+      ? []
+      : issue.keys.map((key): Problem => {
+          const near = findNearMiss(key, knownKeys(schema, issue.path))
+          if (near !== undefined) meant.add(formatPath([...(issue.path as string[]), near]))
+          return {
+            path: formatPath([...(issue.path as string[]), key]),
+            message: near === undefined ? 'unknown key' : `unknown key; did you mean \`${near}\`?`,
+          }
+        }),
+  )
+  const others = flat
+    .filter((issue) => issue.code !== 'unrecognized_keys')
+    .map((issue): Problem => ({
+      path: formatPath(issue.path as string[]),
+      message: issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? 'is no proper name') : issue.message,
+    }))
+    .filter((problem) => !(problem.message === 'is required' && meant.has(problem.path)))
+  return [...others, ...unknown]
+}
+
+/** Of a choice between forms, what is wrong with the one that was nearest: the one whose problems lie deepest. */
+const flattenUnion = (issue: z.core.$ZodIssue): z.core.$ZodIssue[] => {
+  if (issue.code !== 'invalid_union' || issue.errors.length === 0) return [issue]
+  const depth = (branch: readonly z.core.$ZodIssue[]) =>
+    Math.max(...branch.map((inner) => inner.path.length + (inner.code === 'unrecognized_keys' ? 1 : 0)))
+  const best = issue.errors.reduce((left, right) => (depth(right) > depth(left) ? right : left))
+  return best.flatMap(flattenUnion).map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] }))
+}
+
+/** Something of the type `T` of which every member may be missing, because what stood there was wrong. */
+export type Salvaged<T> = T extends { reveal(): string }
+  ? T
+  : T extends readonly (infer Item)[]
+    ? readonly (Salvaged<Item> | undefined)[]
+    : T extends object
+      ? { readonly [Name in keyof T]?: Salvaged<T[Name]> | undefined }
+      : T
+
+/** What of a wrong value is right, so that later checks can tell about it at once: wrong leaves become undefined. */
+export const salvage = (schema: Schema, value: unknown): unknown => {
+  const result = z.safeParse(schema, value)
+  if (result.success) return result.data
+  const { shape, element, valueType } = definition(unwrap(schema))
+  if (element !== undefined) return Array.isArray(value) ? value.map((item) => salvage(element, item)) : undefined
+  if (typeof value !== 'object' || value === null) return undefined
+  const members = value as Readonly<Record<string, unknown>>
+  if (shape !== undefined)
+    return Object.fromEntries(Object.entries(shape).map(([name, inner]) => [name, salvage(inner, members[name])]))
+  if (valueType !== undefined)
+    return Object.fromEntries(Object.entries(members).map(([name, inner]) => [name, salvage(valueType, inner)]))
+  return undefined
+}

@@ -1,0 +1,86 @@
+import { isIP } from 'node:net'
+import { z } from 'zod'
+import { Secret } from './secret.js'
+
+/** The signing algorithms that a configuration may name (RFC 7518 §3.1, RFC 8037 §3.1). */
+export const signingAlgs = ['RS256', 'RS384', 'RS512', 'PS256', 'ES256', 'ES384', 'EdDSA'] as const
+
+export const signingAlg = z.enum(signingAlgs, {
+  error: (issue) => {
+    if (typeof issue.input !== 'string') return undefined
+    if (/^HS\d+$/i.test(issue.input))
+      return `is symmetric: whoever can verify such a token can also make one; use one of ${signingAlgs.join(', ')}`
+    if (/^none$/i.test(issue.input)) return `means no signature at all; use one of ${signingAlgs.join(', ')}`
+    return undefined
+  },
+})
+
+const tenYears = 315_360_000
+
+/** A duration in whole seconds. */
+export const seconds = (fallback: number, { min = 1, max = tenYears } = {}) =>
+  z.int().min(min).max(max).default(fallback)
+
+export const text = z.string().min(1, 'must not be empty')
+
+/** Text that is kept as a `Secret`. */
+export const secret = text.transform((value) => new Secret(value))
+
+export const unavailable = 'not available in this version'
+
+/** Something that the contract names and this version does not do: saying so is better than doing nothing. */
+export const notAvailable = z.null({ error: unavailable }).optional()
+
+/** RFC 6749 §3.3. */
+export const scopeToken = z
+  .string()
+  .regex(
+    /^[\x21\x23-\x5B\x5D-\x7E]+$/,
+    'must be a scope name: printable, without blanks, quotes and backslashes (RFC 6749 §3.3)',
+  )
+
+/** True for names and addresses that never leave the machine. */
+export const isLoopbackHost = (host: string): boolean =>
+  host === 'localhost' || host === '::1' || host === '[::1]' || (isIP(host) === 4 && host.startsWith('127.'))
+
+/** A path stands for a unix socket: `/run/signet.sock`, `./signet.sock`. */
+export const isSocketPath = (host: string): boolean => host.startsWith('/') || host.startsWith('./')
+
+const checkIssuer = (value: string): string | undefined => {
+  if (!URL.canParse(value)) return 'must be an absolute URL'
+  const url = new URL(value)
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'must be an https URL'
+  if (url.protocol === 'http:' && !isLoopbackHost(url.hostname))
+    return 'must be https: http is for loopback issuers only (localhost, 127.0.0.0/8, [::1])'
+  if (url.username !== '' || url.password !== '') return 'must not carry credentials'
+  if (/[?#]/.test(value)) return 'must have no query and no fragment (OpenID Connect Discovery §3)'
+  if (value.endsWith('/')) return 'must not end with a slash'
+  const canonical = url.origin + (url.pathname === '/' ? '' : url.pathname)
+  if (canonical !== value || url.pathname.includes('//'))
+    return 'must be written canonically: lower-case host, no default port, no empty or dot segments'
+  return undefined
+}
+
+export const issuer = z.string().superRefine((value, context) => {
+  const message = checkIssuer(value)
+  if (message !== undefined) context.addIssue({ code: 'custom', message })
+})
+
+/** An absolute URI without fragment: a resource (RFC 8707 §2). */
+export const resourceUri = z
+  .string()
+  .refine(
+    (value) => URL.canParse(value) && !value.includes('#'),
+    'must be an absolute URI without fragment (RFC 8707 §2)',
+  )
+
+export const cidr = z.string().refine((value) => {
+  const [address = '', prefix = '', ...rest] = value.split('/')
+  const family = isIP(address)
+  return family !== 0 && rest.length === 0 && /^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128)
+}, 'must be a network in CIDR form, such as 10.0.0.0/8 or 192.0.2.7/32')
+
+/** An instant with its time zone, as milliseconds since the epoch. */
+export const instant = z.iso
+  .datetime({ offset: true, error: 'must be a time with its zone, such as 2026-11-20T00:00:00Z' })
+  .transform((value) => Date.parse(value))

@@ -1,0 +1,99 @@
+import { z } from 'zod'
+import { issuer, notAvailable, resourceUri, scopeToken, seconds, signingAlg, text, unavailable } from './fields.js'
+import {
+  accounts,
+  admin,
+  audit,
+  clients,
+  keys,
+  listen,
+  log,
+  module,
+  rateLimits,
+  resources,
+  signers,
+  storage,
+  trustedProxies,
+} from './sections.js'
+
+const day = 86_400
+
+/** The whole file. Every key here is honoured, or refused with the reason. */
+export const configObject = z.strictObject({
+  issuer,
+  listen,
+  admin,
+  workers: z
+    .literal(1, {
+      error: ({ input }) =>
+        input === 'auto' || (Number.isInteger(input) && Number(input) > 1) ? unavailable : undefined,
+    })
+    .default(1),
+  trusted_proxies: trustedProxies,
+  client_certificate_header: notAvailable,
+
+  scopes_supported: z.array(scopeToken).min(1, 'must name at least one scope'),
+  response_types_supported: z
+    .array(z.enum(['code']))
+    .min(1, 'must name at least one response type')
+    .default(['code']),
+  /** Absent: all that the plugins provide. */
+  grant_types_supported: z.array(text).min(1, 'must name at least one grant type').optional(),
+  id_token_signing_alg: signingAlg.default('RS256'),
+  access_token_signing_alg: signingAlg.optional(),
+  // RFC 6749 §4.1.2 recommends ten minutes at most.
+  authorization_code_ttl_secs: seconds(60, { max: 600 }),
+  access_token_ttl_secs: seconds(600, { max: day }),
+  id_token_ttl_secs: seconds(3600, { max: day }),
+  refresh_token_idle_ttl_secs: seconds(14 * day),
+  refresh_token_absolute_ttl_secs: seconds(90 * day),
+  session_ttl_secs: seconds(14 * day),
+  clock_tolerance_secs: seconds(10, { min: 0, max: 120 }),
+  device_code_ttl_secs: notAvailable,
+  par_ttl_secs: notAvailable,
+  token_exchange_enabled: z
+    .literal(false, { error: ({ input }) => (input === true ? unavailable : undefined) })
+    .default(false),
+  default_audience: resourceUri.optional(),
+  resources,
+  attestation: notAvailable,
+
+  signers,
+  keys,
+  plugins: z.array(module).default([]),
+  storage,
+  clients,
+  accounts,
+  rate_limits: rateLimits,
+  log,
+  audit,
+})
+
+/** The file's members with the defaults that stand on their own. */
+export type Written = z.output<typeof configObject>
+
+/** What follows from what was written. */
+export const complete = ({
+  client_certificate_header: _header,
+  attestation: _attestation,
+  device_code_ttl_secs: _device,
+  par_ttl_secs: _par,
+  ...written
+}: Written) => ({
+  ...written,
+  access_token_signing_alg: written.access_token_signing_alg ?? written.id_token_signing_alg,
+  default_audience: written.default_audience ?? written.issuer,
+})
+
+export const configSchema = configObject.transform(complete)
+
+type Immutable<T> = T extends (infer Item)[]
+  ? readonly Immutable<Item>[]
+  : T extends { reveal(): string }
+    ? T
+    : T extends object
+      ? { readonly [Name in keyof T]: Immutable<T[Name]> }
+      : T
+
+/** The configuration in force: member names as in the file, defaults filled in, frozen. Times are milliseconds since the epoch. */
+export type Config = Immutable<z.output<typeof configSchema>>

@@ -1,0 +1,162 @@
+import { z } from 'zod'
+import {
+  cidr,
+  instant,
+  isLoopbackHost,
+  isSocketPath,
+  resourceUri,
+  scopeToken,
+  secret,
+  seconds,
+  signingAlg,
+  text,
+} from './fields.js'
+
+const port = z.int().min(0).max(65_535)
+
+const pem = (label: RegExp, what: string) =>
+  z.string().regex(label, `must be the PEM text of ${what}; write {$file: path} to read it from a file`)
+
+/** RFC 6125 and the like are the operator's: this checks only that the files were not swapped or named instead of read. */
+const tls = z.strictObject({
+  cert: pem(/-----BEGIN CERTIFICATE-----/, 'a certificate chain'),
+  key: pem(/-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----/, 'a private key').pipe(secret),
+  client_certificates: z
+    .literal('none', {
+      error: (issue) => (issue.input === 'request' ? 'request: not available in this version' : undefined),
+    })
+    .default('none'),
+})
+
+const noPortOnSocket = (value: { host: string; port?: number | undefined }) =>
+  !isSocketPath(value.host) || value.port === undefined
+const noPortMessage = { path: ['port'], message: 'a unix socket has no port' }
+
+/** Where the public listener is: `host` is a name, an address, or the path of a unix socket (then `port` means nothing). */
+export const listen = z
+  .strictObject({ host: text.default('0.0.0.0'), port: port.optional(), tls: tls.optional() })
+  .refine(noPortOnSocket, noPortMessage)
+  .transform((value) => ({ ...value, port: value.port ?? 3000 }))
+  .prefault({})
+
+/** Health and reload. Off loopback nobody gets in without the token. */
+export const admin = z
+  .strictObject({ host: text.default('127.0.0.1'), port: port.optional(), token: secret.optional() })
+  .refine(noPortOnSocket, noPortMessage)
+  .refine((value) => value.token !== undefined || isLoopbackHost(value.host) || isSocketPath(value.host), {
+    path: ['token'],
+    message: 'is required when the admin listener is not on loopback',
+  })
+  .transform((value) => ({ ...value, port: value.port ?? 3001 }))
+  .prefault({})
+
+/** CIDRs whose `X-Forwarded-For` is believed. */
+export const trustedProxies = z.array(cidr).default([])
+
+/** A module to load, with what its own schema checks. */
+export const module = z.strictObject({ use: text, options: z.unknown().optional() })
+
+export const signers = z
+  .record(
+    z.string().regex(/^[a-z][a-z0-9_-]{0,63}$/, 'must be a name such as hsm or kms-eu: small letters, digits, - and _'),
+    module,
+  )
+  .default({})
+
+export const keyPurposes = ['access_token', 'id_token', 'attestation', 'userinfo', 'logout_token', 'jarm'] as const
+
+/** The inventory, in order of preference. */
+export const keys = z
+  .array(
+    z
+      .strictObject({
+        kid: z
+          .string()
+          .regex(/^[\x21\x23-\x5B\x5D-\x7E]{1,128}$/, 'must be 1 to 128 printable characters without blanks'),
+        alg: signingAlg,
+        signer: text,
+        ref: text,
+        purposes: z
+          .array(z.enum(keyPurposes))
+          .min(1, 'must name at least one purpose')
+          .default([...keyPurposes]),
+        not_before: instant.optional(),
+        not_after: instant.optional(),
+      })
+      .refine((key) => key.not_before === undefined || key.not_after === undefined || key.not_before < key.not_after, {
+        path: ['not_after'],
+        message: 'must be later than not_before',
+      }),
+  )
+  .min(1, 'must have at least one key')
+
+const backend = z
+  .strictObject({
+    use: z.literal('embedded', {
+      error: (issue) =>
+        issue.input === 'mongodb' || issue.input === 'redis'
+          ? `${issue.input}: not available in this version`
+          : undefined,
+    }),
+    options: z.strictObject({ path: text.default('./data/store') }).prefault({}),
+  })
+  .prefault({ use: 'embedded' })
+
+/** Relative paths are relative to the working directory. */
+export const storage = z.strictObject({ records: backend, ephemeral: backend }).prefault({})
+
+/** RFC 7591 metadata; checked where clients are understood. */
+export const clients = z.array(z.looseObject({ client_secret: secret.optional() })).default([])
+
+/** OIDC Core §2: `sub` has at most 255 ASCII characters. */
+export const accounts = z
+  .array(
+    z.strictObject({
+      username: z.string().min(1, 'must not be empty').max(255),
+      password: secret,
+      sub: z.string().regex(/^[\x20-\x7E]{1,255}$/, 'must be 1 to 255 ASCII characters (OpenID Connect Core §2)'),
+      claims: z
+        .record(z.string(), z.json())
+        .refine((claims) => !('sub' in claims), 'must not hold sub: it stands beside claims')
+        .default({}),
+    }),
+  )
+  .default([])
+
+export const resources = z
+  .array(
+    z.strictObject({
+      identifier: resourceUri,
+      /** Space-separated, as RFC 7591 writes it. Absent: every supported scope. */
+      scope: z
+        .string()
+        .transform((value) => value.split(' ').filter(Boolean))
+        .pipe(z.array(scopeToken))
+        .optional(),
+      access_token_ttl_secs: z.int().min(1).max(86_400).optional(),
+    }),
+  )
+  .default([])
+
+/** How sign-in slows down whoever guesses; counted per account and per address. */
+export const rateLimits = z
+  .strictObject({
+    login: z
+      .strictObject({
+        free: z.int().min(0).max(1000).default(5),
+        base_delay_secs: seconds(1, { max: 3600 }),
+        max_delay_secs: seconds(900, { max: 86_400 }),
+        forget_after_secs: seconds(86_400),
+      })
+      .prefault({}),
+  })
+  .prefault({})
+
+export const log = z.strictObject({ level: z.enum(['debug', 'info', 'warn', 'error']).default('info') }).prefault({})
+
+export const audit = z
+  .union([
+    z.literal('stdout'),
+    z.strictObject({ file: text.refine((file) => file !== 'stdout', 'write `audit: stdout` to print the audit log') }),
+  ])
+  .default({ file: './data/audit.jsonl' })

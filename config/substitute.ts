@@ -1,0 +1,67 @@
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { formatPath, type Path, type Problem } from './problems.js'
+import { Secret } from './secret.js'
+
+interface Sources {
+  /** What `{$file: …}` is relative to. */
+  readonly directory: string
+  readonly env: NodeJS.ProcessEnv
+}
+
+/** Options belong to a module that alone knows which of them are secret, so all that comes from outside is. */
+const isOption = (path: Path): boolean => (path[0] === 'plugins' || path[0] === 'signers') && path[2] === 'options'
+
+const secretName = /^(?:.*_)?(?:pin|password|passphrase|secret)$/
+
+/**
+ * Puts the text of variables and files where `{$env: NAME}` and `{$file: path}` stand. Within the options of plugins
+ * and signers that text becomes a `Secret`, like what stands there under a name such as `pin` or `password`.
+ */
+export const substitute = async (
+  value: unknown,
+  sources: Sources,
+): Promise<{ readonly value: unknown; readonly problems: readonly Problem[] }> => {
+  const problems: Problem[] = []
+
+  const read = async (source: Record<string, unknown>, path: Path): Promise<string> => {
+    const fail = (message: string): string => {
+      problems.push({ path: formatPath(path), message })
+      return ''
+    }
+    const [[kind, name]] = Object.entries(source) as [[string, unknown]]
+    if (Object.keys(source).length > 1) return fail(`${kind} must stand alone`)
+    if (typeof name !== 'string' || name === '') return fail(`${kind} must be followed by a name`)
+    if (kind === '$env') return sources.env[name] ?? fail(`the environment variable ${name} is not set`)
+    try {
+      return (await readFile(resolve(sources.directory, name), 'utf8')).replace(/\r?\n$/, '')
+    } catch (error) {
+      return fail(`the file ${name} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`)
+    }
+  }
+
+  const walk = async (node: unknown, path: Path): Promise<unknown> => {
+    if (Array.isArray(node)) return Promise.all(node.map((item, index) => walk(item, [...path, index])))
+    if (typeof node === 'string' && isOption(path) && secretName.test(String(path.at(-1)))) return new Secret(node)
+    if (typeof node !== 'object' || node === null) return node
+    const entries = Object.entries(node)
+    const first = entries[0]?.[0]
+    if (first === '$env' || first === '$file') {
+      const found = await read(node as Record<string, unknown>, path)
+      return isOption(path) ? new Secret(found) : found
+    }
+    return Object.fromEntries(
+      await Promise.all(entries.map(async ([name, item]) => [name, await walk(item, [...path, name])] as const)),
+    )
+  }
+
+  return { value: await walk(value, []), problems }
+}
+
+/** The options with their secrets in clear, for the module that they belong to. */
+export const revealOptions = (options: unknown): unknown => {
+  if (options instanceof Secret) return options.reveal()
+  if (Array.isArray(options)) return options.map(revealOptions)
+  if (typeof options !== 'object' || options === null) return options
+  return Object.fromEntries(Object.entries(options).map(([name, item]) => [name, revealOptions(item)]))
+}
