@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto'
+import type { JwsAlg } from '../keys/ports.js'
+import type { Endpoint } from './message.js'
+
+export interface DiscoveryOptions {
+  readonly issuer: string
+  readonly scopes: readonly string[]
+  readonly responseTypes: readonly string[]
+  readonly grantTypes: readonly string[]
+  readonly clientAuthMethods: readonly string[]
+  readonly idTokenAlgs: () => readonly JwsAlg[]
+  readonly userinfoAlgs: () => readonly JwsAlg[]
+}
+
+/** Standard claims that may be released (OIDC Core §5.1), with those that every id_token has. */
+const claims =
+  'sub iss aud exp iat auth_time nonce acr amr sid name family_name given_name middle_name nickname ' +
+  'preferred_username profile picture website gender birthdate zoneinfo locale updated_at email email_verified ' +
+  'address phone_number phone_number_verified'
+
+const metadata = (options: DiscoveryOptions) => {
+  const { issuer } = options
+  const interactive = options.grantTypes.includes('authorization_code')
+  return {
+    issuer,
+    ...(interactive && {
+      authorization_endpoint: `${issuer}/authorize`,
+      userinfo_endpoint: `${issuer}/userinfo`,
+    }),
+    token_endpoint: `${issuer}/token`,
+    jwks_uri: `${issuer}/jwks.json`,
+    scopes_supported: options.scopes,
+    response_types_supported: interactive ? options.responseTypes : [],
+    response_modes_supported: interactive ? ['query', 'form_post'] : [],
+    grant_types_supported: options.grantTypes,
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: options.idTokenAlgs(),
+    userinfo_signing_alg_values_supported: options.userinfoAlgs(),
+    token_endpoint_auth_methods_supported: options.clientAuthMethods,
+    ...(interactive && {
+      code_challenge_methods_supported: ['S256'],
+      prompt_values_supported: ['none', 'login', 'consent', 'select_account'],
+      display_values_supported: ['page', 'popup', 'touch', 'wap'],
+      claim_types_supported: ['normal'],
+      claims_supported: claims.split(' '),
+      claims_parameter_supported: true,
+      authorization_response_iss_parameter_supported: true,
+    }),
+    request_parameter_supported: false,
+    request_uri_parameter_supported: false,
+  }
+}
+
+/**
+ * The discovery document (OIDC Discovery §3, RFC 8414 §2), in both its places: derived from what is loaded. The bytes
+ * are kept until the algorithms change, which they do by clock.
+ */
+export const createDiscovery = (options: DiscoveryOptions): Endpoint => {
+  let of = ''
+  let body = Buffer.alloc(0)
+  let headers: Readonly<Record<string, string>> = {}
+  return (request) => {
+    const algs = `${options.idTokenAlgs().join()} ${options.userinfoAlgs().join()}`
+    if (algs !== of) {
+      body = Buffer.from(JSON.stringify(metadata(options)))
+      const etag = `"${createHash('sha256').update(body).digest('base64url')}"`
+      headers = {
+        'Content-Type': 'application/json; charset=utf-8',
+        'Cache-Control': 'public, max-age=3600',
+        ETag: etag,
+      }
+      of = algs
+    }
+    return request.header('if-none-match') === headers['ETag']
+      ? { status: 304, headers }
+      : { status: 200, headers, body }
+  }
+}

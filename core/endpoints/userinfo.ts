@@ -1,0 +1,107 @@
+import type { LoginProvider } from '../interaction/login-provider.js'
+import type { JsonObject } from '../json.js'
+import type { JwsAlg } from '../keys/ports.js'
+import type { Client } from '../oauth/client.js'
+import { OAuthError } from '../oauth/errors.js'
+import { checkNoneRepeated } from '../oauth/params.js'
+import type { AuditLog } from '../observe/audit.js'
+import type { RevocationStore } from '../storage/ports.js'
+import type { TokenIssuer } from '../tokens/issuer.js'
+import { userinfoProfile } from '../tokens/profiles.js'
+import { json, type Endpoint, type EndpointRequest } from './message.js'
+
+export interface UserinfoOptions {
+  /** The claims of an access token of ours that is whole and in time; undefined otherwise. */
+  readonly verifyAccessToken: (token: string) => Promise<JsonObject | undefined>
+  /** A token for another resource server opens nothing here. */
+  readonly audiences: readonly string[]
+  readonly findClient: (clientId: string) => Promise<Client | undefined>
+  readonly login: LoginProvider
+  readonly revocations: RevocationStore
+  readonly tokens: TokenIssuer
+  readonly audit: AuditLog
+}
+
+const challenge = (error?: string): Readonly<Record<string, string>> => ({
+  'WWW-Authenticate': error === undefined ? 'Bearer' : `Bearer error="${error}"`,
+})
+
+const refuse = (reason: string): never => {
+  throw new OAuthError('invalid_token', 'The access token is invalid, expired or revoked.', {
+    reason,
+    headers: challenge('invalid_token'),
+  })
+}
+
+/** The token of the header or of a form body, of exactly one of them (RFC 6750 §2). */
+const readToken = (request: EndpointRequest): string => {
+  const header = request.header('authorization')
+  const inBody = checkNoneRepeated(request.form).get('access_token')
+  if (request.query.values.has('access_token'))
+    throw new OAuthError('invalid_request', 'An access token does not belong in the query.', {
+      headers: challenge('invalid_request'),
+    })
+  if (header !== undefined && inBody !== undefined)
+    throw new OAuthError('invalid_request', 'The access token was sent in two ways.', {
+      headers: challenge('invalid_request'),
+    })
+  const inHeader = header === undefined ? undefined : /^Bearer +([\w\-.~+/]+=*)$/i.exec(header)?.[1]
+  const token = inHeader ?? inBody
+  if (token !== undefined) return token
+  if (header !== undefined) return refuse('malformed Authorization header')
+  throw new OAuthError('invalid_token', 'An access token is needed.', { headers: challenge() })
+}
+
+const strings = (value: unknown): readonly string[] =>
+  [value].flat().filter((member): member is string => typeof member === 'string')
+
+/** `GET` and `POST /userinfo` (OIDC Core §5.3). */
+export const createUserinfo = (options: UserinfoOptions): Endpoint => {
+  const { verifyAccessToken, audiences, findClient, login, revocations, tokens, audit } = options
+
+  const check = async (token: string, signal: AbortSignal) => {
+    const claims = (await verifyAccessToken(token)) ?? refuse('not a valid access token')
+    const { sub, jti, client_id: clientId, cnf } = claims
+    if (typeof sub !== 'string' || typeof jti !== 'string' || typeof clientId !== 'string')
+      return refuse('claims missing')
+    if (!strings(claims['aud']).some((name) => audiences.includes(name))) refuse('token for another audience')
+    if (cnf !== undefined) refuse('sender-constrained token without proof')
+    const [grantId = jti] = jti.split('.')
+    if (await revocations.isRevoked([jti, grantId])) refuse('revoked')
+    const client = await findClient(clientId)
+    if (client === undefined || client.disabled) return refuse('the client is gone or disabled')
+    const scope = typeof claims['scope'] === 'string' ? claims['scope'].split(' ') : []
+    if (!scope.includes('openid'))
+      throw new OAuthError('insufficient_scope', 'The access token has no openid scope.', {
+        headers: { 'WWW-Authenticate': 'Bearer error="insufficient_scope", scope="openid"' },
+      })
+    const account = (await login.find(sub, signal)) ?? refuse('the account is gone or disabled')
+    return { client, account, scope, requested: strings(claims['userinfo_claims']), jti }
+  }
+
+  return async (request) => {
+    const trail = { request_id: request.requestId }
+    try {
+      const { client, account, scope, requested, jti } = await check(readToken(request), request.signal)
+      const claims = tokens.userinfo(account, scope, requested)
+      const alg: JwsAlg | undefined = client.userinfo_signed_response_alg
+      const signed = alg && (await tokens.signUserinfo(client, alg, claims, userinfoProfile, request.signal))
+      await audit.record({
+        event: 'userinfo.released',
+        ...trail,
+        client_id: client.client_id,
+        sub: account.subject,
+        jti,
+        claims: Object.keys(claims),
+        ...(signed && { signatures: [{ ...signed.record }] }),
+      })
+      if (signed === undefined) return json(200, claims)
+      const headers = { 'Content-Type': 'application/jwt', 'Cache-Control': 'no-store', Pragma: 'no-cache' }
+      return { status: 200, headers, body: signed.token }
+    } catch (error) {
+      if (error instanceof OAuthError)
+        await audit.record({ event: 'userinfo.refused', ...trail, error: error.code, reason: error.reason })
+      throw error
+    }
+  }
+}

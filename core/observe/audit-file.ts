@@ -1,0 +1,82 @@
+import { mkdir, open } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import type { Clock } from '../clock.js'
+import { Unavailable } from '../unavailable.js'
+import type { AuditEvent, AuditLog } from './audit.js'
+
+const schemaVersion = 1
+
+export interface AuditFile extends AuditLog, AsyncDisposable {}
+
+interface Writer {
+  write(lines: string): Promise<void>
+  close(): Promise<void>
+}
+
+/**
+ * The audit log as JSON lines: schema version, sequence within this process, time, process id, then the event. All
+ * lines of one event-loop turn are one write; `record` resolves when the operating system has them.
+ */
+export const createAuditLog = (writer: Writer, clock: Clock): AuditFile => {
+  let sequence = 0
+  let pending: string[] = []
+  let writing: Promise<void> | undefined
+  let next: Promise<void> | undefined
+
+  const flush = async (): Promise<void> => {
+    await writing?.catch(() => undefined)
+    const lines = pending.join('')
+    pending = []
+    next = undefined
+    writing = writer.write(lines)
+    await writing
+  }
+
+  return {
+    record(...events: readonly AuditEvent[]) {
+      const head = `{"v":${schemaVersion},"seq":`
+      const time = `,"time":"${new Date(clock()).toISOString()}","pid":${process.pid},`
+      for (const event of events) pending.push(`${head}${++sequence}${time}${JSON.stringify(event).slice(1)}\n`)
+      next ??= Promise.resolve().then(flush)
+      return next
+    },
+    async [Symbol.asyncDispose]() {
+      await next?.catch(() => undefined)
+      await writing?.catch(() => undefined)
+      await writer.close()
+    },
+  }
+}
+
+/** Appends to `path`, mode 0600. Throws `Unavailable` from `record` when the disk is full or gone (F34). */
+export const openAuditFile = async (path: string, clock: Clock): Promise<AuditFile> => {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  const file = await open(path, 'a', 0o600)
+  let torn = false
+  const write = async (lines: string): Promise<void> => {
+    try {
+      // What a failed write left of a line gets an end, so that the lines after it can be read.
+      await file.appendFile(torn ? `\n${lines}` : lines, 'utf8')
+      torn = false
+    } catch (cause) {
+      torn = true
+      throw new Unavailable('audit', 'no', 'the audit log cannot be written', { cause })
+    }
+  }
+  return createAuditLog({ write, close: () => file.close() }, clock)
+}
+
+/** To standard output, for deployments that collect it there. */
+export const openAuditStream = (stream: NodeJS.WritableStream, clock: Clock): AuditFile =>
+  createAuditLog(
+    {
+      write: (lines) =>
+        new Promise((resolve, reject) => {
+          stream.write(lines, (cause) =>
+            cause ? reject(new Unavailable('audit', 'no', 'the audit log cannot be written', { cause })) : resolve(),
+          )
+        }),
+      close: async () => undefined,
+    },
+    clock,
+  )
