@@ -1,0 +1,198 @@
+/**
+ * Who may import whom. Each rule has its violation in test/architecture/broken-tree, and a test proves that each one
+ * is reported there.
+ */
+
+const ours = '^(core|plugins|signers|config|test)/'
+/** Root files of core: they import nothing of ours, and any room may import them. */
+const roots = '^core/(clock|json|package-root|unavailable)\\.ts$'
+const adapters = '^core/storage/(embedded|mongodb|redis)/'
+const npm = (names) => `(^|/)node_modules/(${names})/|^(${names})$`
+
+/** A room of core may import itself, the root files, packages, and what is listed. */
+const room = (name, allowed, comment) => ({
+  name: `${name}-imports`,
+  comment,
+  severity: 'error',
+  from: { path: `^core/${name}/` },
+  to: { path: ours, pathNot: [roots, `^core/${name}/`, ...allowed] },
+})
+
+/** A package that one folder of the product alone may see. */
+const reserved = (name, packages, folder) => ({
+  name,
+  comment: `Only ${folder} knows ${packages}.`,
+  severity: 'error',
+  from: { path: '^(core|plugins|signers|config)/', pathNot: `^${folder}/` },
+  to: { path: npm(packages) },
+})
+
+const observe = '^core/observe/'
+const oauth = '^core/oauth/'
+const keys = '^core/keys/'
+const ports = '^core/storage/ports\\.ts$'
+
+module.exports = {
+  forbidden: [
+    {
+      name: 'config-imports-nothing',
+      comment: 'Configuration is data: it knows no room of the house.',
+      severity: 'error',
+      from: { path: '^config/' },
+      to: { path: '^(core|plugins|signers|test)/' },
+    },
+    {
+      name: 'root-files-import-nothing',
+      comment: 'The root files are words that all rooms share.',
+      severity: 'error',
+      from: { path: roots },
+      to: { path: ours },
+    },
+    {
+      name: 'main-imports',
+      comment: 'The entry loads the configuration, composes and listens.',
+      severity: 'error',
+      from: { path: '^core/main\\.ts$' },
+      to: { path: ours, pathNot: [roots, '^core/(host|cli)/', '^config/'] },
+    },
+    {
+      name: 'host-imports',
+      comment: 'The composition root knows everyone in core; plugins and signers come by specifier.',
+      severity: 'error',
+      from: { path: '^core/host/' },
+      to: { path: ours, pathNot: ['^core/', '^config/'] },
+    },
+    {
+      name: 'nobody-imports-host',
+      comment: 'Wiring is asked for by the entry and the command line; the door re-exports the module types.',
+      severity: 'error',
+      from: { path: '^(core|plugins|signers|config)/', pathNot: ['^core/(host|cli|api)/', '^core/main\\.ts$'] },
+      to: { path: '^core/host/' },
+    },
+    room(
+      'cli',
+      ['^core/(host|interaction)/', '^config/', observe, oauth, keys, ports],
+      'The command line drives the host.',
+    ),
+    room(
+      'http',
+      ['^core/endpoints/', '^core/oauth/(errors|params)\\.ts$', observe],
+      'HTTP knows endpoints, not rules.',
+    ),
+    room(
+      'endpoints',
+      ['^core/(tokens|attestation|interaction)/', oauth, keys, ports, observe],
+      'Endpoints tell the story; they see no HTTP framework and no adapter.',
+    ),
+    room('oauth', [keys, ports, observe], 'Protocol rules.'),
+    room(
+      'tokens',
+      ['^core/interaction/login-provider\\.ts$', oauth, keys, ports, observe],
+      'Prepare, then sign once; of interaction only what an account is.',
+    ),
+    room('keys', [observe], 'Keys know nothing of the protocol.'),
+    room('interaction', [oauth, keys, ports, observe], 'Sessions and pages.'),
+    room('storage', [observe], 'A store knows its ports.'),
+    {
+      name: 'adapters-are-apart',
+      comment: 'No adapter builds upon another.',
+      severity: 'error',
+      from: { path: '^core/storage/(embedded|mongodb|redis)/' },
+      to: { path: adapters, pathNot: '^core/storage/$1/' },
+    },
+    room('observe', [], 'Everybody may be observed, so observing knows nobody.'),
+    {
+      name: 'only-host-sees-adapters',
+      comment: 'Who stores is the composition root’s choice.',
+      severity: 'error',
+      from: { path: '^(core|plugins|signers|config)/', pathNot: ['^core/host/', adapters] },
+      to: { path: adapters },
+    },
+    {
+      name: 'core-names-no-plugin',
+      comment: 'Plugins and signers are named by configuration alone.',
+      severity: 'error',
+      from: { path: '^(core|config)/' },
+      to: { path: '^(plugins|signers)/' },
+    },
+    {
+      name: 'the-door-is-for-guests',
+      comment: 'core/api is for plugins and signers; core imports its rooms.',
+      severity: 'error',
+      from: { path: '^(core|config)/', pathNot: '^core/api/' },
+      to: { path: '^core/api/' },
+    },
+    {
+      name: 'plugins-import-the-door',
+      comment: 'core/api, the own folder, packages.',
+      severity: 'error',
+      from: { path: '^plugins/([^/]+/[^/]+)/' },
+      to: { path: ours, pathNot: ['^core/api/', '^plugins/$1/'] },
+    },
+    {
+      name: 'signers-import-the-door',
+      comment: 'core/api, the own folder, packages.',
+      severity: 'error',
+      from: { path: '^signers/([^/]+)/' },
+      to: { path: ours, pathNot: ['^core/api/', '^signers/$1/'] },
+    },
+    {
+      name: 'only-tests-import-tests',
+      severity: 'error',
+      from: { path: '^(core|plugins|signers|config)/' },
+      to: { path: '^test/' },
+    },
+    reserved('only-http-knows-koa', 'koa|@koa/router|koa-body', 'core/http'),
+    reserved('only-host-knows-tsyringe', 'tsyringe|reflect-metadata', 'core/host'),
+    reserved('only-embedded-knows-lmdb', 'lmdb', 'core/storage/embedded'),
+    reserved('only-mongodb-knows-mongodb', 'mongodb', 'core/storage/mongodb'),
+    reserved('only-redis-knows-ioredis', 'ioredis', 'core/storage/redis'),
+    reserved('only-aws-kms-knows-the-sdk', '@aws-sdk/[^/]+', 'signers/aws-kms'),
+    reserved('only-pkcs11-knows-pkcs11js', 'pkcs11js', 'signers/pkcs11'),
+    {
+      name: 'no-cycles',
+      severity: 'error',
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: 'no-orphans',
+      comment: 'A file that neither imports nor is imported is dead. A plugin at least imports the door.',
+      severity: 'error',
+      from: { orphan: true, pathNot: '^core/interaction/assets/' },
+      to: {},
+    },
+    {
+      name: 'no-dead-files-in-core',
+      comment: 'What the entry does not reach, nobody runs. The door is reached from plugins.',
+      severity: 'error',
+      from: { path: '^core/main\\.ts$' },
+      to: { path: '^core/', pathNot: ['^core/api/', '^core/interaction/assets/'], reachable: false },
+    },
+    {
+      name: 'no-development-packages',
+      comment: 'Who installs the product gets no development packages.',
+      severity: 'error',
+      from: { path: '^(core|plugins|signers|config)/' },
+      to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['npm', 'npm-optional'] },
+    },
+    {
+      name: 'no-undeclared-packages',
+      severity: 'error',
+      from: {},
+      to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] },
+    },
+    {
+      name: 'no-unresolvable-imports',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: `${__dirname}/tsconfig.json` },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'types', 'node', 'default'] },
+  },
+}

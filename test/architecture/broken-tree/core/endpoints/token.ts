@@ -1,0 +1,2 @@
+import '../http/form.js'
+import 'koa'

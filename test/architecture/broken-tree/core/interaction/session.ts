@@ -1,0 +1,2 @@
+import '../cli/colours.js'
+import 'lmdb'

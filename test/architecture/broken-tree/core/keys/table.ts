@@ -1,0 +1,2 @@
+import 'mongodb'
+import 'ioredis'

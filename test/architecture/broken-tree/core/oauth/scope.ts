@@ -1,0 +1,2 @@
+import '../tokens/issuer.js'
+import '../host/registry.js'

@@ -1,0 +1,1 @@
+import '../../observe/log.js'

@@ -1,0 +1,1 @@
+import '../embedded/expiry.js'

@@ -1,0 +1,3 @@
+import '../interaction/session.js'
+import '../storage/embedded/open.js'
+import 'reflect-metadata'

@@ -1,0 +1,2 @@
+import '../teller/index.js'
+import '@aws-sdk/client-kms'

@@ -1,0 +1,2 @@
+import '../../../core/unavailable.js'
+import '../../../test/support/clock.js'

@@ -1,0 +1,2 @@
+import '../shared/index.js'
+import 'pkcs11js'

@@ -1,0 +1,2 @@
+import 'vitest'
+import 'accepts'

@@ -1,0 +1,12 @@
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { onContinuousIntegration } from './table.js'
+
+/** Tests start the product as users do, from `dist/`: it must be there and be this source. */
+export default (): void => {
+  const root = fileURLToPath(new URL('../../..', import.meta.url))
+  const { status } = spawnSync(process.execPath, ['.ci/build.js'], { cwd: root, stdio: 'inherit' })
+  if (status === 0) return
+  if (onContinuousIntegration()) throw new Error('The build failed')
+  console.error('The build has errors (above): tests that start the product may run something else than this source')
+}

@@ -1,0 +1,30 @@
+import { spawnSync } from 'node:child_process'
+import { findService, onContinuousIntegration, packagesOf, serviceNames } from './table.js'
+
+/** Brings what tests need beside Node: as root on Debian by apt-get, otherwise it says what is missing. */
+const apt = (...args: string[]): boolean => {
+  const { status } = spawnSync('apt-get', args, {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+  })
+  return status === 0
+}
+
+const missing = () => serviceNames.filter((name) => findService(name) === undefined)
+
+const wanted = missing()
+if (wanted.length > 0 && process.getuid?.() === 0) {
+  const packages = wanted.flatMap(packagesOf)
+  console.log(`Test services: installing ${packages.join(', ')} (apt-get, a minute or less)`)
+  apt('update', '-qq')
+  if (!apt('install', '-y', '-qq', '--no-install-recommends', ...packages))
+    console.error('Test services: apt-get failed')
+}
+
+for (const name of missing()) {
+  console.error(
+    `Test services: ${name} is missing (Debian: apt-get install ${packagesOf(name).join(' ')}); tests that need it`,
+  )
+  console.error(onContinuousIntegration() ? '  FAIL, because CI=true' : '  are SKIPPED')
+}
+if (missing().length === 0) console.log(`Test services: ${serviceNames.join(', ')} present`)
