@@ -1,0 +1,31 @@
+import type { Socket } from 'node:net'
+
+/** What the HTTP parser could not read never reaches the application; these are the answers to it. */
+const answers = new Map([
+  ['HPE_HEADER_OVERFLOW', [431, 'Request Header Fields Too Large', 'The headers are too large.']],
+  ['HPE_CHUNK_EXTENSIONS_OVERFLOW', [413, 'Content Too Large', 'The body is too large.']],
+  ['ERR_HTTP_REQUEST_TIMEOUT', [408, 'Request Timeout', 'The request took too long to arrive.']],
+] as const)
+
+const malformed = [400, 'Bad Request', 'The request is malformed.'] as const
+
+/** The `clientError` handler: a short answer, and the connection is closed, so that nothing after it is read. */
+export const answerBrokenRequest = (error: NodeJS.ErrnoException, socket: Socket): void => {
+  const code = error.code ?? ''
+  const fromParser = code.startsWith('HPE_') || code === 'ERR_HTTP_REQUEST_TIMEOUT'
+  if (!fromParser || !socket.writable || answerHasBegun(socket)) {
+    socket.destroy()
+    return
+  }
+  const [status, phrase, description] = answers.get(code as 'HPE_HEADER_OVERFLOW') ?? malformed
+  const body = JSON.stringify({ error: 'invalid_request', error_description: description })
+  socket.end(
+    `HTTP/1.1 ${status} ${phrase}\r\nContent-Type: application/json; charset=utf-8\r\nCache-Control: no-store\r\n` +
+      `Content-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+    () => socket.destroy(),
+  )
+}
+
+/** As node:http itself asks before it answers a broken request. */
+const answerHasBegun = (socket: Socket): boolean =>
+  (socket as { _httpMessage?: { headersSent?: boolean } })._httpMessage?.headersSent === true

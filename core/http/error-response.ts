@@ -1,0 +1,66 @@
+import { json, page, type Reply } from '../endpoints/message.js'
+import { OAuthError, type ErrorCode } from '../oauth/errors.js'
+import type { Log } from '../observe/log.js'
+import { Unavailable } from '../unavailable.js'
+import { answer } from './answer.js'
+import type { Exchange, Middleware } from './exchange.js'
+
+/** Renders an error page. All four are escaped by it; `message` is a constant text. */
+export type ErrorPage = (status: number, title: string, message: string, requestId: string) => string
+
+interface Failure {
+  readonly status: number
+  readonly code: ErrorCode
+  readonly description: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** The error funnel: every refusal, outage and bug of every route becomes an answer here and nowhere else. */
+export const errorFunnel =
+  (log: Log, errorPage: ErrorPage): Middleware =>
+  async (ctx, next) => {
+    try {
+      await next()
+    } catch (error) {
+      answer(ctx, errorReply(toFailure(error, ctx.state, log), ctx.state, errorPage))
+    }
+  }
+
+const toFailure = (error: unknown, exchange: Exchange, log: Log): Failure => {
+  if (error instanceof OAuthError) return error
+  if (error instanceof Unavailable || isAbort(error)) {
+    const component = error instanceof Unavailable ? error.component : 'deadline'
+    log.error('A request met an outage', { request_id: exchange.requestId, component }, error)
+    return {
+      status: 503,
+      code: 'temporarily_unavailable',
+      description: 'The service is temporarily unavailable.',
+      headers: { 'Retry-After': retryAfter() },
+    }
+  }
+  const status = clientErrorStatus(error)
+  if (status !== undefined) return { status, code: 'invalid_request', description: 'The request is malformed.' }
+  log.error('A request failed', { request_id: exchange.requestId }, error)
+  return { status: 500, code: 'server_error', description: 'The server failed.' }
+}
+
+const isAbort = (error: unknown): boolean =>
+  error instanceof Error && (error.name === 'AbortError' || error.name === 'TimeoutError')
+
+/** What Koa and its middlewares throw at bad input (http-errors). */
+const clientErrorStatus = (error: unknown): number | undefined => {
+  if (!(error instanceof Error) || !('status' in error) || !('expose' in error)) return undefined
+  const { status } = error
+  return typeof status === 'number' && status >= 400 && status < 500 ? status : undefined
+}
+
+/** Seconds, spread so that the clients of one outage do not come back as one (F36). */
+const retryAfter = (): string => String(1 + Math.floor(Math.random() * 5))
+
+const errorReply = (failure: Failure, exchange: Exchange, errorPage: ErrorPage): Reply => {
+  const { status, code, description, headers } = failure
+  const title = exchange.errorTitle
+  if (title === undefined) return json(status, { error: code, error_description: description }, headers)
+  const reply = page(status, errorPage(status, title, description, exchange.requestId))
+  return { ...reply, headers: { ...reply.headers, ...headers } }
+}

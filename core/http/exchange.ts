@@ -1,0 +1,69 @@
+import type { IncomingMessage } from 'node:http'
+import type { Middleware as KoaMiddleware, ParameterizedContext } from 'koa'
+import { OAuthError } from '../oauth/errors.js'
+
+/** What the middlewares know of one request and its answer: `ctx.state`. */
+export class Exchange {
+  readonly requestId: string
+  /** The path as it was sent, without the query. */
+  readonly path: string
+  /** The query as it was sent, without the question mark. */
+  readonly search: string
+  /** Headers that any answer to this request carries: names and values in turn. */
+  readonly headers: string[]
+  /** Headers that pages carry beside those, unless the reply has its own. */
+  pageHeaders: Readonly<Record<string, string>>
+  /** The row's path once it is found: what the log tells. */
+  routePath: string | undefined
+  /** Heading of the error page; undefined: errors are JSON. */
+  errorTitle: string | undefined
+
+  constructor(requestId: string, url: string) {
+    const target = url.startsWith('/') ? url : originForm(url)
+    const mark = target.indexOf('?')
+    this.requestId = requestId
+    this.path = mark === -1 ? target : target.slice(0, mark)
+    this.search = mark === -1 ? '' : target.slice(mark + 1)
+    this.headers = ['X-Request-Id', requestId]
+    this.pageHeaders = {}
+    this.routePath = undefined
+    this.errorTitle = undefined
+  }
+}
+
+export type Context = ParameterizedContext<Exchange>
+export type Middleware = KoaMiddleware<Exchange>
+
+/** RFC 9112 §3.2.2: the absolute form is accepted, and its authority means nothing here. */
+const originForm = (url: string): string => {
+  const rest = /^https?:\/\/[^/?#]*(.*)$/i.exec(url)?.[1]
+  return rest === undefined ? url : rest.startsWith('/') ? rest : `/${rest}`
+}
+
+const maxHeaders = 100
+const onlyOnce = new Map([
+  ['host', 1],
+  ['authorization', 2],
+  ['dpop', 4],
+  ['content-type', 8],
+])
+
+/**
+ * Throws when the request has too many headers, or twice one of which the first or the last would have to be chosen
+ * (RFC 9110 §5.3, RFC 9449 §4.3). Node keeps the first `Authorization` in silence.
+ */
+export const checkHeaders = (request: IncomingMessage): void => {
+  const names = request.rawHeaders
+  // Node's own maxHeadersCount drops what is over it, a proxy's X-Forwarded-For for instance.
+  if (names.length > 2 * maxHeaders) {
+    throw new OAuthError('invalid_request', 'The request has too many headers.', { status: 431 })
+  }
+  let seen = 0
+  for (let index = 0; index < names.length; index += 2) {
+    const name = names[index] as string
+    if (name.length !== 4 && name.length !== 12 && name.length !== 13) continue
+    const bit = onlyOnce.get(name.toLowerCase()) ?? 0
+    if ((seen & bit) !== 0) throw new OAuthError('invalid_request', 'A header was sent more than once.')
+    seen |= bit
+  }
+}

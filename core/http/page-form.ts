@@ -1,0 +1,30 @@
+import { koaBody } from 'koa-body'
+import { OAuthError } from '../oauth/errors.js'
+import { noParameters, type ParameterList } from '../oauth/params.js'
+import type { Context } from './exchange.js'
+import { checkFormHeaders, maxBodyBytes, parseForm, tooLarge } from './form-reader.js'
+
+/**
+ * koa-body hands over the form as text, one character a byte: its own form parser makes objects of brackets and replaces
+ * bytes that are not UTF-8. JSON and multipart are off.
+ */
+const readText = koaBody({
+  json: false,
+  multipart: false,
+  urlencoded: false,
+  text: true,
+  textTypes: ['application/x-www-form-urlencoded'],
+  textLimit: maxBodyBytes,
+  encoding: 'binary',
+  onError: (cause) => {
+    if ((cause as { status?: unknown }).status === 413) throw tooLarge()
+    throw new OAuthError('invalid_request', 'The body was cut short.', { cause })
+  },
+})
+
+/** Reads a browser's form into flat strings. Throws as the form reader does. */
+export const readPageForm = async (ctx: Context): Promise<ParameterList> => {
+  if (!checkFormHeaders(ctx.req)) return noParameters
+  await readText(ctx as unknown as Parameters<typeof readText>[0], async () => undefined)
+  return parseForm(Buffer.from(ctx.request.body as string, 'latin1'))
+}

@@ -1,0 +1,45 @@
+import { randomFillSync } from 'node:crypto'
+import type { Log } from '../observe/log.js'
+import { Exchange, type Middleware } from './exchange.js'
+
+const idBytes = 16
+const pool = Buffer.alloc(idBytes * 256)
+let used = pool.length
+
+/** 128 random bits in hex, cut from a pool that is filled 256 at a time. */
+const nextRequestId = (): string => {
+  if (used === pool.length) {
+    randomFillSync(pool)
+    used = 0
+  }
+  used += idBytes
+  return pool.toString('hex', used - idBytes, used)
+}
+
+/** Gives each request an id of our own making; one that the caller sends means nothing. */
+export const identify: Middleware = (ctx, next) => {
+  ctx.state = new Exchange(nextRequestId(), ctx.req.url ?? '/')
+  return next()
+}
+
+const maxLoggedPath = 200
+
+/**
+ * One line for each answer. The path is the table's, so that it holds no id of an interaction; the query is never told.
+ */
+export const requestLog =
+  (log: Log, level: 'debug' | 'info'): Middleware =>
+  (ctx, next) => {
+    const { res, req, state } = ctx
+    const start = performance.now()
+    res.once('close', () => {
+      log[level]('request', {
+        request_id: state.requestId,
+        method: req.method,
+        path: state.routePath ?? state.path.slice(0, maxLoggedPath),
+        status: res.writableEnded ? res.statusCode : 'aborted',
+        ms: Math.round((performance.now() - start) * 10) / 10,
+      })
+    })
+    return next()
+  }

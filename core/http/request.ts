@@ -1,0 +1,85 @@
+import type { IncomingMessage } from 'node:http'
+import type { EndpointRequest } from '../endpoints/message.js'
+import { OAuthError } from '../oauth/errors.js'
+import { noParameters, parseParameters, type ParameterList } from '../oauth/params.js'
+import type { Exchange } from './exchange.js'
+
+/** What a request needs of the application. */
+export interface RequestServices {
+  readonly addressOf: (request: IncomingMessage) => string
+  readonly deadline: () => AbortSignal
+}
+
+const noPath: ReadonlyMap<string, string> = new Map()
+const visibleAscii = /^[\x21-\x7e]*$/
+
+/** The only way from HTTP into an endpoint. Nothing is parsed before somebody asks for it. */
+export class HttpRequest implements EndpointRequest {
+  readonly method: string
+  readonly form: ParameterList
+  readonly path: ReadonlyMap<string, string>
+  readonly #request: IncomingMessage
+  readonly #exchange: Exchange
+  readonly #services: RequestServices
+  #query: ParameterList | undefined
+  #cookies: ReadonlyMap<string, string | undefined> | undefined
+  #signal: AbortSignal | undefined
+
+  constructor(
+    request: IncomingMessage,
+    exchange: Exchange,
+    services: RequestServices,
+    form: ParameterList = noParameters,
+    path: ReadonlyMap<string, string> = noPath,
+  ) {
+    this.#request = request
+    this.#exchange = exchange
+    this.#services = services
+    // The body of an answer to HEAD is left out by node:http.
+    this.method = request.method === 'HEAD' ? 'GET' : (request.method ?? 'GET')
+    this.form = form
+    this.path = path
+  }
+
+  get requestId(): string {
+    return this.#exchange.requestId
+  }
+
+  get query(): ParameterList {
+    return (this.#query ??= parseQuery(this.#exchange.search))
+  }
+
+  get address(): string {
+    return this.#services.addressOf(this.#request)
+  }
+
+  get signal(): AbortSignal {
+    return (this.#signal ??= this.#services.deadline())
+  }
+
+  header(name: string): string | undefined {
+    const value = this.#request.headers[name]
+    return typeof value === 'string' ? value : undefined
+  }
+
+  cookie(name: string): string | undefined {
+    return (this.#cookies ??= parseCookies(this.#request.headers.cookie ?? '')).get(name)
+  }
+}
+
+const parseQuery = (search: string): ParameterList => {
+  if (!visibleAscii.test(search)) throw new OAuthError('invalid_request', 'A parameter is not properly encoded.')
+  return parseParameters(search)
+}
+
+/** RFC 6265 §4.2.1. A name that came twice is no cookie: one of the two was tossed in by another host of the domain. */
+const parseCookies = (header: string): ReadonlyMap<string, string | undefined> => {
+  const cookies = new Map<string, string | undefined>()
+  for (const pair of header.split(';')) {
+    const equals = pair.indexOf('=')
+    if (equals === -1) continue
+    const name = pair.slice(0, equals).trim()
+    cookies.set(name, cookies.has(name) ? undefined : pair.slice(equals + 1).trim())
+  }
+  return cookies
+}

@@ -1,0 +1,138 @@
+import { chmod, lstat, unlink } from 'node:fs/promises'
+import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import { connect, type AddressInfo, type Socket } from 'node:net'
+import type { Log } from '../observe/log.js'
+import { answerBrokenRequest } from './broken-request.js'
+
+/** What a client may cost before it has said anything sensible. Times in milliseconds, sizes in bytes. */
+export interface ServerLimits {
+  readonly maxHeaderSize: number
+  /** From the first byte to the end of the headers. */
+  readonly headersTimeout: number
+  /** From the first byte to the end of the body. */
+  readonly requestTimeout: number
+  readonly keepAliveTimeout: number
+  /** A connection on which nothing moves, while an answer is awaited too. */
+  readonly idleTimeout: number
+  readonly maxConnections: number
+  /** How often the timeouts are looked at. */
+  readonly connectionsCheckingInterval: number
+}
+
+export const defaultLimits: ServerLimits = {
+  maxHeaderSize: 16 * 1024,
+  headersTimeout: 10_000,
+  requestTimeout: 20_000,
+  keepAliveTimeout: 65_000,
+  idleTimeout: 30_000,
+  maxConnections: 10_000,
+  connectionsCheckingInterval: 1_000,
+}
+
+export interface ListenOptions {
+  /** An address, a name, or the path of a unix socket: it begins with `/` or `./`. */
+  readonly host: string
+  /** 0: any free port. Means nothing to a unix socket. */
+  readonly port: number
+  /** PEM. Absent: plain HTTP. */
+  readonly tls?: { readonly cert: string; readonly key: string }
+  readonly limits?: Partial<ServerLimits>
+  readonly log: Log
+}
+
+export interface Listening {
+  /** Where it listens, for the operator to read; nothing is derived from it. */
+  readonly url: string
+  /** 0 on a unix socket. */
+  readonly port: number
+  /**
+   * Accepts no more, lets what is in flight finish with `Connection: close`, and cuts what has not after `graceMs`.
+   */
+  close(graceMs: number): Promise<void>
+}
+
+type Listener = (request: IncomingMessage, response: ServerResponse) => void
+
+/** Opens a listener for `createApp`'s application. Rejects with the system's error, `EADDRINUSE` for instance. */
+export const listen = async (app: Listener, options: ListenOptions): Promise<Listening> => {
+  const { host, port, tls, log } = options
+  const limits = { ...defaultLimits, ...options.limits }
+  const serverOptions: ServerOptions = {
+    maxHeaderSize: limits.maxHeaderSize,
+    headersTimeout: limits.headersTimeout,
+    requestTimeout: limits.requestTimeout,
+    keepAliveTimeout: limits.keepAliveTimeout,
+    connectionsCheckingInterval: limits.connectionsCheckingInterval,
+    requireHostHeader: true,
+    noDelay: true,
+  }
+  const inFlight = new Set<ServerResponse>()
+  let stopping = false
+  const listener: Listener = (request, response) => {
+    if (stopping) response.shouldKeepAlive = false
+    inFlight.add(response)
+    response.once('close', () => inFlight.delete(response))
+    app(request, response)
+  }
+  const server: Server =
+    tls === undefined
+      ? createServer(serverOptions, listener)
+      : createTlsServer({ ...serverOptions, ...tls, minVersion: 'TLSv1.2', handshakeTimeout: 10_000 }, listener)
+  server.maxConnections = limits.maxConnections
+  // Counted by `checkHeaders`, which refuses: node:http leaves headers out in silence.
+  server.maxHeadersCount = 0
+  server.timeout = limits.idleTimeout
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => answerBrokenRequest(error, socket as Socket))
+  server.on('drop', () => log.warn('A connection was refused: there are too many'))
+
+  const path = host.startsWith('/') || host.startsWith('./') ? host : undefined
+  if (path !== undefined) await removeStaleSocket(path)
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(path === undefined ? { host, port } : { path }, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+  if (path !== undefined) await chmod(path, 0o660)
+  server.on('error', (error) => log.error('The listener failed', {}, error))
+
+  const bound = path === undefined ? (server.address() as AddressInfo).port : 0
+  return {
+    url: path === undefined ? `${tls === undefined ? 'http' : 'https'}://${urlHost(host)}:${bound}` : `unix:${path}`,
+    port: bound,
+    close: (graceMs) => {
+      stopping = true
+      for (const response of inFlight) response.shouldKeepAlive = false
+      return closeServer(server, graceMs)
+    },
+  }
+}
+
+const closeServer = (server: Server, graceMs: number): Promise<void> =>
+  new Promise((resolve) => {
+    const cut = setTimeout(() => server.closeAllConnections(), graceMs)
+    // Closes idle connections too.
+    server.close(() => {
+      clearTimeout(cut)
+      resolve()
+    })
+  })
+
+const urlHost = (host: string): string => (host.includes(':') ? `[${host}]` : host)
+
+/** Removes what a killed process left behind; a socket that somebody answers on, or a file, stays. */
+const removeStaleSocket = async (path: string): Promise<void> => {
+  const found = await lstat(path).catch(() => undefined)
+  if (found?.isSocket() !== true) return
+  const answered = await new Promise<boolean>((resolve) => {
+    const probe = connect(path)
+    probe.once('connect', () => {
+      probe.destroy()
+      resolve(true)
+    })
+    probe.once('error', () => resolve(false))
+  })
+  if (!answered) await unlink(path)
+}
