@@ -13,6 +13,7 @@ export type {
 } from '../host/modules.js'
 export { definePlugin, defineSigner } from '../host/modules.js'
 export type { AccountDirectory, AccountRecord, PasswordHasher } from '../interaction/account-directory.js'
+export { canonicalUsername } from '../interaction/username.js'
 export type { Account, LoginProvider, LoginResult } from '../interaction/login-provider.js'
 export type { JsonObject, JsonValue } from '../json.js'
 export type { AlgorithmRow, KeyType, KeyTypeRow } from '../keys/algorithms.js'

@@ -1,0 +1,33 @@
+import type { Asset } from '../interaction/assets.js'
+import type { Endpoint } from './message.js'
+
+const forEver = 'public, max-age=31536000, immutable'
+const briefly = 'public, max-age=300'
+
+/**
+ * `GET /assets/{name}`: a file from the map or 404. A link that carries the file's version may be cached for ever
+ * (RFC 8246), any other for five minutes.
+ */
+export const createAssets =
+  (assets: ReadonlyMap<string, Asset>): Endpoint =>
+  (request) => {
+    const asset = assets.get(request.path.get('name') ?? '')
+    if (!asset) {
+      return {
+        status: 404,
+        headers: { 'Content-Type': 'text/plain; charset=utf-8', 'Cache-Control': 'no-store' },
+        body: 'Not found\n',
+      }
+    }
+    const etag = `"${asset.version}"`
+    const headers = {
+      ETag: etag,
+      'Cache-Control': request.query.values.get('v') === asset.version ? forEver : briefly,
+    }
+    const known = request
+      .header('if-none-match')
+      ?.split(',')
+      .map((tag) => tag.trim().replace(/^W\//, ''))
+    if (known?.includes(etag) || known?.includes('*')) return { status: 304, headers }
+    return { status: 200, headers: { 'Content-Type': asset.contentType, ...headers }, body: asset.body }
+  }

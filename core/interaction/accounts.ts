@@ -1,0 +1,146 @@
+import { randomUUID } from 'node:crypto'
+import type { JsonObject } from '../json.js'
+import type { RecordStore, StorageBackend } from '../storage/ports.js'
+import type { AccountDirectory, AccountRecord, PasswordHasher } from './account-directory.js'
+import { canonicalUsername } from './username.js'
+
+/**
+ * Accounts in the records store, by canonical username, and the way there from a subject. An account whose subject
+ * does not lead back to it is not complete: nothing is issued for it, and removing it repairs the rest.
+ */
+export interface AccountStore {
+  readonly accounts: RecordStore<AccountRecord>
+  readonly subjects: RecordStore<{ readonly username: string }>
+}
+
+export const openAccountStore = (backend: Pick<StorageBackend, 'records'>): AccountStore => ({
+  accounts: backend.records('accounts'),
+  subjects: backend.records('account_subjects'),
+})
+
+/** The accounts of the configuration, then those of the store. What the configuration names, the store cannot change. */
+export const createAccountDirectory = (sources: {
+  readonly static: readonly AccountRecord[]
+  readonly store: AccountStore
+}): AccountDirectory => {
+  const byUsername = new Map(sources.static.map((account) => [canonicalUsername(account.username), account]))
+  const bySubject = new Map(sources.static.map((account) => [account.sub, account]))
+  const { accounts, subjects } = sources.store
+  return {
+    findByUsername: async (username) => {
+      const name = canonicalUsername(username)
+      if (name === undefined) return undefined
+      const configured = byUsername.get(name)
+      if (configured) return configured
+      const account = await accounts.find(name)
+      return account && !bySubject.has(account.sub) ? account : undefined
+    },
+    findBySubject: async (subject) => {
+      if (!isSubject(subject)) return undefined
+      const configured = bySubject.get(subject)
+      if (configured) return configured
+      const entry = await subjects.find(subject)
+      const account = entry && (await accounts.find(entry.username))
+      return account?.sub === subject ? account : undefined
+    },
+  }
+}
+
+export interface NewAccount {
+  readonly username: string
+  readonly password: string
+  /** Default: a random UUID. */
+  readonly sub?: string
+  readonly claims?: JsonObject
+  readonly disabled?: boolean
+}
+
+/**
+ * The accounts of the configuration with their passwords hashed, in order. Throws an `Error` that names the entry
+ * when a username or subject is unusable or comes twice.
+ */
+export const staticAccounts = async (
+  configured: readonly (NewAccount & { readonly sub: string })[],
+  hasher: PasswordHasher,
+): Promise<readonly AccountRecord[]> => {
+  const seen = new Set<string>()
+  const records: AccountRecord[] = []
+  for (const [index, account] of configured.entries()) {
+    const name = canonicalUsername(account.username)
+    if (name === undefined || seen.has(`username ${name}`)) {
+      throw new Error(`accounts[${index}].username: ${name === undefined ? 'not a username' : 'comes twice'}`)
+    }
+    if (!isSubject(account.sub) || seen.has(`sub ${account.sub}`)) {
+      throw new Error(`accounts[${index}].sub: ${isSubject(account.sub) ? 'comes twice' : subjectRule}`)
+    }
+    seen.add(`username ${name}`).add(`sub ${account.sub}`)
+    records.push(await toRecord(account, account.sub, hasher))
+  }
+  return records
+}
+
+export type AccountAddition =
+  | { readonly outcome: 'added'; readonly account: AccountRecord }
+  /** `reason` is a sentence for the operator. */
+  | { readonly outcome: 'refused'; readonly reason: string }
+
+/** A crash in mid-addition frees the subject again after this long. */
+const claimSeconds = 60
+
+/** Adds an account to the store unless its username or subject is taken. Throws `Unavailable`. */
+export const addAccount = async (
+  store: AccountStore,
+  hasher: PasswordHasher,
+  added: NewAccount,
+): Promise<AccountAddition> => {
+  const refused = (reason: string): AccountAddition => ({ outcome: 'refused', reason })
+  const username = canonicalUsername(added.username)
+  const sub = added.sub ?? randomUUID()
+  if (username === undefined) return refused('A username has 1 to 256 characters and no control characters.')
+  if (!isSubject(sub)) return refused(`The subject is unusable: ${subjectRule}.`)
+  if (added.password === '' || Buffer.byteLength(added.password) > 1024)
+    return refused('A password has 1 to 1024 bytes.')
+  const account = await toRecord(added, sub, hasher)
+  if (!(await store.subjects.put(sub, { username }, { ttlSeconds: claimSeconds, onlyIfAbsent: true }))) {
+    return refused('The subject is taken.')
+  }
+  if (!(await store.accounts.put(username, account, { onlyIfAbsent: true }))) {
+    await store.subjects.remove(sub)
+    return refused('The username is taken.')
+  }
+  await store.subjects.put(sub, { username })
+  return { outcome: 'added', account }
+}
+
+/** Removes an account from the store; its subject stops working at once. False when there was none. Throws `Unavailable`. */
+export const removeAccount = async (store: AccountStore, username: string): Promise<boolean> => {
+  const name = canonicalUsername(username)
+  const account = name === undefined ? undefined : await store.accounts.find(name)
+  if (name === undefined || !account) return false
+  const entry = await store.subjects.find(account.sub)
+  if (entry?.username === name) await store.subjects.remove(account.sub)
+  return await store.accounts.remove(name)
+}
+
+/** The store's accounts in order of username, at most `limit`, from after `after`. Throws `Unavailable`. */
+export const listAccounts = async (
+  store: AccountStore,
+  after?: string,
+  limit = 100,
+): Promise<readonly AccountRecord[]> =>
+  (await store.accounts.list(after === undefined ? undefined : canonicalUsername(after), limit)).map(
+    (entry) => entry.record,
+  )
+
+const subjectRule = 'a subject has 1 to 255 printable ASCII characters'
+
+/** OIDC Core §2, `sub`. */
+const isSubject = (subject: string): boolean => /^[\x21-\x7e]{1,255}$/.test(subject)
+
+const toRecord = async (account: NewAccount, sub: string, hasher: PasswordHasher): Promise<AccountRecord> => ({
+  username: account.username.normalize('NFC').trim(),
+  sub,
+  password_hash: await hasher.hash(account.password),
+  claims: account.claims ?? {},
+  ...(account.disabled ? { disabled: true } : {}),
+})

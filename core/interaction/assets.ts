@@ -1,0 +1,32 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { extname, join } from 'node:path'
+import { packageRoot } from '../package-root.js'
+
+/** A file that the pages link to. */
+export interface Asset {
+  readonly contentType: string
+  readonly body: Buffer
+  /** Changes when the file does: its `ETag`, and `v` in the links of the pages. */
+  readonly version: string
+}
+
+const contentTypes = new Map([
+  ['.css', 'text/css; charset=utf-8'],
+  ['.js', 'text/javascript; charset=utf-8'],
+  ['.svg', 'image/svg+xml'],
+])
+
+/** Reads `core/interaction/assets` once; by file name. Throws for a file of a kind that has no content type. */
+export const loadAssets = (): ReadonlyMap<string, Asset> => {
+  const folder = join(packageRoot, 'core/interaction/assets')
+  const assets = new Map<string, Asset>()
+  for (const name of readdirSync(folder)) {
+    const contentType = contentTypes.get(extname(name))
+    if (contentType === undefined) throw new Error(`core/interaction/assets/${name}: no content type is known for it`)
+    const body = readFileSync(join(folder, name))
+    const version = createHash('sha256').update(body).digest('base64url').slice(0, 16)
+    assets.set(name, { contentType, body, version })
+  }
+  return assets
+}

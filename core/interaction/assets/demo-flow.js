@@ -1,0 +1,81 @@
+import { toBase64Url } from './demo-jwt.js'
+
+const pendingKey = 'signet-demo-sign-in'
+
+const random = () => toBase64Url(crypto.getRandomValues(new Uint8Array(32)))
+
+const readAnswer = async (response) => {
+  const text = await response.text()
+  let body
+  try {
+    body = JSON.parse(text)
+  } catch {
+    throw new Error(`${response.status} without a JSON answer`)
+  }
+  if (response.ok) return body
+  throw new Error(body.error_description ? `${body.error}: ${body.error_description}` : `${body.error}`)
+}
+
+const getJson = async (url, init) => await readAnswer(await fetch(url, { credentials: 'omit', ...init }))
+
+/** A client of the provider at `issuer`, as any other would be: it knows the issuer and reads the rest. */
+export const openClient = async ({ issuer, clientId, scope }) => {
+  const provider = await getJson(`${issuer}/.well-known/openid-configuration`)
+  if (provider.issuer !== issuer) throw new Error('The discovery document is of another issuer.')
+  const redirectUri = `${issuer}/`
+
+  const requestTokens = async (parameters) =>
+    await getJson(provider.token_endpoint, {
+      method: 'POST',
+      body: new URLSearchParams({ client_id: clientId, ...parameters }),
+    })
+
+  return {
+    /** Leaves this page (OIDC Core §3.1.2.1, RFC 7636 §4.3). */
+    startSignIn: async () => {
+      const pending = { state: random(), nonce: random(), verifier: random() }
+      sessionStorage.setItem(pendingKey, JSON.stringify(pending))
+      const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(pending.verifier))
+      const parameters = new URLSearchParams({
+        response_type: 'code',
+        client_id: clientId,
+        redirect_uri: redirectUri,
+        scope,
+        state: pending.state,
+        nonce: pending.nonce,
+        code_challenge: toBase64Url(digest),
+        code_challenge_method: 'S256',
+        prompt: 'consent',
+      })
+      location.assign(`${provider.authorization_endpoint}?${parameters}`)
+    },
+
+    /** Tokens and the nonce for the answer in `parameters`; undefined when they hold none. */
+    finishSignIn: async (parameters) => {
+      if (!parameters.has('code') && !parameters.has('error')) return undefined
+      const pending = JSON.parse(sessionStorage.getItem(pendingKey) ?? 'null')
+      sessionStorage.removeItem(pendingKey)
+      if (!pending || parameters.get('state') !== pending.state) {
+        throw new Error('This answer belongs to no sign-in of this tab.')
+      }
+      if (parameters.get('iss') !== issuer) throw new Error('This answer comes from another issuer.')
+      if (parameters.has('error')) {
+        throw new Error([parameters.get('error'), parameters.get('error_description')].filter(Boolean).join(': '))
+      }
+      const tokens = await requestTokens({
+        grant_type: 'authorization_code',
+        code: parameters.get('code'),
+        redirect_uri: redirectUri,
+        code_verifier: pending.verifier,
+      })
+      return { tokens, nonce: pending.nonce }
+    },
+
+    refresh: async (refreshToken) => await requestTokens({ grant_type: 'refresh_token', refresh_token: refreshToken }),
+
+    fetchUserinfo: async (accessToken) =>
+      await getJson(provider.userinfo_endpoint, { headers: { Authorization: `Bearer ${accessToken}` } }),
+
+    fetchKeySet: async () => await getJson(provider.jwks_uri),
+  }
+}

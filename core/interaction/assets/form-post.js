@@ -1,0 +1,1 @@
+HTMLFormElement.prototype.submit.call(document.getElementById('form-post'))

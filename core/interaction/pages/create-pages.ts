@@ -1,0 +1,70 @@
+import type { Asset } from '../assets.js'
+import type { ClientOnPage, LoginPage, Pages } from '../pages.js'
+import { compileTemplates } from './templates.js'
+import { describeWishes } from './wishes.js'
+
+export interface PagesOptions {
+  /** Shown over each page. Default: Signet. */
+  readonly issuerName?: string
+  /** Path of the assets, without a trailing slash: `/assets`, `/op/assets`. */
+  readonly assetsPath: string
+  readonly assets: ReadonlyMap<string, Asset>
+}
+
+/** The built-in pages from `views/`. Text that comes from clients and people is data everywhere, never markup. */
+export const createPages = (options: PagesOptions): Pages => {
+  const { assetsPath, assets } = options
+  const render = compileTemplates({ brand: options.issuerName ?? 'Signet', assetsPath, assets })
+  return {
+    login: (page) =>
+      render('login', {
+        title: 'Sign in',
+        action: page.action,
+        csrf: page.csrf,
+        client: showClient(page.client),
+        username: page.username ?? '',
+        problem: problemText(page),
+        invalid: page.problem === 'wrong',
+        cancel: page.cancel === true,
+      }),
+    consent: (page) =>
+      render('consent', {
+        title: 'Allow access',
+        action: page.action,
+        csrf: page.csrf,
+        client: showClient(page.client),
+        account: page.account.name,
+        initial: [...page.account.name.trim()][0]?.toUpperCase() ?? '',
+        wishes: describeWishes(page.scopes, page.claims, page.resources),
+      }),
+    error: (page) =>
+      render('error', { title: page.title, message: page.message, requestId: page.requestId, error: page.error }),
+    formPost: (page) =>
+      render('form-post', { title: 'Continue', action: page.action, parameters: Object.entries(page.parameters) }),
+  }
+}
+
+const showClient = (client: ClientOnPage) => ({
+  name: client.name,
+  logo: webAddress(client.logoUri),
+  policy: webAddress(client.policyUri),
+  terms: webAddress(client.tosUri),
+})
+
+/** Only what a browser fetches over the web: a `javascript:` link would run as this site (OIDC Registration §9.2). */
+const webAddress = (uri: string | undefined): string | undefined => {
+  if (uri === undefined || !URL.canParse(uri)) return undefined
+  const { protocol, href } = new URL(uri)
+  return protocol === 'https:' || protocol === 'http:' ? href : undefined
+}
+
+const problemText = (page: LoginPage): string | undefined => {
+  if (page.problem === 'wrong') return 'The username or the password is not right.'
+  if (page.problem === undefined) return undefined
+  return `There were too many attempts. Try again in ${waitText(page.retryAfterSeconds ?? 0)}.`
+}
+
+const waitText = (seconds: number): string => {
+  if (seconds > 90) return `${Math.ceil(seconds / 60)} minutes`
+  return seconds > 1 ? `${Math.ceil(seconds)} seconds` : 'a moment'
+}

@@ -1,0 +1,83 @@
+import { hash as hashArgon2, verify as verifyArgon2 } from '@node-rs/argon2'
+import { randomBytes } from 'node:crypto'
+import { Unavailable } from '../unavailable.js'
+import type { PasswordHasher } from './account-directory.js'
+
+/** Argon2id as OWASP's password storage cheat sheet recommends it: 19 MiB, two passes, one lane. */
+const parameters = { memoryCost: 19_456, timeCost: 2, parallelism: 1, outputLen: 32 } as const
+
+const maxPasswordBytes = 1024
+
+const phc = /^\$argon2id\$v=19\$m=\d{1,7},t=\d{1,2},p=\d{1,2}\$[A-Za-z0-9+/]{11,86}\$[A-Za-z0-9+/]{22,86}$/
+
+export interface PasswordHasherOptions {
+  /** Hashes that run at once on libuv's pool, whose other threads stay free for signatures. Default 2. */
+  readonly concurrency?: number
+  /** Callers that may wait for their turn; one more gets `Unavailable`. Default 64. */
+  readonly maxWaiting?: number
+}
+
+/**
+ * Argon2id (RFC 9106) off the event loop. Passwords are prepared as RFC 8265 §4.2 says, so that one password typed on
+ * two keyboards is one password. `hash` throws `RangeError` for an empty password or one over 1024 bytes; `verify`
+ * answers false for them, in the usual time. Both throw `Unavailable` when too many callers wait.
+ */
+export const createPasswordHasher = (options: PasswordHasherOptions = {}): PasswordHasher => {
+  const inTurn = createTurns(options.concurrency ?? 2, options.maxWaiting ?? 64)
+  const nobody = unmatchableHash()
+  return {
+    hash: async (password) => {
+      if (!isAcceptable(password)) throw new RangeError('A password has 1 to 1024 bytes.')
+      return await inTurn(() => hashArgon2(prepare(password), parameters))
+    },
+    verify: async (password, hash) => {
+      const decidable = hash !== undefined && phc.test(hash) && isAcceptable(password)
+      const matches = await inTurn(() =>
+        decidable ? verifyArgon2(hash, prepare(password)) : verifyArgon2(nobody, password.slice(0, maxPasswordBytes)),
+      )
+      return decidable && matches
+    },
+  }
+}
+
+const isAcceptable = (password: string): boolean =>
+  password !== '' && password.length <= maxPasswordBytes && Buffer.byteLength(password) <= maxPasswordBytes
+
+/** The OpaqueString profile's mappings: non-ASCII spaces become U+0020, then NFC (RFC 8265 §4.2.2). */
+const prepare = (password: string): string => password.replace(/\p{Zs}/gu, ' ').normalize('NFC')
+
+/** Costs what a real one costs and is the hash of nothing that anybody knows. */
+const unmatchableHash = (): string => {
+  const { memoryCost, timeCost, parallelism, outputLen } = parameters
+  const base64 = (bytes: number): string => randomBytes(bytes).toString('base64').replace(/=+$/, '')
+  return `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=${parallelism}$${base64(16)}$${base64(outputLen)}`
+}
+
+/** Runs at most `concurrency` works at once, the others in order of arrival. */
+const createTurns = (concurrency: number, maxWaiting: number): (<T>(work: () => Promise<T>) => Promise<T>) => {
+  const waiting: (() => void)[] = []
+  let running = 0
+  const enter = async (): Promise<void> => {
+    if (running < concurrency) {
+      running++
+      return
+    }
+    if (waiting.length >= maxWaiting) throw new Unavailable('passwords', 'no', 'Too many passwords wait to be checked.')
+    await new Promise<void>((resolve) => waiting.push(resolve))
+  }
+  const leave = (): void => {
+    const next = waiting.shift()
+    if (next) next()
+    else running--
+  }
+  return async (work) => {
+    await enter()
+    try {
+      return await work()
+    } catch (cause) {
+      throw new Unavailable('passwords', 'no', 'A password could not be hashed.', { cause })
+    } finally {
+      leave()
+    }
+  }
+}

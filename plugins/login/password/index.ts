@@ -1,0 +1,70 @@
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
+import { canonicalUsername, definePlugin, type AttemptPolicy, type LoginResult } from '../../../core/api/index.js'
+import { addressBucket } from './address-bucket.js'
+
+const policy = (defaults: { free: number; base: number; max: number; forget: number }) =>
+  z.strictObject({
+    free: z.int().min(1).default(defaults.free),
+    base_delay_secs: z.int().min(1).default(defaults.base),
+    max_delay_secs: z.int().min(1).default(defaults.max),
+    forget_after_secs: z.int().min(1).default(defaults.forget),
+  })
+
+const perUsername = policy({ free: 5, base: 1, max: 900, forget: 86_400 })
+/** Many people may share an address, and nothing but time clears it: so it slows guessing and locks nobody out. */
+const perAddress = policy({ free: 100, base: 1, max: 5, forget: 900 })
+
+const options = perUsername.extend({ address: perAddress.prefault({}) }).prefault({})
+
+const toPolicy = (wire: z.output<typeof perAddress>): AttemptPolicy => ({
+  free: wire.free,
+  baseDelaySeconds: wire.base_delay_secs,
+  maxDelaySeconds: wire.max_delay_secs,
+  forgetAfterSeconds: wire.forget_after_secs,
+})
+
+/** Ids of attempts are hashed: people type passwords into the wrong field. */
+const hashId = (text: string): string => createHash('sha256').update(text).digest('base64url')
+
+/** Username and password, from the configuration's `accounts:` and the store, with a growing delay for guesses. */
+export default definePlugin({
+  name: 'password',
+  apiVersion: 1,
+  options,
+  needs: ['accounts', 'passwords', 'attempts'],
+  create: (configured: z.output<typeof options>, { accounts, passwords, attempts }) => {
+    const usernamePolicy = toPolicy(configured)
+    const addressPolicy = toPolicy(configured.address)
+
+    const takeAttempt = async (attemptId: string, address: string): Promise<LoginResult | undefined> => {
+      const bucket = addressBucket(address)
+      const byAddress = bucket && (await attempts.take('login_address', bucket, addressPolicy))
+      if (byAddress && !byAddress.allowed) return locked(byAddress.retryAfterSeconds)
+      const byUsername = await attempts.take('login', attemptId, usernamePolicy)
+      return byUsername.allowed ? undefined : locked(byUsername.retryAfterSeconds)
+    }
+
+    return {
+      login: {
+        authenticate: async ({ username, password }, address) => {
+          const attemptId = hashId(canonicalUsername(username) ?? username)
+          // Before the look-up and the hash, so that parallel guesses are counted and unknown names lock alike.
+          const refusal = await takeAttempt(attemptId, address)
+          if (refusal) return refusal
+          const account = await accounts.findByUsername(username)
+          const matches = await passwords.verify(password, account?.password_hash)
+          if (!account || !matches || account.disabled) return { outcome: 'refused' }
+          await attempts.clear('login', attemptId)
+          return { outcome: 'passed', subject: account.sub, amr: ['pwd'] }
+        },
+        find: async (subject) => {
+          const account = await accounts.findBySubject(subject)
+          return account && !account.disabled ? { subject: account.sub, claims: account.claims } : undefined
+        },
+      },
+    }
+  },
+})
+
+const locked = (retryAfterSeconds: number): LoginResult => ({ outcome: 'locked', retryAfterSeconds })
