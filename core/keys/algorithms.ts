@@ -19,8 +19,8 @@ export interface KeyTypeRow {
 
 export interface AlgorithmRow {
   readonly keyType: KeyType
-  /** The algorithm's hash, and that of `at_hash` (OIDC Core §3.1.3.6); for Ed25519 the one inside of it (RFC 8032 §5.1). */
-  readonly hash: 'sha256' | 'sha384' | 'sha512'
+  /** The hash of `at_hash` (OIDC Core §3.1.3.6): the algorithm's own, for Ed25519 the one inside of it (RFC 8032 §5.1). */
+  readonly accessTokenHash: 'sha256' | 'sha384' | 'sha512'
   /** What `crypto.sign` and `crypto.verify` want as their algorithm: Ed25519 takes none. */
   readonly digest: string | null
   readonly options: Readonly<SigningOptions>
@@ -64,13 +64,13 @@ const ecdsa = { dsaEncoding: 'ieee-p1363' } as const
 
 /** The one table of algorithms (RFC 7518 §3.1, RFC 8037 §3.1). Adding an algorithm is adding a row. */
 export const algorithms: Readonly<Record<JwsAlg, AlgorithmRow>> = {
-  RS256: { keyType: 'RSA', hash: 'sha256', digest: 'sha256', options: pkcs1, signatureBytes: 'modulus' },
-  RS384: { keyType: 'RSA', hash: 'sha384', digest: 'sha384', options: pkcs1, signatureBytes: 'modulus' },
-  RS512: { keyType: 'RSA', hash: 'sha512', digest: 'sha512', options: pkcs1, signatureBytes: 'modulus' },
-  PS256: { keyType: 'RSA', hash: 'sha256', digest: 'sha256', options: pss256, signatureBytes: 'modulus' },
-  ES256: { keyType: 'P-256', hash: 'sha256', digest: 'sha256', options: ecdsa, signatureBytes: 64 },
-  ES384: { keyType: 'P-384', hash: 'sha384', digest: 'sha384', options: ecdsa, signatureBytes: 96 },
-  EdDSA: { keyType: 'Ed25519', hash: 'sha512', digest: null, options: {}, signatureBytes: 64 },
+  RS256: { keyType: 'RSA', accessTokenHash: 'sha256', digest: 'sha256', options: pkcs1, signatureBytes: 'modulus' },
+  RS384: { keyType: 'RSA', accessTokenHash: 'sha384', digest: 'sha384', options: pkcs1, signatureBytes: 'modulus' },
+  RS512: { keyType: 'RSA', accessTokenHash: 'sha512', digest: 'sha512', options: pkcs1, signatureBytes: 'modulus' },
+  PS256: { keyType: 'RSA', accessTokenHash: 'sha256', digest: 'sha256', options: pss256, signatureBytes: 'modulus' },
+  ES256: { keyType: 'P-256', accessTokenHash: 'sha256', digest: 'sha256', options: ecdsa, signatureBytes: 64 },
+  ES384: { keyType: 'P-384', accessTokenHash: 'sha384', digest: 'sha384', options: ecdsa, signatureBytes: 96 },
+  EdDSA: { keyType: 'Ed25519', accessTokenHash: 'sha512', digest: null, options: {}, signatureBytes: 64 },
 }
 
 /** Every algorithm, in the order of the table. */

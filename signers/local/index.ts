@@ -1,0 +1,107 @@
+import { createPublicKey, randomBytes, verify, type KeyObject } from 'node:crypto'
+import { resolve } from 'node:path'
+import { z } from 'zod'
+import {
+  algorithms,
+  BadJwk,
+  checkPublicJwk,
+  defineSigner,
+  keyInput,
+  KeyRefused,
+  Unavailable,
+  type GuardedKey,
+  type JwsAlg,
+  type KeyType,
+  type Signer,
+  type SignerProvider,
+} from '../../core/api/index.js'
+import { checkDirectory, makeKeyFile, readKeyFile } from './key-file.js'
+import { loopQueue, poolQueue, type SignatureQueue } from './signature-queue.js'
+
+const options = z.strictObject({
+  /** Where the PKCS#8 files are; relative to the working directory. */
+  directory: z.string().min(1),
+  /** Make a key that is configured and has no file yet. */
+  create: z.boolean().default(false),
+})
+
+/** Leaves 3 of the 5 ms that a turn of the event loop may last to the answers. */
+const turnMs = 2
+/** One thread of the pool's four stays free for files and password hashes. */
+const poolWidth = 3
+const slowTypes: ReadonlySet<KeyType> = new Set(['RSA', 'P-384'])
+
+/** The public half, which passes the guard that keys from outside pass. */
+const checkFit = (ref: string, alg: JwsAlg, privateKey: KeyObject): GuardedKey => {
+  try {
+    return checkPublicJwk(createPublicKey(privateKey).export({ format: 'jwk' }), [alg])
+  } catch (error) {
+    const why = error instanceof BadJwk ? error.message : 'The type of the key is not accepted.'
+    throw new KeyRefused(`${ref} cannot sign ${alg}, which needs a key of type ${algorithms[alg].keyType}. ${why}`)
+  }
+}
+
+/** The private key lives in this closure alone: no member of the signer leads to it. */
+const openSigner = async (
+  ref: string,
+  alg: JwsAlg,
+  privateKey: KeyObject,
+  queue: SignatureQueue,
+  signal: AbortSignal,
+): Promise<Signer> => {
+  const { jwk, publicKey } = checkFit(ref, alg, privateKey)
+  const { digest } = algorithms[alg]
+  const input = keyInput(alg, privateKey)
+  const signer: Signer = Object.freeze({
+    alg,
+    publicJwk: jwk,
+    sign: (message: Uint8Array, signal: AbortSignal) => queue.sign(digest, input, message, signal),
+  })
+  // A file can hold halves of two keys.
+  const probe = randomBytes(32)
+  if (!verify(digest, probe, keyInput(alg, publicKey), await signer.sign(probe, signal)))
+    throw new KeyRefused(`${ref} is damaged: its signatures do not verify`)
+  return signer
+}
+
+/** Keys in PKCS#8 files of one directory (mode 0700) that no other user can read (mode 0600). */
+export default defineSigner<z.infer<typeof options>>({
+  name: 'local',
+  apiVersion: 1,
+  options,
+  create({ directory: configured, create }): SignerProvider {
+    const directory = resolve(configured)
+    const loop = loopQueue(turnMs)
+    const pool = poolQueue(poolWidth)
+    return {
+      async open(ref, alg, signal) {
+        signal.throwIfAborted()
+        const { keyType } = algorithms[alg]
+        let privateKey = await readKeyFile(directory, ref)
+        if (privateKey === undefined && create) {
+          await makeKeyFile(directory, ref, keyType)
+          privateKey = await readKeyFile(directory, ref)
+        }
+        if (privateKey === undefined)
+          throw new KeyRefused(`${ref} does not exist in ${directory}; make it with: signet keys create`)
+        return openSigner(ref, alg, privateKey, slowTypes.has(keyType) ? pool : loop, signal)
+      },
+      async ping(signal) {
+        signal.throwIfAborted()
+        try {
+          await checkDirectory(directory)
+        } catch (cause) {
+          throw new Unavailable('signers.local', 'no', 'The key directory cannot be used.', { cause })
+        }
+      },
+      async create(ref, alg, signal) {
+        signal.throwIfAborted()
+        const { made } = await makeKeyFile(directory, ref, algorithms[alg].keyType)
+        if (!made) throw new KeyRefused(`${ref} exists already in ${directory}`)
+        return ref
+      },
+      // Nothing is held open: neither a file nor a thread.
+      [Symbol.asyncDispose]: () => Promise.resolve(),
+    }
+  },
+})

@@ -1,0 +1,130 @@
+import { createPrivateKey, generateKeyPair, randomUUID, type KeyObject } from 'node:crypto'
+import { constants } from 'node:fs'
+import { link, mkdir, open, stat, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { KeyRefused, keyTypes, Unavailable, type KeyType } from '../../core/api/index.js'
+
+const component = 'signers.local'
+/** An RSA key of 4096 bits is a PEM of 3.3 KiB. */
+const maxFileBytes = 16 * 1024
+const forOthers = 0o077
+
+const errorCode = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code
+
+const refusals: Readonly<Record<string, string>> = {
+  EACCES: 'may not be opened by this user',
+  EPERM: 'may not be opened by this user',
+  ENOTDIR: 'lies below something that is not a directory',
+  EISDIR: 'is a directory',
+  ELOOP: 'is a loop of symbolic links',
+  EROFS: 'cannot be made on a read-only file system',
+}
+
+/** What an operator must mend is refused; a disk or a process that has no more to give may have it later. */
+const told = (path: string, cause: unknown): Error => {
+  if (cause instanceof KeyRefused || cause instanceof Unavailable) return cause
+  const refusal = refusals[errorCode(cause) ?? '']
+  if (refusal !== undefined) return new KeyRefused(`${path} ${refusal}`, { cause })
+  return new Unavailable(component, 'no', 'The key directory cannot be used.', { cause })
+}
+
+/** A name inside of the directory and nothing else: no separator, no `..`, nothing hidden. */
+const checkRef = (ref: string): void => {
+  if (/^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$/.test(ref)) return
+  throw new KeyRefused(
+    'ref must be a file name inside of the directory of the signer: letters, digits, `.`, `_`, `-`, not starting with `.`',
+  )
+}
+
+/** Throws `KeyRefused` when others can list or change the directory, `Unavailable` when it cannot be asked. */
+export const checkDirectory = async (directory: string): Promise<void> => {
+  try {
+    const found = await stat(directory)
+    if (!found.isDirectory()) throw new KeyRefused(`${directory} is not a directory`)
+    if ((found.mode & forOthers) !== 0)
+      throw new KeyRefused(`${directory} is open to other users; run: chmod 700 ${directory}`)
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') throw new KeyRefused(`the directory ${directory} does not exist`)
+    throw told(directory, error)
+  }
+}
+
+/** The key of a PKCS#8 PEM file, or undefined when there is no such file. Throws `KeyRefused` and `Unavailable`. */
+export const readKeyFile = async (directory: string, ref: string): Promise<KeyObject | undefined> => {
+  checkRef(ref)
+  const path = join(directory, ref)
+  try {
+    await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
+    // Of the file that was opened, so that nobody can exchange it between the question and the reading.
+    const found = await file.stat()
+    if (!found.isFile()) throw new KeyRefused(`${path} is not a file`)
+    if ((found.mode & forOthers) !== 0) throw new KeyRefused(`${path} is open to other users; run: chmod 600 ${path}`)
+    if (found.size > maxFileBytes) throw new KeyRefused(`${path} is too large for a key`)
+    await checkDirectory(directory)
+    return parseKey(path, await file.readFile())
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined
+    throw told(path, error)
+  }
+}
+
+const parseKey = (path: string, pem: Buffer): KeyObject => {
+  try {
+    if (!pem.includes('-----BEGIN PRIVATE KEY-----'))
+      throw new KeyRefused(
+        `${path} is not an unencrypted PKCS#8 key in PEM; run: openssl pkcs8 -topk8 -nocrypt -in ${path} -out NEW`,
+      )
+    return createPrivateKey(pem)
+  } catch (cause) {
+    if (cause instanceof KeyRefused) throw cause
+    // The cause stays here: what OpenSSL says of a private key is nobody else's business.
+    throw new KeyRefused(`${path} is damaged: it cannot be read as a PKCS#8 key`)
+  } finally {
+    pem.fill(0)
+  }
+}
+
+const generate = promisify(generateKeyPair) as unknown as (
+  type: string,
+  options: object,
+) => Promise<{ privateKey: KeyObject }>
+
+/**
+ * Makes a key and its file. `made` is false when there was a file of this name before, which stays as it is: of several
+ * processes that start at once one makes the key and all use it. Throws `KeyRefused` and `Unavailable`.
+ */
+export const makeKeyFile = async (directory: string, ref: string, type: KeyType): Promise<{ made: boolean }> => {
+  checkRef(ref)
+  const path = join(directory, ref)
+  try {
+    await mkdir(directory, { recursive: true, mode: 0o700 })
+    await checkDirectory(directory)
+    const { node } = keyTypes[type]
+    // RSA: 2048 bits, what every relying party takes; 3072 would cost three times the CPU of each signature, and keys
+    // of a token service live for months, not for decades (NIST SP 800-57 part 1, table 4: 2048 bits until 2030).
+    const { privateKey } = await generate(node.type, { modulusLength: 2048, namedCurve: node.namedCurve })
+    return await placeFile(directory, path, privateKey.export({ type: 'pkcs8', format: 'pem' }))
+  } catch (error) {
+    throw told(path, error)
+  }
+}
+
+/** Linking a finished file makes it appear whole and exactly once, where renaming would replace another process's key. */
+const placeFile = async (directory: string, path: string, pem: string | Buffer): Promise<{ made: boolean }> => {
+  const temporary = join(directory, `.${randomUUID()}.tmp`)
+  try {
+    await using file = await open(temporary, 'wx', 0o600)
+    await file.writeFile(pem)
+    await file.sync()
+    await link(temporary, path)
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST') return { made: false }
+    throw error
+  } finally {
+    await unlink(temporary).catch(() => undefined)
+  }
+  await using folder = await open(directory, constants.O_RDONLY)
+  await folder.sync()
+  return { made: true }
+}
