@@ -9,6 +9,7 @@ interface Definition {
   readonly in?: Schema
   readonly element?: Schema
   readonly valueType?: Schema
+  readonly catchall?: Schema
   readonly shape?: Readonly<Record<string, Schema>>
   readonly options?: readonly Schema[]
 }
@@ -114,12 +115,16 @@ export type Salvaged<T> = T extends { reveal(): string }
 export const salvage = (schema: Schema, value: unknown): unknown => {
   const result = z.safeParse(schema, value)
   if (result.success) return result.data
-  const { shape, element, valueType } = definition(unwrap(schema))
+  const { shape, element, valueType, catchall } = definition(unwrap(schema))
   if (element !== undefined) return Array.isArray(value) ? value.map((item) => salvage(element, item)) : undefined
   if (typeof value !== 'object' || value === null) return undefined
   const members = value as Readonly<Record<string, unknown>>
   if (shape !== undefined)
-    return Object.fromEntries(Object.entries(shape).map(([name, inner]) => [name, salvage(inner, members[name])]))
+    return {
+      // A loose object keeps what its schema does not know; a strict one has `never` there.
+      ...(catchall !== undefined && catchall._zod.def.type !== 'never' && members),
+      ...Object.fromEntries(Object.entries(shape).map(([name, inner]) => [name, salvage(inner, members[name])])),
+    }
   if (valueType !== undefined)
     return Object.fromEntries(Object.entries(members).map(([name, inner]) => [name, salvage(valueType, inner)]))
   return undefined

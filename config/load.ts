@@ -65,7 +65,7 @@ export const readConfig = async (file: string, env: NodeJS.ProcessEnv): Promise<
   ]).sort((left, right) => (left.line ?? 0) - (right.line ?? 0))
   if (result.success && problems.length === 0) {
     const config = deepFreeze(result.data) as Config
-    return { file: path, config, salvaged: config as Salvaged<Config>, problems, locate }
+    return { file: path, config, salvaged: config, problems, locate }
   }
   const salvaged = deepFreeze(complete((salvage(configObject, value) ?? {}) as Written)) as Salvaged<Config>
   return { file: path, salvaged, problems, locate }
@@ -77,3 +77,4 @@ export const loadConfig = async (file: string, env: NodeJS.ProcessEnv): Promise<
   if (config === undefined) throw new ConfigurationError(problems)
   return config
 }
+export type { Config } from './schema.js'

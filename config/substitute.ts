@@ -65,3 +65,9 @@ export const revealOptions = (options: unknown): unknown => {
   if (typeof options !== 'object' || options === null) return options
   return Object.fromEntries(Object.entries(options).map(([name, item]) => [name, revealOptions(item)]))
 }
+
+/** The secret texts within options: what no message about them may repeat. */
+export const findSecrets = (options: unknown): string[] => {
+  if (options instanceof Secret) return options.reveal() === '' ? [] : [options.reveal()]
+  return typeof options === 'object' && options !== null ? Object.values(options).flatMap(findSecrets) : []
+}

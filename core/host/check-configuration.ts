@@ -1,0 +1,101 @@
+import { readConfig, type ConfigReading } from '../../config/load.js'
+import { ConfigurationError, type Problem } from '../../config/problems.js'
+import type { Config } from '../../config/schema.js'
+import type { Client } from '../oauth/client.js'
+import { parseClientMetadata } from '../oauth/client-metadata.js'
+import { Unavailable } from '../unavailable.js'
+import { crossCheck } from './cross-check.js'
+import { loadModules, type LoadedModules } from './load-modules.js'
+import type { Services } from './modules.js'
+import { createRegistries, type Registries } from './registries.js'
+
+/** A configuration of which everything holds that can be known without a network. */
+export interface CheckedConfiguration {
+  /** Absolute path. */
+  readonly file: string
+  readonly config: Config
+  /** Those of `config.clients`, in its order. */
+  readonly clients: readonly Client[]
+  readonly modules: LoadedModules
+  readonly warnings: readonly Problem[]
+}
+
+const noOutside = async (): Promise<never> => {
+  throw new Unavailable('check', 'no', 'A check reaches nothing outside of the file.')
+}
+
+/** Enough for a plugin to say what it provides; whatever it would reach is not there. */
+const inertServices = (issuer: string): Services => ({
+  clock: Date.now,
+  log: { debug() {}, info() {}, warn() {}, error() {} },
+  issuer,
+  codes: { find: noOutside },
+  refreshTokens: { find: noOutside },
+  accounts: { findByUsername: noOutside, findBySubject: noOutside },
+  passwords: { hash: noOutside, verify: noOutside },
+  attempts: { take: noOutside, clear: noOutside },
+})
+
+const sectionOf = ({ path }: Problem): string => /^[\w-]*/.exec(path)?.[0] ?? ''
+
+const parseClients = ({ salvaged }: ConfigReading) => {
+  const scopes = (salvaged.scopes_supported ?? []).filter((scope) => scope !== undefined)
+  const parses = (salvaged.clients ?? []).map((metadata) =>
+    metadata === undefined ? { problems: [] } : parseClientMetadata(metadata, scopes),
+  )
+  return {
+    clients: parses.map(({ client }) => client),
+    problems: parses.flatMap(({ problems }, index) =>
+      problems.map(({ path, message }): Problem => {
+        const place = `clients[${String(index)}]`
+        return { path: path === '' ? place : `${place}.${path}`, message }
+      }),
+    ),
+  }
+}
+
+const tryRegistries = async (modules: LoadedModules, issuer: string) => {
+  try {
+    return { registries: await createRegistries(modules.plugins, inertServices(issuer)), problems: [] }
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error
+    return { problems: error.problems }
+  }
+}
+
+const nothing: Pick<Registries, 'grants' | 'clientAuthenticators'> = {
+  grants: new Map(),
+  clientAuthenticators: new Map(),
+}
+
+/**
+ * Reads a configuration and checks all that needs no network: schema, modules and their options, client metadata,
+ * cross-checks. One mistake hides no other where that can be helped. Plugins are created once, with services that reach
+ * nothing, and closed again; signers are only loaded. Throws `ConfigurationError` with every problem.
+ */
+export const checkConfiguration = async (file: string, env: NodeJS.ProcessEnv): Promise<CheckedConfiguration> => {
+  const reading = await readConfig(file, env)
+  const { config, salvaged } = reading
+  const { clients, problems: clientProblems } = parseClients(reading)
+  const modules = await loadModules(salvaged, reading.file)
+  const { registries, problems: createProblems } = await tryRegistries(
+    modules,
+    salvaged.issuer ?? 'https://issuer.invalid',
+  )
+  const found = [...reading.problems, ...clientProblems, ...modules.problems, ...createProblems]
+  try {
+    const checked = crossCheck(salvaged, clients, registries ?? nothing, new Set(found.map(sectionOf)))
+    const problems = reading.locate([...found, ...checked.problems])
+    if (config === undefined || problems.length > 0)
+      throw new ConfigurationError(problems.sort((left, right) => (left.line ?? 0) - (right.line ?? 0)))
+    return {
+      file: reading.file,
+      config,
+      clients: clients.filter((client) => client !== undefined),
+      modules,
+      warnings: reading.locate(checked.warnings),
+    }
+  } finally {
+    await registries?.[Symbol.asyncDispose]()
+  }
+}

@@ -1,0 +1,23 @@
+type Step = () => PromiseLike<void> | void
+
+/** What has to be undone, in reverse order of doing. */
+export class CleanUp {
+  readonly #steps: Step[] = []
+
+  add(step: Step): void {
+    this.#steps.push(step)
+  }
+
+  /** Runs every step once, also after one that failed; a second call finds nothing. Throws `AggregateError` at the end. */
+  async close(): Promise<void> {
+    const failures: unknown[] = []
+    for (let step = this.#steps.pop(); step !== undefined; step = this.#steps.pop()) {
+      try {
+        await step()
+      } catch (error) {
+        failures.push(error)
+      }
+    }
+    if (failures.length > 0) throw new AggregateError(failures, 'Not everything could be closed.')
+  }
+}

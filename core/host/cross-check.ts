@@ -1,0 +1,211 @@
+import { findNearMiss } from '../../config/near-miss.js'
+import type { Salvaged } from '../../config/explain.js'
+import { formatPath, type Path, type Problem } from '../../config/problems.js'
+import type { Config } from '../../config/schema.js'
+import type { JwsAlg, KeyPurpose } from '../keys/ports.js'
+import type { Client } from '../oauth/client.js'
+import type { Registries } from './registries.js'
+
+export interface CrossCheck {
+  readonly problems: readonly Problem[]
+  /** What is allowed and probably not meant. */
+  readonly warnings: readonly Problem[]
+}
+
+interface Deployment {
+  readonly config: Salvaged<Config>
+  /** In the order of the configuration; undefined where the metadata is wrong. */
+  readonly clients: readonly (Client | undefined)[]
+  readonly registries: Pick<Registries, 'grants' | 'clientAuthenticators' | 'login'>
+  readonly report: (path: Path, message: string) => void
+  readonly warn: (path: Path, message: string) => void
+  /** False when something is wrong in one of these sections: then nothing follows from what is missing there. */
+  readonly isWhole: (...sections: readonly (keyof Config)[]) => boolean
+}
+
+type Rule = (deployment: Deployment) => void
+
+const meant = (typed: string, words: Iterable<string>): string => {
+  const near = findNearMiss(typed, [...words])
+  return near === undefined ? '' : `; did you mean \`${near}\`?`
+}
+
+/** Reports each item whose identity an earlier one has. */
+const reportRepeated = (
+  { report }: Deployment,
+  values: readonly (string | undefined)[],
+  place: (index: number) => Path,
+): void => {
+  const first = new Map<string, number>()
+  for (const [index, value] of values.entries()) {
+    if (value === undefined) continue
+    const earlier = first.get(value)
+    if (earlier === undefined) first.set(value, index)
+    else report(place(index), `is the same as ${formatPath(place(earlier))}`)
+  }
+}
+
+const uniqueIds: Rule = (deployment) => {
+  const { keys = [], accounts = [], resources = [] } = deployment.config
+  reportRepeated(
+    deployment,
+    keys.map((key) => key?.kid),
+    (index) => ['keys', index, 'kid'],
+  )
+  reportRepeated(
+    deployment,
+    deployment.clients.map((client) => client?.client_id),
+    (index) => ['clients', index, 'client_id'],
+  )
+  reportRepeated(
+    deployment,
+    accounts.map((account) => account?.username),
+    (index) => ['accounts', index, 'username'],
+  )
+  reportRepeated(
+    deployment,
+    accounts.map((account) => account?.sub),
+    (index) => ['accounts', index, 'sub'],
+  )
+  reportRepeated(
+    deployment,
+    resources.map((resource) => resource?.identifier),
+    (index) => ['resources', index, 'identifier'],
+  )
+}
+
+const keysAndSigners: Rule = ({ config, report, warn, isWhole }) => {
+  const { keys = [], signers = {} } = config
+  const names = Object.keys(signers)
+  for (const [index, key] of keys.entries())
+    if (key?.signer !== undefined && !names.includes(key.signer))
+      report(['keys', index, 'signer'], `there is no signer of this name${meant(key.signer, names)}`)
+  if (!isWhole('keys')) return
+  for (const name of names)
+    if (!keys.some((key) => key?.signer === name)) warn(['signers', name], 'no key is in this signer')
+}
+
+/** Exactly what keys exist for can be promised to anybody. */
+const keysForAlgorithms: Rule = ({ config, clients, report, isWhole }) => {
+  if (!isWhole('keys')) return
+  const need = (alg: JwsAlg | undefined, purpose: KeyPurpose, path: Path): void => {
+    if (alg === undefined || config.keys?.some((key) => key?.alg === alg && key.purposes?.includes(purpose))) return
+    report(path, `there is no key for ${alg} with the purpose ${purpose}`)
+  }
+  if (isWhole('access_token_signing_alg', 'id_token_signing_alg'))
+    need(config.access_token_signing_alg, 'access_token', ['access_token_signing_alg'])
+  if (isWhole('id_token_signing_alg') && config.scopes_supported?.includes('openid'))
+    need(config.id_token_signing_alg, 'id_token', ['id_token_signing_alg'])
+  for (const [index, client] of clients.entries()) {
+    need(client?.id_token_signed_response_alg, 'id_token', ['clients', index, 'id_token_signed_response_alg'])
+    need(client?.userinfo_signed_response_alg, 'userinfo', ['clients', index, 'userinfo_signed_response_alg'])
+  }
+}
+
+const grantsHavePlugins: Rule = ({ config, clients, registries, report, warn, isWhole }) => {
+  if (!isWhole('plugins')) return
+  const provided = [...registries.grants.keys()]
+  if (provided.length === 0) report(['plugins'], 'no plugin provides a grant')
+  for (const [index, name] of (config.grant_types_supported ?? []).entries())
+    if (name !== undefined && !provided.includes(name))
+      report(['grant_types_supported', index], `no plugin provides this grant${meant(name, provided)}`)
+
+  const enabled = enabledGrants(config, provided)
+  for (const [index, client] of clients.entries())
+    for (const [position, name] of (client?.grant_types ?? []).entries()) {
+      const path: Path = ['clients', index, 'grant_types', position]
+      if (!provided.includes(name)) report(path, `no plugin provides this grant${meant(name, provided)}`)
+      else if (isWhole('grant_types_supported') && !enabled.includes(name))
+        report(path, 'this grant is not in grant_types_supported')
+    }
+  if (enabled.includes('authorization_code') && registries.login === undefined)
+    report(['plugins'], 'the grant authorization_code needs a plugin that signs people in')
+  if ((config.accounts?.length ?? 0) > 0 && registries.login === undefined)
+    report(['accounts'], 'no plugin signs people in')
+  if (!enabled.includes('refresh_token') || !isWhole('scopes_supported')) return
+  if (!config.scopes_supported?.includes('offline_access'))
+    warn(['scopes_supported'], 'without offline_access no refresh token is issued')
+}
+
+const enabledGrants = (config: Salvaged<Config>, provided: readonly string[]): readonly string[] =>
+  config.grant_types_supported === undefined
+    ? provided
+    : provided.filter((name) => config.grant_types_supported?.includes(name))
+
+const clientMethods: Rule = ({ clients, registries, report, isWhole }) => {
+  if (!isWhole('plugins')) return
+  const provided = [...registries.clientAuthenticators.keys()]
+  for (const [index, client] of clients.entries()) {
+    const method = client?.token_endpoint_auth_method
+    if (method !== undefined && !provided.includes(method))
+      report(
+        ['clients', index, 'token_endpoint_auth_method'],
+        `no plugin provides this method${meant(method, provided)}`,
+      )
+  }
+}
+
+const withinSupported: Rule = ({ config, clients, report, isWhole }) => {
+  const { scopes_supported: scopes = [], response_types_supported: responseTypes = [] } = config
+  for (const [index, client] of clients.entries()) {
+    if (isWhole('response_types_supported'))
+      for (const [position, name] of (client?.response_types ?? []).entries())
+        if (!responseTypes.some((supported) => supported === name))
+          report(['clients', index, 'response_types', position], 'is not in response_types_supported')
+    if (!isWhole('scopes_supported')) continue
+    for (const name of client?.scope ?? [])
+      if (!scopes.includes(name))
+        report(['clients', index, 'scope'], `${name} is not in scopes_supported${meant(name, known(scopes))}`)
+  }
+  if (!isWhole('scopes_supported')) return
+  for (const [index, resource] of (config.resources ?? []).entries())
+    for (const name of resource?.scope ?? [])
+      if (name !== undefined && !scopes.includes(name))
+        report(['resources', index, 'scope'], `${name} is not in scopes_supported${meant(name, known(scopes))}`)
+}
+
+const known = (words: readonly (string | undefined)[]): string[] => words.filter((word) => word !== undefined)
+
+const lifetimes: Rule = ({ config, report }) => {
+  const { refresh_token_idle_ttl_secs: idle, refresh_token_absolute_ttl_secs: absolute } = config
+  if (idle !== undefined && absolute !== undefined && idle > absolute)
+    report(['refresh_token_idle_ttl_secs'], 'must be at most refresh_token_absolute_ttl_secs')
+  const login = config.rate_limits?.login
+  if (login?.base_delay_secs === undefined || login.max_delay_secs === undefined) return
+  if (login.base_delay_secs > login.max_delay_secs)
+    report(['rate_limits', 'login', 'base_delay_secs'], 'must be at most max_delay_secs')
+}
+
+const rules: readonly Rule[] = [
+  uniqueIds,
+  keysAndSigners,
+  keysForAlgorithms,
+  grantsHavePlugins,
+  clientMethods,
+  withinSupported,
+  lifetimes,
+]
+
+/**
+ * Holds the sections of a configuration against each other, both ways. `clients` are those of `config.clients`, index
+ * by index. `faulty` names the sections in which something is wrong already. Pure; throws nothing.
+ */
+export const crossCheck = (
+  config: Salvaged<Config>,
+  clients: readonly (Client | undefined)[],
+  registries: Pick<Registries, 'grants' | 'clientAuthenticators' | 'login'>,
+  faulty: ReadonlySet<string> = new Set(),
+): CrossCheck => {
+  const problems: Problem[] = []
+  const warnings: Problem[] = []
+  const deployment: Deployment = {
+    config,
+    clients,
+    registries,
+    report: (path, message) => void problems.push({ path: formatPath(path), message }),
+    warn: (path, message) => void warnings.push({ path: formatPath(path), message }),
+    isWhole: (...sections) => sections.every((section) => !faulty.has(section)),
+  }
+  for (const rule of rules) rule(deployment)
+  return { problems, warnings }
+}

@@ -1,0 +1,173 @@
+import { dirname } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import type { Salvaged } from '../../config/explain.js'
+import { findNearMiss } from '../../config/near-miss.js'
+import { formatPath, type Path, type Problem } from '../../config/problems.js'
+import type { Config } from '../../config/schema.js'
+import { findSecrets, revealOptions } from '../../config/substitute.js'
+import type { PluginModule, ServiceName, SignerModule } from './modules.js'
+import { resolveSpecifier, type ModuleKind } from './module-specifier.js'
+
+/** A module that was found and whose options are right. */
+export interface LoadedModule<Module> {
+  /** Where the configuration names it: `plugins[2]`, `signers.hsm`. */
+  readonly path: string
+  readonly module: Module
+  /** What its schema made of the options. */
+  readonly options: unknown
+  /** Hides what is secret in the options from a message about them. */
+  readonly mask: (message: string) => string
+}
+
+export type LoadedPlugin = LoadedModule<PluginModule>
+export type LoadedSigner = LoadedModule<SignerModule>
+
+export interface LoadedModules {
+  readonly plugins: readonly LoadedPlugin[]
+  /** By the name that the configuration gives. */
+  readonly signers: ReadonlyMap<string, LoadedSigner>
+  readonly problems: readonly Problem[]
+}
+
+const serviceNames: Readonly<Record<ServiceName, true>> = {
+  clock: true,
+  log: true,
+  issuer: true,
+  codes: true,
+  refreshTokens: true,
+  accounts: true,
+  passwords: true,
+  attempts: true,
+}
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null
+
+/** What is wrong with a default export, in the order of reading. */
+const findFaults = (exported: unknown, kind: ModuleKind): string[] => {
+  if (!isRecord(exported)) return ['has no default export made with definePlugin or defineSigner']
+  const faults: string[] = []
+  if (exported.apiVersion !== 1)
+    faults.push(`was made for apiVersion ${String(exported.apiVersion)} of this program, which speaks apiVersion 1`)
+  if (typeof exported.name !== 'string' || exported.name === '') faults.push('has no name')
+  if (typeof exported.create !== 'function') faults.push('has no create function')
+  const { options, needs } = exported
+  const standard =
+    (isRecord(options) || typeof options === 'function') && (options as Record<string, unknown>)['~standard']
+  if (options !== undefined && !(isRecord(standard) && typeof standard.validate === 'function'))
+    faults.push('has options that are no Standard Schema')
+  if (needs === undefined) return faults
+  if (!Array.isArray(needs) || kind === 'signers')
+    return [...faults, kind === 'signers' ? 'is a plugin, not a signer' : 'has needs that are no list']
+  for (const need of needs.map(String)) {
+    if (Object.hasOwn(serviceNames, need)) continue
+    const near = findNearMiss(need, Object.keys(serviceNames))
+    faults.push(
+      `needs the service ${need}, which does not exist${near === undefined ? '' : `; did it mean \`${near}\`?`}`,
+    )
+  }
+  return faults
+}
+
+const issuePath = (base: Path, issue: StandardSchemaV1.Issue): Path => [
+  ...base,
+  'options',
+  ...(issue.path ?? []).map((part) => {
+    const key = typeof part === 'object' ? part.key : part
+    return typeof key === 'number' ? key : String(key)
+  }),
+]
+
+interface Checked {
+  readonly value: unknown
+  readonly problems: readonly Problem[]
+}
+
+const checkOptions = async (
+  schema: StandardSchemaV1 | undefined,
+  options: unknown,
+  base: Path,
+  mask: (message: string) => string,
+): Promise<Checked> => {
+  const path = formatPath([...base, 'options'])
+  if (schema === undefined)
+    return {
+      value: undefined,
+      problems: options === undefined ? [] : [{ path, message: 'this module takes no options' }],
+    }
+  try {
+    const result = await schema['~standard'].validate(options === undefined ? {} : revealOptions(options))
+    if (result.issues === undefined) return { value: result.value, problems: [] }
+    const problems = result.issues.map((issue) => ({
+      path: formatPath(issuePath(base, issue)),
+      message: mask(issue.message),
+    }))
+    return { value: undefined, problems }
+  } catch {
+    return { value: undefined, problems: [{ path, message: 'the module failed to check its options' }] }
+  }
+}
+
+interface Entry {
+  readonly use?: string | undefined
+  readonly options?: unknown
+}
+
+const loadModule = async <Module extends PluginModule | SignerModule>(
+  kind: ModuleKind,
+  entry: Entry | undefined,
+  base: Path,
+  configDirectory: string,
+): Promise<{ readonly loaded?: LoadedModule<Module>; readonly problems: readonly Problem[] }> => {
+  // What could not be read was told when it was read.
+  if (entry?.use === undefined) return { problems: [] }
+  const fail = (messages: readonly string[]) => ({
+    problems: messages.map((message): Problem => ({ path: formatPath([...base, 'use']), message })),
+  })
+  const resolved = resolveSpecifier(kind, entry.use, configDirectory)
+  if ('fault' in resolved) return fail([resolved.fault])
+  let exported: unknown
+  try {
+    exported = ((await import(pathToFileURL(resolved.file).href)) as { default?: unknown }).default
+  } catch (error) {
+    return fail([`cannot be loaded: ${error instanceof Error ? error.message : 'unknown error'}`])
+  }
+  const faults = findFaults(exported, kind)
+  if (faults.length > 0) return fail(faults)
+  const module = exported as Module
+  const secrets = findSecrets(entry.options)
+  const mask = (message: string): string =>
+    secrets.reduce((text, secret) => text.replaceAll(secret, '[secret]'), message)
+  const { value, problems } = await checkOptions(module.options, entry.options, base, mask)
+  return problems.length > 0
+    ? { problems }
+    : { loaded: { path: formatPath(base), module, options: value, mask }, problems }
+}
+
+/**
+ * Imports what the configuration names, and nothing else, and checks each module's form and options. `configFile` is
+ * where `./file.js` and npm packages are looked for. Throws nothing: what is wrong is in `problems`.
+ */
+export const loadModules = async (
+  config: Pick<Salvaged<Config>, 'plugins' | 'signers'>,
+  configFile: string,
+): Promise<LoadedModules> => {
+  const directory = dirname(configFile)
+  const plugins = await Promise.all(
+    (config.plugins ?? []).map((entry, index) =>
+      loadModule<PluginModule>('plugins', entry, ['plugins', index], directory),
+    ),
+  )
+  const signers = await Promise.all(
+    Object.entries(config.signers ?? {}).map(
+      async ([name, entry]) =>
+        [name, await loadModule<SignerModule>('signers', entry, ['signers', name], directory)] as const,
+    ),
+  )
+  return {
+    plugins: plugins.flatMap(({ loaded }) => loaded ?? []),
+    signers: new Map(signers.flatMap(([name, { loaded }]) => (loaded === undefined ? [] : [[name, loaded] as const]))),
+    problems: [...plugins, ...signers.map(([, result]) => result)].flatMap(({ problems }) => problems),
+  }
+}

@@ -1,0 +1,44 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { dirname, extname, join, resolve, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { findNearMiss } from '../../config/near-miss.js'
+import { packageRoot } from '../package-root.js'
+import { resolvePackage } from './resolve-package.js'
+
+const here = fileURLToPath(import.meta.url)
+/** The tree that runs, TypeScript source or `dist/`: built-in modules come from the same one. */
+const codeRoot = resolve(dirname(here), '..', '..')
+const entry = `index${extname(here)}`
+
+export type ModuleKind = 'plugins' | 'signers'
+
+/** The specifiers of the modules that come with this package: folders with an entry file. */
+const listBuiltIn = (kind: ModuleKind): string[] =>
+  readdirSync(join(codeRoot, kind), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith(`${sep}${entry}`))
+    .map((file) => `${kind}/${dirname(file).split(sep).join('/')}`)
+
+export type ResolvedSpecifier = { readonly file: string } | { readonly fault: string }
+
+/**
+ * The file that `use` means: `plugins/…` or `signers/…` of this package, `./file.js` beside the configuration, or an
+ * npm package as seen from the configuration's folder, then from ours.
+ */
+export const resolveSpecifier = (kind: ModuleKind, use: string, configDirectory: string): ResolvedSpecifier => {
+  if (/^\.{0,2}\//.test(use)) {
+    const file = resolve(configDirectory, use)
+    return existsSync(file) ? { file } : { fault: 'no such file beside the configuration' }
+  }
+  const [root] = use.split('/')
+  if (root === kind) {
+    const builtIn = listBuiltIn(kind)
+    if (builtIn.includes(use)) return { file: join(codeRoot, ...use.split('/'), entry) }
+    const near = findNearMiss(use, builtIn)
+    return {
+      fault: near === undefined ? `unknown; there are ${builtIn.join(', ')}` : `unknown; did you mean \`${near}\`?`,
+    }
+  }
+  if (root === 'plugins' || root === 'signers') return { fault: `must be one of ${kind}/…, not of ${root}/…` }
+  const file = resolvePackage(use, configDirectory) ?? resolvePackage(use, packageRoot)
+  return file === undefined ? { fault: 'no such npm package is installed' } : { file }
+}

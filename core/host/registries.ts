@@ -1,0 +1,166 @@
+import { formatPath, type Problem, ConfigurationError } from '../../config/problems.js'
+import type { LoginProvider } from '../interaction/login-provider.js'
+import type { SignerProvider } from '../keys/ports.js'
+import type { ClientAuthenticator } from '../oauth/client-authenticator.js'
+import type { GrantHandler } from '../oauth/grant.js'
+import { Unavailable } from '../unavailable.js'
+import { CleanUp } from './clean-up.js'
+import type { LoadedPlugin, LoadedSigner } from './load-modules.js'
+import type { Contributions, Services, SignerServices } from './modules.js'
+
+/** What the plugins provide. A name from a request is only ever a key of one of these maps; they cannot be changed. */
+export interface Registries extends AsyncDisposable {
+  /** By `grant_type`. */
+  readonly grants: ReadonlyMap<string, GrantHandler>
+  /** By `token_endpoint_auth_method`. */
+  readonly clientAuthenticators: ReadonlyMap<string, ClientAuthenticator<never>>
+  readonly login?: LoginProvider
+}
+
+const refuseChange = (): never => {
+  throw new TypeError('A registry cannot be changed.')
+}
+
+/** `Object.freeze` alone leaves a Map's own slots open. */
+const freezeMap = <K, V>(map: Map<K, V>): ReadonlyMap<K, V> =>
+  Object.freeze(Object.assign(map, { set: refuseChange, delete: refuseChange, clear: refuseChange }))
+
+/** Collects contributions by name; a name that two modules add is a problem that names both. */
+class Registry<T> {
+  readonly entries = new Map<string, T>()
+  readonly #owners = new Map<string, LoadedPlugin>()
+  readonly #noun: string
+
+  constructor(noun: string) {
+    this.#noun = noun
+  }
+
+  add(name: string, value: T, owner: LoadedPlugin): Problem[] {
+    const other = this.#owners.get(name)
+    if (other !== undefined) {
+      const message = `${owner.module.name} provides the ${this.#noun} ${name}, which ${other.module.name} (${other.path}) provides already`
+      return [{ path: owner.path, message }]
+    }
+    this.#owners.set(name, owner)
+    this.entries.set(name, value)
+    return []
+  }
+}
+
+const contributionNames: Readonly<Record<keyof Contributions, true>> = {
+  grants: true,
+  clientAuthenticators: true,
+  login: true,
+  close: true,
+}
+
+const findFault = (contributions: unknown): string | undefined => {
+  if (typeof contributions !== 'object' || contributions === null) return 'create returned no contributions'
+  const unknown = Object.keys(contributions).find((name) => !Object.hasOwn(contributionNames, name))
+  if (unknown !== undefined) return `create returned ${unknown}, which is no contribution`
+  const { grants = [], clientAuthenticators = [], login } = contributions as Contributions
+  if (!grants.every((grant) => typeof grant.grantType === 'string' && typeof grant.handle === 'function'))
+    return 'create returned a grant without grantType or handle'
+  if (
+    !clientAuthenticators.every(
+      (item) =>
+        [typeof item.method, typeof item.detect, typeof item.authenticate].join() === 'string,function,function',
+    )
+  )
+    return 'create returned a client authenticator without method, detect or authenticate'
+  if (login !== undefined && (typeof login.authenticate !== 'function' || typeof login.find !== 'function'))
+    return 'create returned a login provider without authenticate or find'
+  return undefined
+}
+
+const pick = (services: Services, needs: LoadedPlugin['module']['needs']): Services =>
+  Object.freeze(Object.fromEntries((needs ?? []).map((need) => [need, services[need]]))) as unknown as Services
+
+/** An outage is no mistake in the file: it goes on as it is. */
+const explainFailure = (error: unknown, { mask }: Pick<LoadedPlugin, 'mask'>): string => {
+  if (error instanceof Unavailable) throw error
+  return `could not be created: ${error instanceof Error ? mask(error.message) : 'unknown error'}`
+}
+
+/**
+ * Creates what the plugins contribute, in the order of the configuration, each with the services that it needs and no
+ * others. Throws `ConfigurationError` with every problem, or `Unavailable`; then all that was created is closed again,
+ * in reverse.
+ */
+export const createRegistries = async (plugins: readonly LoadedPlugin[], services: Services): Promise<Registries> => {
+  const cleanUp = new CleanUp()
+  const problems: Problem[] = []
+  const grants = new Registry<GrantHandler>('grant')
+  const clientAuthenticators = new Registry<ClientAuthenticator<never>>('client authentication method')
+  const logins = new Registry<LoginProvider>('login')
+
+  const create = async (plugin: LoadedPlugin): Promise<void> => {
+    const { module, options, path } = plugin
+    let contributions: Contributions
+    try {
+      contributions = await module.create(options, pick(services, module.needs))
+    } catch (error) {
+      problems.push({ path, message: explainFailure(error, plugin) })
+      return
+    }
+    const fault = findFault(contributions)
+    if (fault !== undefined) {
+      problems.push({ path, message: `${module.name}: ${fault}` })
+      return
+    }
+    if (contributions.close !== undefined) cleanUp.add(contributions.close.bind(contributions))
+    for (const grant of contributions.grants ?? []) problems.push(...grants.add(grant.grantType, grant, plugin))
+    for (const item of contributions.clientAuthenticators ?? [])
+      problems.push(...clientAuthenticators.add(item.method, item, plugin))
+    if (contributions.login !== undefined) problems.push(...logins.add('provider', contributions.login, plugin))
+  }
+
+  try {
+    for (const plugin of plugins) await create(plugin)
+    if (problems.length > 0) throw new ConfigurationError(problems)
+  } catch (error) {
+    // Why the start failed matters more than what else went wrong then.
+    await cleanUp.close().catch(() => undefined)
+    throw error
+  }
+  const login = logins.entries.get('provider')
+  return Object.freeze({
+    grants: freezeMap(grants.entries),
+    clientAuthenticators: freezeMap(clientAuthenticators.entries),
+    ...(login !== undefined && { login }),
+    [Symbol.asyncDispose]: () => cleanUp.close(),
+  })
+}
+
+/** The configured backends that hold keys, by the configuration's names. */
+export interface SignerProviders extends AsyncDisposable {
+  readonly byName: ReadonlyMap<string, SignerProvider>
+}
+
+/** As `createRegistries`, for signers. */
+export const createSignerProviders = async (
+  signers: ReadonlyMap<string, LoadedSigner>,
+  services: SignerServices,
+): Promise<SignerProviders> => {
+  const cleanUp = new CleanUp()
+  const problems: Problem[] = []
+  const byName = new Map<string, SignerProvider>()
+  const own: SignerServices = Object.freeze({ clock: services.clock, log: services.log })
+  try {
+    for (const [name, signer] of signers) {
+      try {
+        const provider = await signer.module.create(signer.options, own)
+        cleanUp.add(() => provider[Symbol.asyncDispose]())
+        byName.set(name, provider)
+      } catch (error) {
+        problems.push({ path: formatPath(['signers', name]), message: explainFailure(error, signer) })
+      }
+    }
+    if (problems.length > 0) throw new ConfigurationError(problems)
+  } catch (error) {
+    // Why the start failed matters more than what else went wrong then.
+    await cleanUp.close().catch(() => undefined)
+    throw error
+  }
+  return Object.freeze({ byName: freezeMap(byName), [Symbol.asyncDispose]: () => cleanUp.close() })
+}

@@ -1,0 +1,227 @@
+import { createHash } from 'node:crypto'
+import { closest, distance } from 'fastest-levenshtein'
+import { z } from 'zod'
+import { allAlgorithms, isJwsAlg } from '../keys/algorithms.js'
+import type { JwsAlg } from '../keys/ports.js'
+import type { Client } from './client.js'
+import { findRedirectUriFault } from './redirect-uri-registration.js'
+
+/** One thing that is wrong with a client's metadata; `path` is within it: `redirect_uris[1]`. Holds no value of it. */
+export interface MetadataProblem {
+  readonly path: string
+  readonly message: string
+}
+
+export type ClientParse =
+  | { readonly client: Client; readonly problems: readonly [] }
+  | { readonly client?: undefined; readonly problems: readonly MetadataProblem[] }
+
+/** Registered names (RFC 7591 §2, OIDC Registration §2 and their extensions) that nothing here would honour. */
+const notAvailable = new Set([
+  'backchannel_logout_session_required',
+  'backchannel_logout_uri',
+  'dpop_bound_access_tokens',
+  'initiate_login_uri',
+  'jwks',
+  'jwks_uri',
+  'post_logout_redirect_uris',
+  'request_object_signing_alg',
+  'require_pushed_authorization_requests',
+  'require_signed_request_object',
+  'sector_identifier_uri',
+  'tls_client_auth_san_dns',
+  'tls_client_auth_subject_dn',
+  'tls_client_certificate_bound_access_tokens',
+  'token_endpoint_auth_signing_alg',
+])
+const unavailable = 'not available in this version'
+
+const text = z.string().min(1, 'must not be empty')
+
+const signingAlg = z.string().transform((value, context): JwsAlg => {
+  if (isJwsAlg(value)) return value
+  const message = /^hs\d+$|^none$/i.test(value)
+    ? 'symmetric algorithms and none are refused'
+    : `must be one of ${allAlgorithms.join(', ')}`
+  context.addIssue({ code: 'custom', message })
+  return z.NEVER
+})
+
+const webPage = z
+  .string()
+  .refine((value) => URL.canParse(value) && /^https?:\/\/[^/]/i.test(value), 'must be an http or https URL')
+
+/** What a form and a Basic header can carry (RFC 6749 appendix A). */
+const visible = (max: number) =>
+  z
+    .string()
+    .regex(new RegExp(`^[\\x20-\\x7E]{1,${String(max)}}$`), `must be 1 to ${String(max)} printable ASCII characters`)
+
+const secret = z.preprocess(
+  (value) =>
+    typeof value === 'object' && value !== null && 'reveal' in value
+      ? (value as { reveal(): unknown }).reveal()
+      : value,
+  visible(1024),
+)
+
+const metadataSchema = z.strictObject({
+  client_id: visible(255),
+  client_name: text.optional(),
+  client_secret: secret.optional(),
+  client_secret_expires_at: z.int().min(0).optional(),
+  application_type: z.enum(['web', 'native']).default('web'),
+  redirect_uris: z.array(z.string()).default([]),
+  grant_types: z
+    .array(
+      z.string().refine((name) => /^[\w-]+$/.test(name) || URL.canParse(name), 'must be a grant type name or a URN'),
+    )
+    .min(1, 'must name at least one grant type')
+    .default(['authorization_code']),
+  response_types: z.array(z.literal('code')).optional(),
+  scope: z
+    .string()
+    .regex(
+      /^[\x21\x23-\x5B\x5D-\x7E]+(?: [\x21\x23-\x5B\x5D-\x7E]+)*$/,
+      'must be scope names with one blank between them',
+    )
+    .optional(),
+  token_endpoint_auth_method: text.default('client_secret_basic'),
+  id_token_signed_response_alg: signingAlg.optional(),
+  userinfo_signed_response_alg: signingAlg.optional(),
+  subject_type: z
+    .literal('public', { error: ({ input }) => (input === 'pairwise' ? `pairwise: ${unavailable}` : undefined) })
+    .optional(),
+  default_max_age: z.int().min(0).optional(),
+  require_auth_time: z.boolean().optional(),
+  contacts: z.array(text).optional(),
+  logo_uri: webPage.optional(),
+  policy_uri: webPage.optional(),
+  tos_uri: webPage.optional(),
+  allowed_audiences: z
+    .array(
+      z
+        .string()
+        .refine(
+          (value) => URL.canParse(value) && !value.includes('#'),
+          'must be an absolute URI without fragment (RFC 8707 §2)',
+        ),
+    )
+    .default([]),
+  security_profile: z
+    .literal('oauth2', { error: ({ input }) => (input === 'fapi2' ? `fapi2: ${unavailable}` : undefined) })
+    .default('oauth2'),
+  disabled: z.boolean().optional(),
+  /** For plugins of the deployer's own. */
+  metadata: z.record(z.string(), z.json()).default({}),
+})
+
+type Metadata = z.output<typeof metadataSchema>
+
+const knownNames = Object.keys(metadataSchema.shape)
+
+const explainUnknown = (name: string): string => {
+  if (notAvailable.has(name)) return unavailable
+  const near = closest(name, knownNames)
+  return distance(name, near) <= Math.max(2, near.length / 4)
+    ? `unknown member; did you mean \`${near}\`?`
+    : 'unknown member'
+}
+
+const explain: z.core.$ZodErrorMap = (issue) => {
+  if (issue.input === undefined) return 'is required'
+  if (issue.code === 'invalid_type')
+    return `must be ${issue.expected === 'string' ? 'text (put it in quotes)' : `of type ${issue.expected}`}`
+  if (issue.code === 'invalid_value') return `must be ${issue.values.map(String).join(' or ')}`
+  return undefined
+}
+
+const formatPath = (path: readonly PropertyKey[]): string =>
+  path
+    .map((part, index) => (typeof part === 'number' ? `[${String(part)}]` : `${index > 0 ? '.' : ''}${String(part)}`))
+    .join('')
+
+/** What the members say together. Each is asked for only when it was understood. */
+const findContradictions = (metadata: Partial<Metadata>): MetadataProblem[] => {
+  const {
+    application_type,
+    redirect_uris = [],
+    grant_types,
+    response_types,
+    token_endpoint_auth_method: method,
+  } = metadata
+  const problems: MetadataProblem[] = []
+  const add = (path: string, message: string) => problems.push({ path, message })
+
+  if (application_type !== undefined)
+    for (const [index, uri] of redirect_uris.entries()) {
+      const fault = typeof uri === 'string' ? findRedirectUriFault(uri, application_type) : undefined
+      if (fault !== undefined) add(`redirect_uris[${String(index)}]`, fault)
+    }
+  const usesCode = grant_types?.includes('authorization_code')
+  if (usesCode === true && metadata.redirect_uris?.length === 0)
+    add('redirect_uris', 'is required for the grant authorization_code')
+  if (usesCode === false && (response_types?.length ?? 0) > 0)
+    add('response_types', 'code needs the grant authorization_code (RFC 7591 §2.1)')
+  if (usesCode === true && response_types?.length === 0)
+    add('response_types', 'must hold code for the grant authorization_code (RFC 7591 §2.1)')
+
+  if (method === 'none' && grant_types?.includes('client_credentials') === true)
+    add('grant_types', 'client_credentials is for clients that authenticate (RFC 6749 §4.4)')
+  if (method === 'none' && metadata.client_secret !== undefined)
+    add('client_secret', 'a client with token_endpoint_auth_method none has no secret')
+  if (method === 'client_secret_jwt') add('token_endpoint_auth_method', 'client_secret_jwt is symmetric and refused')
+  else if (method?.startsWith('client_secret_') === true && !('client_secret' in metadata))
+    add('client_secret', `is required for token_endpoint_auth_method ${method}`)
+  return problems
+}
+
+const toClient = (
+  { client_secret, response_types, scope, subject_type: _public, ...rest }: Metadata,
+  scopesSupported: readonly string[],
+): Client => {
+  const present = Object.fromEntries(
+    Object.entries(rest).filter(([, value]) => value !== undefined),
+  ) as unknown as Client
+  return {
+    ...present,
+    response_types: response_types ?? (rest.grant_types.includes('authorization_code') ? ['code'] : []),
+    scope: scope === undefined ? scopesSupported : [...new Set(scope.split(' '))],
+    ...(client_secret !== undefined && {
+      client_secret_sha256: createHash('sha256').update(client_secret).digest('base64url'),
+    }),
+  }
+}
+
+/**
+ * A client from its metadata (RFC 7591 §2, OIDC Registration §2) with the defaults filled in and the secret hashed.
+ * `client_secret` may be text or hold it behind `reveal()`. Without `scope` a client may ask for all of
+ * `scopesSupported`. Tells everything that is wrong at once and throws nothing.
+ */
+export const parseClientMetadata = (metadata: unknown, scopesSupported: readonly string[]): ClientParse => {
+  const result = metadataSchema.safeParse(metadata, { error: explain })
+  if (result.success) {
+    const problems = findContradictions(result.data)
+    return problems.length > 0 ? { problems } : { client: toClient(result.data, scopesSupported), problems: [] }
+  }
+  const problems = result.error.issues.flatMap((issue): MetadataProblem[] =>
+    issue.code === 'unrecognized_keys'
+      ? issue.keys.map((name) => ({ path: formatPath([...issue.path, name]), message: explainUnknown(name) }))
+      : [{ path: formatPath(issue.path), message: issue.message }],
+  )
+  return { problems: [...problems, ...findContradictions(understood(metadata))] }
+}
+
+/** The members that are right on their own. */
+const understood = (metadata: unknown): Partial<Metadata> => {
+  if (typeof metadata !== 'object' || metadata === null) return {}
+  const given = metadata as Readonly<Record<string, unknown>>
+  return Object.fromEntries(
+    Object.entries(metadataSchema.shape).flatMap(([name, schema]): [string, unknown][] => {
+      const member = schema.safeParse(given[name])
+      // A wrong member is there all the same: nothing is to be said about its absence.
+      if (!member.success) return name in given ? [[name, undefined]] : []
+      return member.data === undefined ? [] : [[name, member.data]]
+    }),
+  )
+}
