@@ -22,3 +22,8 @@ export const newOpaqueToken = (): string => {
 
 /** What a store keeps in the token's place: base64url of its SHA-256. */
 export const hashOpaqueToken = (token: string): string => createHash('sha256').update(token).digest('base64url')
+
+const opaqueToken = /^[\w-]{43}$/
+
+/** Has it the form of a token of ours? What has not is not looked for. */
+export const isOpaqueToken = (text: string | undefined): text is string => text !== undefined && opaqueToken.test(text)

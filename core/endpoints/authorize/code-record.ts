@@ -1,0 +1,24 @@
+import { randomBytes } from 'node:crypto'
+import type { Session } from '../../interaction/session.js'
+import type { AuthorizationRequest } from '../../oauth/authorization-request.js'
+import type { AuthorizationCode } from '../../oauth/grant.js'
+
+/** What a code stands for: a new grant of all that was asked for, by the person of this session. */
+export const codeRecord = (request: AuthorizationRequest, session: Session): AuthorizationCode => ({
+  grantId: randomBytes(16).toString('base64url'),
+  clientId: request.clientId,
+  subject: session.subject,
+  scope: request.scope,
+  resource: request.resource,
+  authentication: {
+    auth_time: session.authTime,
+    ...(session.acr !== undefined && { acr: session.acr }),
+    ...(session.amr.length > 0 && { amr: session.amr }),
+    ...(request.nonce !== undefined && { nonce: request.nonce }),
+    sid: session.sid,
+  },
+  ...(request.requestedClaims && { requestedClaims: request.requestedClaims }),
+  redirectUri: request.redirectUri,
+  redirectUriSent: request.redirectUriSent,
+  ...(request.codeChallenge !== undefined && { codeChallenge: request.codeChallenge }),
+})

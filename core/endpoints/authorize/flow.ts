@@ -1,0 +1,143 @@
+import { epochSeconds } from '../../clock.js'
+import { createConsents } from '../../interaction/consent.js'
+import { createCookies, type Cookies } from '../../interaction/cookies.js'
+import { createInteractions, type Interactions } from '../../interaction/interaction.js'
+import type { Account } from '../../interaction/login-provider.js'
+import { createSessions, type Session, type Sessions } from '../../interaction/session.js'
+import type { AnswerTarget, AuthorizationRequest } from '../../oauth/authorization-request.js'
+import type { Client } from '../../oauth/client.js'
+import { OAuthError } from '../../oauth/errors.js'
+import { hashOpaqueToken, newOpaqueToken } from '../../oauth/opaque-token.js'
+import type { EndpointRequest, Reply } from '../message.js'
+import { createAnswers } from './answer.js'
+import { codeRecord } from './code-record.js'
+import { decide, type Next } from './decide.js'
+import type { AuthorizeOptions } from './options.js'
+
+/** One checked request on its way to an answer. */
+export interface Journey {
+  readonly http: EndpointRequest
+  readonly client: Client
+  readonly request: AuthorizationRequest
+  /** Undefined before an interaction has begun. */
+  readonly interactionId?: string
+}
+
+/** Where a journey stands. Past the login it is known who is to consent or to be answered for. */
+type Standing =
+  | { readonly next: 'login' }
+  | { readonly next: Exclude<Next, 'login'>; readonly session: Session; readonly account: Account }
+
+/** What to do where a journey stands. */
+export interface Stops {
+  login(): Reply | Promise<Reply>
+  consent(session: Session, account: Account): Reply | Promise<Reply>
+  code(session: Session): Promise<Reply>
+}
+
+/** What `/authorize` and the pages of an interaction have in common. Everything throws `Unavailable`. */
+export interface Flow {
+  readonly cookies: Cookies
+  readonly sessions: Sessions
+  readonly interactions: Interactions
+  /** Finds where the person stands and goes on from there; where there is nothing to hope for, back to the client. */
+  goOn(journey: Journey, stops: Stops): Promise<Reply>
+  /** Issues the code; for an interaction once. `consented`: the person has just allowed it. */
+  grant(journey: Journey, session: Session, consented?: 'consented'): Promise<Reply>
+  /** Tells the client no; for an interaction once. */
+  refuse(refused: Refused, error: OAuthError): Promise<Reply>
+  recordRefusal(http: EndpointRequest, clientId: string | undefined, error: OAuthError): Promise<void>
+}
+
+/** As much of a journey as has to be known to answer it. */
+export interface Refused {
+  readonly http: EndpointRequest
+  readonly request: AnswerTarget
+  readonly interactionId?: string
+}
+
+export const createFlow = (options: AuthorizeOptions): Flow => {
+  const { issuer, audit, clock, login, codes } = options
+  const cookies = createCookies(issuer)
+  const sessions = createSessions({ store: options.sessions, cookies, ttlSeconds: options.sessionTtlSeconds })
+  const interactions = createInteractions({ store: options.interactions, cookies, issuer })
+  const consents = createConsents(options.consents)
+  const answers = createAnswers(issuer, options.pages)
+
+  const standing = async ({ http, client, request, interactionId }: Journey): Promise<Standing> => {
+    const found = await sessions.find(http.cookie(cookies.session))
+    const account = found && (await login.find(found.subject, http.signal))
+    const session = account && found
+    const remembered = session !== undefined && (await consents.covers(session.subject, request))
+    const next = decide({ request, client, session, remembered, interactionId, now: epochSeconds(clock) })
+    if (next === 'login' || session === undefined || account === undefined) return { next: 'login' }
+    return { next, session, account }
+  }
+
+  /** Of two answers to one interaction the browser gets one. */
+  const redeem = async (interactionId: string | undefined): Promise<void> => {
+    if (interactionId === undefined || (await interactions.redeem(interactionId))) return
+    throw new OAuthError(
+      'invalid_request',
+      'This sign-in was already used. Go back to the application and start again.',
+    )
+  }
+
+  const grant: Flow['grant'] = async ({ http, request, interactionId }, session, consented) => {
+    const code = newOpaqueToken()
+    const record = codeRecord(request, session)
+    // Before the interaction is redeemed, so that an outage of this store does not cost the other's record. Who loses
+    // the race never learns of the code.
+    await codes.put(hashOpaqueToken(code), record, options.codeTtlSeconds)
+    await redeem(interactionId)
+    if (consented) await consents.remember(session.subject, request)
+    const trail = {
+      request_id: http.requestId,
+      client_id: record.clientId,
+      sub: record.subject,
+      grant_id: record.grantId,
+      scope: record.scope.join(' '),
+      resource: record.resource,
+    }
+    await audit.record(...(consented ? [{ event: 'consent.given', ...trail } as const] : []), {
+      event: 'authorization.granted',
+      ...trail,
+    })
+    return answers.granted(request, code)
+  }
+
+  const recordRefusal: Flow['recordRefusal'] = (http, clientId, { code, reason }) =>
+    audit.record({
+      event: 'authorization.refused',
+      request_id: http.requestId,
+      ...(clientId !== undefined && { client_id: clientId }),
+      error: code,
+      reason,
+    })
+
+  const refuse: Flow['refuse'] = async ({ http, request, interactionId }, error) => {
+    await redeem(interactionId)
+    await recordRefusal(http, request.clientId, error)
+    return answers.refused(request, error)
+  }
+
+  const goOn: Flow['goOn'] = async (journey, stops) => {
+    let stand: Standing
+    try {
+      stand = await standing(journey)
+    } catch (error) {
+      if (error instanceof OAuthError) return refuse(journey, error)
+      throw error
+    }
+    switch (stand.next) {
+      case 'login':
+        return stops.login()
+      case 'consent':
+        return stops.consent(stand.session, stand.account)
+      case 'code':
+        return stops.code(stand.session)
+    }
+  }
+
+  return { cookies, sessions, interactions, goOn, grant, refuse, recordRefusal }
+}

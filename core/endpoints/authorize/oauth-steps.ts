@@ -1,0 +1,86 @@
+import { isPublicClient } from '../../oauth/client.js'
+import { OAuthError, type ErrorCode } from '../../oauth/errors.js'
+import { checkNoneRepeated } from '../../oauth/params.js'
+import { checkResources } from '../../oauth/resource.js'
+import { checkScope } from '../../oauth/scope.js'
+import { invalidRequest, nothing, type Step } from './step.js'
+import { maxStateLength } from './target.js'
+
+/** RFC 6749 §3.1; `resource` alone may come more than once (RFC 8707 §2). */
+export const checkRepeated: Step = ({ params }) => {
+  checkNoneRepeated(params, 'resource')
+  return nothing
+}
+
+export const checkState: Step = ({ params }) => {
+  if ((params.values.get('state')?.length ?? 0) > maxStateLength) invalidRequest('The state is too long.')
+  return nothing
+}
+
+export const checkResponseMode: Step = ({ params }) => {
+  const mode = params.values.get('response_mode')
+  if (mode !== undefined && mode !== 'query' && mode !== 'form_post')
+    throw new OAuthError('unsupported_response_mode', 'The response mode is not supported.')
+  return nothing
+}
+
+export const checkGrantAllowed: Step = ({ client }) => {
+  if (client.grant_types.includes('authorization_code')) return nothing
+  throw new OAuthError('unauthorized_client', 'The client may not use the authorization code grant.')
+}
+
+/** A set of names: order and repetition mean nothing (RFC 6749 §3.1.1). */
+export const checkResponseType: Step = ({ params, client }) => {
+  const names = new Set(params.values.get('response_type')?.split(' ').filter(Boolean))
+  if (names.size === 0) invalidRequest('The parameter response_type is missing.')
+  if (names.size > 1 || !names.has('code'))
+    throw new OAuthError('unsupported_response_type', 'The response type is not supported.')
+  if (!client.response_types.includes('code'))
+    throw new OAuthError('unauthorized_client', 'The client may not use this response type.')
+  return nothing
+}
+
+/** What we say by name that we cannot do (OIDC Core §6, §7.2.1; RFC 9396 §5). */
+const refusedParameters: ReadonlyMap<string, ErrorCode> = new Map([
+  ['request', 'request_not_supported'],
+  ['request_uri', 'request_uri_not_supported'],
+  ['registration', 'registration_not_supported'],
+  ['authorization_details', 'invalid_authorization_details'],
+])
+
+export const refuseUnsupported: Step = ({ params }) => {
+  for (const [name, code] of refusedParameters)
+    if (params.values.has(name)) throw new OAuthError(code, `The parameter ${name} is not supported.`)
+  return nothing
+}
+
+/** RFC 6749 §3.3: there is no default scope, so one must be asked for. */
+export const readScope: Step = ({ params, client, options }) => {
+  const scope = checkScope(params.values.get('scope'), client)
+  if (scope.length === 0) throw new OAuthError('invalid_scope', 'The parameter scope is missing.')
+  if (!scope.every((name) => options.scopesSupported.includes(name)))
+    throw new OAuthError('invalid_scope', 'The scope is unknown or not allowed to this client.')
+  return { scope }
+}
+
+export const readResource: Step = ({ params, client, options }) => ({
+  resource: checkResources(params.all('resource'), client, options.defaultAudience),
+})
+
+/** base64url of 32 bytes: the last character carries four bits (RFC 7636 §4.2). */
+const s256Challenge = /^[\w-]{42}[AEIMQUYcgkosw048]$/
+
+/** S256 alone: `plain`, which is also what an absent method means, protects nobody (RFC 9700 §2.1.1). */
+export const readCodeChallenge: Step = ({ params, client }) => {
+  const codeChallenge = params.values.get('code_challenge')
+  const method = params.values.get('code_challenge_method')
+  if (codeChallenge === undefined) {
+    if (method !== undefined) invalidRequest('The parameter code_challenge is missing.')
+    if (isPublicClient(client) || client.security_profile === 'fapi2')
+      invalidRequest('This client must use PKCE (RFC 7636).')
+    return nothing
+  }
+  if (method !== 'S256') invalidRequest('The parameter code_challenge_method must be S256.')
+  if (!s256Challenge.test(codeChallenge)) invalidRequest('The parameter code_challenge is malformed.')
+  return { codeChallenge }
+}

@@ -1,0 +1,81 @@
+import type { Prompt } from '../../oauth/authorization-request.js'
+import { demandedSubject, parseClaimsParameter } from '../../oauth/claims-parameter.js'
+import { invalidRequest, nothing, type Found, type Step, type StepInput } from './step.js'
+
+/** Control characters have no place in what people are shown or tokens carry. */
+const printable = /^[^\p{Cc}\p{Cs}]*$/u
+
+/** A parameter of bounded length and without control characters. */
+const readText = ({ params }: StepInput, name: string, maxLength: number): string | undefined => {
+  const text = params.values.get(name)
+  if (text === undefined) return undefined
+  if (text.length > maxLength || !printable.test(text)) invalidRequest(`The parameter ${name} is malformed.`)
+  return text
+}
+
+const found = <Name extends keyof Found>(name: Name, value: Found[Name]): Found =>
+  value === undefined ? nothing : { [name]: value }
+
+export const readNonce: Step = (input) => found('nonce', readText(input, 'nonce', 512))
+
+const prompts: ReadonlySet<string> = new Set<Prompt>(['none', 'login', 'consent', 'select_account'])
+const isPrompt = (name: string): name is Prompt => prompts.has(name)
+
+/** `none` goes with no other (OIDC Core §3.1.2.1). */
+export const readPrompt: Step = ({ params }) => {
+  const names = [...new Set(params.values.get('prompt')?.split(' ').filter(Boolean))]
+  const prompt = names.filter(isPrompt)
+  if (prompt.length < names.length) invalidRequest('The parameter prompt has an unknown value.')
+  if (prompt.includes('none') && prompt.length > 1) invalidRequest('The prompt none goes with no other.')
+  return { prompt }
+}
+
+export const readMaxAge: Step = ({ params, client }) => {
+  const text = params.values.get('max_age')
+  if (text === undefined) return found('maxAge', client.default_max_age)
+  if (!/^\d{1,10}$/.test(text)) invalidRequest('The parameter max_age must be a number of seconds.')
+  return { maxAge: Number(text) }
+}
+
+const displays = new Set(['page', 'popup', 'touch', 'wap'])
+
+/** Our pages fit every display, and who asks for an authentication context by `acr_values` asks voluntarily (OIDC Core §3.1.2.1). */
+export const checkHints: Step = (input) => {
+  const display = readText(input, 'display', 16)
+  if (display !== undefined && !displays.has(display)) invalidRequest('The parameter display has an unknown value.')
+  readText(input, 'acr_values', 1024)
+  return nothing
+}
+
+export const readLoginHint: Step = (input) => found('loginHint', readText(input, 'login_hint', 256))
+
+const languageTag = /^[a-z]{2,8}(?:-[a-z\d]{1,8}){0,4}$/i
+
+export const readLocale: Step = (input) => {
+  const tags = readText(input, 'ui_locales', 256)?.split(' ')
+  return found(
+    'locale',
+    tags?.find((tag) => languageTag.test(tag)),
+  )
+}
+
+export const readClaims: Step = ({ params }) => {
+  const text = params.values.get('claims')
+  if (text === undefined) return nothing
+  const requestedClaims = parseClaimsParameter(text)
+  return { requestedClaims, ...found('subject', demandedSubject(requestedClaims)) }
+}
+
+const maxHintLength = 8192
+
+/** Ours, and made for this client: what another was told is no hint of this one's. */
+export const readIdTokenHint: Step = async ({ params, client, request, options }) => {
+  const token = params.values.get('id_token_hint')
+  if (token === undefined) return nothing
+  const hint = token.length > maxHintLength ? undefined : await options.verifyIdTokenHint(token)
+  if (hint === undefined || ![hint.aud].flat().includes(client.client_id))
+    return invalidRequest('The id_token_hint is not an ID Token that was issued to this client.')
+  if (request.subject !== undefined && request.subject !== hint.sub)
+    return invalidRequest('The id_token_hint and the claim sub name different subjects.')
+  return { subject: hint.sub }
+}

@@ -1,0 +1,36 @@
+import type { Clock } from '../../clock.js'
+import type { Consent } from '../../interaction/consent.js'
+import type { Interaction } from '../../interaction/interaction.js'
+import type { LoginProvider } from '../../interaction/login-provider.js'
+import type { Pages } from '../../interaction/pages.js'
+import type { Session } from '../../interaction/session.js'
+import type { Client } from '../../oauth/client.js'
+import type { AuthorizationCode } from '../../oauth/grant.js'
+import type { AuditLog } from '../../observe/audit.js'
+import type { OneTimeStore, RecordStore } from '../../storage/ports.js'
+
+/** An id_token that we signed; its time may be over (OIDC Core §3.1.2.1). */
+export interface IdTokenHint {
+  readonly sub: string
+  readonly aud: string | readonly string[]
+}
+
+export interface AuthorizeOptions {
+  readonly issuer: string
+  /** `aud` where no resource is asked for. */
+  readonly defaultAudience: string
+  readonly scopesSupported: readonly string[]
+  readonly codeTtlSeconds: number
+  readonly sessionTtlSeconds: number
+  readonly clock: Clock
+  readonly audit: AuditLog
+  readonly login: LoginProvider
+  readonly pages: Pages
+  readonly findClient: (clientId: string) => Promise<Client | undefined>
+  /** Undefined unless it is an id_token of this issuer under any published key, expired or not. */
+  readonly verifyIdTokenHint: (token: string) => Promise<IdTokenHint | undefined>
+  readonly codes: OneTimeStore<AuthorizationCode>
+  readonly sessions: RecordStore<Session>
+  readonly interactions: OneTimeStore<Interaction>
+  readonly consents: RecordStore<Consent>
+}

@@ -1,0 +1,72 @@
+import { csrfToken, isCsrfToken } from '../../interaction/csrf.js'
+import type { Account } from '../../interaction/login-provider.js'
+import type { Session } from '../../interaction/session.js'
+import { personalClaims } from '../../oauth/claims-parameter.js'
+import { OAuthError } from '../../oauth/errors.js'
+import type { Flow } from '../authorize/flow.js'
+import type { AuthorizeOptions } from '../authorize/options.js'
+import { page, redirect, type Endpoint, type Reply } from '../message.js'
+import { checkForm, clientOnPage, openInteraction, refuseForgery, type OpenInteraction } from './open-interaction.js'
+
+/** GET and POST `/interaction/{id}/consent`. What is granted stands in the interaction; the form says yes or no to it. */
+export const createConsentPage = (options: AuthorizeOptions, flow: Flow): Endpoint => {
+  const { pages, audit } = options
+
+  /** Good for the person who was shown the page and no other, should somebody else sign in meanwhile. */
+  const csrfOf = ({ browserCookie, interactionId }: OpenInteraction, { sid, subject }: Session): string =>
+    csrfToken(browserCookie, interactionId, `consent\n${sid}\n${subject}`)
+
+  const show = (open: OpenInteraction, session: Session, account: Account): Reply => {
+    const { client, request, interactionId } = open
+    const html = pages.consent({
+      action: flow.interactions.pageUrl(interactionId, 'consent'),
+      csrf: csrfOf(open, session),
+      client: clientOnPage(client),
+      account: { name: nameOf(account) },
+      scopes: request.scope,
+      claims: personalClaims(request.requestedClaims),
+      resources: request.resource,
+      ...(request.locale !== undefined && { locale: request.locale }),
+    })
+    return page(200, html)
+  }
+
+  const submit = async (open: OpenInteraction, session: Session): Promise<Reply> => {
+    const { http, client } = open
+    checkForm(http)
+    if (!isCsrfToken(csrfOf(open, session), http.form.values.get('csrf'))) return refuseForgery()
+    switch (http.form.values.get('decision')) {
+      case 'allow':
+        return flow.grant(open, session, 'consented')
+      case 'deny': {
+        const trail = { request_id: http.requestId, client_id: client.client_id, sub: session.subject }
+        await audit.record({ event: 'consent.denied', ...trail })
+        return flow.refuse(open, new OAuthError('access_denied', 'The user did not allow access.'))
+      }
+      default:
+        throw new OAuthError('invalid_request', 'The form says neither yes nor no.')
+    }
+  }
+
+  return async (http) => {
+    const open = await openInteraction(http, flow, options.findClient)
+    const login = () => redirect(flow.interactions.pageUrl(open.interactionId, 'login'))
+    // A no counts, even if another tab has said yes meanwhile and nothing would be asked any more.
+    const answered = (session: Session) => submit(open, session)
+    return http.method === 'POST'
+      ? flow.goOn(open, { login, consent: answered, code: answered })
+      : flow.goOn(open, {
+          login,
+          consent: (session, account) => show(open, session, account),
+          code: (session) => flow.grant(open, session),
+        })
+  }
+}
+
+const nameOf = ({ subject, claims }: Account): string => {
+  for (const name of ['name', 'preferred_username', 'email']) {
+    const value = claims[name]
+    if (typeof value === 'string' && value !== '') return value
+  }
+  return subject
+}

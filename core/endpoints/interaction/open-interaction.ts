@@ -1,0 +1,53 @@
+import type { Client } from '../../oauth/client.js'
+import { OAuthError } from '../../oauth/errors.js'
+import { isRegisteredRedirectUri } from '../../oauth/redirect-uri.js'
+import type { ClientOnPage } from '../../interaction/pages.js'
+import type { Flow, Journey } from '../authorize/flow.js'
+import type { EndpointRequest } from '../message.js'
+
+/** An interaction that was opened in its own browser. */
+export interface OpenInteraction extends Journey {
+  readonly interactionId: string
+  readonly browserCookie: string
+}
+
+/** Throws `invalid_request` when there is no such interaction, or none of this browser's; `Unavailable`. */
+export const openInteraction = async (
+  http: EndpointRequest,
+  flow: Flow,
+  findClient: (clientId: string) => Promise<Client | undefined>,
+): Promise<OpenInteraction> => {
+  const interactionId = http.path.get('id')
+  const browserCookie = http.cookie(flow.cookies.browser)
+  const interaction = await flow.interactions.find(interactionId, browserCookie)
+  if (interaction === undefined || interactionId === undefined || browserCookie === undefined)
+    throw new OAuthError(
+      'invalid_request',
+      'This sign-in is over or belongs to another browser. Start again from the application.',
+    )
+  const { request } = interaction
+  const client = await findClient(request.clientId)
+  // Ten minutes are long enough for a client to be shut out.
+  if (client === undefined || client.disabled === true || !isRegisteredRedirectUri(client, request.redirectUri))
+    throw new OAuthError('invalid_client', 'The client is unknown.', { status: 400, reason: 'client changed' })
+  return { http, client, request, interactionId, browserCookie }
+}
+
+/** Throws `invalid_request` when a field came twice. */
+export const checkForm = ({ form }: EndpointRequest): void => {
+  if (form.repeated.size > 0) throw new OAuthError('invalid_request', 'A field was sent more than once.')
+}
+
+export const refuseForgery = (): never => {
+  throw new OAuthError('access_denied', 'The form is too old or was not sent by our page. Go back and reload it.', {
+    status: 403,
+    reason: 'csrf token missing or wrong',
+  })
+}
+
+export const clientOnPage = (client: Client): ClientOnPage => ({
+  name: client.client_name ?? client.client_id,
+  ...(client.logo_uri !== undefined && { logoUri: client.logo_uri }),
+  ...(client.policy_uri !== undefined && { policyUri: client.policy_uri }),
+  ...(client.tos_uri !== undefined && { tosUri: client.tos_uri }),
+})

@@ -1,0 +1,55 @@
+import type { AuthorizationRequest } from '../oauth/authorization-request.js'
+import { personalClaims } from '../oauth/claims-parameter.js'
+import { hashOpaqueToken } from '../oauth/opaque-token.js'
+import type { RecordStore } from '../storage/ports.js'
+
+/** What a person has allowed a client, over all requests so far. */
+export interface Consent {
+  readonly subject: string
+  readonly clientId: string
+  readonly scope: readonly string[]
+  readonly claims: readonly string[]
+  readonly resource: readonly string[]
+}
+
+export interface Consents {
+  /** Has the person allowed all of this before? Throws `Unavailable`. */
+  covers(subject: string, request: AuthorizationRequest): Promise<boolean>
+  /** Adds what a request asks for to what was allowed. Throws `Unavailable`. */
+  remember(subject: string, request: AuthorizationRequest): Promise<void>
+}
+
+/** Hashed one by one: of any length, and no two pairs are the same. */
+const consentId = (subject: string, clientId: string): string =>
+  `${hashOpaqueToken(subject)}.${hashOpaqueToken(clientId)}`
+
+const includesAll = (all: readonly string[], some: readonly string[]): boolean =>
+  some.every((value) => all.includes(value))
+
+const union = (before: readonly string[] | undefined, now: readonly string[]): readonly string[] => [
+  ...new Set([...(before ?? []), ...now]),
+]
+
+export const createConsents = (store: RecordStore<Consent>): Consents => ({
+  async covers(subject, { clientId, scope, resource, requestedClaims }) {
+    const consent = await store.find(consentId(subject, clientId))
+    if (consent === undefined) return false
+    return (
+      includesAll(consent.scope, scope) &&
+      includesAll(consent.resource, resource) &&
+      includesAll(consent.claims, personalClaims(requestedClaims))
+    )
+  },
+  // Two of these at once may forget one of them, which only makes us ask again.
+  async remember(subject, { clientId, scope, resource, requestedClaims }) {
+    const id = consentId(subject, clientId)
+    const before = await store.find(id)
+    await store.put(id, {
+      subject,
+      clientId,
+      scope: union(before?.scope, scope),
+      claims: union(before?.claims, personalClaims(requestedClaims)),
+      resource: union(before?.resource, resource),
+    })
+  },
+})

@@ -1,0 +1,15 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+
+/**
+ * The hidden field of a form: only who holds the browser's cookie can have got it, and it is good for one page of one
+ * interaction. `page` says what was shown, so that nothing else is decided by it.
+ */
+export const csrfToken = (browserCookie: string, interactionId: string, page: string): string =>
+  createHmac('sha256', browserCookie).update(`${interactionId}\n${page}`).digest('base64url')
+
+/** In constant time. */
+export const isCsrfToken = (expected: string, sent: string | undefined): boolean => {
+  if (sent === undefined) return false
+  const [a, b] = [Buffer.from(expected), Buffer.from(sent)]
+  return a.length === b.length && timingSafeEqual(a, b)
+}

@@ -1,0 +1,64 @@
+import { hashOpaqueToken, isOpaqueToken, newOpaqueToken } from '../oauth/opaque-token.js'
+import type { RecordStore } from '../storage/ports.js'
+import type { Cookies } from './cookies.js'
+import type { LoginResult } from './login-provider.js'
+
+/** One person signed in, in one browser. Stored under the hash of the cookie. */
+export interface Session {
+  /** The claim `sid` (OIDC Back-Channel Logout §2.1): public, so not the cookie. */
+  readonly sid: string
+  readonly subject: string
+  /** Seconds since the epoch. */
+  readonly authTime: number
+  readonly amr: readonly string[]
+  readonly acr?: string
+  /** Id of the interaction whose login page was answered. */
+  readonly interactionId: string
+}
+
+export type PassedLogin = Extract<LoginResult, { readonly outcome: 'passed' }>
+
+export interface Sessions {
+  /** Undefined for a cookie that is missing, tampered with, unknown or expired. Throws `Unavailable`. */
+  find(cookie: string | undefined): Promise<Session | undefined>
+  /**
+   * Signs a person in under a new cookie and ends the session of the old one, whoever's it was (session fixation).
+   * Throws `Unavailable`.
+   */
+  start(
+    login: PassedLogin,
+    at: { readonly authTime: number; readonly interactionId: string },
+    oldCookie: string | undefined,
+  ): Promise<{ readonly session: Session; readonly cookie: string }>
+}
+
+export interface SessionOptions {
+  readonly store: RecordStore<Session>
+  readonly cookies: Cookies
+  readonly ttlSeconds: number
+}
+
+export const createSessions = ({ store, cookies, ttlSeconds }: SessionOptions): Sessions => {
+  const find = async (cookie: string | undefined): Promise<Session | undefined> =>
+    isOpaqueToken(cookie) ? store.find(hashOpaqueToken(cookie)) : undefined
+
+  return {
+    find,
+    async start(login, { authTime, interactionId }, oldCookie) {
+      const old = await find(oldCookie)
+      const session: Session = {
+        // A relying party knows the same person's session by one `sid` (OIDC Back-Channel Logout §2.1).
+        sid: old?.subject === login.subject ? old.sid : newOpaqueToken(),
+        subject: login.subject,
+        authTime,
+        amr: login.amr,
+        ...(login.acr !== undefined && { acr: login.acr }),
+        interactionId,
+      }
+      const value = newOpaqueToken()
+      await store.put(hashOpaqueToken(value), session, { ttlSeconds })
+      if (isOpaqueToken(oldCookie)) await store.remove(hashOpaqueToken(oldCookie))
+      return { session, cookie: cookies.set(cookies.session, value, ttlSeconds) }
+    },
+  }
+}

@@ -1,0 +1,33 @@
+import type { RequestedClaims } from './grant.js'
+
+export type Prompt = 'none' | 'login' | 'consent' | 'select_account'
+export type ResponseMode = 'query' | 'form_post'
+
+/** Where the answer goes, once that is known to be the client's (RFC 6749 §4.1.2). */
+export interface AnswerTarget {
+  readonly clientId: string
+  readonly redirectUri: string
+  /** False when the one registered URI was taken because none was sent (RFC 6749 §3.1.2.3). */
+  readonly redirectUriSent: boolean
+  readonly responseMode: ResponseMode
+  /** Echoed as it came. */
+  readonly state?: string
+}
+
+/** An authorization request of which every parameter was checked; a JSON value, as interactions store it. */
+export interface AuthorizationRequest extends AnswerTarget {
+  readonly scope: readonly string[]
+  /** Empty: the default audience (RFC 8707 §2). */
+  readonly resource: readonly string[]
+  readonly prompt: readonly Prompt[]
+  readonly codeChallenge?: string
+  readonly nonce?: string
+  /** Seconds; from `max_age` or the client's `default_max_age`. */
+  readonly maxAge?: number
+  readonly requestedClaims?: RequestedClaims
+  /** The one subject that may answer: of `id_token_hint`, or of the claim `sub` (OIDC Core §3.1.2.1, §5.5.1). */
+  readonly subject?: string
+  readonly loginHint?: string
+  /** The first well-formed tag of `ui_locales`. */
+  readonly locale?: string
+}

@@ -1,0 +1,91 @@
+import type { JsonObject, JsonValue } from '../json.js'
+import { OAuthError } from './errors.js'
+import type { RequestedClaims } from './grant.js'
+
+const maxLength = 8192
+const maxClaims = 100
+const maxValues = 20
+
+const refuse = (reason: string): never => {
+  throw new OAuthError('invalid_request', 'The parameter claims is malformed.', { reason })
+}
+
+const isObject = (value: unknown): value is Record<string, JsonValue> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const isScalar = (value: unknown): value is string | number | boolean =>
+  typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+
+/** Names that a plain object answers to by itself; no claim is called so. */
+const inherited = new Set(['__proto__', 'constructor', 'prototype'])
+
+/** `null`, or an object of `essential`, `value` and `values`; other members are not understood and dropped (OIDC Core §5.5.1). */
+const readClaim = (claim: JsonValue): JsonObject | null => {
+  if (claim === null) return null
+  if (!isObject(claim)) return refuse('a claim is neither null nor an object')
+  const { essential, value, values } = claim
+  if (essential !== undefined && typeof essential !== 'boolean') refuse('essential is not a boolean')
+  if (values !== undefined && (!Array.isArray(values) || values.length > maxValues || !values.every(isScalar)))
+    refuse('values is not a short list of scalars')
+  if (value !== undefined && !isScalar(value)) refuse('value is not a scalar')
+  return {
+    ...(essential !== undefined && { essential }),
+    ...(value !== undefined && { value }),
+    ...(values !== undefined && { values }),
+  }
+}
+
+const readMember = (member: JsonValue | undefined): Record<string, JsonObject | null> | undefined => {
+  if (member === undefined) return undefined
+  if (!isObject(member)) return refuse('id_token or userinfo is not an object')
+  const claims = Object.entries(member).filter(([name]) => name !== '' && !inherited.has(name))
+  if (claims.length > maxClaims) refuse('too many claims')
+  return Object.fromEntries(claims.map(([name, claim]) => [name, readClaim(claim)]))
+}
+
+/**
+ * Reads the `claims` parameter (OIDC Core §5.5): at most 8 KiB, and never deeper than it is defined. Throws
+ * `invalid_request`.
+ */
+export const parseClaimsParameter = (text: string): RequestedClaims => {
+  if (text.length > maxLength) refuse('too long')
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(text)
+  } catch {
+    return refuse('not JSON')
+  }
+  if (!isObject(parsed)) return refuse('not an object')
+  const idToken = readMember(parsed['id_token'])
+  const userinfo = readMember(parsed['userinfo'])
+  return { ...(idToken && { id_token: idToken }), ...(userinfo && { userinfo }) }
+}
+
+/** Claims that tell of the login, not of the person: nothing to ask consent for (OIDC Core §2). */
+const protocolClaims = new Set(['iss', 'sub', 'aud', 'exp', 'iat', 'auth_time', 'nonce', 'acr', 'amr', 'azp', 'sid'])
+
+/** Names of the personal claims that are asked for one by one, in order and each once. */
+export const personalClaims = (requested: RequestedClaims | undefined): readonly string[] => {
+  const names = [...Object.keys(requested?.id_token ?? {}), ...Object.keys(requested?.userinfo ?? {})]
+  return [...new Set(names)].filter((name) => !protocolClaims.has(name))
+}
+
+/** The values that an essential claim of the id_token must have; undefined when any will do (OIDC Core §5.5.1.1). */
+const essentialValues = (claim: JsonObject | null | undefined): readonly JsonValue[] | undefined => {
+  if (claim?.['essential'] !== true) return undefined
+  if (claim['value'] !== undefined) return [claim['value']]
+  return Array.isArray(claim['values']) ? claim['values'] : undefined
+}
+
+/** The authentication contexts of which one is demanded (OIDC Core §5.5.1.1). */
+export const demandedAcr = (requested: RequestedClaims | undefined): readonly JsonValue[] | undefined =>
+  essentialValues(requested?.id_token?.['acr'])
+
+/**
+ * The subject that the answer must be about, or no answer may be given (OIDC Core §5.5.1). Throws `invalid_request`
+ * when what is demanded is no subject.
+ */
+export const demandedSubject = (requested: RequestedClaims): string | undefined => {
+  const value = requested.id_token?.['sub']?.['value'] ?? requested.userinfo?.['sub']?.['value']
+  return value === undefined || typeof value === 'string' ? value : refuse('sub is not a string')
+}

@@ -1,0 +1,31 @@
+import type { Client } from './client.js'
+
+/** A loopback redirect URI by address, never by name, cut around its port (RFC 8252 §7.3, §8.3). */
+const loopback = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]))(?::([1-9]\d{0,4}))?((?:[/?].*)?)$/
+
+/** Hosts that are this very machine, where any program may listen. */
+const localHost = /^http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost)(?:[:/?]|$)/i
+
+/** What may stand in a `Location` header. */
+const printable = /^[\x21-\x7e]{1,2000}$/
+
+/** Without its port, when it is a loopback redirect URI. */
+const withoutPort = (uri: string): string | undefined => {
+  const parts = loopback.exec(uri)
+  return parts === null || Number(parts[2] ?? 80) > 65535 ? undefined : `${parts[1]}${parts[3]}`
+}
+
+/**
+ * Is `sent` a redirect URI of this client? Character by character (RFC 9700 §2.1); only a native client may choose the
+ * port of a loopback address (RFC 8252 §7.3).
+ */
+export const isRegisteredRedirectUri = (client: Client, sent: string): boolean => {
+  if (!printable.test(sent) || sent.includes('#')) return false
+  if (client.redirect_uris.includes(sent)) return true
+  if (client.application_type !== 'native') return false
+  const portless = withoutPort(sent)
+  return portless !== undefined && client.redirect_uris.some((registered) => withoutPort(registered) === portless)
+}
+
+/** True for `http` redirect URIs on this machine: whoever listens there cannot be told from the client (RFC 8252 §8.6). */
+export const isLocalRedirectUri = (uri: string): boolean => localHost.test(uri)
