@@ -1,9 +1,7 @@
 import type { JsonObject } from '../json.js'
 import type { JwsAlg } from '../keys/ports.js'
 
-/**
- * Our own JWS Compact Serialization (RFC 7515 §7.1), because libraries sign only with keys that they hold.
- */
+/** The header of our own JWS Compact Serialization (RFC 7515 §7.1): libraries sign only with keys that they hold. */
 export interface JoseHeader {
   readonly kid: string
   readonly alg: JwsAlg
