@@ -1,29 +1,30 @@
 import { z } from 'zod'
 import { findNearMiss } from './near-miss.js'
-import { formatPath, type Problem } from './problems.js'
+import { formatPath, type Path, type Problem } from './problems.js'
 
-type Schema = z.core.$ZodType
+export type ZodSchema = z.core.$ZodType
+export type ZodIssue = z.core.$ZodIssue
 
 interface Definition {
-  readonly innerType?: Schema
-  readonly in?: Schema
-  readonly element?: Schema
-  readonly valueType?: Schema
-  readonly catchall?: Schema
-  readonly shape?: Readonly<Record<string, Schema>>
-  readonly options?: readonly Schema[]
+  readonly innerType?: ZodSchema
+  readonly in?: ZodSchema
+  readonly element?: ZodSchema
+  readonly valueType?: ZodSchema
+  readonly catchall?: ZodSchema
+  readonly shape?: Readonly<Record<string, ZodSchema>>
+  readonly options?: readonly ZodSchema[]
 }
 
-const definition = (schema: Schema): Definition => schema._zod.def as Definition
+const definition = (schema: ZodSchema): Definition => schema._zod.def as Definition
 
 /** The schema beneath defaults, optionals and transforms. */
-export const unwrap = (schema: Schema): Schema => {
+export const unwrap = (schema: ZodSchema): ZodSchema => {
   const { innerType, in: input } = definition(schema)
   const inner = innerType ?? input
   return inner === undefined ? schema : unwrap(inner)
 }
 
-const knownKeys = (schema: Schema, path: readonly PropertyKey[]): string[] => {
+const knownKeys = (schema: ZodSchema, path: readonly PropertyKey[]): string[] => {
   const { shape, element, valueType, options } = definition(unwrap(schema))
   if (options !== undefined) return options.flatMap((option) => knownKeys(option, path))
   const [head, ...rest] = path
@@ -35,7 +36,7 @@ const knownKeys = (schema: Schema, path: readonly PropertyKey[]): string[] => {
 const nouns: Readonly<Record<string, string>> = {
   string: 'text (put it in quotes)',
   int: 'a whole number',
-  number: 'a number',
+  number: 'a whole number',
   boolean: 'true or false',
   array: 'a list',
   object: 'a section of keys and values',
@@ -68,7 +69,7 @@ export const describeIssue: z.core.$ZodErrorMap = (issue) => {
 }
 
 /** One problem for each wrong key and value. A key that is only misspelt is not reported as missing too. */
-export const explainIssues = (schema: Schema, issues: readonly z.core.$ZodIssue[]): Problem[] => {
+export const explainIssues = (schema: ZodSchema, issues: readonly ZodIssue[], base: Path = []): Problem[] => {
   const flat = issues.flatMap(flattenUnion)
   const meant = new Set<string>()
   const unknown = flat.flatMap((issue) =>
@@ -76,9 +77,9 @@ export const explainIssues = (schema: Schema, issues: readonly z.core.$ZodIssue[
       ? []
       : issue.keys.map((key): Problem => {
           const near = findNearMiss(key, knownKeys(schema, issue.path))
-          if (near !== undefined) meant.add(formatPath([...(issue.path as string[]), near]))
+          if (near !== undefined) meant.add(formatPath([...base, ...(issue.path as string[]), near]))
           return {
-            path: formatPath([...(issue.path as string[]), key]),
+            path: formatPath([...base, ...(issue.path as string[]), key]),
             message: near === undefined ? 'unknown key' : `unknown key; did you mean \`${near}\`?`,
           }
         }),
@@ -86,7 +87,7 @@ export const explainIssues = (schema: Schema, issues: readonly z.core.$ZodIssue[
   const others = flat
     .filter((issue) => issue.code !== 'unrecognized_keys')
     .map((issue): Problem => ({
-      path: formatPath(issue.path as string[]),
+      path: formatPath([...base, ...(issue.path as string[])]),
       message: issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? 'is no proper name') : issue.message,
     }))
     .filter((problem) => !(problem.message === 'is required' && meant.has(problem.path)))
@@ -112,7 +113,7 @@ export type Salvaged<T> = T extends { reveal(): string }
       : T
 
 /** What of a wrong value is right, so that later checks can tell about it at once: wrong leaves become undefined. */
-export const salvage = (schema: Schema, value: unknown): unknown => {
+export const salvage = (schema: ZodSchema, value: unknown): unknown => {
   const result = z.safeParse(schema, value)
   if (result.success) return result.data
   const { shape, element, valueType, catchall } = definition(unwrap(schema))

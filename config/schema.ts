@@ -9,7 +9,6 @@ import {
   listen,
   log,
   module,
-  rateLimits,
   resources,
   signers,
   storage,
@@ -64,7 +63,8 @@ export const configObject = z.strictObject({
   storage,
   clients,
   accounts,
-  rate_limits: rateLimits,
+  /** How guesses at a password are slowed down is an option of the login plugin. */
+  rate_limits: z.strictObject({}).default({}),
   log,
   audit,
 })

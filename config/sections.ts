@@ -7,7 +7,6 @@ import {
   resourceUri,
   scopeToken,
   secret,
-  seconds,
   signingAlg,
   text,
 } from './fields.js'
@@ -137,20 +136,6 @@ export const resources = z
     }),
   )
   .default([])
-
-/** How sign-in slows down whoever guesses; counted per account and per address. */
-export const rateLimits = z
-  .strictObject({
-    login: z
-      .strictObject({
-        free: z.int().min(0).max(1000).default(5),
-        base_delay_secs: seconds(1, { max: 3600 }),
-        max_delay_secs: seconds(900, { max: 86_400 }),
-        forget_after_secs: seconds(86_400),
-      })
-      .prefault({}),
-  })
-  .prefault({})
 
 export const log = z.strictObject({ level: z.enum(['debug', 'info', 'warn', 'error']).default('info') }).prefault({})
 

@@ -170,10 +170,6 @@ const lifetimes: Rule = ({ config, report }) => {
   const { refresh_token_idle_ttl_secs: idle, refresh_token_absolute_ttl_secs: absolute } = config
   if (idle !== undefined && absolute !== undefined && idle > absolute)
     report(['refresh_token_idle_ttl_secs'], 'must be at most refresh_token_absolute_ttl_secs')
-  const login = config.rate_limits?.login
-  if (login?.base_delay_secs === undefined || login.max_delay_secs === undefined) return
-  if (login.base_delay_secs > login.max_delay_secs)
-    report(['rate_limits', 'login', 'base_delay_secs'], 'must be at most max_delay_secs')
 }
 
 const rules: readonly Rule[] = [

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import type { Salvaged } from '../../config/explain.js'
+import { explainIssues, type Salvaged, type ZodIssue, type ZodSchema } from '../../config/explain.js'
 import { findNearMiss } from '../../config/near-miss.js'
 import { formatPath, type Path, type Problem } from '../../config/problems.js'
 import type { Config } from '../../config/schema.js'
@@ -70,14 +70,17 @@ const findFaults = (exported: unknown, kind: ModuleKind): string[] => {
   return faults
 }
 
-const issuePath = (base: Path, issue: StandardSchemaV1.Issue): Path => [
-  ...base,
-  'options',
-  ...(issue.path ?? []).map((part) => {
-    const key = typeof part === 'object' ? part.key : part
-    return typeof key === 'number' ? key : String(key)
-  }),
-]
+/** Issues of zod know more than the standard says: which keys were unknown, and which there are. */
+const explain = (schema: StandardSchemaV1, issues: readonly StandardSchemaV1.Issue[], base: Path): Problem[] =>
+  '_zod' in schema
+    ? explainIssues(schema as unknown as ZodSchema, issues as unknown as readonly ZodIssue[], base)
+    : issues.map((issue) => {
+        const keys = (issue.path ?? []).map((part) => (typeof part === 'object' ? part.key : part))
+        return {
+          path: formatPath([...base, ...keys.map((key) => (typeof key === 'number' ? key : String(key)))]),
+          message: issue.message,
+        }
+      })
 
 interface Checked {
   readonly value: unknown
@@ -99,9 +102,9 @@ const checkOptions = async (
   try {
     const result = await schema['~standard'].validate(options === undefined ? {} : revealOptions(options))
     if (result.issues === undefined) return { value: result.value, problems: [] }
-    const problems = result.issues.map((issue) => ({
-      path: formatPath(issuePath(base, issue)),
-      message: mask(issue.message),
+    const problems = explain(schema, result.issues, [...base, 'options']).map((problem) => ({
+      ...problem,
+      message: mask(problem.message),
     }))
     return { value: undefined, problems }
   } catch {
