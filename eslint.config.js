@@ -12,7 +12,7 @@ export default defineConfig(
   {
     rules: {
       'max-lines': maxLines,
-      eqeqeq: ['error', 'always'],
+      eqeqeq: ['error', 'always', { null: 'ignore' }],
       'no-console': 'error',
       'no-param-reassign': 'error',
       'no-template-curly-in-string': 'error',
@@ -62,6 +62,8 @@ export default defineConfig(
       'no-console': 'off',
       // A test says what it expects to be there, and fails where it is not.
       '@typescript-eslint/no-non-null-assertion': 'off',
+      '@typescript-eslint/no-unnecessary-condition': 'off',
+      '@typescript-eslint/restrict-template-expressions': 'off',
       // JSON from a server is `any` until it is compared, which is what a test does with it.
       '@typescript-eslint/no-unsafe-assignment': 'off',
       '@typescript-eslint/no-unsafe-member-access': 'off',
@@ -75,7 +77,7 @@ export default defineConfig(
     languageOptions: { sourceType: 'module', globals: globals.browser },
   },
   {
-    files: ['*.config.js', '.ci/*.js', '**/*.cjs'],
+    files: ['*.config.js', '.ci/*.js', '**/*.cjs', 'test/**/*.js'],
     languageOptions: { globals: { ...globals.node, ...globals.commonjs } },
     rules: { 'no-console': 'off' },
   },

@@ -1,0 +1,151 @@
+import type { JwsAlg } from '../../core/keys/ports.js'
+import {
+  apiScope,
+  codeVerifier,
+  confidential,
+  publicClient,
+  redirectUri,
+  type CodeRequest,
+  type Contestant,
+} from './contestant.js'
+
+/** Sends requests and brings back one member of each JSON answer: for what must be there before a measurement. */
+export type Collect = (requests: readonly string[], member: string) => Promise<readonly string[]>
+
+export interface Requests {
+  readonly requests: readonly string[]
+  /** False: each works once. */
+  readonly repeat: boolean
+}
+
+export interface Case {
+  readonly name: string
+  readonly alg: JwsAlg
+  /** The share of the peer's figure that this is to reach, in requests a second. */
+  readonly target: number | undefined
+  /** `count` is how many one-time requests the round may use up. */
+  prepare(server: Contestant, count: number, collect: Collect): Promise<Requests>
+}
+
+const get = (path: string, headers = ''): string => `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${headers}\r\n`
+
+const post = (path: string, form: Record<string, string>, headers = ''): string => {
+  const body = new URLSearchParams(form).toString()
+  const type = 'Content-Type: application/x-www-form-urlencoded\r\n'
+  return `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${headers}${type}Content-Length: ${body.length}\r\n\r\n${body}`
+}
+
+const basic = `Authorization: Basic ${Buffer.from(`${confidential.id}:${confidential.secret}`).toString('base64')}\r\n`
+
+const clientCredentials = (alg: JwsAlg, target: number | undefined): Case => ({
+  name: `client_credentials ${alg}`,
+  alg,
+  target,
+  prepare: async (server) => ({
+    requests: [post(server.paths.token, { grant_type: 'client_credentials', scope: apiScope }, basic)],
+    repeat: true,
+  }),
+})
+
+const redemption = (server: Contestant, code: string, clientId: string): string => {
+  const form = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: codeVerifier }
+  return clientId === confidential.id
+    ? post(server.paths.token, form, basic)
+    : post(server.paths.token, { ...form, client_id: clientId })
+}
+
+const redemptions = async (server: Contestant, count: number, request: CodeRequest): Promise<readonly string[]> =>
+  (await server.mintCodes(count, request)).map((code) => redemption(server, code, request.clientId))
+
+/** A code for an access token and an id_token: two signatures and one consumption. */
+const code: Case = {
+  name: 'code redemption',
+  alg: 'ES256',
+  target: 2.5,
+  prepare: async (server, count) => ({
+    requests: await redemptions(server, count, {
+      clientId: confidential.id,
+      scope: `openid ${apiScope}`,
+      forResource: true,
+    }),
+    repeat: false,
+  }),
+}
+
+/** A public client: each token is rotated, so each works once. Two signatures and one rotation. */
+const refresh: Case = {
+  name: 'refresh, rotated',
+  alg: 'ES256',
+  target: 2.5,
+  prepare: async (server, count, collect) => {
+    const scope = `openid offline_access ${apiScope}`
+    const codes = await redemptions(server, count, { clientId: publicClient.id, scope, forResource: true })
+    const tokens = await collect(codes, 'refresh_token')
+    return {
+      requests: tokens.map((token) =>
+        post(server.paths.token, { grant_type: 'refresh_token', refresh_token: token, client_id: publicClient.id }),
+      ),
+      repeat: false,
+    }
+  },
+}
+
+/** A confidential client: the token stays. */
+const refreshKept: Case = {
+  name: 'refresh, kept',
+  alg: 'ES256',
+  target: 2.5,
+  prepare: async (server, _count, collect) => {
+    const scope = `openid offline_access ${apiScope}`
+    const codes = await redemptions(server, 64, { clientId: confidential.id, scope, forResource: true })
+    const tokens = await collect(codes, 'refresh_token')
+    return {
+      requests: tokens.map((token) =>
+        post(server.paths.token, { grant_type: 'refresh_token', refresh_token: token }, basic),
+      ),
+      repeat: true,
+    }
+  },
+}
+
+/**
+ * Signet verifies its JWT; the peer looks an opaque token up in its map, because its userinfo endpoint takes no JWT
+ * access tokens.
+ */
+const userinfo: Case = {
+  name: 'userinfo',
+  alg: 'ES256',
+  target: undefined,
+  prepare: async (server, _count, collect) => {
+    const codes = await redemptions(server, 64, {
+      clientId: confidential.id,
+      scope: 'openid email',
+      forResource: false,
+    })
+    const tokens = await collect(codes, 'access_token')
+    return {
+      requests: tokens.map((token) => get(server.paths.userinfo, `Authorization: Bearer ${token}\r\n`)),
+      repeat: true,
+    }
+  },
+}
+
+const document = (name: string, path: (server: Contestant) => string): Case => ({
+  name,
+  alg: 'ES256',
+  target: 2.4,
+  prepare: async (server) => ({ requests: [get(path(server))], repeat: true }),
+})
+
+export const cases: readonly Case[] = [
+  clientCredentials('ES256', 4),
+  clientCredentials('EdDSA', 3.3),
+  clientCredentials('RS256', 1.8),
+  clientCredentials('ES384', undefined),
+  code,
+  refresh,
+  refreshKept,
+  userinfo,
+  document('jwks', (server) => server.paths.keySet),
+  document('discovery', (server) => server.paths.discovery),
+]

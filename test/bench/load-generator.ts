@@ -1,0 +1,132 @@
+import { readFileSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { performance } from 'node:perf_hooks'
+import type { Job, Measured } from './load.js'
+
+/**
+ * A closed loop of HTTP/1.1 over keep-alive connections: each sends its next request when it has its whole answer.
+ * Requests are bytes made beforehand and answers are read as little as correctness needs, so that this process, on a
+ * core of its own, is never what is measured (`busy` says how near it came).
+ */
+const headerEnd = Buffer.from('\r\n\r\n')
+
+interface Answer {
+  readonly status: number
+  readonly body: Buffer
+  readonly length: number
+}
+
+/** The first complete answer in `data`, or undefined where more must come. */
+const findAnswer = (data: Buffer): Answer | undefined => {
+  const end = data.indexOf(headerEnd)
+  if (end < 0) return undefined
+  const head = data.toString('latin1', 0, end)
+  const length = /\r\ncontent-length: (\d+)/i.exec(head)?.[1]
+  if (length === undefined) throw new Error(`An answer without Content-Length:\n${head}`)
+  const total = end + 4 + Number(length)
+  if (data.length < total) return undefined
+  return { status: Number(head.slice(9, 12)), body: data.subarray(end + 4, total), length: total }
+}
+
+/** CPU seconds of a process and its threads, user and system (proc(5), fields 14 and 15, in ticks of 10 ms). */
+const cpuSeconds = (pid: number): number => {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11]) + Number(fields[12])) / 100
+}
+
+const percentile = (sorted: Float64Array, share: number): number =>
+  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
+
+const run = async (job: Job): Promise<Measured> => {
+  const requests = job.requests.map((request) => Buffer.from(request, 'latin1'))
+  const collected: string[] = []
+  const latencies: number[] = []
+  let next = 0
+  let refused = 0
+  let firstRefusal: string | undefined
+  let recording = false
+  const deadline = { warm: performance.now() + job.warmMs, end: Infinity }
+  let begun = { time: 0, cpu: 0, own: process.cpuUsage() }
+  const begin = () => {
+    recording = true
+    begun = { time: performance.now(), cpu: cpuSeconds(job.pid), own: process.cpuUsage() }
+    deadline.end = begun.time + job.measureMs
+  }
+  if (job.warmMs === 0) begin()
+
+  const take = (): Buffer | undefined => {
+    const now = performance.now()
+    if (!recording && now >= deadline.warm) begin()
+    if (now >= deadline.end) return undefined
+    if (job.repeat) return requests[next++ % requests.length]
+    return requests[next++]
+  }
+
+  const note = (answer: Answer, sentAt: number): void => {
+    if (recording) latencies.push(performance.now() - sentAt)
+    if (answer.status !== 200) {
+      refused += 1
+      firstRefusal ??= `${answer.status} ${answer.body.toString()}`
+    } else if (job.collect !== undefined) {
+      const value = (JSON.parse(answer.body.toString()) as Record<string, unknown>)[job.collect]
+      if (typeof value === 'string') collected.push(value)
+    }
+  }
+
+  const connection = (): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const socket: Socket = connect({ host: '127.0.0.1', port: job.port, noDelay: true })
+      let pending: Buffer | undefined
+      let sentAt = 0
+      const send = () => {
+        const request = take()
+        if (request === undefined) {
+          socket.end()
+          resolve()
+          return
+        }
+        sentAt = performance.now()
+        socket.write(request)
+      }
+      socket.on('connect', send)
+      socket.on('data', (chunk) => {
+        const data = pending === undefined ? chunk : Buffer.concat([pending, chunk])
+        const answer = findAnswer(data)
+        if (answer === undefined) {
+          pending = data
+          return
+        }
+        pending = answer.length < data.length ? data.subarray(answer.length) : undefined
+        note(answer, sentAt)
+        send()
+      })
+      socket.on('error', reject)
+      socket.on('close', () => reject(new Error('The server closed a connection that was in use')))
+    })
+
+  await Promise.all(Array.from({ length: job.connections }, connection))
+
+  const seconds = (performance.now() - begun.time) / 1000
+  const own = process.cpuUsage(begun.own)
+  const sorted = Float64Array.from(latencies).sort()
+  return {
+    count: sorted.length,
+    refused,
+    firstRefusal,
+    seconds,
+    p50: percentile(sorted, 0.5),
+    p99: percentile(sorted, 0.99),
+    cpuSeconds: cpuSeconds(job.pid) - begun.cpu,
+    busy: (own.user + own.system) / 1e6 / seconds,
+    collected,
+  }
+}
+
+process.on('message', (job: Job) => {
+  run(job).then(
+    (measured) => process.send?.({ measured }),
+    (error: unknown) => process.send?.({ error: String(error) }),
+  )
+})
+process.send?.('ready')

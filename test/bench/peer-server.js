@@ -1,0 +1,121 @@
+import { createServer } from 'node:http'
+
+/**
+ * The peer: oidc-provider as its documentation has it for JWT access tokens, in a plain Node process (no TypeScript
+ * loader, so that its memory is its own). Started by `peer.ts` with its settings as JSON in argv, ready when it sends
+ * `ready`.
+ *
+ * What is done for it, so that the comparison is fair: its store is a `Map` that never evicts (its own memory adapter
+ * keeps only 1,000 entries and would lose codes), NODE_ENV is production, and codes are minted inside the process
+ * before the measurement, through its own models, by messages that no measured request waits for.
+ */
+// It warns at every start that it would rather have a newer Node than the oldest that Signet supports.
+console.warn = () => undefined
+const { Provider } = await import('oidc-provider')
+
+const { issuer, port, alg, jwk, clients, resource, scope } = JSON.parse(process.argv[2])
+
+const records = new Map()
+const grantMembers = new Map()
+
+/** The adapter contract of oidc-provider over a `Map`. It can say neither "you lost" nor "durable", and needs not. */
+class MapAdapter {
+  constructor(model) {
+    this.model = model
+  }
+
+  key(id) {
+    return `${this.model}:${id}`
+  }
+
+  async upsert(id, payload) {
+    records.set(this.key(id), payload)
+    if (payload.grantId !== undefined) {
+      const members = grantMembers.get(payload.grantId)
+      if (members === undefined) grantMembers.set(payload.grantId, [this.key(id)])
+      else members.push(this.key(id))
+    }
+  }
+
+  async find(id) {
+    return records.get(this.key(id))
+  }
+
+  async consume(id) {
+    records.get(this.key(id)).consumed = Math.floor(Date.now() / 1000)
+  }
+
+  async destroy(id) {
+    records.delete(this.key(id))
+  }
+
+  async revokeByGrantId(grantId) {
+    for (const key of grantMembers.get(grantId) ?? []) records.delete(key)
+    grantMembers.delete(grantId)
+  }
+}
+
+const provider = new Provider(issuer, {
+  adapter: MapAdapter,
+  clients,
+  jwks: { keys: [jwk] },
+  scopes: ['openid', 'offline_access', 'email', scope],
+  claims: { openid: ['sub'], email: ['email', 'email_verified'] },
+  clientDefaults: { id_token_signed_response_alg: alg },
+  enabledJWA: { idTokenSigningAlgValues: [alg] },
+  findAccount: (_ctx, sub) => ({
+    accountId: sub,
+    claims: async () => ({ sub, email: 'alice@bank.example', email_verified: true }),
+  }),
+  issueRefreshToken: async (_ctx, client, code) =>
+    client.grantTypeAllowed('refresh_token') && code.scopes.has('offline_access'),
+  features: {
+    devInteractions: { enabled: false },
+    clientCredentials: { enabled: true },
+    resourceIndicators: {
+      enabled: true,
+      defaultResource: () => resource,
+      useGrantedResource: () => true,
+      getResourceServerInfo: () => ({
+        scope,
+        audience: resource,
+        accessTokenFormat: 'jwt',
+        accessTokenTTL: 600,
+        jwt: { sign: { alg } },
+      }),
+    },
+  },
+  ttl: { AuthorizationCode: 600, Grant: 86_400, RefreshToken: 86_400, IdToken: 3600 },
+  cookies: { keys: ['bench'] },
+})
+
+/** What a person who signed in and consented would have got: one grant and one code. */
+const mintCode = async ({ clientId, redirectUri, codeChallenge, scope: granted, forResource }) => {
+  const client = await provider.Client.find(clientId)
+  const grant = new provider.Grant({ accountId: 'alice', clientId })
+  grant.addOIDCScope('openid offline_access email')
+  grant.addResourceScope(resource, scope)
+  const code = new provider.AuthorizationCode({
+    accountId: 'alice',
+    client,
+    grantId: await grant.save(),
+    redirectUri,
+    codeChallenge,
+    codeChallengeMethod: 'S256',
+    scope: granted,
+    ...(forResource ? { resource } : {}),
+    claims: {},
+    authTime: Math.floor(Date.now() / 1000),
+    nonce: 'n-0S6_WzA2Mj',
+    gty: 'authorization_code',
+  })
+  return code.save()
+}
+
+process.on('message', async ({ count, ...request }) => {
+  const codes = []
+  for (let i = 0; i < count; i += 1) codes.push(await mintCode(request))
+  process.send({ codes })
+})
+
+createServer(provider.callback()).listen(port, '127.0.0.1', () => process.send('ready'))

@@ -1,0 +1,49 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
+
+export type Pinned = ChildProcess & { readonly pid: number }
+
+/** Starts Node with all its threads bound to one core (taskset(1) replaces itself, so the pid is Node's). */
+export const startPinned = (core: number, args: readonly string[], options: { cwd?: string } = {}): Pinned => {
+  const child = spawn('taskset', ['-c', String(core), process.execPath, ...args], {
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    serialization: 'advanced',
+    env: { ...process.env, NODE_ENV: 'production' },
+    ...options,
+  })
+  if (child.pid === undefined) throw new Error('taskset could not be started: the benchmark needs Linux')
+  return child as Pinned
+}
+
+/** The next message of a child. Throws when it ends instead. */
+export const receive = async (child: Pinned): Promise<unknown> => {
+  const ended = new AbortController()
+  const exit = once(child, 'exit', { signal: ended.signal }).then(([code]) => {
+    throw new Error(`A process of the benchmark ended with ${String(code)}`)
+  })
+  try {
+    const [message] = (await Promise.race([once(child, 'message', { signal: ended.signal }), exit])) as [unknown]
+    return message
+  } finally {
+    ended.abort()
+    exit.catch(() => undefined)
+  }
+}
+
+export const stop = async (child: Pinned): Promise<void> => {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exit = once(child, 'exit')
+  child.kill('SIGTERM')
+  await exit
+}
+
+/** A port that was free a moment ago: issuers carry their port, so it must be known before the start. */
+export const freePort = async (): Promise<number> => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
