@@ -106,7 +106,7 @@ const repetitions = (keys: readonly KeyConfiguration[], openings: readonly Openi
     if (sameKid === undefined) kids.set(kid, index)
     else problems.push({ path: `keys[${index}].kid`, message: `${kid} is also the kid of keys[${sameKid}]` })
     const opening = openings[index]
-    if (opening === undefined || !('thumbprint' in opening) || opening.thumbprint === undefined) return
+    if (opening === undefined || !('thumbprint' in opening)) return
     const sameKey = thumbprints.get(opening.thumbprint)
     if (sameKey === undefined) thumbprints.set(opening.thumbprint, index)
     else problems.push({ path: `keys[${index}].ref`, message: `is the same key as keys[${sameKey}]` })

@@ -1,0 +1,51 @@
+import { epochSeconds, type Clock } from '../clock.js'
+import type { JsonObject } from '../json.js'
+import { parseCompactJws } from './compact-jws.js'
+import type { JwsAlg, KeyRing } from './ports.js'
+import { verifySignature } from './verify-signature.js'
+
+export interface OwnTokenExpectation {
+  readonly ring: Pick<KeyRing, 'publishedKey'>
+  /** Exactly (RFC 8725 §3.11): no token is accepted where another type is expected. */
+  readonly typ: string
+  readonly issuer: string
+  readonly clock: Clock
+  readonly toleranceSeconds: number
+  /** `accepted` for hints alone (RP-Initiated Logout §2); default `refused`. */
+  readonly expired?: 'accepted' | 'refused'
+}
+
+export interface OwnToken {
+  readonly header: { readonly alg: JwsAlg; readonly kid: string; readonly typ: string }
+  /** `exp` and `iat` are integers, `iss` is the issuer; look at the type of anything else. */
+  readonly claims: JsonObject
+}
+
+/**
+ * A token that this issuer signed with a key that is still published, whole and in time; undefined for everything else.
+ * The algorithm is that of our key and the key is found by `kid` alone: `jwk`, `jku`, `x5c` and `x5u` in the header are
+ * never looked at (RFC 8725 §3.10). Neither audience nor revocation is asked here.
+ */
+export const verifyOwnToken = async (token: string, expected: OwnTokenExpectation): Promise<OwnToken | undefined> => {
+  const jws = parseCompactJws(token)
+  if (jws === undefined) return undefined
+  const { alg, kid, typ } = jws.header
+  if (typ !== expected.typ || typeof kid !== 'string') return undefined
+  const key = expected.ring.publishedKey(kid)
+  if (key === undefined || alg !== key.alg) return undefined
+  const claims = jws.payload
+  if (claims['iss'] !== expected.issuer || !isInTime(claims, expected)) return undefined
+  if (!(await verifySignature(key, jws.signingInput, jws.signature))) return undefined
+  return { header: { alg: key.alg, kid, typ: expected.typ }, claims }
+}
+
+const isTime = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
+
+/** RFC 7519 §4.1.4–§4.1.6. */
+const isInTime = (claims: JsonObject, { clock, toleranceSeconds, expired }: OwnTokenExpectation): boolean => {
+  const now = epochSeconds(clock)
+  const { exp, iat, nbf } = claims
+  if (!isTime(exp) || !isTime(iat) || (nbf !== undefined && !isTime(nbf))) return false
+  if (Math.max(iat, nbf ?? iat) > now + toleranceSeconds) return false
+  return expired === 'accepted' || now < exp + toleranceSeconds
+}
