@@ -15,7 +15,7 @@ interface Request extends CodeRequest {
 }
 
 const [directory = ''] = process.argv.slice(2)
-const store = await openEmbedded(join(directory, 'store'), Date.now)
+const store = await openEmbedded({ path: join(directory, 'store'), clock: Date.now })
 const { codes } = collections({
   records: store,
   ephemeral: store,
