@@ -59,7 +59,7 @@ export const createToken = (options: TokenOptions): Endpoint => {
       throw new OAuthError('invalid_request', 'Parameters belong in the body of the request.')
     const { resources, params } = readForm(request)
     const { client, method, confirmation } = await authenticateClient(
-      { params, header: request.header },
+      { params, header: (name) => request.header(name) },
       request.signal,
     )
     seen.client = client

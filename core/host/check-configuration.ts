@@ -38,7 +38,8 @@ const inertServices = (issuer: string): Services => ({
 
 const sectionOf = ({ path }: Problem): string => /^[\w-]*/.exec(path)?.[0] ?? ''
 
-const parseClients = ({ salvaged }: ConfigReading) => {
+const parseClients = ({ salvaged, problems: found }: ConfigReading) => {
+  const told = new Set(found.map(({ path }) => path))
   const scopes = (salvaged.scopes_supported ?? []).filter((scope) => scope !== undefined)
   const parses = (salvaged.clients ?? []).map((metadata) =>
     metadata === undefined ? { problems: [] } : parseClientMetadata(metadata, scopes),
@@ -46,10 +47,12 @@ const parseClients = ({ salvaged }: ConfigReading) => {
   return {
     clients: parses.map(({ client }) => client),
     problems: parses.flatMap(({ problems }, index) =>
-      problems.map(({ path, message }): Problem => {
-        const place = `clients[${String(index)}]`
-        return { path: path === '' ? place : `${place}.${path}`, message }
-      }),
+      problems
+        .map(({ path, message }): Problem => {
+          const place = `clients[${String(index)}]`
+          return { path: path === '' ? place : `${place}.${path}`, message }
+        })
+        .filter(({ path }) => !told.has(path)),
     ),
   }
 }
@@ -98,4 +101,19 @@ export const checkConfiguration = async (file: string, env: NodeJS.ProcessEnv): 
   } finally {
     await registries?.[Symbol.asyncDispose]()
   }
+}
+
+/**
+ * What keeps a client from working in this deployment: a grant, a method, a scope, an algorithm that it does not have.
+ * Paths are within the client's metadata.
+ */
+export const checkClient = async (
+  { config, modules }: CheckedConfiguration,
+  client: Client,
+): Promise<readonly Problem[]> => {
+  await using registries = await createRegistries(modules.plugins, inertServices(config.issuer))
+  const place = 'clients[0].'
+  return crossCheck(config, [client], registries)
+    .problems.filter(({ path }) => path.startsWith(place))
+    .map(({ path, message }) => ({ path: path.slice(place.length), message }))
 }

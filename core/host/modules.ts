@@ -37,7 +37,7 @@ export type ServiceName = keyof Services
 /** What a plugin adds. Each member is optional; a name that two plugins add is fatal. */
 export interface Contributions {
   readonly grants?: readonly GrantHandler[]
-  readonly clientAuthenticators?: readonly ClientAuthenticator<never>[]
+  readonly clientAuthenticators?: readonly ClientAuthenticator[]
   readonly login?: LoginProvider
   /** Called at the stop, in reverse order of loading. */
   readonly close?: () => Promise<void> | void

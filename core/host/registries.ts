@@ -13,7 +13,7 @@ export interface Registries extends AsyncDisposable {
   /** By `grant_type`. */
   readonly grants: ReadonlyMap<string, GrantHandler>
   /** By `token_endpoint_auth_method`. */
-  readonly clientAuthenticators: ReadonlyMap<string, ClientAuthenticator<never>>
+  readonly clientAuthenticators: ReadonlyMap<string, ClientAuthenticator>
   readonly login?: LoginProvider
 }
 
@@ -91,7 +91,7 @@ export const createRegistries = async (plugins: readonly LoadedPlugin[], service
   const cleanUp = new CleanUp()
   const problems: Problem[] = []
   const grants = new Registry<GrantHandler>('grant')
-  const clientAuthenticators = new Registry<ClientAuthenticator<never>>('client authentication method')
+  const clientAuthenticators = new Registry<ClientAuthenticator>('client authentication method')
   const logins = new Registry<LoginProvider>('login')
 
   const create = async (plugin: LoadedPlugin): Promise<void> => {

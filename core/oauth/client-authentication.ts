@@ -5,7 +5,7 @@ import type { SenderConstraint } from './grant.js'
 
 export interface ClientAuthenticationOptions {
   /** By `token_endpoint_auth_method`. */
-  readonly authenticators: ReadonlyMap<string, ClientAuthenticator<never>>
+  readonly authenticators: ReadonlyMap<string, ClientAuthenticator>
   readonly findClient: (clientId: string) => Promise<Client | undefined>
 }
 
@@ -22,7 +22,7 @@ const refusal = 'Client authentication failed.'
  * that the client registered. What was wrong is told to nobody but the audit log.
  */
 export const createClientAuthentication = ({ authenticators, findClient }: ClientAuthenticationOptions) => {
-  const methods = [...authenticators.values()] as unknown as readonly ClientAuthenticator[]
+  const methods = [...authenticators.values()]
 
   const detect = (request: TokenRequest) => {
     const found = methods.flatMap((authenticator) => {

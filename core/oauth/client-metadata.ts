@@ -176,15 +176,16 @@ const findContradictions = (metadata: Partial<Metadata>): MetadataProblem[] => {
   return problems
 }
 
+/** A member that is there and undefined is one that is not there. */
+const withoutUndefined = <T extends object>(value: T): { [Name in keyof T]: Exclude<T[Name], undefined> } =>
+  Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as never
+
 const toClient = (
   { client_secret, response_types, scope, subject_type: _public, ...rest }: Metadata,
   scopesSupported: readonly string[],
 ): Client => {
-  const present = Object.fromEntries(
-    Object.entries(rest).filter(([, value]) => value !== undefined),
-  ) as unknown as Client
   return {
-    ...present,
+    ...withoutUndefined(rest),
     response_types: response_types ?? (rest.grant_types.includes('authorization_code') ? ['code'] : []),
     scope: scope === undefined ? scopesSupported : [...new Set(scope.split(' '))],
     ...(client_secret !== undefined && {
@@ -201,7 +202,7 @@ const toClient = (
 export const parseClientMetadata = (metadata: unknown, scopesSupported: readonly string[]): ClientParse => {
   const result = metadataSchema.safeParse(metadata, { error: explain })
   if (result.success) {
-    const problems = findContradictions(result.data)
+    const problems = findContradictions(withoutUndefined(result.data))
     return problems.length > 0 ? { problems } : { client: toClient(result.data, scopesSupported), problems: [] }
   }
   const problems = result.error.issues.flatMap((issue): MetadataProblem[] =>
@@ -220,7 +221,7 @@ const understood = (metadata: unknown): Partial<Metadata> => {
     Object.entries(metadataSchema.shape).flatMap(([name, schema]): [string, unknown][] => {
       const member = schema.safeParse(given[name])
       // A wrong member is there all the same: nothing is to be said about its absence.
-      if (!member.success) return name in given ? [[name, undefined]] : []
+      if (!member.success) return given[name] === undefined ? [] : [[name, undefined]]
       return member.data === undefined ? [] : [[name, member.data]]
     }),
   )

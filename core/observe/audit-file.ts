@@ -49,7 +49,7 @@ export const createAuditLog = (writer: Writer, clock: Clock): AuditFile => {
 }
 
 /** Appends to `path`, mode 0600. Throws `Unavailable` from `record` when the disk is full or gone (F34). */
-export const openAuditFile = async (path: string, clock: Clock): Promise<AuditFile> => {
+const openAuditFile = async (path: string, clock: Clock): Promise<AuditFile> => {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   const file = await open(path, 'a', 0o600)
   let torn = false
@@ -67,7 +67,7 @@ export const openAuditFile = async (path: string, clock: Clock): Promise<AuditFi
 }
 
 /** To standard output, for deployments that collect it there. */
-export const openAuditStream = (stream: NodeJS.WritableStream, clock: Clock): AuditFile =>
+const openAuditStream = (stream: NodeJS.WritableStream, clock: Clock): AuditFile =>
   createAuditLog(
     {
       write: (lines) =>
@@ -80,3 +80,7 @@ export const openAuditStream = (stream: NodeJS.WritableStream, clock: Clock): Au
     },
     clock,
   )
+
+/** Opens what `audit` of the configuration names. */
+export const openAudit = (target: 'stdout' | { readonly file: string }, clock: Clock): Promise<AuditFile> =>
+  target === 'stdout' ? Promise.resolve(openAuditStream(process.stdout, clock)) : openAuditFile(target.file, clock)

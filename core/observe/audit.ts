@@ -28,9 +28,9 @@ export type AuditEventName =
 /** One event. Never holds a code, token, secret, assertion, cookie or password: ids (`jti`, `grant_id`) and digests only. */
 export interface AuditEvent {
   readonly event: AuditEventName
-  readonly request_id?: string
-  readonly client_id?: string
-  readonly sub?: string
+  readonly request_id?: string | undefined
+  readonly client_id?: string | undefined
+  readonly sub?: string | undefined
   readonly [field: string]: JsonValue | undefined
 }
 

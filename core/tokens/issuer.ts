@@ -45,7 +45,7 @@ export interface PreparedTokens {
 }
 
 /** What the audit log keeps of a signature: enough to find it in the signer's own log, nothing to replay it. */
-export interface SignatureRecord {
+export type SignatureRecord = {
   readonly kid: string
   readonly alg: JwsAlg
   readonly typ: string

@@ -1,0 +1,21 @@
+import type { Interaction } from '../interaction/interaction.js'
+import type { Consent } from '../interaction/consent.js'
+import type { Session } from '../interaction/session.js'
+import type { Client } from '../oauth/client.js'
+import type { AuthorizationCode, Grant } from '../oauth/grant.js'
+import type { Stores } from './stores.js'
+
+/**
+ * Which collection lives where (decisions section 9): what, if lost, would let something be used twice is a record;
+ * what, if lost, only makes someone sign in again is ephemeral.
+ */
+export const collections = ({ records, ephemeral }: Stores) => ({
+  clients: records.records<Client>('clients'),
+  consents: records.records<Consent>('consents'),
+  codes: records.oneTime<AuthorizationCode>('codes'),
+  families: records.refreshFamilies<Grant>('refresh_families'),
+  revocations: records.revocations('revocations'),
+  sessions: ephemeral.records<Session>('sessions'),
+  interactions: ephemeral.oneTime<Interaction>('interactions'),
+  attempts: ephemeral.attempts('attempts'),
+})

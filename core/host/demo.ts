@@ -1,0 +1,100 @@
+import { isLoopbackHost } from '../../config/fields.js'
+import type { Config } from '../../config/schema.js'
+import { clientCredentialsCommand, type Demo as DemoPage } from '../endpoints/home.js'
+import type { NewAccount } from '../interaction/accounts.js'
+import type { Client } from '../oauth/client.js'
+import { hashOpaqueToken, newOpaqueToken } from '../oauth/opaque-token.js'
+
+/** Clients and an account to try the service with. They live in memory, for as long as the process. */
+export interface Demo {
+  readonly clients: readonly Client[]
+  readonly accounts: readonly (NewAccount & { readonly sub: string })[]
+  /** What the page on `/` shows and signs in with. */
+  readonly page: DemoPage
+  /** A command that gets a token. */
+  readonly curl: string
+}
+
+/** The scopes that are about a person (OIDC Core §5.4, §11); the others are about an API. */
+const personal = new Set(['openid', 'profile', 'email', 'address', 'phone', 'offline_access'])
+
+/**
+ * What a start without configuration is tried with. Secret and password are new at every start. Throws for an issuer
+ * off loopback: a service that others reach has no account that it tells about.
+ */
+export const createDemo = (config: Pick<Config, 'issuer' | 'scopes_supported'>): Demo => {
+  const { issuer, scopes_supported } = config
+  if (!isLoopbackHost(new URL(issuer).hostname)) throw new Error('The demo is for loopback issuers only.')
+  const secret = newOpaqueToken()
+  const apiScopes = scopes_supported.filter((scope) => !personal.has(scope))
+  const service: Client = {
+    ...common,
+    client_id: 'demo-service',
+    client_name: 'Demo service',
+    redirect_uris: [],
+    grant_types: ['client_credentials'],
+    response_types: [],
+    scope: apiScopes,
+    token_endpoint_auth_method: 'client_secret_basic',
+    client_secret_sha256: hashOpaqueToken(secret),
+  }
+  const page: Client = {
+    ...common,
+    client_id: 'demo-page',
+    client_name: 'Demo page',
+    redirect_uris: [`${issuer}/`],
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    scope: scopes_supported,
+    token_endpoint_auth_method: 'none',
+  }
+  const account = { ...person, password: newOpaqueToken().slice(0, 16) }
+  const shown = { clientId: service.client_id, clientSecret: secret }
+  return {
+    clients: [service, page],
+    accounts: [account],
+    page: {
+      clientId: page.client_id,
+      scope: page.scope,
+      username: account.username,
+      password: account.password,
+      service: shown,
+    },
+    curl: clientCredentialsCommand(issuer, shown),
+  }
+}
+
+const common = { application_type: 'web', allowed_audiences: [], security_profile: 'oauth2', metadata: {} } as const
+
+/** Every standard claim (OIDC Core §5.1); names, numbers and hosts are the ones reserved for examples. */
+const person = {
+  username: 'demo',
+  sub: 'demo-248289761001',
+  claims: {
+    name: 'Dana Q. Example',
+    given_name: 'Dana',
+    middle_name: 'Quinn',
+    family_name: 'Example',
+    nickname: 'Dee',
+    preferred_username: 'demo',
+    profile: 'https://example.com/dana',
+    picture: 'https://example.com/dana/portrait.jpg',
+    website: 'https://dana.example.com',
+    email: 'dana@example.com',
+    email_verified: true,
+    gender: 'female',
+    birthdate: '1990-03-14',
+    zoneinfo: 'Europe/Vienna',
+    locale: 'en-GB',
+    phone_number: '+44 1632 960 123',
+    phone_number_verified: false,
+    address: {
+      formatted: '1 Example Street\nSampletown 12345\nAustria',
+      street_address: '1 Example Street',
+      locality: 'Sampletown',
+      postal_code: '12345',
+      country: 'Austria',
+    },
+    updated_at: 1_767_225_600,
+  },
+} as const

@@ -1,0 +1,58 @@
+import type { Config } from '../../config/schema.js'
+import { adminRoutes } from '../http/admin.js'
+import { createApp } from '../http/app.js'
+import type { Route } from '../http/route.js'
+import { listen, type Listening } from '../http/server.js'
+import type { Pages } from '../interaction/pages.js'
+import type { Readiness } from '../observe/health.js'
+import type { Log } from '../observe/log.js'
+
+/** Milliseconds that one request may take (faults, rule 2). */
+const requestBudgetMs = 3000
+
+export interface ServeOptions {
+  readonly config: Config
+  readonly log: Log
+  readonly pages: Pages
+  readonly routes: readonly Route[]
+  readonly readiness: Readiness
+}
+
+/** Opens the public listener and the admin listener, which serve different tables on different ports. */
+export const serve = async (options: ServeOptions): Promise<{ public: Listening; admin: Listening }> => {
+  const { config, log, pages, routes, readiness } = options
+  const common = {
+    log,
+    errorPage: (_status: number, title: string, message: string, requestId: string) =>
+      pages.error({ title, message, requestId }),
+    requestBudgetMs,
+  }
+  const app = createApp({
+    ...common,
+    routes,
+    secure: config.issuer.startsWith('https:'),
+    trustedProxies: config.trusted_proxies,
+    logLevel: 'info',
+  })
+  const adminApp = createApp({
+    ...common,
+    routes: adminRoutes(readiness, config.admin.token?.reveal()),
+    secure: false,
+    trustedProxies: [],
+    logLevel: 'debug',
+  })
+  const { host, port, tls } = config.listen
+  const admin = await listen(adminApp, { ...config.admin, log })
+  try {
+    const listening = await listen(app, {
+      host,
+      port,
+      ...(tls && { tls: { cert: tls.cert, key: tls.key.reveal() } }),
+      log,
+    })
+    return { public: listening, admin }
+  } catch (error) {
+    await admin.close(0)
+    throw error
+  }
+}

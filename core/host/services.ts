@@ -1,0 +1,31 @@
+import { hashOpaqueToken } from '../oauth/opaque-token.js'
+import { readRefreshToken } from '../oauth/refresh-token.js'
+import type { AuthorizationCode, Grant } from '../oauth/grant.js'
+import type { OneTimeStore, RefreshFamilyStore, RevocationStore } from '../storage/ports.js'
+import type { AuthorizationCodes, RefreshTokens } from './modules.js'
+
+/** A code of ours; nothing else is looked up. */
+const codeForm = /^[\w-]{43}$/
+
+export const readCodes = (
+  store: OneTimeStore<AuthorizationCode>,
+  revocations: RevocationStore,
+): AuthorizationCodes => ({
+  async find(code) {
+    const record = codeForm.test(code) ? await store.find(hashOpaqueToken(code)) : undefined
+    // A used code is still found, so that its second use can revoke; what was revoked before is gone.
+    return record && (await revocations.isRevoked([record.grantId])) ? undefined : record
+  },
+})
+
+export const readRefreshTokens = (
+  families: RefreshFamilyStore<Grant>,
+  revocations: RevocationStore,
+): RefreshTokens => ({
+  async find(token) {
+    const read = readRefreshToken(token)
+    const family = read && (await families.find(read.family))
+    if (family === undefined || (await revocations.isRevoked([family.grant.grantId]))) return undefined
+    return family.grant
+  },
+})

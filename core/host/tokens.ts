@@ -1,0 +1,39 @@
+import type { InjectionToken } from 'tsyringe'
+import type { Config } from '../../config/schema.js'
+import type { Clock } from '../clock.js'
+import type { Endpoints } from '../http/routes.js'
+import type { AccountDirectory, PasswordHasher } from '../interaction/account-directory.js'
+import type { Asset } from '../interaction/assets.js'
+import type { Pages } from '../interaction/pages.js'
+import type { KeyRing } from '../keys/ports.js'
+import type { AuditLog } from '../observe/audit.js'
+import type { Log } from '../observe/log.js'
+import type { TokenIssuer } from '../tokens/issuer.js'
+import type { ClientDirectory } from './clients.js'
+import type { Demo } from './demo.js'
+import type { Services } from './modules.js'
+import type { Registries } from './registries.js'
+import type { Stores } from './stores.js'
+
+const token = <T>(name: string): InjectionToken<T> => Symbol(name)
+
+/** Everything that is wired, by name. Resolved once, at the start; never during a request. */
+export const tokens = {
+  config: token<Config>('config'),
+  clock: token<Clock>('clock'),
+  log: token<Log>('log'),
+  /** What was asked of the start beside the configuration. */
+  options: token<{ readonly demo?: Demo }>('options'),
+  audit: token<AuditLog>('audit'),
+  stores: token<Stores>('stores'),
+  clients: token<ClientDirectory>('clients'),
+  accounts: token<AccountDirectory>('accounts'),
+  passwords: token<PasswordHasher>('passwords'),
+  services: token<Services>('services'),
+  registries: token<Registries>('registries'),
+  ring: token<KeyRing>('ring'),
+  assets: token<ReadonlyMap<string, Asset>>('assets'),
+  pages: token<Pages>('pages'),
+  issuer: token<TokenIssuer>('issuer'),
+  endpoints: token<Endpoints>('endpoints'),
+} as const

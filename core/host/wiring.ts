@@ -1,0 +1,152 @@
+import { instanceCachingFactory, type DependencyContainer, type InjectionToken } from 'tsyringe'
+import { createAssets } from '../endpoints/assets.js'
+import { createAuthorize } from '../endpoints/authorize/index.js'
+import { createDiscovery } from '../endpoints/discovery.js'
+import { createHome } from '../endpoints/home.js'
+import { createKeySet } from '../endpoints/key-set.js'
+import { createToken } from '../endpoints/token.js'
+import { createUserinfo } from '../endpoints/userinfo.js'
+import type { Endpoints } from '../http/routes.js'
+import { loadAssets } from '../interaction/assets.js'
+import { createPages } from '../interaction/pages/create-pages.js'
+import { createPasswordHasher } from '../interaction/password-hasher.js'
+import { createClientAuthentication } from '../oauth/client-authentication.js'
+import { verifyOwnToken } from '../keys/verify-own-token.js'
+import { packageVersion } from '../package-root.js'
+import { createTokenIssuer } from '../tokens/issuer.js'
+import { accessTokenProfile } from '../tokens/profiles.js'
+import { verifyIdTokenHint } from '../tokens/id-token-hint.js'
+import { createRedeem } from '../tokens/redeem.js'
+import { collections } from './collections.js'
+import { readCodes, readRefreshTokens } from './services.js'
+import { tokens } from './tokens.js'
+
+type Resolve = <T>(token: InjectionToken<T>) => T
+
+const assetsPath = (issuer: string): string => `${new URL(issuer).pathname.replace(/\/$/, '')}/assets`
+
+/**
+ * Registers everything that follows from what the start has opened: one factory for each thing, made when it is first
+ * asked for, and once.
+ */
+export const wire = (container: DependencyContainer): void => {
+  const provide = <T>(token: InjectionToken<T>, make: (get: Resolve) => T): void => {
+    container.register(token, { useFactory: instanceCachingFactory((from) => make((wanted) => from.resolve(wanted))) })
+  }
+
+  provide(tokens.passwords, () => createPasswordHasher())
+  provide(tokens.assets, () => loadAssets())
+  provide(tokens.pages, (get) =>
+    createPages({ assetsPath: assetsPath(get(tokens.config).issuer), assets: get(tokens.assets) }),
+  )
+  provide(tokens.services, (get) => {
+    const { codes, families, revocations, attempts } = collections(get(tokens.stores))
+    return {
+      clock: get(tokens.clock),
+      log: get(tokens.log),
+      issuer: get(tokens.config).issuer,
+      codes: readCodes(codes, revocations),
+      refreshTokens: readRefreshTokens(families, revocations),
+      accounts: get(tokens.accounts),
+      passwords: get(tokens.passwords),
+      attempts,
+    }
+  })
+  provide(tokens.issuer, (get) => {
+    const config = get(tokens.config)
+    return createTokenIssuer({
+      issuer: config.issuer,
+      ring: get(tokens.ring),
+      clock: get(tokens.clock),
+      accessTokenAlg: config.access_token_signing_alg,
+      idTokenAlg: config.id_token_signing_alg,
+      accessTokenTtl: config.access_token_ttl_secs,
+      idTokenTtl: config.id_token_ttl_secs,
+      defaultAudience: config.default_audience,
+      resources: new Map(config.resources.map((resource) => [resource.identifier, resource])),
+    })
+  })
+  provide(tokens.endpoints, wireEndpoints)
+}
+
+const wireEndpoints = (get: Resolve): Endpoints => {
+  const config = get(tokens.config)
+  const clock = get(tokens.clock)
+  const audit = get(tokens.audit)
+  const ring = get(tokens.ring)
+  const issuer = get(tokens.issuer)
+  const findClient = get(tokens.clients).find
+  const { grants, clientAuthenticators, login } = get(tokens.registries)
+  const { codes, families, revocations, sessions, interactions, consents } = collections(get(tokens.stores))
+  const enabled = new Map([...grants].filter(([name]) => config.grant_types_supported?.includes(name) ?? true))
+  const verification = { ring, issuer: config.issuer, clock, toleranceSeconds: config.clock_tolerance_secs }
+
+  const token = createToken({
+    authenticateClient: createClientAuthentication({ authenticators: clientAuthenticators, findClient }),
+    grants: enabled,
+    login,
+    defaultAudience: config.default_audience,
+    tokens: issuer,
+    redeem: createRedeem({
+      codes,
+      families,
+      revocations,
+      audit,
+      clock,
+      refreshIdleTtl: config.refresh_token_idle_ttl_secs,
+      refreshAbsoluteTtl: config.refresh_token_absolute_ttl_secs,
+      grantLifetime: config.refresh_token_absolute_ttl_secs + config.access_token_ttl_secs,
+    }),
+    audit,
+  })
+  const discovery = createDiscovery({
+    issuer: config.issuer,
+    scopes: config.scopes_supported,
+    responseTypes: config.response_types_supported,
+    grantTypes: [...enabled.keys()],
+    clientAuthMethods: [...clientAuthenticators.keys()],
+    idTokenAlgs: () => ring.algorithms('id_token'),
+    userinfoAlgs: () => ring.algorithms('userinfo'),
+  })
+  const assets = get(tokens.assets)
+  const { demo } = get(tokens.options)
+  const home = createHome({
+    issuer: config.issuer,
+    name: 'Signet',
+    version: packageVersion,
+    assetsPath: assetsPath(config.issuer),
+    assets,
+    ...(demo && { demo: demo.page }),
+  })
+  const machine = { discovery, keySet: createKeySet(ring), token, home, asset: createAssets(assets) }
+  if (login === undefined) return machine
+
+  const userinfo = createUserinfo({
+    verifyAccessToken: async (text) =>
+      (await verifyOwnToken(text, { ...verification, typ: accessTokenProfile.typ }))?.claims,
+    audiences: [config.issuer, config.default_audience],
+    findClient,
+    login,
+    revocations,
+    tokens: issuer,
+    audit,
+  })
+  const pages = createAuthorize({
+    issuer: config.issuer,
+    defaultAudience: config.default_audience,
+    scopesSupported: config.scopes_supported,
+    codeTtlSeconds: config.authorization_code_ttl_secs,
+    sessionTtlSeconds: config.session_ttl_secs,
+    clock,
+    audit,
+    login,
+    pages: get(tokens.pages),
+    findClient,
+    verifyIdTokenHint: (text) => verifyIdTokenHint(text, verification),
+    codes,
+    sessions,
+    interactions,
+    consents,
+  })
+  return { ...machine, interactive: { userinfo, ...pages } }
+}

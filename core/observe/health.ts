@@ -1,0 +1,109 @@
+import type { Clock } from '../clock.js'
+import { Unavailable } from '../unavailable.js'
+import type { Log } from './log.js'
+
+export interface ComponentHealth {
+  readonly status: 'up' | 'down' | 'starting' | 'draining'
+  readonly message?: string
+}
+
+export interface ReadinessReport {
+  readonly ready: boolean
+  readonly components: Readonly<Record<string, ComponentHealth>>
+}
+
+/** One thing that must work before this process may be sent requests. */
+export interface HealthCheck {
+  /** As the operator knows it: `storage.records`, `keys.es-1`. */
+  readonly name: string
+  /** Milliseconds between the end of one check and the start of the next. */
+  readonly intervalMs: number
+  /** Milliseconds after which the signal is aborted and the component counts as down. */
+  readonly deadlineMs: number
+  /** Resolves when the component works. The operator is told the message of `Unavailable`, of other errors nothing. */
+  check(signal: AbortSignal): Promise<void>
+}
+
+/** Whether this process may be sent requests. Nobody who asks waits for a component: results are kept. */
+export interface Readiness {
+  /** Checks at once and then in the background. The component counts as down until it has passed. */
+  register(check: HealthCheck): void
+  report(): ReadinessReport
+  /** Not ready from now on, whatever the components say: the first step of a stop. */
+  drain(): void
+  /** Ends the checks. */
+  close(): void
+}
+
+interface Component {
+  readonly check: HealthCheck
+  health: ComponentHealth
+  checkedAt: number
+}
+
+/** Readiness by background checks. A result that was not renewed in time counts as down. */
+export const createReadiness = (clock: Clock, log: Log): Readiness => {
+  const components = new Map<string, Component>()
+  const timers = new Map<string, NodeJS.Timeout>()
+  const state = { draining: false, closed: false }
+
+  const run = async (component: Component): Promise<void> => {
+    const { check } = component
+    const health = await probe(check, log)
+    if (state.closed) return
+    if (health.status !== component.health.status) {
+      log[health.status === 'up' ? 'info' : 'warn']('A component changed', { component: check.name, ...health })
+    }
+    component.health = health
+    component.checkedAt = clock()
+    timers.set(check.name, setTimeout(() => void run(component), check.intervalMs).unref())
+  }
+
+  const current = ({ check, health, checkedAt }: Component): ComponentHealth =>
+    health.status === 'up' && clock() - checkedAt > 2 * (check.intervalMs + check.deadlineMs)
+      ? { status: 'down', message: 'not checked in time' }
+      : health
+
+  return {
+    register: (check) => {
+      if (components.has(check.name)) throw new Error(`two health checks are called ${check.name}`)
+      const component: Component = { check, health: { status: 'starting' }, checkedAt: clock() }
+      components.set(check.name, component)
+      void run(component)
+    },
+    report: () => {
+      const told = [...components].map(([name, component]): [string, ComponentHealth] => [name, current(component)])
+      if (state.draining) told.unshift(['process', { status: 'draining' }])
+      return { ready: told.every(([, { status }]) => status === 'up'), components: Object.fromEntries(told) }
+    },
+    drain: () => {
+      state.draining = true
+    },
+    close: () => {
+      state.closed = true
+      for (const timer of timers.values()) clearTimeout(timer)
+    },
+  }
+}
+
+const probe = async (check: HealthCheck, log: Log): Promise<ComponentHealth> => {
+  const controller = new AbortController()
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      const error = new Unavailable(check.name, 'unknown', `no answer in ${check.deadlineMs} ms`)
+      controller.abort(error)
+      reject(error)
+    }, check.deadlineMs).unref()
+  })
+  try {
+    await Promise.race([check.check(controller.signal), late])
+    return { status: 'up' }
+  } catch (error) {
+    if (error instanceof Unavailable) return { status: 'down', message: error.message }
+    log.error('A health check failed', { component: check.name }, error)
+    return { status: 'down' }
+  } finally {
+    clearTimeout(timer)
+  }
+}

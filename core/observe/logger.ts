@@ -1,0 +1,86 @@
+import { pino, type DestinationStream } from 'pino'
+import pretty from 'pino-pretty'
+import type { JsonObject } from '../json.js'
+import type { Log } from './log.js'
+import { redact, redactText } from './redact.js'
+
+export interface LoggerOptions {
+  readonly level: 'debug' | 'info' | 'warn' | 'error' | 'silent'
+  /** For people at a terminal; otherwise one JSON object a line. */
+  readonly pretty: boolean
+}
+
+export interface Logger extends Log {
+  /** Resolves when all lines are written. Lines that stand at the end of the process are written without it. */
+  flush(): Promise<void>
+}
+
+/** Lines are gathered for this long, or until there are 4 KiB of them: a write for each would cost more than the line. */
+const flushEveryMs = 200
+/** What is kept when nobody reads standard output. Beyond it lines are dropped: the service goes on. */
+const maxPendingBytes = 16 * 1024 * 1024
+
+/** Writes to standard output. Values of fields with a secret's name are left out at any depth. */
+export const createLogger = (options: LoggerOptions): Logger => {
+  const { stream, flush } = options.pretty ? prettyOutput() : jsonOutput()
+  const logger = pino(
+    {
+      level: options.level,
+      base: { pid: process.pid },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    stream,
+  )
+  const write =
+    (level: 'debug' | 'info' | 'warn') =>
+    (message: string, fields?: JsonObject): void => {
+      if (!logger.isLevelEnabled(level)) return
+      if (fields === undefined) logger[level](message)
+      else logger[level](redact(fields), message)
+    }
+  return {
+    debug: write('debug'),
+    info: write('info'),
+    warn: write('warn'),
+    error: (message, fields = {}, cause) => {
+      if (!logger.isLevelEnabled('error')) return
+      logger.error(
+        cause === undefined ? redact(fields) : { ...redact(fields), cause: describeError(cause, 0) },
+        message,
+      )
+    },
+    flush,
+  }
+}
+
+const jsonOutput = (): { stream: DestinationStream; flush: () => Promise<void> } => {
+  const stream = pino.destination({
+    dest: 1,
+    sync: false,
+    minLength: 4096,
+    maxLength: maxPendingBytes,
+    periodicFlush: flushEveryMs,
+  })
+  const flush = (): Promise<void> =>
+    new Promise((resolve, reject) => stream.flush((error) => (error == null ? resolve() : reject(error))))
+  return { stream, flush }
+}
+
+const prettyOutput = (): { stream: DestinationStream; flush: () => Promise<void> } => ({
+  stream: pretty({ destination: 1, sync: true, ignore: 'pid', translateTime: 'SYS:HH:MM:ss' }),
+  flush: () => Promise.resolve(),
+})
+
+/** Members by name: libraries hang whole requests and configurations on their errors. */
+const describeError = (error: unknown, depth: number): JsonObject => {
+  if (!(error instanceof Error)) return { type: typeof error }
+  const { code } = error as { code?: unknown }
+  return {
+    type: error.name,
+    message: redactText(error.message),
+    ...(error.stack === undefined ? {} : { stack: redactText(error.stack) }),
+    ...(typeof code === 'string' || typeof code === 'number' ? { error_code: code } : {}),
+    ...(error.cause === undefined || depth === 3 ? {} : { cause: describeError(error.cause, depth + 1) }),
+  }
+}

@@ -1,0 +1,52 @@
+import type { JsonObject, JsonValue } from '../json.js'
+
+/** Names of fields whose values appear nowhere (faults, "Operations"). Compared in lower case, `-` as `_`. */
+const secretNames = new Set([
+  ...['authorization', 'proxy_authorization', 'cookie', 'set_cookie', 'dpop', 'proof', 'pin', 'password', 'passphrase'],
+  ...['code', 'user_code', 'device_code', 'code_verifier', 'verifier', 'challenge', 'challenge_signature'],
+  ...['token', 'access_token', 'refresh_token', 'id_token', 'id_token_hint', 'subject_token', 'actor_token'],
+  ...['registration_access_token', 'logout_token', 'secret', 'client_secret', 'assertion', 'client_assertion'],
+  ...['attestation', 'second_factor', 'request', 'query', 'd', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'],
+])
+
+const redacted = '[redacted]'
+const maxDepth = 8
+
+/** The fields with every secret one replaced, at any depth. */
+export const redact = (fields: JsonObject): JsonObject => redactObject(fields, 0)
+
+const redactObject = (object: JsonObject, depth: number): JsonObject => {
+  const copy: Record<string, JsonValue | undefined> = {}
+  for (const name in object) {
+    const value = object[name]
+    copy[name] = isSecretName(name)
+      ? redacted
+      : typeof value === 'string'
+        ? redactText(value)
+        : redactValue(value, depth)
+  }
+  return copy
+}
+
+const redactValue = (value: JsonValue | undefined, depth: number): JsonValue | undefined => {
+  if (typeof value === 'string') return redactText(value)
+  if (typeof value !== 'object' || value === null) return value
+  if (depth === maxDepth) return '[deep]'
+  if (Array.isArray(value)) return value.map((item: JsonValue) => redactValue(item, depth + 1) ?? null)
+  return redactObject(value as JsonObject, depth + 1)
+}
+
+const isSecretName = (name: string): boolean => secretNames.has(name) || secretNames.has(normalize(name))
+
+const normalize = (name: string): string => name.toLowerCase().replaceAll('-', '_')
+
+const suspect = /eyJ| |@/
+
+/** A JWT, and credentials of RFC 9110 §11.4 and of a URL, wherever they stand: messages of libraries quote input. */
+export const redactText = (text: string): string =>
+  !suspect.test(text)
+    ? text
+    : text
+        .replace(/\beyJ[\w-]+\.[\w-]*\.?[\w-]*/g, redacted)
+        .replace(/\b(Bearer|DPoP|Basic) +[\w\-.~+/=]+/gi, `$1 ${redacted}`)
+        .replace(/(\w:\/\/)[^\s/@]+@/g, `$1${redacted}@`)
