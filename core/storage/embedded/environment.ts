@@ -1,0 +1,69 @@
+import { mkdirSync, realpathSync } from 'node:fs'
+import { open, type RootDatabase } from 'lmdb'
+import { createCommitter, type Committer } from './committer.js'
+import { usedBytes, type Tables } from './tables.js'
+
+/** One open LMDB environment. LMDB allows a process one for each path, so all backends of a path share it. */
+export interface Environment extends Tables {
+  readonly committer: Committer
+  /** Clears the slots of readers that died, whose snapshots would keep old pages from being used again. */
+  readerCheck(): void
+  release(): Promise<void>
+}
+
+interface Shared {
+  readonly environment: Environment
+  readonly root: RootDatabase
+  readonly maxBytes: number
+  users: number
+  closing?: Promise<void>
+}
+
+const shared = new Map<string, Shared>()
+
+const openShared = (path: string, maxBytes: number): Shared => {
+  const options = {
+    path,
+    // A name with a dot in it is a directory all the same.
+    noSubdir: false,
+    permissionsMode: 0o600,
+    maxDbs: 2,
+    // Address space only: the bound is `maxBytes`. Consuming and collecting need room above it.
+    mapSize: maxBytes * 2,
+    // Each commit is one explicit batch: the implicit ones leave a rejected promise behind when a commit fails.
+    eventTurnBatching: false,
+    separateFlushed: true,
+  }
+  const root = open({ ...options, name: null as unknown as string })
+  const keyEncoding = 'binary'
+  const records = root.openDB<string, Buffer>({ name: 'records', encoding: 'string', keyEncoding, useVersions: true })
+  const expiry = root.openDB<Buffer, Buffer>({ name: 'expiry', encoding: 'binary', keyEncoding })
+  const tables = { records, expiry }
+  const isFull = () => usedBytes(tables) >= maxBytes
+  const release = async () => {
+    entry.users -= 1
+    if (entry.users > 0) return
+    entry.closing = root.close().finally(() => shared.delete(path))
+    await entry.closing
+  }
+  const environment: Environment = {
+    ...tables,
+    committer: createCommitter(tables, isFull),
+    readerCheck: () => void root.readerCheck(),
+    release,
+  }
+  const entry: Shared = { environment, root, maxBytes, users: 0 }
+  return entry
+}
+
+/** Opens the environment at `path`, or joins the one that this process has there. Throws what LMDB or the disk says. */
+export const acquireEnvironment = async (path: string, maxBytes: number): Promise<Environment> => {
+  mkdirSync(path, { recursive: true, mode: 0o700 })
+  const real = realpathSync(path)
+  await shared.get(real)?.closing
+  const found = shared.get(real) ?? openShared(real, maxBytes)
+  if (found.maxBytes !== maxBytes) throw new Error(`${path} is open with another max_size_mb`)
+  shared.set(real, found)
+  found.users += 1
+  return found.environment
+}

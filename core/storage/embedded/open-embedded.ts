@@ -1,0 +1,79 @@
+import { z } from 'zod'
+import type { Clock } from '../../clock.js'
+import { Unavailable } from '../../unavailable.js'
+import type { StorageBackend } from '../ports.js'
+import { createAttemptLimiter } from './attempt-limiter.js'
+import { startCollector } from './collector.js'
+import { acquireEnvironment } from './environment.js'
+import { envelope } from './envelope.js'
+import { unavailable } from './failure.js'
+import { createOneTimeStore } from './one-time-store.js'
+import { createRecordStore } from './record-store.js'
+import { createRefreshFamilyStore } from './refresh-family-store.js'
+import { createReplayGuard } from './replay-guard.js'
+import { createRevocationStore } from './revocation-store.js'
+import { createTable } from './table.js'
+
+/** `storage.*.options` where `use` is `embedded`. */
+export const embeddedOptions = z.strictObject({
+  /** Directory of the store; made when missing. Roles and processes of one host may share it. */
+  path: z.string().min(1).default('./data/store'),
+  /** MiB that records may take. When they do, new ones are refused until old ones have expired. */
+  max_size_mb: z.int().min(1).max(1_048_576).default(1_024),
+})
+
+export interface EmbeddedSettings extends z.input<typeof embeddedOptions> {
+  readonly clock: Clock
+  /** What `Unavailable` calls it: `storage.records`. */
+  readonly component?: string
+}
+
+// No collection begins with NUL, so this is no record of one.
+const pingKey = Buffer.from('\0ping')
+
+const checkName = (name: string): string => {
+  if (!/^[a-z_]+$/.test(name)) throw new Error(`Not a name of a collection: ${name}`)
+  return name
+}
+
+/**
+ * The store of one host: LMDB in a directory, durable, for several processes at once. Of what a member resolves,
+ * nothing is lost to `kill -9` or a power cut. Throws `Unavailable` when the directory cannot be used.
+ */
+export const openEmbedded = async (settings: EmbeddedSettings): Promise<StorageBackend> => {
+  const { clock, component = 'storage.embedded', ...options } = settings
+  const { path, max_size_mb } = embeddedOptions.parse(options)
+  const environment = await acquireEnvironment(path, max_size_mb * 1024 * 1024).catch((error: unknown) => {
+    throw unavailable(component, 'no', error)
+  })
+  const table = createTable(environment, clock, component)
+  const stopCollector = startCollector(environment, clock)
+  let disposed: Promise<void> | undefined
+
+  const dispose = async () => {
+    await table.close()
+    await stopCollector()
+    await environment.release()
+  }
+
+  return {
+    oneTime: <T>(name: string) => createOneTimeStore<T>(table, checkName(name)),
+    records: <T>(name: string) => createRecordStore<T>(table, checkName(name)),
+    refreshFamilies: <T>(name: string) => createRefreshFamilyStore<T>(table, checkName(name)),
+    replayGuard: (name) => createReplayGuard(table, checkName(name)),
+    revocations: (name) => createRevocationStore(table, checkName(name)),
+    attempts: (name) => createAttemptLimiter(table, checkName(name)),
+    // A write, because a store that only reads does not answer: a full disk shows here.
+    ping: async (signal) => {
+      const write = table.update(pingKey, (_, now) => ({ result: undefined, write: envelope(now) }))
+      let abort = () => {}
+      const aborted = new Promise<never>((_, reject) => {
+        abort = () => reject(new Unavailable(component, 'unknown', 'no answer in time'))
+        signal.addEventListener('abort', abort)
+        if (signal.aborted) abort()
+      })
+      await Promise.race([aborted, write]).finally(() => signal.removeEventListener('abort', abort))
+    },
+    [Symbol.asyncDispose]: () => (disposed ??= dispose()),
+  }
+}

@@ -1,0 +1,27 @@
+import type { RecordStore } from '../ports.js'
+import { envelope } from './envelope.js'
+import { idOfKey, keyAfter, newRecordKey, rangeEnd, rangeStart, recordKey } from './key.js'
+import type { Table } from './table.js'
+
+export const createRecordStore = <T>(table: Table, name: string): RecordStore<T> => ({
+  find: async (id) => {
+    const key = recordKey(name, id)
+    return key && (table.find(key)?.record as T | undefined)
+  },
+  put: async (id, record, { ttlSeconds, onlyIfAbsent } = {}) =>
+    table.update(newRecordKey(name, id), (current, now) =>
+      onlyIfAbsent === true && current !== undefined
+        ? { result: false }
+        : { result: true, write: envelope(record, ttlSeconds === undefined ? undefined : now + ttlSeconds * 1000) },
+    ),
+  remove: async (id) => {
+    const key = recordKey(name, id)
+    if (key === undefined) return false
+    return table.update(key, (current) => (current === undefined ? { result: false } : { result: true, write: null }))
+  },
+  list: async (after, limit) => {
+    const start = after === undefined || after === '' ? rangeStart(name) : keyAfter(newRecordKey(name, after))
+    const rows = table.list(start, rangeEnd(name), limit)
+    return rows.map(({ key, record }) => ({ id: idOfKey(name, key), record: record as T }))
+  },
+})

@@ -1,0 +1,20 @@
+import type { RevocationStore } from '../ports.js'
+import { envelope } from './envelope.js'
+import { newRecordKey, recordKey } from './key.js'
+import type { Table } from './table.js'
+
+export const createRevocationStore = (table: Table, name: string): RevocationStore => ({
+  revoke: async (id, ttlSeconds) => {
+    await table.update(newRecordKey(name, id), (current, now) => {
+      const expires = now + ttlSeconds * 1000
+      // A revocation is never made shorter by a second one.
+      const lasts = current?.expires !== undefined && current.expires >= expires
+      return { result: undefined, ...(lasts ? {} : { write: envelope(true, expires) }) }
+    })
+  },
+  isRevoked: async (ids) =>
+    ids.some((id) => {
+      const key = recordKey(name, id)
+      return key !== undefined && table.find(key) !== undefined
+    }),
+})

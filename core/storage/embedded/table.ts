@@ -1,0 +1,84 @@
+import type { Clock } from '../../clock.js'
+import { Unavailable } from '../../unavailable.js'
+import type { Decision } from './committer.js'
+import type { Environment } from './environment.js'
+import { decodeEnvelope, isLive, type Envelope } from './envelope.js'
+import { unavailable } from './failure.js'
+import { readEntry } from './tables.js'
+
+export interface Row {
+  readonly key: Buffer
+  readonly record: unknown
+}
+
+/** What the collections stand on. Every member throws `Unavailable` when the store fails or was closed. */
+export interface Table {
+  find(key: Buffer): Envelope | undefined
+  /** At most `limit` records that have not expired, in the order of keys. */
+  list(start: Buffer, end: Buffer, limit: number): readonly Row[]
+  /** Reads, decides and writes as one atomic step across processes; on the disk when it resolves. */
+  update<R>(key: Buffer, decide: (current: Envelope | undefined, now: number) => Decision<R>): Promise<R>
+}
+
+export interface OpenTable extends Table {
+  /** Refuses what comes from now on and waits for what is under way. */
+  close(): Promise<void>
+}
+
+const listLive: (environment: Environment, start: Buffer, end: Buffer, limit: number, now: number) => Row[] = (
+  { records },
+  start,
+  end,
+  limit,
+  now,
+) => {
+  const rows: Row[] = []
+  records.resetReadTxn()
+  for (const { key, value } of records.getRange({ start, end })) {
+    if (rows.length >= limit) break
+    const envelope = decodeEnvelope(value)
+    if (isLive(envelope, now)) rows.push({ key, record: envelope.record })
+  }
+  return rows
+}
+
+export const createTable = (environment: Environment, clock: Clock, component: string): OpenTable => {
+  const underway = new Set<Promise<unknown>>()
+  let closed = false
+
+  const checkOpen = () => {
+    if (closed) throw new Unavailable(component, 'no', 'the store is closed')
+  }
+
+  const reading = <R>(read: () => R): R => {
+    checkOpen()
+    try {
+      return read()
+    } catch (error) {
+      throw unavailable(component, 'no', error)
+    }
+  }
+
+  return {
+    find: (key) =>
+      reading(() => {
+        const entry = readEntry(environment, key)
+        return entry !== undefined && isLive(entry.envelope, clock()) ? entry.envelope : undefined
+      }),
+    list: (start, end, limit) => reading(() => listLive(environment, start, end, limit, clock())),
+    update: async (key, decide) => {
+      checkOpen()
+      const change = environment.committer.submit({ key, clock, component, decide })
+      underway.add(change)
+      try {
+        return await change
+      } finally {
+        underway.delete(change)
+      }
+    },
+    close: async () => {
+      closed = true
+      await Promise.allSettled(underway)
+    },
+  }
+}
