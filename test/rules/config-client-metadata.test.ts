@@ -1,0 +1,157 @@
+import { createHash } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import { Secret } from '../../config/secret.js'
+import { parseClientMetadata } from '../../core/oauth/client-metadata.js'
+
+const scopes = ['openid', 'profile', 'offline_access']
+
+const web = { client_id: 'portal', client_secret: 'a-secret', redirect_uris: ['https://portal.example/cb'] }
+const native = {
+  client_id: 'app',
+  application_type: 'native',
+  token_endpoint_auth_method: 'none',
+  redirect_uris: ['com.example.app:/cb'],
+}
+
+const problems = (metadata: unknown) => parseClientMetadata(metadata, scopes).problems
+const paths = (metadata: unknown) => problems(metadata).map(({ path }) => path)
+
+describe('client metadata', () => {
+  it('fills in the defaults of RFC 7591 and keeps no secret', () => {
+    const { client } = parseClientMetadata(web, scopes)
+    expect(client).toEqual({
+      client_id: 'portal',
+      application_type: 'web',
+      redirect_uris: ['https://portal.example/cb'],
+      grant_types: ['authorization_code'],
+      response_types: ['code'],
+      scope: scopes,
+      token_endpoint_auth_method: 'client_secret_basic',
+      client_secret_sha256: createHash('sha256').update('a-secret').digest('base64url'),
+      allowed_audiences: [],
+      security_profile: 'oauth2',
+      metadata: {},
+    })
+  })
+
+  it('takes a secret that hides itself', () => {
+    const hidden = parseClientMetadata({ ...web, client_secret: new Secret('a-secret') }, scopes)
+    expect(hidden.client).toEqual(parseClientMetadata(web, scopes).client)
+  })
+
+  it('a client without the code grant has no response type', () => {
+    const { client } = parseClientMetadata(
+      { client_id: 'job', client_secret: 's', grant_types: ['client_credentials'], scope: 'profile openid profile' },
+      scopes,
+    )
+    expect(client).toMatchObject({ response_types: [], redirect_uris: [], scope: ['profile', 'openid'] })
+  })
+
+  it('a custom grant is a URN', () => {
+    expect(paths({ ...web, grant_types: ['urn:bank:grant:loan', 'authorization_code'] })).toEqual([])
+    expect(paths({ ...web, grant_types: ['a grant'] })).toEqual(['grant_types[0]'])
+  })
+
+  it.each([
+    'https://portal.example/cb?x=1',
+    'https://portal.example:8443/cb',
+    'http://localhost:8080/cb',
+    'http://127.0.0.1/cb',
+    'http://[::1]:9/cb',
+  ])('a web client may be sent to %s', (uri) => {
+    expect(problems({ ...web, redirect_uris: [uri] })).toEqual([])
+  })
+
+  it.each([
+    'http://portal.example/cb',
+    'http://localhost.evil.example/cb',
+    'http://127.0.0.1.evil.example/cb',
+    'http://localhost@evil.example/cb',
+    'https://user@portal.example/cb',
+    'https://*.portal.example/cb',
+    'https://portal.example/*',
+    'https://portal.example/cb#x',
+    'https://portal.example/cb#',
+    'https:portal.example',
+    'https:///portal.example',
+    'https://portal.example\\@evil.example/',
+    'https://portal.example/a b',
+    ' https://portal.example/cb',
+    'javascript:alert(1)',
+    'JavaScript://portal.example/%0aalert(1)',
+    'data:text/html,x',
+    'file:///etc/passwd',
+    'vbscript:x',
+    'com.example.app:/cb',
+    '/cb',
+    'portal.example/cb',
+    '',
+  ])('a web client may not be sent to %j', (uri) => {
+    expect(paths({ ...web, redirect_uris: ['https://portal.example/cb', uri] })).toEqual(['redirect_uris[1]'])
+  })
+
+  it.each([
+    ['com.example.app:/cb', true],
+    ['http://127.0.0.1/cb', true],
+    ['https://app.example/cb', true],
+    ['myapp:/cb', false],
+    ['javascript:alert(1)', false],
+    ['http://app.example/cb', false],
+  ])('a native client and %s: %s', (uri, allowed) => {
+    expect(problems({ ...native, redirect_uris: [uri] })).toHaveLength(allowed ? 0 : 1)
+  })
+
+  it.each([
+    [{ ...web, client_secret: undefined }, 'client_secret'],
+    [{ ...native, client_secret: 'x' }, 'client_secret'],
+    [{ ...native, grant_types: ['authorization_code', 'client_credentials'] }, 'grant_types'],
+    [{ ...web, redirect_uris: [] }, 'redirect_uris'],
+    [{ ...web, response_types: [] }, 'response_types'],
+    [{ ...web, response_types: ['token'] }, 'response_types[0]'],
+    [{ ...web, grant_types: ['client_credentials'], response_types: ['code'] }, 'response_types'],
+    [{ ...web, token_endpoint_auth_method: 'client_secret_jwt' }, 'token_endpoint_auth_method'],
+    [{ ...web, id_token_signed_response_alg: 'HS256' }, 'id_token_signed_response_alg'],
+    [{ ...web, id_token_signed_response_alg: 'none' }, 'id_token_signed_response_alg'],
+    [{ ...web, userinfo_signed_response_alg: 'none' }, 'userinfo_signed_response_alg'],
+    [{ ...web, logo_uri: 'javascript:alert(1)' }, 'logo_uri'],
+    [{ ...web, policy_uri: 'data:text/html,x' }, 'policy_uri'],
+    [{ ...web, scope: 'openid  profile' }, 'scope'],
+    [{ ...web, scope: '' }, 'scope'],
+    [{ ...web, security_profile: 'fapi2' }, 'security_profile'],
+    [{ ...web, subject_type: 'pairwise' }, 'subject_type'],
+    [{ ...web, default_max_age: -1 }, 'default_max_age'],
+    [{ ...web, client_id: '' }, 'client_id'],
+    [{ ...web, client_id: 7 }, 'client_id'],
+    [{ ...web, client_id: 'a\u0000b' }, 'client_id'],
+    [{ ...web, allowed_audiences: ['api'] }, 'allowed_audiences[0]'],
+  ])('refuses %j', (metadata, path) => {
+    expect(paths(metadata)).toEqual([path])
+  })
+
+  it('refuses what nothing would honour, and misspelt names with a hint', () => {
+    expect(problems({ ...web, jwks_uri: 'https://x', require_pushed_authorization_requests: true })).toEqual([
+      { path: 'jwks_uri', message: 'not available in this version' },
+      { path: 'require_pushed_authorization_requests', message: 'not available in this version' },
+    ])
+    const { redirect_uris, ...rest } = web
+    expect(problems({ ...rest, redirect_uri: redirect_uris })).toContainEqual({
+      path: 'redirect_uri',
+      message: 'unknown member; did you mean `redirect_uris`?',
+    })
+  })
+
+  it('tells everything at once and repeats no value', () => {
+    const all = problems({
+      client_secret: 's3cret',
+      token_endpoint_auth_method: 'none',
+      redirect_uris: ['s3cret:x', 7],
+      client_secrets: 's3cret',
+    })
+    expect(all.map(({ path }) => path)).toEqual(['client_id', 'redirect_uris[1]', 'client_secrets', 'client_secret'])
+    expect(JSON.stringify(all)).not.toContain('s3cret')
+  })
+
+  it.each([[null], [undefined], ['portal'], [[]]])('refuses %j', (metadata) => {
+    expect(parseClientMetadata(metadata, scopes).client).toBeUndefined()
+  })
+})
