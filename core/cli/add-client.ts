@@ -1,0 +1,87 @@
+import { randomUUID } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { ConfigurationError } from '../../config/problems.js'
+import { checkClient, checkConfiguration } from '../host/check-configuration.js'
+import { collections } from '../host/collections.js'
+import { parseClientMetadata } from '../oauth/client-metadata.js'
+import type { JsonObject } from '../json.js'
+import { newOpaqueToken } from '../oauth/opaque-token.js'
+import { isConfigured, type ClientOptions } from './clients.js'
+import { changeStores, defaultConfigFile } from './deployment.js'
+import { CommandFailed } from './failure.js'
+import { print, printJson } from './output.js'
+
+export interface AddClientOptions extends ClientOptions {
+  readonly clientId?: string
+  readonly name?: string
+  readonly applicationType?: string
+  readonly redirectUri?: readonly string[]
+  readonly grantType?: readonly string[]
+  readonly scope?: string
+  readonly authMethod?: string
+  readonly audience?: readonly string[]
+  readonly file?: string
+}
+
+/** `signet clients add`: prints a generated secret this once; the store gets its hash. */
+export const addClient = async (options: AddClientOptions): Promise<void> => {
+  const checked = await checkConfiguration(options.config ?? defaultConfigFile, process.env)
+  const { config } = checked
+  const written = { ...(await readMetadata(options.file)), ...fromFlags(options) }
+  const clientId = written['client_id'] ?? randomUUID()
+  const generated = needsSecret(written) ? newOpaqueToken() : undefined
+  const { client, problems } = parseClientMetadata(
+    { ...written, client_id: clientId, ...(generated !== undefined && { client_secret: generated }) },
+    config.scopes_supported,
+  )
+  if (client === undefined) throw new ConfigurationError(problems)
+  const refused = await checkClient(checked, client)
+  if (refused.length > 0) throw new ConfigurationError(refused)
+  const { client_id } = client
+  if (isConfigured(config, client_id)) throw new CommandFailed('The configuration has a client of this id.')
+  const added = await changeStores(config, { action: 'client.add', client_id }, (stores) =>
+    collections(stores).clients.put(client_id, client, { onlyIfAbsent: true }),
+  )
+  if (!added) throw new CommandFailed('There is a client of this id in the store.')
+  const shown = { client_id, ...(generated !== undefined && { client_secret: generated }) }
+  if (options.json) return printJson(shown)
+  print(`client_id      ${client_id}`)
+  if (generated !== undefined) print(`client_secret  ${generated}  (shown this once: only its hash is kept)`)
+}
+
+const readMetadata = async (file: string | undefined): Promise<JsonObject> => {
+  if (file === undefined) return {}
+  let value: unknown
+  try {
+    value = JSON.parse(await readFile(file, 'utf8'))
+  } catch (error) {
+    const reason =
+      error instanceof SyntaxError ? 'is no JSON' : `cannot be read (${(error as NodeJS.ErrnoException).code})`
+    throw new CommandFailed(`${file} ${reason}`)
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new CommandFailed(`${file} holds no JSON object`)
+  }
+  return value as JsonObject
+}
+
+const fromFlags = (options: AddClientOptions): JsonObject => {
+  const flags = {
+    client_id: options.clientId,
+    client_name: options.name,
+    application_type: options.applicationType,
+    redirect_uris: options.redirectUri,
+    grant_types: options.grantType,
+    scope: options.scope,
+    token_endpoint_auth_method: options.authMethod,
+    allowed_audiences: options.audience,
+  }
+  return Object.fromEntries(Object.entries(flags).filter(([, value]) => value !== undefined))
+}
+
+/** RFC 7591 §2: without a method it is `client_secret_basic`. A secret that the file brings stays. */
+const needsSecret = (metadata: JsonObject): boolean =>
+  !('client_secret' in metadata) &&
+  ['client_secret_basic', 'client_secret_post', undefined].includes(
+    metadata['token_endpoint_auth_method'] as string | undefined,
+  )

@@ -1,0 +1,79 @@
+import type { Config } from '../../config/schema.js'
+import { collections } from '../host/collections.js'
+import { parseClientMetadata } from '../oauth/client-metadata.js'
+import type { Client } from '../oauth/client.js'
+import type { RecordStore } from '../storage/ports.js'
+import { changeStores, listAll, readDeployment, withStores, type DeploymentOptions } from './deployment.js'
+import { CommandFailed } from './failure.js'
+import { print, printJson, printTable, printYaml } from './output.js'
+
+export interface ClientOptions extends DeploymentOptions {
+  readonly json?: true
+}
+
+export const isConfigured = (config: Config, clientId: string): boolean =>
+  config.clients.some((client) => client['client_id'] === clientId)
+
+/** `signet clients list`. */
+export const printClients = async (options: ClientOptions): Promise<void> => {
+  const config = await readDeployment(options)
+  const stored = await withStores(config, (stores) =>
+    listAll(
+      async (after) => (await collections(stores).clients.list(after, 100)).map((entry) => entry.record),
+      (client) => client.client_id,
+    ),
+  )
+  const rows = [
+    ...configuredClients(config).map((client) => ({ source: 'configuration', ...client })),
+    ...stored.map((client) => ({ source: 'store', ...client })),
+  ]
+  if (options.json) return printJson(rows.map(mask))
+  printTable(
+    ['CLIENT_ID', 'NAME', 'SOURCE', 'STATE', 'AUTHENTICATION', 'GRANTS'],
+    rows.map((row) => [
+      row.client_id,
+      row.client_name ?? '',
+      row.source,
+      row.disabled ? 'disabled' : 'active',
+      row.token_endpoint_auth_method,
+      row.grant_types.join(' '),
+    ]),
+  )
+}
+
+/** `signet clients show`. */
+export const printClient = async (clientId: string, options: ClientOptions): Promise<void> => {
+  const config = await readDeployment(options)
+  const configured = configuredClients(config).find((client) => client.client_id === clientId)
+  const client = configured ?? (await withStores(config, (stores) => findClient(collections(stores).clients, clientId)))
+  if (client === undefined) throw new CommandFailed('There is no such client.')
+  const shown = { source: configured ? 'configuration' : 'store', ...mask(client) }
+  if (options.json) printJson(shown)
+  else printYaml(shown)
+}
+
+/** `signet clients remove`. */
+export const removeClient = async (clientId: string, options: DeploymentOptions): Promise<void> => {
+  const config = await readDeployment(options)
+  const removed = await changeStores(config, { action: 'client.remove', client_id: clientId }, async (stores) => {
+    const { clients } = collections(stores)
+    return (await findClient(clients, clientId)) !== undefined && (await clients.remove(clientId))
+  })
+  if (removed) return print(`Removed ${clientId}`)
+  throw new CommandFailed(
+    isConfigured(config, clientId)
+      ? 'This client is in the configuration: remove it there.'
+      : 'There is no such client in the store.',
+  )
+}
+
+/** What no client can be called is in no store. */
+const findClient = async (clients: RecordStore<Client>, clientId: string): Promise<Client | undefined> =>
+  /^[\x20-\x7e]{1,255}$/.test(clientId) ? await clients.find(clientId) : undefined
+
+const configuredClients = (config: Config): readonly Client[] =>
+  config.clients.flatMap((metadata) => parseClientMetadata(metadata, config.scopes_supported).client ?? [])
+
+/** Not even the hash of a secret is shown. */
+const mask = <T extends Client>(client: T): T =>
+  client.client_secret_sha256 === undefined ? client : { ...client, client_secret_sha256: '[secret]' }

@@ -1,0 +1,21 @@
+import { CommanderError } from 'commander'
+import { ConfigurationError, formatProblem } from '../../config/problems.js'
+import { KeyRefused } from '../keys/ports.js'
+import { Unavailable } from '../unavailable.js'
+import { printError } from './output.js'
+
+/** A command that cannot do what was asked, in sentences for the operator. */
+export class CommandFailed extends Error {
+  override readonly name = 'CommandFailed'
+}
+
+/** Tells what went wrong on standard error and returns the exit code: 1 for a problem, 2 for wrong usage. */
+export const reportFailure = (error: unknown): number => {
+  // Commander has told it already, or it was asked for help or version.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
+  if (error instanceof ConfigurationError) for (const problem of error.problems) printError(formatProblem(problem))
+  else if (error instanceof CommandFailed || error instanceof KeyRefused) printError(error.message)
+  else if (error instanceof Unavailable) printError(`${error.component}: ${error.message}`)
+  else printError(error instanceof Error ? (error.stack ?? error.message) : String(error))
+  return 1
+}

@@ -1,0 +1,101 @@
+import { randomBytes } from 'node:crypto'
+import { resolve } from 'node:path'
+import { stringify } from 'yaml'
+import { readConfig } from '../../config/load.js'
+import { ConfigurationError } from '../../config/problems.js'
+import { keyPurposes } from '../../config/sections.js'
+import type { Config } from '../../config/schema.js'
+import { loadModules, type LoadedSigner } from '../host/load-modules.js'
+import { retention } from '../host/open-ring.js'
+import { createSignerProviders } from '../host/registries.js'
+import { stateAt } from '../keys/key-states.js'
+import type { JwsAlg, KeyState } from '../keys/ports.js'
+import { createLogger } from '../observe/logger.js'
+import { defaultConfigFile, readDeployment, type DeploymentOptions } from './deployment.js'
+import { CommandFailed } from './failure.js'
+import { print, printError, printJson, printTable } from './output.js'
+
+export interface ListKeysOptions extends DeploymentOptions {
+  readonly json?: true
+}
+
+/** `signet keys list`: from the configuration and the clock alone, so that it answers while a signer is away. */
+export const printKeys = async (options: ListKeysOptions): Promise<void> => {
+  const config = await readDeployment(options)
+  const now = Date.now()
+  const rows = config.keys.map((key) => ({ ...key, state: stateOf(config, key, now) }))
+  const iso = (time: number | undefined) => (time === undefined ? undefined : new Date(time).toISOString())
+  if (options.json) {
+    return printJson(rows.map((row) => ({ ...row, not_before: iso(row.not_before), not_after: iso(row.not_after) })))
+  }
+  printTable(
+    ['KID', 'ALG', 'SIGNER', 'REF', 'STATE', 'NOT BEFORE', 'NOT AFTER', 'PURPOSES'],
+    rows.map((row) => [
+      row.kid,
+      row.alg,
+      row.signer,
+      row.ref,
+      row.state,
+      iso(row.not_before) ?? '',
+      iso(row.not_after) ?? '',
+      row.purposes.length === keyPurposes.length ? 'all' : row.purposes.join(' '),
+    ]),
+  )
+}
+
+const stateOf = (config: Config, key: Config['keys'][number], now: number): KeyState => {
+  const notAfter = key.not_after ?? Infinity
+  const goneAt = notAfter + retention(config, key.purposes) * 1000
+  return stateAt({ notBefore: key.not_before ?? -Infinity, notAfter, goneAt }, now)
+}
+
+export interface CreateKeyOptions extends DeploymentOptions {
+  readonly signer: string
+  readonly alg: JwsAlg
+  readonly kid?: string
+  readonly ref?: string
+}
+
+/** Milliseconds. An HSM may take its time for an RSA key. */
+const createBudgetMs = 60_000
+
+/** `signet keys create`: makes a key, opens it once as a proof, prints what `keys:` needs for it. */
+export const createKey = async (options: CreateKeyOptions): Promise<void> => {
+  const { alg, signer: name } = options
+  const reading = await readConfig(options.config ?? defaultConfigFile, process.env)
+  const kid = options.kid ?? `${alg.toLowerCase()}-${randomBytes(4).toString('hex')}`
+  if (reading.salvaged.keys?.some((key) => key?.kid === kid)) {
+    throw new CommandFailed(`The configuration has a key ${kid} already.`)
+  }
+  // The rest of the file need not be right: it may still wait for this key.
+  const entry = reading.salvaged.signers?.[name]
+  const own = reading.problems.filter(({ path }) => path === '' || path.startsWith(`signers.${name}`))
+  if (own.length > 0) throw new ConfigurationError(own)
+  if (entry === undefined) throw new CommandFailed(`The configuration has no signer ${name}.`)
+  const { signers, problems } = await loadModules({ plugins: [], signers: { [name]: entry } }, resolve(reading.file))
+  if (problems.length > 0) throw new ConfigurationError(reading.locate(problems))
+
+  const ref = await createIn(signers, name, options.ref ?? kid, alg)
+  printError(`Made. Add to \`keys:\` in ${reading.file}, in order of preference:`)
+  print(
+    stringify([{ kid, alg, signer: name, ref }], { lineWidth: 0 })
+      .trimEnd()
+      .replaceAll(/^/gm, '  '),
+  )
+}
+
+const createIn = async (
+  signers: ReadonlyMap<string, LoadedSigner>,
+  name: string,
+  ref: string,
+  alg: JwsAlg,
+): Promise<string> => {
+  const log = createLogger({ level: 'silent', pretty: false })
+  await using providers = await createSignerProviders(signers, { clock: Date.now, log })
+  const provider = providers.byName.get(name)
+  if (provider?.create === undefined) throw new CommandFailed(`The signer ${name} cannot make keys.`)
+  const signal = AbortSignal.timeout(createBudgetMs)
+  const made = await provider.create(ref, alg, signal)
+  await provider.open(made, alg, signal)
+  return made
+}

@@ -1,0 +1,177 @@
+import { Command, InvalidArgumentError, Option } from 'commander'
+import type { JsonObject } from '../json.js'
+import { allAlgorithms } from '../keys/algorithms.js'
+import { packageVersion } from '../package-root.js'
+import type { AddAccountOptions, ListAccountsOptions } from './accounts.js'
+import type { AddClientOptions } from './add-client.js'
+import type { ClientOptions } from './clients.js'
+import type { DeploymentOptions } from './deployment.js'
+import { reportFailure } from './failure.js'
+import type { CreateKeyOptions, ListKeysOptions } from './keys.js'
+
+/**
+ * Runs `signet …` and sets the exit code: 0 success, 1 a problem that was reported, 2 wrong usage. Each command's code
+ * is loaded when it runs, so that help and mistakes answer at once.
+ */
+export const runCommandLine = async (args: readonly string[]): Promise<void> => {
+  // Whoever reads only the first lines has what was wanted.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
+  try {
+    await createProgram().parseAsync(args, { from: 'user' })
+  } catch (error) {
+    process.exitCode = reportFailure(error)
+  }
+}
+
+const createProgram = (): Command => {
+  const program = new Command('signet')
+    .description('OpenID Provider whose keys may live in a file, an HSM or a KMS')
+    .version(packageVersion, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print help')
+    .helpCommand(false)
+    .showHelpAfterError('Run the command with --help for its options.')
+    .exitOverride()
+
+  program
+    .command('start')
+    .description('serve; without --config a demo on http://localhost:3000')
+    .addOption(configOption('the configuration; default: the demo'))
+    .action(async (options: DeploymentOptions) => (await import('./start.js')).start(options))
+
+  program
+    .command('check')
+    .description('validate a configuration without network: every problem on a line of its own')
+    .option('-c, --config <file>', 'the configuration (required)')
+    .action(async (options: { readonly config: string }, command: Command) => {
+      demand(command, 'config')
+      await (await import('./check.js')).check(options)
+    })
+
+  addKeyCommands(program.command('keys').description('the keys of a deployment').helpCommand(false))
+  addClientCommands(
+    program.command('clients').description('clients in the records store, while the service runs').helpCommand(false),
+  )
+  addAccountCommands(program.command('accounts').description('accounts for sign-in by password').helpCommand(false))
+  return program
+}
+
+const addKeyCommands = (keys: Command): void => {
+  keys
+    .command('list')
+    .description('the configured keys and their states')
+    .addOption(configOption())
+    .addOption(jsonOption())
+    .action(async (options: ListKeysOptions) => (await import('./keys.js')).printKeys(options))
+  keys
+    .command('create')
+    .description('make a key in a signer and print the lines for `keys:`')
+    .addOption(configOption())
+    .option('--signer <name>', 'the signer, as the configuration calls it (required)')
+    .addOption(new Option('--alg <alg>', 'the algorithm (required)').choices(allAlgorithms))
+    .option('--kid <kid>', 'default: the algorithm and a random part')
+    .option('--ref <ref>', 'the name for the signer; default: the kid')
+    .action(async (options: CreateKeyOptions, command: Command) => {
+      demand(command, 'signer', 'alg')
+      await (await import('./keys.js')).createKey(options)
+    })
+}
+
+const addClientCommands = (clients: Command): void => {
+  clients
+    .command('list')
+    .description('all clients, of the configuration and of the store')
+    .addOption(configOption())
+    .addOption(jsonOption())
+    .action(async (options: ClientOptions) => (await import('./clients.js')).printClients(options))
+  clients
+    .command('add')
+    .description('add a client and print its id and, once, its secret')
+    .addOption(configOption())
+    .option('--client-id <id>', 'default: a random UUID')
+    .option('--name <name>', 'client_name: what people read when they are asked')
+    .option('--application-type <type>', 'application_type: web (default) or native')
+    .option('--redirect-uri <uri>', 'redirect_uris; may be repeated', collect)
+    .option('--grant-type <type>', 'grant_types; may be repeated; default: authorization_code', collect)
+    .option('--scope <scopes>', 'scope: names with blanks between them; default: all that are supported')
+    .option('--auth-method <method>', 'token_endpoint_auth_method; default: client_secret_basic')
+    .option('--audience <uri>', 'allowed_audiences; may be repeated', collect)
+    .option('--file <file>', 'metadata as a JSON object (RFC 7591); options of this command win')
+    .addOption(jsonOption())
+    .action(async (options: AddClientOptions) => (await import('./add-client.js')).addClient(options))
+  clients
+    .command('show')
+    .description("a client's metadata, without its secret")
+    .argument('<client_id>')
+    .addOption(configOption())
+    .addOption(jsonOption())
+    .action(async (clientId: string, options: ClientOptions) =>
+      (await import('./clients.js')).printClient(clientId, options),
+    )
+  clients
+    .command('remove')
+    .description('remove a client from the store: it is unknown at once')
+    .argument('<client_id>')
+    .addOption(configOption())
+    .action(async (clientId: string, options: DeploymentOptions) =>
+      (await import('./clients.js')).removeClient(clientId, options),
+    )
+}
+
+const addAccountCommands = (accounts: Command): void => {
+  accounts
+    .command('list')
+    .description('all accounts, of the configuration and of the store')
+    .addOption(configOption())
+    .addOption(jsonOption())
+    .action(async (options: ListAccountsOptions) => (await import('./accounts.js')).printAccounts(options))
+  accounts
+    .command('add')
+    .description('add an account; the password is asked for')
+    .argument('<username>')
+    .addOption(configOption())
+    .option('--password-stdin', 'read the password from standard input')
+    .option('--sub <sub>', 'the subject that clients see; default: a random UUID')
+    .option('--claim <name=value>', 'a claim, as JSON or text; may be repeated', collectClaim, {})
+    .action(async (username: string, options: AddAccountOptions) =>
+      (await import('./accounts.js')).addAccountTo(username, options),
+    )
+  accounts
+    .command('remove')
+    .description('remove an account from the store: its sessions and tokens end with it')
+    .argument('<username>')
+    .addOption(configOption())
+    .action(async (username: string, options: DeploymentOptions) =>
+      (await import('./accounts.js')).removeAccountFrom(username, options),
+    )
+}
+
+/** Refuses missing options after unknown ones, which are what was meant; commander's own order is the other. */
+const demand = (command: Command, ...names: readonly string[]): void => {
+  const missing = command.options.find(
+    (one) => names.includes(one.name()) && command.getOptionValue(one.name()) == null,
+  )
+  if (missing) command.error(`error: required option '${missing.flags}' not specified`)
+}
+
+const configOption = (description = 'the configuration; default: the one of the demo'): Option =>
+  new Option('-c, --config <file>', description)
+
+const jsonOption = (): Option => new Option('--json', 'print JSON')
+
+const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]
+
+/** `name=value`; the value is JSON where it parses, else text. */
+const collectClaim = (written: string, before: JsonObject): JsonObject => {
+  const [, name, value = ''] = /^([^=]+)=(.*)$/s.exec(written) ?? []
+  if (name === undefined) throw new InvalidArgumentError('Write name=value.')
+  if (name === 'sub') throw new InvalidArgumentError('The subject has an option of its own, --sub.')
+  return { ...before, [name]: parseValue(value) }
+}
+
+const parseValue = (value: string): JsonObject[string] => {
+  try {
+    return JSON.parse(value) as JsonObject[string]
+  } catch {
+    return value
+  }
+}
