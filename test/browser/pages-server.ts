@@ -39,7 +39,9 @@ export const startPagesServer = async (): Promise<PagesServer> => {
         for await (const chunk of request) chunks.push(chunk as Buffer)
         posted.push({ path: url.pathname, body: Buffer.concat(chunks).toString() })
         response.setHeader('Content-Type', 'text/html; charset=utf-8')
-        response.end('<!doctype html><title>posted</title><link rel="icon" href="/assets/signet.svg"><p id="posted">posted</p>')
+        response.end(
+          '<!doctype html><title>posted</title><link rel="icon" href="/assets/signet.svg"><p id="posted">posted</p>',
+        )
         return
       }
       const html = pages.get(url.pathname)

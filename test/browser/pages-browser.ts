@@ -1,0 +1,36 @@
+import { chromium, type BrowserContextOptions, type Page } from 'playwright-core'
+import { startPagesServer, type PagesServer } from './pages-server.js'
+
+export interface PagesBrowser extends AsyncDisposable {
+  readonly server: PagesServer
+  /** Shows the HTML in a browser context of its own; `complaints` is all that its console said. */
+  show<T>(
+    html: string,
+    look: (page: Page) => Promise<T>,
+    context?: BrowserContextOptions,
+  ): Promise<{ seen: T; complaints: string[] }>
+}
+
+/** Chromium beside a server of pages. */
+export const openPagesBrowser = async (executablePath: string): Promise<PagesBrowser> => {
+  const browser = await chromium.launch({ executablePath })
+  const server = await startPagesServer()
+  return {
+    server,
+    show: async (html, look, context = {}) => {
+      server.pages.set('/page', html)
+      server.posted.length = 0
+      await using opened = await browser.newContext({ viewport: { width: 375, height: 740 }, ...context })
+      const page = await opened.newPage()
+      const complaints: string[] = []
+      page.on('console', (message) => complaints.push(message.text()))
+      page.on('pageerror', (error) => complaints.push(error.message))
+      await page.goto(`${server.origin}/page`)
+      return { seen: await look(page), complaints }
+    },
+    [Symbol.asyncDispose]: async () => {
+      await browser.close()
+      await server[Symbol.asyncDispose]()
+    },
+  }
+}
