@@ -91,12 +91,17 @@ export const poolQueue = (width: number): SignatureQueue => {
         continue
       }
       running++
-      sign(job.digest, job.message, job.key, (error, signature) => {
+      try {
+        sign(job.digest, job.message, job.key, (error, signature) => {
+          running--
+          if (error === null) job.resolve(signature)
+          else job.reject(failed(error))
+          next()
+        })
+      } catch (cause) {
         running--
-        if (error === null) job.resolve(signature)
-        else job.reject(failed(error))
-        next()
-      })
+        job.reject(failed(cause))
+      }
     }
   }
   return { sign: (...job) => enqueue(waiting, next, ...job) }
