@@ -70,10 +70,15 @@ const findFaults = (exported: unknown, kind: ModuleKind): string[] => {
   return faults
 }
 
+const plainly = (issue: ZodIssue): ZodIssue =>
+  issue.code === 'invalid_type' && issue.message.endsWith('received undefined')
+    ? { ...issue, message: 'is required' }
+    : issue
+
 /** Issues of zod know more than the standard says: which keys were unknown, and which there are. */
 const explain = (schema: StandardSchemaV1, issues: readonly StandardSchemaV1.Issue[], base: Path): Problem[] =>
   '_zod' in schema
-    ? explainIssues(schema as unknown as ZodSchema, issues as unknown as readonly ZodIssue[], base)
+    ? explainIssues(schema as unknown as ZodSchema, (issues as unknown as readonly ZodIssue[]).map(plainly), base)
     : issues.map((issue) => {
         const keys = (issue.path ?? []).map((part) => (typeof part === 'object' ? part.key : part))
         return {

@@ -1,0 +1,155 @@
+import { describe, expect, it } from 'vitest'
+import { ConfigurationError, formatProblem } from '../../config/problems.js'
+import { checkConfiguration } from '../../core/host/check-configuration.js'
+import { configWith, minimal, plugins } from './config-files.js'
+
+/** What is told about this configuration, checked as `signet check` does it. */
+const told = async (text: string): Promise<string[]> => {
+  try {
+    const { warnings } = await checkConfiguration(await configWith(text), {})
+    return warnings.map((warning) => `warning ${formatProblem(warning)}`)
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error
+    return error.problems.map(({ path, message }) => `${path}: ${message}`)
+  }
+}
+
+const full = (extra = '') => minimal(plugins + extra)
+
+const client = (members: string) =>
+  `clients: [{ client_id: c, client_secret: s, redirect_uris: ['https://c.example'], ${members} }]`
+
+describe('cross-checks', () => {
+  it('find nothing where all fits', async () => {
+    expect(await told(full(client('grant_types: [authorization_code, refresh_token]')))).toEqual([])
+  })
+
+  it.each([
+    [
+      'keys[0].signer: there is no signer of this name; did you mean `local`?',
+      full().replace('signer: local', 'signer: locla'),
+    ],
+    [
+      'keys[1].kid: is the same as keys[0].kid',
+      full().replace('ref: a.pem }]', 'ref: a.pem }, { kid: a, alg: ES256, signer: local, ref: b.pem }]'),
+    ],
+    [
+      'id_token_signing_alg: there is no key for RS256 with the purpose id_token',
+      full().replace('_alg: ES256', '_alg: RS256\naccess_token_signing_alg: ES256'),
+    ],
+    [
+      'access_token_signing_alg: there is no key for EdDSA with the purpose access_token',
+      full('access_token_signing_alg: EdDSA'),
+    ],
+    [
+      'access_token_signing_alg: there is no key for ES256 with the purpose access_token',
+      full().replace('ref: a.pem', 'ref: a.pem, purposes: [id_token]'),
+    ],
+    [
+      'clients[0].id_token_signed_response_alg: there is no key for RS256 with the purpose id_token',
+      full(client('id_token_signed_response_alg: RS256')),
+    ],
+    [
+      'clients[0].userinfo_signed_response_alg: there is no key for EdDSA with the purpose userinfo',
+      full(client('userinfo_signed_response_alg: EdDSA')),
+    ],
+    [
+      'grant_types_supported[1]: no plugin provides this grant; did you mean `refresh_token`?',
+      full('grant_types_supported: [authorization_code, refresh_tokn]'),
+    ],
+    ['clients[0].grant_types[0]: no plugin provides this grant', full(client("grant_types: ['urn:bank:grant:loan']"))],
+    [
+      'clients[0].grant_types[1]: this grant is not in grant_types_supported',
+      full(
+        `grant_types_supported: [authorization_code]\n${client('grant_types: [authorization_code, refresh_token]')}`,
+      ),
+    ],
+    [
+      'clients[0].token_endpoint_auth_method: no plugin provides this method',
+      full(client('token_endpoint_auth_method: private_key_jwt')),
+    ],
+    ['clients[0].scope: admin is not in scopes_supported', full(client('scope: openid admin'))],
+    [
+      'clients[1].client_id: is the same as clients[0].client_id',
+      full(
+        'clients: [{ client_id: c, client_secret: s, grant_types: [client_credentials] }, { client_id: c, client_secret: s, grant_types: [client_credentials] }]',
+      ),
+    ],
+    [
+      'accounts[1].sub: is the same as accounts[0].sub',
+      full("accounts: [{ username: a, password: p, sub: '1' }, { username: b, password: p, sub: '1' }]"),
+    ],
+    [
+      'accounts[1].username: is the same as accounts[0].username',
+      full("accounts: [{ username: a, password: p, sub: '1' }, { username: a, password: p, sub: '2' }]"),
+    ],
+    [
+      'resources[0].scope: pay is not in scopes_supported',
+      full("resources: [{ identifier: 'https://api.example', scope: pay }]"),
+    ],
+    [
+      'resources[1].identifier: is the same as resources[0].identifier',
+      full("resources: [{ identifier: 'https://api.example' }, { identifier: 'https://api.example' }]"),
+    ],
+    [
+      'refresh_token_idle_ttl_secs: must be at most refresh_token_absolute_ttl_secs',
+      full('refresh_token_idle_ttl_secs: 10\nrefresh_token_absolute_ttl_secs: 9'),
+    ],
+    [
+      'plugins: the grant authorization_code needs a plugin that signs people in',
+      full().replace('  - use: plugins/login/password\n', ''),
+    ],
+    ['plugins: no plugin provides a grant', minimal()],
+    [
+      'accounts: no plugin signs people in',
+      minimal(
+        "plugins: [{ use: plugins/grants/client-credentials }]\naccounts: [{ username: a, password: p, sub: '1' }]",
+      ),
+    ],
+    [
+      'plugins[6]: client-auth/none provides the client authentication method none, which client-auth/none (plugins[3]) provides already',
+      full('  - use: plugins/client-auth/none'),
+    ],
+  ])('%s', async (problem, text) => {
+    expect(await told(text)).toEqual([problem])
+  })
+
+  it('an account without a client, a signer without a key and a lone refresh grant are allowed', async () => {
+    const spare = full().replace(
+      'signers: { local:',
+      'signers: { spare: { use: signers/local, options: { directory: x } }, local:',
+    )
+    expect(await told(spare)).toEqual(['warning signers.spare: no key is in this signer (line 4)'])
+    expect(await told(full().replace(', offline_access', ''))).toEqual([
+      'warning scopes_supported: without offline_access no refresh token is issued (line 2)',
+    ])
+  })
+
+  it('nothing follows from what is missing in a section that is wrong itself', async () => {
+    expect(
+      await told(
+        full(client('token_endpoint_auth_method: client_secret_post')).replace('alg: ES256, ', 'alg: ES265, '),
+      ),
+    ).toEqual([expect.stringMatching(/^keys\[0\]\.alg: .*did you mean `ES256`/)])
+    expect(await told(full(client('scope: openid')).replace('password\n', 'pasword\n'))).toEqual([
+      'plugins[5].use: unknown; did you mean `plugins/login/password`?',
+    ])
+    expect(await told(full(client('scope: openid')).replace('[openid, ', "['open id', "))).toEqual([
+      expect.stringMatching(/^scopes_supported\[0\]: /),
+    ])
+  })
+
+  it('a client’s mistakes are told beneath its place in the list', async () => {
+    expect(
+      await told(
+        full("clients: [{ client_id: c, redirect_uris: ['https://c.example/#x'], client_secret: { $env: NONE } }, {}]"),
+      ),
+    ).toEqual([
+      'clients[0].client_secret: the environment variable NONE is not set',
+      'clients[0].redirect_uris[0]: must have no fragment (RFC 6749 §3.1.2)',
+      'clients[1].client_id: is required',
+      'clients[1].redirect_uris: is required for the grant authorization_code',
+      'clients[1].client_secret: is required for token_endpoint_auth_method client_secret_basic',
+    ])
+  })
+})

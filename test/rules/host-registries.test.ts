@@ -1,0 +1,221 @@
+import { describe, expect, it } from 'vitest'
+import { ConfigurationError } from '../../config/problems.js'
+import type { LoadedPlugin, LoadedSigner } from '../../core/host/load-modules.js'
+import type { PluginModule, Services, SignerModule } from '../../core/host/modules.js'
+import { createRegistries, createSignerProviders } from '../../core/host/registries.js'
+import { Unavailable } from '../../core/unavailable.js'
+
+const log = { debug() {}, info() {}, warn() {}, error() {} }
+/** Every service is its own name: what a plugin is given can be told by looking. */
+const services = new Proxy(
+  { log, clock: () => 0 },
+  {
+    get: (known, name) => (known as Record<string | symbol, unknown>)[name] ?? { service: name },
+  },
+) as unknown as Services
+
+const mask = (message: string) => message.replaceAll('s3cret', '[secret]')
+
+const plugin = (index: number, module: Partial<PluginModule>): LoadedPlugin => ({
+  path: `plugins[${String(index)}]`,
+  module: { name: `plugin-${String(index)}`, apiVersion: 1, create: () => ({}), ...module },
+  options: undefined,
+  mask,
+})
+
+const grant = (grantType: string) => ({ grantType, handle: () => Promise.reject(new Error('unused')) })
+const method = (name: string) => ({ method: name, detect: () => undefined, authenticate: async () => ({}) })
+const login = { authenticate: async () => ({ outcome: 'refused' as const }), find: async () => undefined }
+
+const failure = async (action: Promise<unknown>): Promise<unknown> =>
+  action.then(
+    () => expect.unreachable(),
+    (error: unknown) => error,
+  )
+
+describe('registries', () => {
+  it('hold what the plugins provide, in maps that nobody can change', async () => {
+    const registries = await createRegistries(
+      [
+        plugin(0, { create: () => ({ grants: [grant('a'), grant('urn:b')] }) }),
+        plugin(1, { create: async () => ({ clientAuthenticators: [method('none')], login }) }),
+      ],
+      services,
+    )
+    expect([...registries.grants.keys()]).toEqual(['a', 'urn:b'])
+    expect(registries.clientAuthenticators.get('none')?.method).toBe('none')
+    expect(registries.login).toBe(login)
+    for (const name of ['__proto__', 'constructor', 'toString', 'set'])
+      expect(registries.grants.get(name)).toBeUndefined()
+    const open = registries.grants as Map<string, unknown>
+    expect(() => open.set('c', {})).toThrow(TypeError)
+    expect(() => open.delete('a')).toThrow(TypeError)
+    expect(() => open.clear()).toThrow(TypeError)
+    expect(() => Object.assign(registries, { login: undefined })).toThrow(TypeError)
+    expect(registries.grants.size).toBe(2)
+  })
+
+  it('give a plugin what it needs and nothing else', async () => {
+    const given: unknown[] = []
+    const create = (_options: unknown, own: unknown) => (given.push(own), {})
+    await createRegistries([plugin(0, { create }), plugin(1, { needs: ['issuer', 'log'], create })], services)
+    expect(given).toEqual([{}, { issuer: { service: 'issuer' }, log }])
+    expect(given.every((own) => Object.isFrozen(own))).toBe(true)
+  })
+
+  it('refuse what two plugins provide, naming both, and tell of every such case', async () => {
+    const error = await failure(
+      createRegistries(
+        [
+          plugin(0, { create: () => ({ grants: [grant('a')], login }) }),
+          plugin(1, { create: () => ({ grants: [grant('a')], clientAuthenticators: [method('m'), method('m')] }) }),
+          plugin(2, { create: () => ({ login }) }),
+        ],
+        services,
+      ),
+    )
+    expect(error).toBeInstanceOf(ConfigurationError)
+    expect((error as ConfigurationError).problems).toEqual([
+      { path: 'plugins[1]', message: 'plugin-1 provides the grant a, which plugin-0 (plugins[0]) provides already' },
+      {
+        path: 'plugins[1]',
+        message: 'plugin-1 provides the client authentication method m, which plugin-1 (plugins[1]) provides already',
+      },
+      {
+        path: 'plugins[2]',
+        message: 'plugin-2 provides the login provider, which plugin-0 (plugins[0]) provides already',
+      },
+    ])
+  })
+
+  it.each([
+    [undefined, /no contributions/],
+    [{ grant: [] }, /create returned grant, which is no contribution/],
+    [{ grants: [{ grantType: 'a' }] }, /without grantType or handle/],
+    [{ clientAuthenticators: [{ method: 'a' }] }, /without method, detect or authenticate/],
+    [{ login: {} }, /without authenticate or find/],
+  ])('refuse %j', async (contributions, message) => {
+    const error = await failure(createRegistries([plugin(0, { create: () => contributions as object })], services))
+    expect((error as ConfigurationError).problems).toEqual([
+      { path: 'plugins[0]', message: expect.stringMatching(message) },
+    ])
+  })
+
+  const closing = (order: string[], name: string) => () => ({ close: () => void order.push(name) })
+
+  it('close in reverse, once', async () => {
+    const order: string[] = []
+    const registries = await createRegistries(
+      ['a', 'b', 'c'].map((name, index) => plugin(index, { create: closing(order, name) })),
+      services,
+    )
+    await registries[Symbol.asyncDispose]()
+    await registries[Symbol.asyncDispose]()
+    expect(order).toEqual(['c', 'b', 'a'])
+  })
+
+  it('one that fails to close keeps no other open', async () => {
+    const order: string[] = []
+    const failing = () => ({ close: () => Promise.reject(new Error('stuck')) })
+    const registries = await createRegistries(
+      [
+        plugin(0, { create: closing(order, 'a') }),
+        plugin(1, { create: failing }),
+        plugin(2, { create: closing(order, 'c') }),
+      ],
+      services,
+    )
+    await expect(registries[Symbol.asyncDispose]()).rejects.toThrow(AggregateError)
+    expect(order).toEqual(['c', 'a'])
+  })
+
+  it('when a create throws, all others are closed and no secret is told', async () => {
+    const order: string[] = []
+    const throwing = () => {
+      throw new Error('cannot use s3cret')
+    }
+    const error = await failure(
+      createRegistries(
+        [
+          plugin(0, { create: closing(order, 'a') }),
+          plugin(1, { create: throwing }),
+          plugin(2, { create: closing(order, 'c') }),
+        ],
+        services,
+      ),
+    )
+    expect((error as ConfigurationError).problems).toEqual([
+      { path: 'plugins[1]', message: 'could not be created: cannot use [secret]' },
+    ])
+    expect(order).toEqual(['c', 'a'])
+  })
+
+  it('an outage is no mistake in the configuration', async () => {
+    const order: string[] = []
+    const down = () => Promise.reject(new Unavailable('plugins.x', 'no', 'down'))
+    const error = await failure(
+      createRegistries([plugin(0, { create: closing(order, 'a') }), plugin(1, { create: down })], services),
+    )
+    expect(error).toBeInstanceOf(Unavailable)
+    expect(order).toEqual(['a'])
+  })
+})
+
+describe('signer providers', () => {
+  const signer = (path: string, module: Partial<SignerModule>): LoadedSigner => ({
+    path,
+    module: {
+      name: path,
+      apiVersion: 1,
+      create: () => Promise.reject(new Error('broken')),
+      ...module,
+    },
+    options: { directory: 'x' },
+    mask,
+  })
+  const provider = (order: string[], name: string) => ({
+    open: () => Promise.reject(new Error('unused')),
+    ping: async () => {},
+    [Symbol.asyncDispose]: async () => void order.push(name),
+  })
+
+  it('are created with options, clock and log, and closed in reverse', async () => {
+    const order: string[] = []
+    const seen: unknown[] = []
+    const create = (name: string) => (options: unknown, own: object) => {
+      seen.push([options, Object.keys(own)])
+      return provider(order, name)
+    }
+    const providers = await createSignerProviders(
+      new Map([
+        ['local', signer('signers.local', { create: create('local') })],
+        ['hsm', signer('signers.hsm', { create: create('hsm') })],
+      ]),
+      services,
+    )
+    expect([...providers.byName.keys()]).toEqual(['local', 'hsm'])
+    expect(seen).toEqual([
+      [{ directory: 'x' }, ['clock', 'log']],
+      [{ directory: 'x' }, ['clock', 'log']],
+    ])
+    await providers[Symbol.asyncDispose]()
+    expect(order).toEqual(['hsm', 'local'])
+  })
+
+  it('when one cannot be created the others are closed', async () => {
+    const order: string[] = []
+    const error = await failure(
+      createSignerProviders(
+        new Map([
+          ['local', signer('signers.local', { create: () => provider(order, 'local') })],
+          ['hsm', signer('signers.hsm', {})],
+        ]),
+        services,
+      ),
+    )
+    expect((error as ConfigurationError).problems).toEqual([
+      { path: 'signers.hsm', message: 'could not be created: broken' },
+    ])
+    expect(order).toEqual(['local'])
+  })
+})
