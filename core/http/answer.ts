@@ -28,7 +28,7 @@ export const answer = (ctx: Context, reply: Reply): void => {
     headers.push('Content-Length', String(typeof body === 'string' ? Buffer.byteLength(body) : body.length))
   }
   if (bodyPending(req)) {
-    headers.push('Connection', 'close')
+    if (!('Connection' in reply.headers)) headers.push('Connection', 'close')
     res.writeHead(reply.status, headers)
     if (body !== '') res.write(body)
     else res.flushHeaders()

@@ -1,4 +1,5 @@
 import Router from '@koa/router'
+import type { Next } from 'koa'
 import { noParameters } from '../oauth/params.js'
 import { OAuthError } from '../oauth/errors.js'
 import { answer } from './answer.js'
@@ -26,10 +27,10 @@ export const pageRoutes = (table: readonly Route[], services: RequestServices): 
     if (isExact(route)) continue
     router.all(route.path.replaceAll(/\{(\w+)\}/g, ':$1'), (ctx, next) => {
       const path = new Map(Object.entries(ctx.params))
-      return [...path.values()].every(isSegment) ? serve(ctx as unknown as Context, route, services, path) : next()
+      return [...path.values()].every(isSegment) ? serve(ctx, route, services, path) : next()
     })
   }
-  const route = router.routes() as unknown as Middleware
+  const route = router.routes() as unknown as (ctx: Context, next: Next) => Promise<void>
   return (ctx, next) => {
     // The router decodes; no path of ours has anything encoded.
     if (ctx.state.path.includes('%')) return next()

@@ -56,14 +56,17 @@ export const checkHeaders = (request: IncomingMessage): void => {
   const names = request.rawHeaders
   // Node's own maxHeadersCount drops what is over it, a proxy's X-Forwarded-For for instance.
   if (names.length > 2 * maxHeaders) {
-    throw new OAuthError('invalid_request', 'The request has too many headers.', { status: 431 })
+    throw refused('The request has too many headers.', 431)
   }
   let seen = 0
   for (let index = 0; index < names.length; index += 2) {
     const name = names[index] as string
     if (name.length !== 4 && name.length !== 12 && name.length !== 13) continue
     const bit = onlyOnce.get(name.toLowerCase()) ?? 0
-    if ((seen & bit) !== 0) throw new OAuthError('invalid_request', 'A header was sent more than once.')
+    if ((seen & bit) !== 0) throw refused('A header was sent more than once.', 400)
     seen |= bit
   }
 }
+
+const refused = (description: string, status: number): OAuthError =>
+  new OAuthError('invalid_request', description, { status, headers: { Connection: 'close' } })

@@ -15,7 +15,10 @@ const mediaType = 'application/x-www-form-urlencoded'
 export const checkFormHeaders = (request: IncomingMessage): boolean => {
   const headers = request.headers
   const length = headers['content-length']
-  if (headers['transfer-encoding'] === undefined && (length === undefined || length === '0')) return false
+  const transfer = headers['transfer-encoding']
+  if (transfer === undefined && (length === undefined || length === '0')) return false
+  // A transfer coding beside `chunked` is taken off by nobody here (RFC 9112 §6.1).
+  if (transfer !== undefined && transfer.toLowerCase() !== 'chunked') throw unsupported()
   const type = headers['content-type']
   if (type !== mediaType && !isForm(type ?? '')) throw unsupported()
   const coding = headers['content-encoding']

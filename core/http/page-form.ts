@@ -25,6 +25,6 @@ const readText = koaBody({
 /** Reads a browser's form into flat strings. Throws as the form reader does. */
 export const readPageForm = async (ctx: Context): Promise<ParameterList> => {
   if (!checkFormHeaders(ctx.req)) return noParameters
-  await readText(ctx as unknown as Parameters<typeof readText>[0], async () => undefined)
+  await readText(ctx, async () => undefined)
   return parseForm(Buffer.from(ctx.request.body as string, 'latin1'))
 }

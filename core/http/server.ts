@@ -68,8 +68,10 @@ export const listen = async (app: Listener, options: ListenOptions): Promise<Lis
     noDelay: true,
   }
   const inFlight = new Set<ServerResponse>()
+  const unused = new Set<Socket>()
   let stopping = false
   const listener: Listener = (request, response) => {
+    unused.delete(request.socket)
     if (stopping) response.shouldKeepAlive = false
     inFlight.add(response)
     response.once('close', () => inFlight.delete(response))
@@ -84,6 +86,10 @@ export const listen = async (app: Listener, options: ListenOptions): Promise<Lis
   server.maxHeadersCount = 0
   server.timeout = limits.idleTimeout
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => answerBrokenRequest(error, socket as Socket))
+  server.on(tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
+    unused.add(socket)
+    socket.once('close', () => unused.delete(socket))
+  })
   server.on('drop', () => log.warn('A connection was refused: there are too many'))
 
   const path = host.startsWith('/') || host.startsWith('./') ? host : undefined
@@ -105,17 +111,24 @@ export const listen = async (app: Listener, options: ListenOptions): Promise<Lis
     close: (graceMs) => {
       stopping = true
       for (const response of inFlight) response.shouldKeepAlive = false
-      return closeServer(server, graceMs)
+      return closeServer(server, unused, graceMs)
     },
   }
 }
 
-const closeServer = (server: Server, graceMs: number): Promise<void> =>
+/** For a request that is on its way over a connection that was just made. */
+const unusedGraceMs = 500
+
+const closeServer = (server: Server, unused: ReadonlySet<Socket>, graceMs: number): Promise<void> =>
   new Promise((resolve) => {
-    const cut = setTimeout(() => server.closeAllConnections(), graceMs)
-    // Closes idle connections too.
+    const timers = [
+      // Node counts a connection that has never carried a request among the busy ones.
+      setTimeout(() => unused.forEach((socket) => socket.destroy()), Math.min(unusedGraceMs, graceMs)),
+      setTimeout(() => server.closeAllConnections(), graceMs),
+    ]
+    // Closes connections between two requests, too.
     server.close(() => {
-      clearTimeout(cut)
+      timers.forEach(clearTimeout)
       resolve()
     })
   })

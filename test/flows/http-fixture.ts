@@ -39,17 +39,25 @@ export const echo: Endpoint = (request) =>
     cookie: request.cookie('sid') ?? null,
   })
 
-export const tinyEndpoints = (issuer: string): Endpoints => ({
+type Interactive = NonNullable<Endpoints['interactive']>
+
+/** Endpoints by name; those that are not given tell back what they got. */
+export type TinyEndpoints = Partial<Omit<Endpoints, 'interactive'> & Interactive>
+
+const tinyEndpoints = (issuer: string, given: TinyEndpoints): Endpoints => ({
   discovery: () => json(200, { issuer, token_endpoint: `${issuer}/token` }, { 'Cache-Control': 'public, max-age=60' }),
-  keySet: () => json(200, { keys: [] }),
-  authorize: echo,
-  token: echo,
-  userinfo: echo,
-  login: (request) => page(200, `<h1>Sign in</h1>${request.path.get('id')} ${request.form.values.get('username')}`),
-  consent: echo,
-  resume: echo,
-  home: () => page(200, '<h1>Signet</h1>'),
-  asset: echo,
+  keySet: given.keySet ?? (() => json(200, { keys: [] })),
+  token: given.token ?? echo,
+  home: given.home ?? (() => page(200, '<h1>Signet</h1>')),
+  asset: given.asset ?? echo,
+  interactive: {
+    authorize: given.authorize ?? echo,
+    userinfo: given.userinfo ?? echo,
+    login:
+      given.login ??
+      ((request) => page(200, `<h1>Sign in</h1>${request.path.get('id')} ${request.form.values.get('username')}`)),
+    consent: given.consent ?? echo,
+  },
 })
 
 export interface Fixture extends Listening {
@@ -57,16 +65,17 @@ export interface Fixture extends Listening {
   readonly log: ReturnType<typeof memoryLog>
 }
 
-export interface FixtureOptions extends Partial<Omit<AppOptions, 'routes' | 'log'>>, Partial<Omit<ListenOptions, 'log'>> {
+export interface FixtureOptions
+  extends Partial<Omit<AppOptions, 'routes' | 'log'>>, Partial<Omit<ListenOptions, 'log'>> {
   readonly issuer?: string
-  readonly endpoints?: Partial<Endpoints>
+  readonly endpoints?: TinyEndpoints
 }
 
 /** The HTTP room with tiny endpoints on a free port. */
 export const startFixture = async (options: FixtureOptions = {}): Promise<Fixture> => {
-  const { issuer = 'http://localhost', endpoints, host = '127.0.0.1', port = 0, tls, limits, ...app } = options
+  const { issuer = 'http://localhost', endpoints = {}, host = '127.0.0.1', port = 0, tls, limits, ...app } = options
   const log = memoryLog()
-  const table = routes(issuer, { ...tinyEndpoints(issuer), ...endpoints })
+  const table = routes(issuer, tinyEndpoints(issuer, endpoints))
   const handler = createApp({
     routes: table,
     log,

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { page } from '../../core/endpoints/message.js'
 import { OAuthError } from '../../core/oauth/errors.js'
 import { Unavailable } from '../../core/unavailable.js'
 import { errorPage, raw, startFixture, type Fixture } from './http-fixture.js'
@@ -13,7 +14,9 @@ beforeAll(async () => {
       consent: () => {
         throw new Unavailable('storage.records', 'no', 'down')
       },
-      resume: () => {
+      login: (request) => {
+        if (request.path.get('id') !== 'bad')
+          return page(200, `${request.path.get('id')} ${request.form.values.get('username')}`)
         throw new OAuthError('invalid_client', 'Unknown client.', { headers: { 'WWW-Authenticate': 'Basic' } })
       },
     },
@@ -73,7 +76,7 @@ describe('the route table', () => {
     expect(outage.status).toBe(503)
     expect(Number(outage.headers.get('retry-after'))).toBeGreaterThan(0)
     expect(outage.headers.get('content-type')).toContain('text/html')
-    const refusal = await fetch(`${server.origin}/interaction/x/resume`)
+    const refusal = await fetch(`${server.origin}/interaction/bad/login`)
     expect(refusal.status).toBe(401)
     expect(refusal.headers.get('www-authenticate')).toBe('Basic')
     expect(await refusal.text()).toBe(

@@ -1,0 +1,42 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { json, type Endpoint } from '../endpoints/message.js'
+import { OAuthError } from '../oauth/errors.js'
+import type { Readiness, ReadinessReport } from '../observe/health.js'
+import type { Route } from './route.js'
+
+/**
+ * The table of the admin listener, which is another port than the public one. With a `token` everything but
+ * `/health/live` wants it as `Authorization: Bearer`.
+ */
+export const adminRoutes = (readiness: Readiness, token?: string): readonly Route[] => {
+  const guard = token === undefined ? (endpoint: Endpoint) => endpoint : createGuard(token)
+  return [
+    // Answers for as long as the event loop turns: no dependency is asked.
+    { path: '/health/live', methods: ['GET'], body: 'none', endpoint: () => json(200, { status: 'live' }) },
+    { path: '/health/ready', methods: ['GET'], body: 'none', endpoint: guard(() => readyReply(readiness.report())) },
+  ]
+}
+
+/** One line for each component, for people and `grep`. */
+const readyReply = ({ ready, components }: ReadinessReport) => {
+  const lines = Object.entries(components).map(([name, health]) => `${JSON.stringify(name)}:${JSON.stringify(health)}`)
+  const status = ready ? 'ready' : 'not ready'
+  return {
+    ...json(ready ? 200 : 503, undefined),
+    body: `{"status":"${status}","components":{\n${lines.join(',\n')}\n}}\n`,
+  }
+}
+
+const createGuard = (token: string): ((endpoint: Endpoint) => Endpoint) => {
+  const expected = digest(`Bearer ${token}`)
+  return (endpoint) => (request) => {
+    if (!timingSafeEqual(digest(request.header('authorization') ?? ''), expected)) {
+      throw new OAuthError('invalid_token', 'The admin token is missing or wrong.', {
+        headers: { 'WWW-Authenticate': 'Bearer' },
+      })
+    }
+    return endpoint(request)
+  }
+}
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
