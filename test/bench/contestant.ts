@@ -5,6 +5,8 @@ import type { JwsAlg } from '../../core/keys/ports.js'
 export interface Setting {
   readonly alg: JwsAlg
   readonly privateKey: KeyObject
+  /** Of Signet: at `info`, as it is delivered, it logs each request. The peer logs nothing. */
+  readonly logLevel: string
 }
 
 export interface CodeRequest {

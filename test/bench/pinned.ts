@@ -5,12 +5,11 @@ import { createServer, type AddressInfo } from 'node:net'
 export type Pinned = ChildProcess & { readonly pid: number }
 
 /** Starts Node with all its threads bound to one core (taskset(1) replaces itself, so the pid is Node's). */
-export const startPinned = (core: number, args: readonly string[], options: { cwd?: string } = {}): Pinned => {
+export const startPinned = (core: number, args: readonly string[], stdout?: number): Pinned => {
   const child = spawn('taskset', ['-c', String(core), process.execPath, ...args], {
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    stdio: ['ignore', stdout ?? 'ignore', 'inherit', 'ipc'],
     serialization: 'advanced',
     env: { ...process.env, NODE_ENV: 'production' },
-    ...options,
   })
   if (child.pid === undefined) throw new Error('taskset could not be started: the benchmark needs Linux')
   return child as Pinned

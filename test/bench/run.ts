@@ -22,13 +22,14 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '3' },
     seconds: { type: 'string', default: '4' },
     connections: { type: 'string', default: '32' },
+    'log-level': { type: 'string', default: 'info' },
     json: { type: 'string', default: './data/bench.json' },
     help: { type: 'boolean', default: false },
   },
 })
 
 if (values.help) {
-  console.log(`npm run bench -- [--cases NAME,…] [--rounds N] [--seconds N] [--connections N] [--json FILE]
+  console.log(`npm run bench -- [--cases NAME,…] [--rounds N] [--seconds N] [--connections N] [--log-level info|warn] [--json FILE]
 cases (a part of the name will do): ${cases.map((entry) => entry.name).join(', ')}`)
   process.exit(0)
 }
@@ -58,7 +59,7 @@ const newKey = (alg: JwsAlg) => {
 
 /** New processes for each case, so that no case inherits another's memory or compiled code. */
 const duel = async (entry: Case, load: Load): Promise<Duel> => {
-  const setting: Setting = { alg: entry.alg, privateKey: newKey(entry.alg) }
+  const setting: Setting = { alg: entry.alg, privateKey: newKey(entry.alg), logLevel: values['log-level'] }
   await using signet: Contestant = await startSignet(setting)
   await using peer: Contestant = await startPeer(setting)
   return await compete(entry, [signet, peer], load, options)

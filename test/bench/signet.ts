@@ -1,7 +1,8 @@
 import type { KeyObject } from 'node:crypto'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { stringify } from 'yaml'
 import { packageRoot } from '../../core/package-root.js'
@@ -14,7 +15,7 @@ import {
   type Contestant,
   type Setting,
 } from './contestant.js'
-import { freePort, receive, startPinned, stop } from './pinned.js'
+import { freePort, receive, startPinned, stop, type Pinned } from './pinned.js'
 
 const writeKey = (directory: string, privateKey: KeyObject): void => {
   mkdirSync(join(directory, 'keys'), { mode: 0o700 })
@@ -24,7 +25,7 @@ const writeKey = (directory: string, privateKey: KeyObject): void => {
 }
 
 /** What a deployer would write; the store, the audit log and all checks as they are by default. */
-const configuration = (directory: string, port: number, alg: string) => ({
+const configuration = (directory: string, port: number, { alg, logLevel }: Setting) => ({
   issuer: `http://127.0.0.1:${port}`,
   listen: { host: '127.0.0.1', port },
   admin: { host: join(directory, 'admin.sock') },
@@ -55,59 +56,68 @@ const configuration = (directory: string, port: number, alg: string) => ({
       claims: { email: 'alice@bank.example', email_verified: true },
     },
   ],
-  log: { level: 'warn' },
+  log: { level: logLevel },
   audit: { file: join(directory, 'audit.jsonl') },
 })
 
-const answers = async (url: string): Promise<boolean> =>
-  fetch(url).then(
-    async (response) => {
-      await response.arrayBuffer()
-      return response.ok
-    },
-    () => false,
-  )
+const untilItAnswers = async (url: string, child: Pinned): Promise<void> => {
+  const until = Date.now() + 20_000
+  while (Date.now() < until && child.exitCode === null) {
+    const response = await fetch(url).catch(() => undefined)
+    await response?.arrayBuffer()
+    if (response?.ok) return
+    await setTimeout(50)
+  }
+  throw new Error('Signet did not start')
+}
 
 /**
  * Signet as `npm start` runs it: `dist/core/main.js start` in a process of its own on the first core, in a directory
  * of its own. Codes are put into its store by another process while it runs, through the embedded adapter, as
  * `/authorize` would have put them; the store serves several processes of one host anyway.
  */
-export const startSignet = async ({ alg, privateKey }: Setting): Promise<Contestant> => {
+export const startSignet = async (setting: Setting): Promise<Contestant> => {
   const directory = mkdtempSync(join(tmpdir(), 'signet-bench-'))
   const port = await freePort()
   const file = join(directory, 'signet.yaml')
-  writeKey(directory, privateKey)
-  writeFileSync(file, stringify(configuration(directory, port, alg)))
-  const child = startPinned(0, [join(packageRoot, 'dist/core/main.js'), 'start', '--config', file])
+  writeKey(directory, setting.privateKey)
+  writeFileSync(file, stringify(configuration(directory, port, setting)))
+  const main = join(packageRoot, 'dist/core/main.js')
+  const child = startPinned(0, [main, 'start', '--config', file], openSync(join(directory, 'signet.log'), 'a'))
   const seeder = startPinned(1, [
     '--import',
     'tsx',
     fileURLToPath(new URL('seed-codes.ts', import.meta.url)),
     directory,
   ])
-  await receive(seeder)
-
-  const discovery = '/.well-known/openid-configuration'
-  const until = Date.now() + 20_000
-  while (!(await answers(`http://127.0.0.1:${port}${discovery}`))) {
-    if (child.exitCode !== null || Date.now() > until) throw new Error('Signet did not start')
-    await new Promise((resolve) => setTimeout(resolve, 50))
+  const paths = {
+    token: '/token',
+    userinfo: '/userinfo',
+    keySet: '/jwks.json',
+    discovery: '/.well-known/openid-configuration',
+  }
+  const dispose = async (): Promise<void> => {
+    await stop(seeder)
+    await stop(child)
+    rmSync(directory, { recursive: true, force: true })
+  }
+  try {
+    await receive(seeder)
+    await untilItAnswers(`http://127.0.0.1:${port}${paths.discovery}`, child)
+  } catch (error) {
+    await dispose()
+    throw error
   }
   return {
     name: 'signet',
     port,
     pid: child.pid,
-    paths: { token: '/token', userinfo: '/userinfo', keySet: '/jwks.json', discovery },
+    paths,
     async mintCodes(count, request) {
       seeder.send({ count, ...request, redirectUri, codeChallenge, resource })
       const { codes } = (await receive(seeder)) as { codes: readonly string[] }
       return codes
     },
-    async [Symbol.asyncDispose]() {
-      await stop(seeder)
-      await stop(child)
-      rmSync(directory, { recursive: true, force: true })
-    },
+    [Symbol.asyncDispose]: dispose,
   }
 }
