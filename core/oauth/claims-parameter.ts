@@ -5,9 +5,21 @@ import type { RequestedClaims } from './grant.js'
 const maxLength = 8192
 const maxClaims = 100
 const maxValues = 20
+const maxDepth = 12
 
 const refuse = (reason: string): never => {
   throw new OAuthError('invalid_request', 'The parameter claims is malformed.', { reason })
+}
+
+/** Counted before anything is parsed: what is refused costs one pass over the text. */
+const isTooDeep = (text: string): boolean => {
+  let depth = 0
+  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"?|[[{\]}]/gs)) {
+    if (token === '[' || token === '{') depth++
+    else if (token === ']' || token === '}') depth--
+    if (depth > maxDepth) return true
+  }
+  return false
 }
 
 const isObject = (value: unknown): value is Record<string, JsonValue> =>
@@ -44,11 +56,12 @@ const readMember = (member: JsonValue | undefined): Record<string, JsonObject | 
 }
 
 /**
- * Reads the `claims` parameter (OIDC Core §5.5): at most 8 KiB, and never deeper than it is defined. Throws
+ * Reads the `claims` parameter (OIDC Core §5.5): at most 8 KiB, and no deeper than claims go. Throws
  * `invalid_request`.
  */
 export const parseClaimsParameter = (text: string): RequestedClaims => {
   if (text.length > maxLength) refuse('too long')
+  if (isTooDeep(text)) refuse('nested too deep')
   let parsed: unknown
   try {
     parsed = JSON.parse(text)

@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { UserAgent } from '../support/user-agent.js'
+import { csrfIn, expectErrorPage, post, sessionCookie, walking, type Walking } from './authorize-pages.js'
+import { alice, bob, startProvider, type Provider } from './authorize-provider.js'
+
+let provider: Provider
+let at: Walking
+beforeAll(async () => {
+  provider = await startProvider()
+  at = walking(provider)
+})
+afterAll(() => provider.close(0))
+
+describe('login', () => {
+  it('SE01 the session id is another after each login, and the old one is dead', async () => {
+    const agent = new UserAgent()
+    agent.setCookie('signet-session', 'A'.repeat(43))
+    await agent.authorize(provider.url(), alice)
+    const first = sessionCookie(agent)
+    expect(first).toMatch(/^[\w-]{43}$/)
+    expect(first).not.toBe('A'.repeat(43))
+    await agent.authorize(provider.url({ prompt: 'login' }), alice)
+    const second = sessionCookie(agent)
+    expect(second).not.toBe(first)
+
+    const thief = new UserAgent()
+    thief.setCookie('signet-session', first ?? '')
+    expect((await at.open(thief, { prompt: 'none' })).left?.searchParams.get('error')).toBe('login_required')
+    expect((await at.open(agent, { prompt: 'none' })).left?.searchParams.has('code')).toBe(true)
+    expect([...provider.stores.sessions.entries.keys()]).not.toContain(second)
+  })
+
+  it('AZ22 answers the password with 303, to a page of its own', async () => {
+    const agent = new UserAgent()
+    const { url, html } = await at.open(agent)
+    const response = await post(agent, url, { csrf: csrfIn(html), ...alice })
+    expect(response.status).toBe(303)
+    expect(response.headers.get('location')).toBe(url.href)
+  })
+
+  it('SE07 nothing in a request says where to go after the login', async () => {
+    for (const target of ['//evil.example', '/\\evil.example', 'https://evil.example/']) {
+      const agent = new UserAgent()
+      const { url, html } = await at.open(agent, { returnTo: target })
+      url.search = `?returnTo=${encodeURIComponent(target)}`
+      const response = await post(agent, url, { csrf: csrfIn(html), returnTo: target, ...bob })
+      expect(response.headers.get('location')).toBe(`${url.origin}${url.pathname}`)
+    }
+    await at.expectGood()
+  })
+
+  it('refuses a wrong password on the same page, and says nothing of it in the audit', async () => {
+    const agent = new UserAgent()
+    const { url, html } = await at.open(agent)
+    const before = provider.events.length
+    for (const fields of [{ ...alice, password: 'wrong-password-canary' }, { username: 'nobody', password: 'x' }, {}]) {
+      const response = await post(agent, url, { csrf: csrfIn(html), ...fields })
+      expect(response.status).toBe(403)
+      expect(await response.text()).toContain('is not right')
+    }
+    expect(sessionCookie(agent)).toBeUndefined()
+    const events = provider.events.slice(before)
+    expect(events.map(({ event }) => event)).toEqual(Array(3).fill('login.refused'))
+    expect(JSON.stringify(events)).not.toContain('canary')
+    expect((await post(agent, url, { csrf: csrfIn(html), ...alice })).status).toBe(303)
+    expect(provider.events.at(-1)).toMatchObject({ event: 'login.succeeded', sub: 'sub-alice', client_id: 'web' })
+  })
+
+  it('tells how long a locked account stays so', async () => {
+    const agent = new UserAgent()
+    const { url, html } = await at.open(agent)
+    provider.locked.seconds = 30
+    const response = await post(agent, url, { csrf: csrfIn(html), ...alice })
+    provider.locked.seconds = 0
+    expect(response.status).toBe(429)
+    expect(response.headers.get('retry-after')).toBe('30')
+    expect(await response.text()).toContain('too many attempts')
+    expect((await post(agent, url, { csrf: csrfIn(html), ...alice })).status).toBe(303)
+  })
+
+  it('refuses a form without the CSRF token, with another’s, or with a field twice', async () => {
+    const agent = new UserAgent()
+    const { url, html } = await at.open(agent)
+    const other = await at.open(agent)
+    for (const csrf of ['', 'x', csrfIn(other.html), `${csrfIn(html)}x`])
+      await expectErrorPage(await post(agent, url, { csrf, ...alice }), 403)
+    const twice = new URLSearchParams([...Object.entries({ csrf: csrfIn(html), ...alice }), ['username', 'bob']])
+    await expectErrorPage(await agent.fetch(url, { method: 'POST', body: twice }), 400)
+    expect((await post(agent, url, { csrf: csrfIn(html), ...alice })).status).toBe(303)
+  })
+
+  it('goes back to the client with access_denied when cancelled, once', async () => {
+    const agent = new UserAgent()
+    const { url, html } = await at.open(agent)
+    const response = await post(agent, url, { csrf: csrfIn(html), decision: 'cancel' })
+    const answer = new URL(response.headers.get('location') ?? '')
+    expect(Object.fromEntries(answer.searchParams)).toMatchObject({
+      error: 'access_denied',
+      state: 'st4te',
+      iss: provider.issuer,
+    })
+    await expectErrorPage(await post(agent, url, { csrf: csrfIn(html), decision: 'cancel' }), 400)
+    await at.expectGood()
+  })
+
+  it('shows login_hint as text', async () => {
+    const { html } = await at.open(new UserAgent(), { login_hint: '"><script>alert(1)</script>' })
+    expect(html).not.toContain('<script>alert')
+    expect(html).toContain('&quot;&gt;&lt;script&gt;')
+  })
+})

@@ -1,0 +1,174 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { UserAgent } from '../support/user-agent.js'
+import { alice, bob, startProvider, type Provider } from './authorize-provider.js'
+
+let provider: Provider
+beforeAll(async () => {
+  provider = await startProvider()
+})
+afterAll(() => provider.close(0))
+
+type Sent = Parameters<Provider['url']>[0]
+
+/** What the browser meets first: a page of ours, or the client with a code or an error. */
+const meet = async (agent: UserAgent, sent: Sent = {}): Promise<string> => {
+  const { left, response } = await agent.follow(provider.url(sent))
+  if (left) return left.searchParams.get('error') ?? (left.searchParams.has('code') ? 'code' : 'nothing')
+  const html = await response.text()
+  return html.includes('id="login-submit"') ? 'login' : html.includes('id="consent-allow"') ? 'consent' : html
+}
+
+const authTimeOf = async (answer: URL) => (await provider.codeIn(answer))?.authentication.auth_time
+const seconds = () => Math.floor(provider.time.now / 1000)
+
+describe('prompt', () => {
+  it('AZ14 none without a session: login_required and no page', async () => {
+    expect(await meet(new UserAgent(), { prompt: 'none' })).toBe('login_required')
+    expect(await meet(await provider.signedIn(), { prompt: 'none' })).toBe('code')
+  })
+
+  it('AZ14 none is answered so by form_post and to a POST, too', async () => {
+    const agent = new UserAgent()
+    const response = await agent.fetch(provider.url({ prompt: 'none', response_mode: 'form_post' }))
+    expect(await response.text()).toContain('name="error" value="login_required"')
+    const body = new URL(provider.url({ prompt: 'none' })).searchParams
+    const posted = await agent.fetch(`${provider.issuer}/authorize`, { method: 'POST', body })
+    expect(posted.headers.get('location')).toContain('error=login_required')
+  })
+
+  it('none where consent is missing: consent_required', async () => {
+    const agent = await provider.signedIn(bob)
+    expect(await meet(agent, { prompt: 'none', scope: 'openid email offline_access' })).toBe('consent_required')
+    expect(await meet(agent, { prompt: 'none' })).toBe('code')
+  })
+
+  it('login and select_account ask for a login of this very request', async () => {
+    for (const prompt of ['login', 'select_account', 'login consent', 'login select_account']) {
+      const agent = await provider.signedIn()
+      expect(await meet(agent, { prompt })).toBe('login')
+      provider.time.now += 5000
+      const answer = await agent.authorize(provider.url({ prompt }), alice)
+      expect(await authTimeOf(answer)).toBe(seconds())
+      expect(await meet(agent, { prompt })).toBe('login')
+    }
+  })
+
+  it('login cannot be had by the session that was there', async () => {
+    const agent = await provider.signedIn()
+    const { url } = await agent.follow(provider.url({ prompt: 'login' }))
+    const consent = await agent.fetch(url.href.replace('/login', '/consent'))
+    expect(consent.headers.get('location')).toBe(url.href)
+    // A login for another request does not do, either.
+    await agent.authorize(provider.url({ prompt: 'login' }), alice)
+    expect(await (await agent.fetch(url)).text()).toContain('id="login-submit"')
+  })
+
+  it('select_account may end with another account', async () => {
+    const agent = await provider.signedIn()
+    const answer = await agent.authorize(provider.url({ prompt: 'select_account' }), bob)
+    expect((await provider.codeIn(answer))?.subject).toBe('sub-bob')
+  })
+
+  it('consent asks again for what was allowed before', async () => {
+    const agent = await provider.signedIn()
+    expect(await meet(agent)).toBe('code')
+    expect(await meet(agent, { prompt: 'consent' })).toBe('consent')
+  })
+})
+
+describe('max_age', () => {
+  it('AZ16 0 always asks for a login, and auth_time is fresh', async () => {
+    const agent = await provider.signedIn()
+    expect(await meet(agent, { max_age: '0' })).toBe('login')
+    expect(await meet(agent, { max_age: '0', prompt: 'none' })).toBe('login_required')
+    provider.time.now += 1000
+    const answer = await agent.authorize(provider.url({ max_age: '0' }), alice)
+    expect(await authTimeOf(answer)).toBe(seconds())
+    provider.time.now -= 60_000
+    expect(await meet(agent, { max_age: '0' })).toBe('login')
+    provider.time.now += 60_000
+  })
+
+  it('AZ16 a login that is too old is made anew, one that is not is told as it is', async () => {
+    const agent = await provider.signedIn()
+    const then = seconds()
+    provider.time.now += 99_000
+    const answer = await agent.authorize(provider.url({ max_age: '100' }), alice)
+    expect(await authTimeOf(answer)).toBe(then)
+    provider.time.now += 2000
+    expect(await meet(agent, { max_age: '100' })).toBe('login')
+    expect(await meet(agent, { max_age: '4000000000' })).toBe('code')
+  })
+
+  it('default_max_age of the client holds where none is sent', async () => {
+    const agent = await provider.signedIn(alice, { client_id: 'aged' })
+    expect(await meet(agent, { client_id: 'aged' })).toBe('code')
+    provider.time.now += 101_000
+    expect(await meet(agent, { client_id: 'aged' })).toBe('login')
+    expect(await meet(agent, { client_id: 'aged', max_age: '1000' })).toBe('code')
+  })
+})
+
+describe('the user who is asked for', () => {
+  it('AZ17 another than the one signed in: login_required', async () => {
+    const agent = await provider.signedIn()
+    for (const sent of [{ id_token_hint: 'ours:sub-bob' }, { claims: '{"id_token":{"sub":{"value":"sub-bob"}}}' }]) {
+      expect(await meet(agent, sent)).toBe('login_required')
+      expect(await meet(agent, { ...sent, prompt: 'none' })).toBe('login_required')
+    }
+    expect(await meet(agent, { id_token_hint: 'ours:sub-alice' })).toBe('code')
+  })
+
+  it('AZ17 another than the one who then signs in: login_required', async () => {
+    const answer = await new UserAgent().authorize(provider.url({ id_token_hint: 'ours:sub-bob' }), alice)
+    expect(Object.fromEntries(answer.searchParams)).toMatchObject({
+      error: 'login_required',
+      state: 'st4te',
+      iss: provider.issuer,
+    })
+    const right = await new UserAgent().authorize(provider.url({ id_token_hint: 'ours:sub-bob' }), bob)
+    expect((await provider.codeIn(right))?.subject).toBe('sub-bob')
+  })
+
+  it('is signed out when the account is gone', async () => {
+    const agent = await provider.signedIn()
+    provider.disabled.add('sub-alice')
+    expect(await meet(agent)).toBe('login')
+    expect(await meet(agent, { prompt: 'none' })).toBe('login_required')
+    provider.disabled.clear()
+    expect(await meet(agent)).toBe('code')
+  })
+
+  it('is signed out when the session is over', async () => {
+    const agent = await provider.signedIn()
+    provider.time.now += 86_400_000
+    expect(await meet(agent)).toBe('login')
+  })
+
+  it('an essential acr that cannot be had is no login', async () => {
+    const claims = '{"id_token":{"acr":{"essential":true,"values":["urn:high"]}}}'
+    const agent = await provider.signedIn()
+    expect(await meet(agent, { claims, prompt: 'none' })).toBe('login_required')
+    const answer = await agent.authorize(provider.url({ claims }), alice)
+    expect(answer.searchParams.get('error')).toBe('access_denied')
+    expect(await meet(agent, { claims: '{"id_token":{"acr":{"values":["urn:high"]}}}' })).toBe('code')
+  })
+})
+
+describe('a form that another site posts', () => {
+  it('is answered by the session although its cookies did not come along', async () => {
+    const agent = await provider.signedIn()
+    const body = new URL(provider.url({ prompt: 'none' })).searchParams
+    const init = { method: 'POST', body, headers: { 'sec-fetch-site': 'cross-site' }, redirect: 'manual' } as const
+    const response = await fetch(`${provider.issuer}/authorize`, init)
+    const location = response.headers.get('location') ?? ''
+    expect(location).toMatch(/\/interaction\/[\w-]{43}\/login$/)
+    const [cookie = ''] = response.headers.getSetCookie()
+    agent.setCookie('signet-browser', /=([\w-]{43});/.exec(cookie)?.[1] ?? '')
+    expect((await agent.follow(location)).left?.searchParams.has('code')).toBe(true)
+
+    const stranger = new UserAgent()
+    const again = await stranger.follow(`${provider.issuer}/authorize`, init)
+    expect(again.left?.searchParams.get('error')).toBe('login_required')
+  })
+})
