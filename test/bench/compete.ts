@@ -101,3 +101,11 @@ export const compete = async (
   }
   return { name: entry.name, target: entry.target, signet: ours.figures(), peer: theirs.figures() }
 }
+
+/** One server alone. */
+export const measure = async (entry: Case, server: Contestant, load: Load, options: Options): Promise<Figures> => {
+  const alone = challenger(entry, server, load, options)
+  await alone.warmUp()
+  for (let round = 0; round < options.rounds; round += 1) await alone.round()
+  return alone.figures()
+}

@@ -7,6 +7,8 @@ export interface Setting {
   readonly privateKey: KeyObject
   /** Of Signet: at `info`, as it is delivered, it logs each request. The peer logs nothing. */
   readonly logLevel: string
+  /** Where Signet's CPU profile goes; absent: none is taken. */
+  readonly profileDirectory?: string
 }
 
 export interface CodeRequest {

@@ -1,14 +1,15 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { cpus } from 'node:os'
-import { dirname } from 'node:path'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpus, tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { JwsAlg } from '../../core/keys/ports.js'
 import { cases, type Case } from './cases.js'
 import type { Contestant, Setting } from './contestant.js'
 import { Load } from './load.js'
-import { compete, type Duel } from './compete.js'
+import { compete, measure, type Duel } from './compete.js'
 import { startPeer } from './peer.js'
+import { profileTable } from './profile.js'
 import { table } from './report.js'
 import { startSignet } from './signet.js'
 
@@ -24,12 +25,13 @@ const { values } = parseArgs({
     connections: { type: 'string', default: '32' },
     'log-level': { type: 'string', default: 'info' },
     json: { type: 'string', default: './data/bench.json' },
+    profile: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 })
 
 if (values.help) {
-  console.log(`npm run bench -- [--cases NAME,…] [--rounds N] [--seconds N] [--connections N] [--log-level info|warn] [--json FILE]
+  console.log(`npm run bench -- [--cases NAME,…] [--rounds N] [--seconds N] [--connections N] [--log-level info|warn] [--json FILE] [--profile]
 cases (a part of the name will do): ${cases.map((entry) => entry.name).join(', ')}`)
   process.exit(0)
 }
@@ -57,12 +59,29 @@ const newKey = (alg: JwsAlg) => {
   return generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
 }
 
+const logLevel = values['log-level']
+
 /** New processes for each case, so that no case inherits another's memory or compiled code. */
 const duel = async (entry: Case, load: Load): Promise<Duel> => {
-  const setting: Setting = { alg: entry.alg, privateKey: newKey(entry.alg), logLevel: values['log-level'] }
+  const setting: Setting = { alg: entry.alg, privateKey: newKey(entry.alg), logLevel }
   await using signet: Contestant = await startSignet(setting)
   await using peer: Contestant = await startPeer(setting)
   return await compete(entry, [signet, peer], load, options)
+}
+
+/** In a run of its own: being profiled costs time. */
+const profile = async (entry: Case, load: Load): Promise<string> => {
+  const profileDirectory = mkdtempSync(join(tmpdir(), 'signet-profile-'))
+  try {
+    {
+      const setting: Setting = { alg: entry.alg, privateKey: newKey(entry.alg), logLevel, profileDirectory }
+      await using signet: Contestant = await startSignet(setting)
+      await measure(entry, signet, load, options)
+    }
+    return profileTable(profileDirectory, options.seconds)
+  } finally {
+    rmSync(profileDirectory, { recursive: true })
+  }
 }
 
 await using load = await Load.start()
@@ -72,6 +91,11 @@ for (const entry of chosen) {
   duels.push(await duel(entry, load))
 }
 console.log(table(duels))
+
+if (values.profile) {
+  for (const entry of chosen)
+    console.log(`\n${entry.name}: where Signet's main thread spends its time\n${await profile(entry, load)}`)
+}
 
 const machine = { node: process.version, cpu: cpus()[0]?.model, cores: cpus().length }
 mkdirSync(dirname(values.json), { recursive: true })

@@ -83,7 +83,13 @@ export const startSignet = async (setting: Setting): Promise<Contestant> => {
   writeKey(directory, setting.privateKey)
   writeFileSync(file, stringify(configuration(directory, port, setting)))
   const main = join(packageRoot, 'dist/core/main.js')
-  const child = startPinned(0, [main, 'start', '--config', file], openSync(join(directory, 'signet.log'), 'a'))
+  const { profileDirectory } = setting
+  const profiling = profileDirectory === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDirectory}`]
+  const child = startPinned(
+    0,
+    [...profiling, main, 'start', '--config', file],
+    openSync(join(directory, 'signet.log'), 'a'),
+  )
   const seeder = startPinned(1, [
     '--import',
     'tsx',
