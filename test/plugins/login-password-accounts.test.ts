@@ -142,6 +142,8 @@ describe('accounts in the store', () => {
     expect(await add('ken', 'sub-ken')).toMatchObject({ outcome: 'added' })
     await store.accounts.remove('ken')
     expect(await directory().findBySubject('sub-ken')).toBeUndefined()
+    expect(await add('ken', 'sub-other-ken')).toMatchObject({ outcome: 'added' })
+    expect(await directory().findBySubject('sub-ken')).toBeUndefined()
   })
 
   it('are listed in order of username, in pages', async () => {
