@@ -1,0 +1,78 @@
+import { createHash, generateKeyPairSync, sign, verify } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import { algorithms, allAlgorithms, isJwsAlg, keyInput, keyTypes, signatureLength } from '../../core/keys/algorithms.js'
+import { checkPublicJwk } from '../../core/keys/public-key-guard.js'
+import { serialize, signingInput } from '../../core/tokens/compact-serializer.js'
+
+describe('the table of algorithms', () => {
+  it('has the seven algorithms of this product and no other', () => {
+    expect(allAlgorithms).toEqual(['RS256', 'RS384', 'RS512', 'PS256', 'ES256', 'ES384', 'EdDSA'])
+    for (const name of ['HS256', 'none', 'ES512', 'RSA-OAEP', 'toString', '__proto__', '', 'es256', 1, null, ['ES256']])
+      expect(isJwsAlg(name)).toBe(false)
+  })
+
+  it('has the hash of at_hash of each (OIDC Core §3.1.3.6)', () => {
+    expect(allAlgorithms.map((alg) => algorithms[alg].accessTokenHash)).toEqual([
+      'sha256',
+      'sha384',
+      'sha512',
+      'sha256',
+      'sha256',
+      'sha384',
+      'sha512',
+    ])
+  })
+
+  it.each(allAlgorithms)('%s: a row signs and verifies, with signatures of the length that it says', (alg) => {
+    const { keyType, digest } = algorithms[alg]
+    const { type, namedCurve } = keyTypes[keyType].node
+    const make = generateKeyPairSync as unknown as (
+      type: string,
+      options: object,
+    ) => ReturnType<typeof generateKeyPairSync>
+    const pair = make(type, { modulusLength: 2048, namedCurve })
+    const message = Buffer.from('message')
+    const signature = sign(digest, message, keyInput(alg, pair.privateKey))
+    expect(verify(digest, message, keyInput(alg, pair.publicKey as never), signature)).toBe(true)
+    const { jwk } = checkPublicJwk(
+      (pair.publicKey as never as { export(o: object): unknown }).export({ format: 'jwk' }),
+      [alg],
+    )
+    expect(signature.byteLength).toBe(signatureLength(alg, jwk))
+  })
+})
+
+describe('the compact serializer (RFC 7515 §7.1)', () => {
+  it('writes the example of RFC 7515 §A.1.1 but for the order of its header', () => {
+    const input = signingInput({ alg: 'ES256', kid: 'key:1', typ: 'at+jwt' }, { iss: 'joe', exp: 1300819380 })
+    const [header = '', payload = ''] = input.split('.')
+    expect(JSON.parse(Buffer.from(header, 'base64url').toString())).toEqual({
+      alg: 'ES256',
+      kid: 'key:1',
+      typ: 'at+jwt',
+    })
+    expect(Buffer.from(payload, 'base64url').toString()).toBe('{"iss":"joe","exp":1300819380}')
+    expect(serialize(input, Buffer.from('signature'))).toBe(`${input}.c2lnbmF0dXJl`)
+  })
+
+  it('takes a signature that is a part of a larger buffer', () => {
+    const pool = createHash('sha512').update('pool').digest()
+    const part = new Uint8Array(pool.buffer, pool.byteOffset + 3, 32)
+    expect(serialize('a.b', part)).toBe(`a.b.${Buffer.from(part).toString('base64url')}`)
+  })
+
+  it('keeps the headers of different keys and types apart', () => {
+    const headers = [
+      { alg: 'ES256', kid: 'a', typ: 'at+jwt' },
+      { alg: 'ES384', kid: 'a', typ: 'at+jwt' },
+      { alg: 'ES256', kid: 'b', typ: 'at+jwt' },
+      { alg: 'ES256', kid: 'a', typ: 'JWT' },
+      { alg: 'ES256', kid: 'at+jwt a', typ: 'JWT' },
+    ] as const
+    for (let round = 0; round < 2; round++)
+      for (const header of headers) {
+        const [encoded = ''] = signingInput(header, {}).split('.')
+        expect(JSON.parse(Buffer.from(encoded, 'base64url').toString())).toEqual(header)
+      }
+  })
+})
