@@ -11,7 +11,7 @@ beforeAll(async () => {
   const claims = '{"id_token":{"email":null}}'
   at = asking(provider, await provider.signedIn(alice, { scope: 'openid profile', resource, claims }))
 })
-afterAll(() => provider.close(0))
+afterAll(() => provider.close())
 
 const accepted: Record<string, readonly [redirectUri: string, sent: Sent]> = {
   'AZ12 code twice': [callback, { response_type: 'code code' }],

@@ -42,7 +42,7 @@ export const asking = (provider: Provider, agent: UserAgent) => {
 
   /** `R error`: a redirect to the validated URI with `error`, `state` and `iss`. */
   const expectRefusal = async (sent: Sent, error: string, method: 'GET' | 'POST' = 'GET'): Promise<URL> => {
-    const codes = provider.stores.codes.entries.size
+    const codes = provider.stores.codes.puts.length
     const response = await ask(sent, method)
     expect(response.status).toBe(303)
     const answer = answerOf(response)
@@ -51,7 +51,7 @@ export const asking = (provider: Provider, agent: UserAgent) => {
     expect(answer.searchParams.get('error')).toBe(error)
     expect(answer.searchParams.get('iss')).toBe(provider.issuer)
     expect(answer.searchParams.has('code')).toBe(false)
-    expect(provider.stores.codes.entries.size).toBe(codes)
+    expect(provider.stores.codes.puts.length).toBe(codes)
     return answer
   }
 

@@ -9,17 +9,17 @@ beforeAll(async () => {
   provider = await startProvider()
   at = walking(provider)
 })
-afterAll(() => provider.close(0))
+afterAll(() => provider.close())
 
 describe('consent', () => {
   it('SE03 a form without the CSRF token is refused, whatever it says', async () => {
     const agent = new UserAgent()
     const { url, html } = await at.openConsent(agent)
-    const codes = provider.stores.codes.entries.size
+    const codes = provider.stores.codes.puts.length
     const login = await at.open(agent, { prompt: 'login' })
     for (const csrf of ['', 'x', csrfIn(login.html)])
       for (const decision of ['allow', 'deny']) await expectErrorPage(await post(agent, url, { csrf, decision }), 403)
-    expect(provider.stores.codes.entries.size).toBe(codes)
+    expect(provider.stores.codes.puts.length).toBe(codes)
     expect((await post(agent, url, { csrf: csrfIn(html), decision: 'allow' })).status).toBe(303)
   })
 

@@ -10,7 +10,7 @@ beforeAll(async () => {
   at = walking(provider)
   await provider.signedIn()
 })
-afterAll(() => provider.close(0))
+afterAll(() => provider.close())
 
 describe('interactions', () => {
   it('SE02 one that is opened in another browser is none', async () => {
@@ -102,7 +102,7 @@ describe('interactions', () => {
       shut.clear()
       expect((await post(agent, url, { csrf: csrfIn(html), ...alice })).status).toBe(303)
     } finally {
-      await other.close(0)
+      await other.close()
     }
   })
 

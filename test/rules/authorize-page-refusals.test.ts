@@ -9,7 +9,7 @@ beforeAll(async () => {
   provider = await startProvider()
   at = asking(provider, await provider.signedIn())
 })
-afterAll(() => provider.close(0))
+afterAll(() => provider.close())
 
 const pages: Record<string, Sent> = {
   'AZ01 unknown client_id': { client_id: 'nobody' },

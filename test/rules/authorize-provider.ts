@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createAuthorize, type AuthorizeOptions } from '../../core/endpoints/authorize/index.js'
 import { createPages } from '../../core/interaction/pages/create-pages.js'
 import { loadAssets } from '../../core/interaction/assets.js'
@@ -9,10 +12,11 @@ import type { Client } from '../../core/oauth/client.js'
 import type { AuthorizationCode } from '../../core/oauth/grant.js'
 import { hashOpaqueToken } from '../../core/oauth/opaque-token.js'
 import type { AuditEvent } from '../../core/observe/audit.js'
+import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
 import { startFixture } from '../flows/http-fixture.js'
 import { freePort } from '../support/free-port.js'
 import { UserAgent } from '../support/user-agent.js'
-import { MemoryOneTimeStore, MemoryRecordStore } from './authorize-memory-store.js'
+import { watchOneTime, watchRecords } from './authorize-watched-store.js'
 
 export const callback = 'https://client.example/cb'
 export const challenge = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
@@ -61,11 +65,13 @@ export const startProvider = async (overrides: Partial<AuthorizeOptions> = {}) =
   const events: AuditEvent[] = []
   const disabled = new Set<string>()
   const locked = { seconds: 0 }
+  const directory = await mkdtemp(join(tmpdir(), 'signet-authorize-'))
+  const backend = await openEmbedded({ path: directory, clock })
   const stores = {
-    codes: new MemoryOneTimeStore<AuthorizationCode>(clock),
-    sessions: new MemoryRecordStore<Session>(clock),
-    interactions: new MemoryOneTimeStore<Interaction>(clock),
-    consents: new MemoryRecordStore<Consent>(clock),
+    codes: watchOneTime(backend.oneTime<AuthorizationCode>('codes')),
+    sessions: watchRecords(backend.records<Session>('sessions')),
+    interactions: watchOneTime(backend.oneTime<Interaction>('interactions')),
+    consents: watchRecords(backend.records<Consent>('consents')),
   }
   const login: LoginProvider = {
     async authenticate({ username, password }) {
@@ -86,7 +92,10 @@ export const startProvider = async (overrides: Partial<AuthorizeOptions> = {}) =
     audit: { record: async (...lines) => void events.push(...lines) },
     login,
     pages: createPages({ assetsPath: '/assets', assets: loadAssets() }),
-    findClient: async (clientId) => clients.find(({ client_id }) => client_id === clientId),
+    findClient: async (clientId) => {
+      if (clientId.length > 512) throw new TypeError('no store takes such an id')
+      return clients.find(({ client_id }) => client_id === clientId)
+    },
     verifyIdTokenHint: async (token) => (token.startsWith('ours:') ? { sub: token.slice(5), aud: 'web' } : undefined),
     ...stores,
     ...overrides,
@@ -123,7 +132,13 @@ export const startProvider = async (overrides: Partial<AuthorizeOptions> = {}) =
   const codeIn = async (answer: URL): Promise<AuthorizationCode | undefined> =>
     stores.codes.find(hashOpaqueToken(answer.searchParams.get('code') ?? ''))
 
-  return { ...server, issuer, time, events, disabled, locked, stores, url, signedIn, codeIn }
+  const close = async (): Promise<void> => {
+    await server.close(0)
+    await backend[Symbol.asyncDispose]()
+    await rm(directory, { recursive: true })
+  }
+
+  return { close, issuer, time, events, disabled, locked, stores, url, signedIn, codeIn }
 }
 
 export type Provider = Awaited<ReturnType<typeof startProvider>>

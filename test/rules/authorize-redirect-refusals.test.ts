@@ -9,7 +9,7 @@ beforeAll(async () => {
   provider = await startProvider()
   at = asking(provider, await provider.signedIn())
 })
-afterAll(() => provider.close(0))
+afterAll(() => provider.close())
 
 const R = (error: string, sent: Sent): readonly [string, Sent] => [error, sent]
 const nested = (depth: number): string => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`

@@ -6,7 +6,7 @@ let provider: Provider
 beforeAll(async () => {
   provider = await startProvider()
 })
-afterAll(() => provider.close(0))
+afterAll(() => provider.close())
 
 type Sent = Parameters<Provider['url']>[0]
 

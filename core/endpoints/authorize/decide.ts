@@ -40,7 +40,7 @@ export const decide = (situation: Situation): Next => {
 
 /** A login for this very interaction settles all that can be asked of one (OIDC Core §3.1.2.3). */
 const isLoginAsked = ({ request, interactionId, now }: Situation, session: Session): boolean => {
-  if (interactionId !== undefined && session.interactionId === interactionId) return false
+  if (session.interactionId === interactionId) return false
   if (request.prompt.includes('login') || request.prompt.includes('select_account')) return true
   // `max_age=0` is always over, whatever the clocks of two hosts say.
   if (request.maxAge !== undefined && Math.max(0, now - session.authTime) >= request.maxAge) return true
