@@ -19,7 +19,7 @@ const readAnswer = async (response) => {
 const getJson = async (url, init) => await readAnswer(await fetch(url, { credentials: 'omit', ...init }))
 
 /** A client of the provider at `issuer`, as any other would be: it knows the issuer and reads the rest. */
-export const openClient = async ({ issuer, clientId, scope }) => {
+export const openClient = async ({ issuer, clientId, scope, username }) => {
   const provider = await getJson(`${issuer}/.well-known/openid-configuration`)
   if (provider.issuer !== issuer) throw new Error('The discovery document is of another issuer.')
   const redirectUri = `${issuer}/`
@@ -46,6 +46,7 @@ export const openClient = async ({ issuer, clientId, scope }) => {
         code_challenge: toBase64Url(digest),
         code_challenge_method: 'S256',
         prompt: 'consent',
+        login_hint: username,
       })
       location.assign(`${provider.authorization_endpoint}?${parameters}`)
     },

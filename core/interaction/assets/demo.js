@@ -156,6 +156,15 @@ const refresh = async (client) => {
   await showTokens(client)
 }
 
+const offerCopies = () => {
+  for (const button of document.querySelectorAll('[data-copy]')) {
+    button.hidden = false
+    button.addEventListener('click', () =>
+      step('', 'Copied.', async () => await navigator.clipboard.writeText(find(button.dataset.copy).textContent)),
+    )
+  }
+}
+
 const start = async () => {
   let client
   showSignedIn(false)
@@ -174,6 +183,7 @@ const start = async () => {
     step('Asking …', 'Userinfo answered.', async () => await showUserinfo(await connected())),
   )
   find('demo-forget').addEventListener('click', forget)
+  offerCopies()
   await step('', 'Signed in.', async () => await receive(await connected()))
 }
 
