@@ -63,7 +63,12 @@ const jsonOutput = (): { stream: DestinationStream; flush: () => Promise<void> }
     periodicFlush: flushEveryMs,
   })
   const flush = (): Promise<void> =>
-    new Promise((resolve, reject) => stream.flush((error) => (error == null ? resolve() : reject(error))))
+    new Promise((resolve, reject) => {
+      // What was written is then synced, which pipes and terminals cannot be.
+      stream.flush((error) =>
+        error == null || (error as NodeJS.ErrnoException).code === 'EINVAL' ? resolve() : reject(error),
+      )
+    })
   return { stream, flush }
 }
 

@@ -58,6 +58,10 @@ describe('the route table', () => {
     })
   })
 
+  it.each(['/token', '/authorize'])('reads a form that is UTF-8 without encoding at %s', async (path) => {
+    expect(await (await form('name=alïce', path)).json()).toMatchObject({ form: { name: 'alïce' } })
+  })
+
   it('answers HEAD like GET, without a body', async () => {
     const reply = await fetch(`${server.origin}/.well-known/openid-configuration`, { method: 'HEAD' })
     expect(reply.status).toBe(200)

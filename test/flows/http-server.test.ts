@@ -121,6 +121,12 @@ describe('a trusted proxy', () => {
     expect(await address(`6.6.6.6, ${'10.1.1.1, '.repeat(100)}10.1.1.1`)).toBe('10.1.1.1')
   })
 
+  it('is one of those that are listed', async () => {
+    const { port } = await start({ trustedProxies: ['10.0.0.0/8', 'unix'] })
+    const head = 'GET /userinfo HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 203.0.113.9\r\nConnection: close\r\n\r\n'
+    expect(await raw(port, head)).toContain('"address":"127.0.0.1"')
+  })
+
   it('that is no address range is refused', async () => {
     for (const range of ['10.0.0.0/33', 'proxy.example', '10.0.0.0/x', '', '::1/129', '10.0.0.0/']) {
       await expect(startFixture({ trustedProxies: [range] }), range).rejects.toThrow(TypeError)

@@ -1,4 +1,4 @@
-/** Logs every spelling of a secret and ends at once: `node --import tsx logger-process.ts json|pretty`. */
+/** Logs every spelling of a secret and ends at once: `node --import tsx logger-process.ts json|pretty|flush`. */
 import { createLogger } from '../../core/observe/logger.js'
 
 const canary = 'canary-5e1f'
@@ -18,4 +18,8 @@ log.info('by form', { note: `Bearer ${canary}`, other: jwt, url: `mongodb://user
 const cause = new Error(`refused: Authorization: Basic ${canary}`, { cause: new Error(`token ${jwt}`) })
 log.error('failed', { request_id: 'r1' }, Object.assign(cause, { config: { password: canary }, code: 'ECONNREFUSED' }))
 log.error('thrown', {}, canary)
+if (process.argv[2] === 'flush') {
+  await log.flush()
+  process.kill(process.pid, 'SIGKILL')
+}
 process.exit(0)

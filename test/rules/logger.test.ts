@@ -1,11 +1,11 @@
-import { execFileSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
 import { redact, redactText } from '../../core/observe/redact.js'
 
-const run = (format: string): string =>
-  execFileSync(process.execPath, ['--import', 'tsx', new URL('logger-process.ts', import.meta.url).pathname, format], {
-    encoding: 'utf8',
-  })
+const run = (format: string): string => {
+  const script = new URL('logger-process.ts', import.meta.url).pathname
+  return spawnSync(process.execPath, ['--import', 'tsx', script, format], { encoding: 'utf8' }).stdout
+}
 
 describe('the log', () => {
   it('is JSON lines, all written when the process ends at once, without a secret', () => {
@@ -23,6 +23,10 @@ describe('the log', () => {
       request_id: 'r1',
       cause: { error_code: 'ECONNREFUSED', cause: { message: 'token [redacted]' } },
     })
+  })
+
+  it('is written, pipe or not, when `flush` resolves', () => {
+    expect(run('flush').trim().split('\n')).toHaveLength(7)
   })
 
   it('is for people on a terminal, without a secret', () => {
