@@ -16,6 +16,7 @@ export const reportFailure = (error: unknown): number => {
   if (error instanceof ConfigurationError) for (const problem of error.problems) printError(formatProblem(problem))
   else if (error instanceof CommandFailed || error instanceof KeyRefused) printError(error.message)
   else if (error instanceof Unavailable) printError(`${error.component}: ${error.message}`)
+  else if (error instanceof Error && 'syscall' in error) printError(error.message)
   else printError(error instanceof Error ? (error.stack ?? error.message) : String(error))
   return 1
 }

@@ -1,5 +1,4 @@
 import { constants } from 'node:os'
-import { resolve } from 'node:path'
 import { checkConfiguration } from '../host/check-configuration.js'
 import { startHost } from '../host/compose.js'
 import { createDemo } from '../host/demo.js'
@@ -13,7 +12,7 @@ const graceMs = 25_000
 
 /** `signet start`: serves until SIGTERM or SIGINT. */
 export const start = async (options: DeploymentOptions): Promise<void> => {
-  const checked = await checkConfiguration(resolve(options.config ?? defaultConfigFile), process.env)
+  const checked = await checkConfiguration(options.config ?? defaultConfigFile, process.env)
   const { config, warnings } = checked
   const log = createLogger({ level: config.log.level, pretty: process.stdout.isTTY })
   const stopped = untilStopped(log)
@@ -26,7 +25,6 @@ export const start = async (options: DeploymentOptions): Promise<void> => {
   log.info('stopping', { signal: await stopped })
   await host.close(graceMs)
   log.info('stopped')
-  await log.flush()
 }
 
 /** The first signal to stop. A second one ends the process at once, and so does what nobody has caught. */
@@ -41,6 +39,6 @@ const untilStopped = (log: Logger): Promise<NodeJS.Signals> =>
     process.on('SIGTERM', onSignal).on('SIGINT', onSignal)
     process.once('uncaughtException', (error, origin) => {
       log.error('uncaught', { origin }, error)
-      void log.flush().finally(() => process.exit(1))
+      process.exit(1)
     })
   })

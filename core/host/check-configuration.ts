@@ -79,6 +79,8 @@ const nothing: Pick<Registries, 'grants' | 'clientAuthenticators'> = {
 export const checkConfiguration = async (file: string, env: NodeJS.ProcessEnv): Promise<CheckedConfiguration> => {
   const reading = await readConfig(file, env)
   const { config, salvaged } = reading
+  // Of a file that could not be read nothing follows.
+  if (reading.problems.some(({ path }) => path === '')) throw new ConfigurationError(reading.problems)
   const { clients, problems: clientProblems } = parseClients(reading)
   const modules = await loadModules(salvaged, reading.file)
   const { registries, problems: createProblems } = await tryRegistries(
