@@ -2,9 +2,11 @@ import { spawnSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
 import { redact, redactText } from '../../core/observe/redact.js'
 
-const run = (format: string): string => {
+const run = (format: string): string => spawn(format).stdout
+
+const spawn = (format: string) => {
   const script = new URL('logger-process.ts', import.meta.url).pathname
-  return spawnSync(process.execPath, ['--import', 'tsx', script, format], { encoding: 'utf8' }).stdout
+  return spawnSync(process.execPath, ['--import', 'tsx', script, format], { encoding: 'utf8' })
 }
 
 describe('the log', () => {
@@ -26,7 +28,9 @@ describe('the log', () => {
   })
 
   it('is written, pipe or not, when `flush` resolves', () => {
-    expect(run('flush').trim().split('\n')).toHaveLength(7)
+    const { stdout, signal } = spawn('flush')
+    expect(stdout.trim().split('\n')).toHaveLength(7)
+    expect(signal).toBe('SIGKILL')
   })
 
   it('is for people on a terminal, without a secret', () => {
