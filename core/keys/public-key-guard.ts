@@ -123,14 +123,15 @@ const checkModulus = (n: string, e: string | undefined, bits: { readonly min: nu
   if (e !== publicExponent) throw new BadJwk('exponent')
   const bytes = Buffer.from(n, 'base64url')
   const first = bytes[0] ?? 0
-  // RFC 7518 §6.3.1.1: the minimum number of octets.
-  if (first === 0) throw new BadJwk('spelling')
   const length = bytes.length * 8 - (Math.clz32(first) - 24)
   if (length < bits.min || length > bits.max) throw new BadJwk('modulus')
   if (((bytes.at(-1) ?? 0) & 1) === 0) throw new BadJwk('value')
 }
 
-/** OpenSSL refuses points that are not on their curve; what it accepted must come out as it went in. */
+/**
+ * OpenSSL refuses points that are not on their curve; what it accepted must come out as it went in, which a modulus
+ * with leading zeros does not (RFC 7518 §6.3.1.1).
+ */
 const importKey = (spelled: Record<string, string>): KeyObject => {
   let publicKey: KeyObject
   let exported: JsonWebKey

@@ -2,6 +2,7 @@ import { createHash, generateKeyPairSync, sign, verify } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { algorithms, allAlgorithms, isJwsAlg, keyInput, keyTypes, signatureLength } from '../../core/keys/algorithms.js'
 import { checkPublicJwk } from '../../core/keys/public-key-guard.js'
+import { verifySignature } from '../../core/keys/verify-signature.js'
 import { serialize, signingInput } from '../../core/tokens/compact-serializer.js'
 
 describe('the table of algorithms', () => {
@@ -23,7 +24,7 @@ describe('the table of algorithms', () => {
     ])
   })
 
-  it.each(allAlgorithms)('%s: a row signs and verifies, with signatures of the length that it says', (alg) => {
+  it.each(allAlgorithms)('%s: a row signs and verifies, with signatures of the length that it says', async (alg) => {
     const { keyType, digest } = algorithms[alg]
     const { type, namedCurve } = keyTypes[keyType].node
     const make = generateKeyPairSync as unknown as (
@@ -34,11 +35,16 @@ describe('the table of algorithms', () => {
     const message = Buffer.from('message')
     const signature = sign(digest, message, keyInput(alg, pair.privateKey))
     expect(verify(digest, message, keyInput(alg, pair.publicKey as never), signature)).toBe(true)
-    const { jwk } = checkPublicJwk(
+    const { jwk, publicKey } = checkPublicJwk(
       (pair.publicKey as never as { export(o: object): unknown }).export({ format: 'jwk' }),
       [alg],
     )
     expect(signature.byteLength).toBe(signatureLength(alg, jwk))
+    const key = { alg, jwk, publicKey }
+    expect(await verifySignature(key, message, signature)).toBe(true)
+    const { byteLength } = signature
+    const garbage = [Buffer.alloc(byteLength), Buffer.alloc(byteLength, 0xff), Buffer.alloc(0), Buffer.alloc(1000, 1)]
+    for (const wrong of garbage) expect(await verifySignature(key, message, wrong)).toBe(false)
   })
 })
 
