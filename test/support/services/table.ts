@@ -8,6 +8,7 @@ interface Service {
 }
 
 const services = {
+  script: { packages: ['bsdutils'], paths: ['/usr/bin/script'] },
   chromium: { packages: ['chromium'], paths: ['/usr/bin/chromium', '/usr/bin/google-chrome'] },
 } as const satisfies Record<string, Service>
 
