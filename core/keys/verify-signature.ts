@@ -12,6 +12,7 @@ export const verifySignature = (
   message: Uint8Array,
   signature: Uint8Array,
 ): Promise<boolean> => {
+  // No thread is woken for what cannot be a signature.
   if (signature.byteLength !== signatureLength(alg, jwk)) return Promise.resolve(false)
   return new Promise((resolve, reject) => {
     verify(algorithms[alg].digest, message, keyInput(alg, publicKey), signature, (error, valid) => {
