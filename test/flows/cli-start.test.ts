@@ -1,5 +1,7 @@
 import { once } from 'node:events'
+import { readdir, readFile } from 'node:fs/promises'
 import { request } from 'node:http'
+import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { configuration, openCommandLine, requestToken, type CommandLine } from './cli-fixture.js'
@@ -109,5 +111,31 @@ describe('signet start', () => {
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toMatch(/^.*EADDRINUSE.*\n$/)
     expect((await requestToken(running, 'svc', 'svc-secret')).status).toBe(200)
+  })
+
+  it('keeps the two roles of storage apart where they have folders of their own', async () => {
+    const storage = (role: string) => `${role}: { use: embedded, options: { path: ./${role} } }`
+    const running = await serve(`${service}\nstorage: { ${storage('records')}, ${storage('ephemeral')} }`)
+    const add = ['clients', 'add', '--client-id', 'mine', '--grant-type', 'client_credentials', '--json']
+    const added = await cli.run([...add, '--config', 'signet.yaml'])
+    expect((await requestToken(running, 'mine', JSON.parse(added.stdout).client_secret)).status).toBe(200)
+    running.child.kill('SIGTERM')
+    expect(await running.ended).toBe(0)
+    for (const [role, holds] of Object.entries({ records: true, ephemeral: false })) {
+      const files = await readdir(join(cli.folder, role))
+      const contents = await Promise.all(files.map((file) => readFile(join(cli.folder, role, file))))
+      expect({ role, holds: Buffer.concat(contents).includes('clients\0mine') }).toEqual({ role, holds })
+    }
+  })
+
+  it.each(['records', 'ephemeral'])('says which store cannot be used: %s', async (role) => {
+    await cli.write('taken', 'a file, not a folder')
+    await cli.write('signet.yaml', configuration(`storage: { ${role}: { use: embedded, options: { path: ./taken } } }`))
+    const { code, stdout, stderr } = await cli.run(['start', '--config', 'signet.yaml'])
+    expect({ code, stdout, stderr }).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(new RegExp(`^storage\\.${role}: .*\n$`)),
+    })
   })
 })
