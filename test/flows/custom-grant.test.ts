@@ -1,0 +1,60 @@
+import { createRemoteJWKSet, jwtVerify } from 'jose'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { writeDocumented } from '../support/document.js'
+import { configuration, openCommandLine, type CommandLine, type Service } from './cli-fixture.js'
+
+const grantType = 'urn:bank.example:grant:loan'
+const client = (id: string) =>
+  `{ client_id: ${id}, client_secret: ${id}-secret, grant_types: ['${grantType}'], scope: api }`
+
+let cli: CommandLine
+let service: Service
+
+beforeAll(async () => {
+  cli = await openCommandLine()
+  writeDocumented(cli.folder, 'docs/plugins.md', ['loan.js'])
+  const loan = '  - { use: ./loan.js, options: { product: mortgage, branches: { L-1001: branch-7 } } }\n'
+  await cli.write('signet.yaml', configuration(`${loan}clients: [${client('branch-7')}, ${client('branch-8')}]\n`))
+  service = await cli.serve(['start', '--config', 'signet.yaml'])
+})
+afterAll(() => cli[Symbol.asyncDispose]())
+
+const ask = async (id: string, form: Record<string, string>) => {
+  const response = await fetch(new URL('/token', service.public), {
+    method: 'POST',
+    headers: { authorization: `Basic ${btoa(`${id}:${id}-secret`)}` },
+    body: new URLSearchParams({ grant_type: grantType, ...form }),
+  })
+  return { status: response.status, body: (await response.json()) as Record<string, string> }
+}
+
+it('gives the branch a token for its loan', async () => {
+  const { status, body } = await ask('branch-7', { loan: 'L-1001', scope: 'api' })
+  expect(status).toBe(200)
+  const keys = createRemoteJWKSet(new URL('/jwks.json', service.public))
+  const { payload } = await jwtVerify(body['access_token'] ?? '', keys, { typ: 'at+jwt' })
+  expect(payload).toMatchObject({ sub: 'L-1001', client_id: 'branch-7', scope: 'api', product: 'mortgage' })
+})
+
+it('refuses in the words of the plugin what the plugin refuses', async () => {
+  const refusals = await Promise.all([
+    ask('branch-8', { loan: 'L-1001' }),
+    ask('branch-7', { loan: '__proto__' }),
+    ask('branch-7', {}),
+  ])
+  expect(refusals.map(({ status, body }) => [status, body['error']])).toEqual([
+    [400, 'invalid_grant'],
+    [400, 'invalid_grant'],
+    [400, 'invalid_request'],
+  ])
+})
+
+it('does not let the plugin widen what the client registered', async () => {
+  const { status, body } = await ask('branch-7', { loan: 'L-1001', scope: 'openid' })
+  expect([status, body['error']]).toEqual([400, 'invalid_scope'])
+})
+
+it('is advertised', async () => {
+  const discovery = await fetch(new URL('/.well-known/openid-configuration', service.public))
+  expect(((await discovery.json()) as Record<string, unknown>)['grant_types_supported']).toContain(grantType)
+})

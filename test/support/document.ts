@@ -1,0 +1,24 @@
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { packageRoot } from '../../core/package-root.js'
+
+/** The text of a document of this package: `docs/plugins.md`. */
+export const readDocument = (path: string): string => readFileSync(join(packageRoot, path), 'utf8')
+
+/** The code block of a document whose first line is `// <name>`. Throws when there is not exactly one. */
+export const codeBlock = (path: string, name: string): string => {
+  const blocks = [...readDocument(path).matchAll(/^```js\n([\s\S]*?)^```$/gm)].map(([, code = '']) => code)
+  const [found, ...others] = blocks.filter((code) => code.startsWith(`// ${name}\n`))
+  if (found === undefined || others.length > 0) throw new Error(`${path} has not one code block called ${name}`)
+  return found
+}
+
+/** Puts modules of a document into a folder, where they find `signet` and `zod` as those of a deployer do. */
+export const writeDocumented = (folder: string, path: string, names: readonly string[]): void => {
+  const packages = join(folder, 'node_modules')
+  mkdirSync(packages)
+  symlinkSync(packageRoot, join(packages, 'signet'))
+  symlinkSync(join(packageRoot, 'node_modules', 'zod'), join(packages, 'zod'))
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+  for (const name of names) writeFileSync(join(folder, name), codeBlock(path, name))
+}
