@@ -97,7 +97,13 @@ const backend = z
           ? `${issue.input}: not available in this version`
           : undefined,
     }),
-    options: z.strictObject({ path: text.default('./data/store') }).prefault({}),
+    options: z
+      .strictObject({
+        path: text.default('./data/store'),
+        /** MiB that records may take; beyond it new ones are refused. */
+        max_size_mb: z.int().min(1).max(1_048_576).default(1024),
+      })
+      .prefault({}),
   })
   .prefault({ use: 'embedded' })
 

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -7,3 +7,7 @@ const findRoot = (directory: string): string =>
 
 /** The folder of this package, the same from source and from `dist/`: what is not code is read from here. */
 export const packageRoot = findRoot(dirname(fileURLToPath(import.meta.url)))
+
+export const packageVersion = (
+  JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as { readonly version: string }
+).version

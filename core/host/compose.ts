@@ -91,7 +91,6 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
   cleanUp.add(() => listeners.admin.close(0))
   const published = ring.states().map(({ kid, alg, state }) => ({ kid, alg, state }))
   await audit.record({ event: 'configuration.loaded', issuer: config.issuer, keys: published })
-  log.info('Ready', { issuer: config.issuer, public: listeners.public.url, admin: listeners.admin.url })
 
   return {
     listening: { public: listeners.public.url, admin: listeners.admin.url },

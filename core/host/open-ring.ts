@@ -12,7 +12,11 @@ const openBudgetMs = 10_000
 
 /** Seconds until the last token for one of these purposes has run out. What lives for a moment counts as an access token. */
 export const retention = (config: Config, purposes: readonly KeyPurpose[]): number => {
-  const longest = Math.max(config.access_token_ttl_secs, purposes.includes('id_token') ? config.id_token_ttl_secs : 0)
+  const longest = Math.max(
+    config.access_token_ttl_secs,
+    ...config.resources.map((resource) => resource.access_token_ttl_secs ?? 0),
+    purposes.includes('id_token') ? config.id_token_ttl_secs : 0,
+  )
   return longest + config.clock_tolerance_secs
 }
 
