@@ -1,5 +1,6 @@
 import type { Clock } from '../../clock.js'
 import { commitFailure } from './failure.js'
+import { bytesToChange } from './disk-room.js'
 import type { Environment } from './environment.js'
 import { isLive } from './envelope.js'
 import { expiredBefore, expiryKey, keyOfExpiry } from './key.js'
@@ -27,17 +28,17 @@ const collectOne = (tables: Tables, index: Buffer, now: number): Promise<boolean
   })
 }
 
-/** Collects at most `maxPerPass` expired records. True when there may be more. */
-export const collect = async (tables: Tables, now: number): Promise<boolean> => {
+/** Collects at most `limit` expired records. True when there may be more. */
+export const collect = async (tables: Tables, now: number, limit = maxPerPass): Promise<boolean> => {
   tables.expiry.resetReadTxn()
-  const due = [...tables.expiry.getKeys({ end: expiredBefore(now), limit: maxPerPass })]
+  const due = [...tables.expiry.getKeys({ end: expiredBefore(now), limit })]
   if (due.length === 0) return false
   const outcomes: Promise<boolean>[] = []
   const batch = tables.records.batch(() => {
     for (const index of due) outcomes.push(collectOne(tables, index, now))
   })
   await Promise.all([batch, ...outcomes])
-  return due.length === maxPerPass
+  return due.length === limit
 }
 
 /** Collects in the background, a bounded amount at a time, until it is stopped. Keeps no process alive. */
@@ -49,7 +50,8 @@ export const startCollector = (environment: Environment, clock: Clock): (() => P
   const run = async () => {
     let more = false
     try {
-      more = await collect(environment, clock())
+      const limit = Math.min(maxPerPass, Math.floor(environment.disk.left() / bytesToChange(0)))
+      more = limit > 0 && (await collect(environment, clock(), limit))
       if (performance.now() - readersChecked > readerCheckMs) {
         readersChecked = performance.now()
         environment.readerCheck()

@@ -1,5 +1,6 @@
 import type { Clock } from '../../clock.js'
 import { Unavailable } from '../../unavailable.js'
+import { bytesToChange, type DiskRoom } from './disk-room.js'
 import { encodeEnvelope, isLive, type Envelope } from './envelope.js'
 import { commitFailure, unavailable } from './failure.js'
 import { expiryKey } from './key.js'
@@ -16,6 +17,8 @@ export interface Change<R> {
   readonly clock: Clock
   /** Who asks, for `Unavailable`. */
   readonly component: string
+  /** Admitted even when the store is full. */
+  readonly essential?: boolean
   /** Given the record if it has not expired. Pure: it is asked again when another writer was faster. */
   decide(current: Envelope | undefined, now: number): Decision<R>
 }
@@ -38,7 +41,10 @@ interface Pending {
 interface Write {
   readonly pending: Pending
   readonly entry: Entry | undefined
-  readonly decision: Decision<unknown> & { readonly write: Envelope | null }
+  readonly result: unknown
+  readonly replacement: Envelope | null
+  /** The replacement in writing; empty for a removal. */
+  readonly text: string
 }
 
 type Batch = Promise<boolean> & { readonly flushed?: Promise<unknown> }
@@ -55,7 +61,7 @@ const anchor = Buffer.from([1])
  * transaction in a thread, each on the condition that its record still has the version it was decided on. LMDB's
  * write lock is never held while JavaScript runs, so a busy event loop stops no other process.
  */
-export const createCommitter = (tables: Tables, isFull: () => boolean): Committer => {
+export const createCommitter = (tables: Tables, isFull: () => boolean, disk: DiskRoom): Committer => {
   const { records, expiry } = tables
   const queue: Pending[] = []
   const waiting = new Set<Pending>()
@@ -131,22 +137,32 @@ export const createCommitter = (tables: Tables, isFull: () => boolean): Committe
       pending.resolve(result)
       return undefined
     }
-    if (entry === undefined && write !== null && refuseNew()) {
+    if (entry === undefined && write !== null && change.essential !== true && refuseNew()) {
       pending.reject(new Unavailable(change.component, 'no', 'the store is full'))
       return undefined
     }
-    return { pending, entry, decision: { result, write } }
+    return { pending, entry, result, replacement: write, text: write === null ? '' : encodeEnvelope(write) }
   }
 
-  const issue = ({ pending, entry, decision: { write } }: Write): Promise<boolean> => {
+  const issue = ({ pending, entry, replacement, text }: Write): Promise<boolean> => {
     const { key } = pending.change
     pending.issued = true
-    if (write === null) return entry ? records.remove(key, entry.version) : Promise.resolve(true)
+    if (replacement === null) return entry ? records.remove(key, entry.version) : Promise.resolve(true)
+    const { expires } = replacement
     const planned = entry?.envelope.expires
-    if (write.expires !== undefined && !(planned !== undefined && planned <= write.expires))
-      void expiry.put(expiryKey(write.expires, key), anchor)
+    if (expires !== undefined && !(planned !== undefined && planned <= expires))
+      void expiry.put(expiryKey(expires, key), anchor)
     // A random version and not a counter: a record that was collected and came back must not look like the old one.
-    return records.put(key, encodeEnvelope(write), 1 + Math.random(), entry?.version ?? (null as unknown as number))
+    return records.put(key, text, 1 + Math.random(), entry?.version ?? (null as unknown as number))
+  }
+
+  /** A transaction is applied as a whole: whether it was, its first record shows. */
+  const nothingApplied = ([first]: readonly Write[]): boolean => {
+    try {
+      return first !== undefined && readEntry(tables, first.pending.change.key)?.version === first.entry?.version
+    } catch {
+      return false
+    }
   }
 
   const commit = async (writes: readonly Write[]) => {
@@ -159,13 +175,14 @@ export const createCommitter = (tables: Tables, isFull: () => boolean): Committe
       await batch
       await batch.flushed
       const won = await Promise.all(outcomes)
-      writes.forEach(({ pending, decision }, index) => {
+      writes.forEach(({ pending, result }, index) => {
         if (pending.settled) return
-        if (won[index] === true) pending.resolve(decision.result)
+        if (won[index] === true) pending.resolve(result)
         else queue.push(pending)
       })
     } catch (error) {
-      const { applied, reason } = await commitFailure(error)
+      const reason = await commitFailure(error)
+      const applied = nothingApplied(writes) ? 'no' : 'unknown'
       for (const { pending } of writes) pending.reject(unavailable(pending.change.component, applied, reason))
     }
   }
@@ -174,10 +191,20 @@ export const createCommitter = (tables: Tables, isFull: () => boolean): Committe
     scheduled = false
     let full: boolean | undefined
     const refuseNew = () => (full ??= isFull())
+    let room: number | undefined
     const writes: Write[] = []
-    for (const pending of queue.splice(0, maxBatch)) {
-      const write = pending.settled ? undefined : plan(pending, refuseNew)
-      if (write !== undefined) writes.push(write)
+    while (queue.length > 0 && writes.length < maxBatch) {
+      const pending = queue.shift()
+      const write = pending === undefined || pending.settled ? undefined : plan(pending, refuseNew)
+      if (write === undefined) continue
+      room = (room ?? disk.left() - disk.forCollecting) - bytesToChange(write.text.length)
+      if (room >= 0) writes.push(write)
+      else if (writes.length === 0)
+        write.pending.reject(new Unavailable(write.pending.change.component, 'no', 'the disk is full'))
+      else {
+        queue.unshift(write.pending)
+        break
+      }
     }
     if (writes.length > 0) {
       underway += 1

@@ -1,11 +1,14 @@
-import { mkdirSync, realpathSync } from 'node:fs'
+import { existsSync, mkdirSync, realpathSync } from 'node:fs'
+import { join } from 'node:path'
 import { open, type RootDatabase } from 'lmdb'
 import { createCommitter, type Committer } from './committer.js'
-import { usedBytes, type Tables } from './tables.js'
+import { createDiskRoom, type DiskRoom } from './disk-room.js'
+import { sizeOf, type Tables } from './tables.js'
 
 /** One open LMDB environment. LMDB allows a process one for each path, so all backends of a path share it. */
 export interface Environment extends Tables {
   readonly committer: Committer
+  readonly disk: DiskRoom
   /** Clears the slots of readers that died, whose snapshots would keep old pages from being used again. */
   readerCheck(): void
   release(): Promise<void>
@@ -21,7 +24,12 @@ interface Shared {
 
 const shared = new Map<string, Shared>()
 
+/** What an empty store needs. */
+const emptyBytes = 64 * 1024
+
 const openShared = (path: string, maxBytes: number): Shared => {
+  const disk = createDiskRoom(path)
+  if (!existsSync(join(path, 'data.mdb')) && disk.left() < emptyBytes) throw new Error('the disk is full')
   const options = {
     path,
     // A name with a dot in it is a directory all the same.
@@ -39,7 +47,10 @@ const openShared = (path: string, maxBytes: number): Shared => {
   const records = root.openDB<string, Buffer>({ name: 'records', encoding: 'string', keyEncoding, useVersions: true })
   const expiry = root.openDB<Buffer, Buffer>({ name: 'expiry', encoding: 'binary', keyEncoding })
   const tables = { records, expiry }
-  const isFull = () => usedBytes(tables) >= maxBytes
+  const isFull = () => {
+    const { used, free } = sizeOf(tables)
+    return used >= maxBytes || disk.left() + free / 2 < disk.forConsuming
+  }
   const release = async () => {
     entry.users -= 1
     if (entry.users > 0) return
@@ -48,7 +59,8 @@ const openShared = (path: string, maxBytes: number): Shared => {
   }
   const environment: Environment = {
     ...tables,
-    committer: createCommitter(tables, isFull),
+    committer: createCommitter(tables, isFull, disk),
+    disk,
     readerCheck: () => void root.readerCheck(),
     release,
   }

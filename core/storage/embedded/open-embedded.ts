@@ -65,7 +65,7 @@ export const openEmbedded = async (settings: EmbeddedSettings): Promise<StorageB
     attempts: (name) => createAttemptLimiter(table, checkName(name)),
     // A write, because a store that only reads does not answer: a full disk shows here.
     ping: async (signal) => {
-      const write = table.update(pingKey, (_, now) => ({ result: undefined, write: envelope(now) }))
+      const write = table.update(pingKey, (_, now) => ({ result: undefined, write: envelope(now) }), 'essential')
       let abort = () => {}
       const aborted = new Promise<never>((_, reject) => {
         abort = () => reject(new Unavailable(component, 'unknown', 'no answer in time'))

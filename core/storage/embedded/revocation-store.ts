@@ -1,16 +1,18 @@
 import type { RevocationStore } from '../ports.js'
-import { envelope } from './envelope.js'
+import type { Decision } from './committer.js'
+import { envelope, type Envelope } from './envelope.js'
 import { newRecordKey, recordKey } from './key.js'
 import type { Table } from './table.js'
 
 export const createRevocationStore = (table: Table, name: string): RevocationStore => ({
   revoke: async (id, ttlSeconds) => {
-    await table.update(newRecordKey(name, id), (current, now) => {
+    const lengthen = (current: Envelope | undefined, now: number): Decision<undefined> => {
       const expires = now + ttlSeconds * 1000
       // A revocation is never made shorter by a second one.
       const lasts = current?.expires !== undefined && current.expires >= expires
       return { result: undefined, ...(lasts ? {} : { write: envelope(true, expires) }) }
-    })
+    }
+    await table.update(newRecordKey(name, id), lengthen, 'essential')
   },
   isRevoked: async (ids) =>
     ids.some((id) => {

@@ -17,7 +17,12 @@ export interface Table {
   /** At most `limit` records that have not expired, in the order of keys. */
   list(start: Buffer, end: Buffer, limit: number): readonly Row[]
   /** Reads, decides and writes as one atomic step across processes; on the disk when it resolves. */
-  update<R>(key: Buffer, decide: (current: Envelope | undefined, now: number) => Decision<R>): Promise<R>
+  update<R>(
+    key: Buffer,
+    decide: (current: Envelope | undefined, now: number) => Decision<R>,
+    /** Admitted even when the store is full: what would leave a danger alive if it were refused. */
+    essential?: 'essential',
+  ): Promise<R>
 }
 
 export interface OpenTable extends Table {
@@ -66,9 +71,9 @@ export const createTable = (environment: Environment, clock: Clock, component: s
         return entry !== undefined && isLive(entry.envelope, clock()) ? entry.envelope : undefined
       }),
     list: (start, end, limit) => reading(() => listLive(environment, start, end, limit, clock())),
-    update: async (key, decide) => {
+    update: async (key, decide, essential) => {
       checkOpen()
-      const change = environment.committer.submit({ key, clock, component, decide })
+      const change = environment.committer.submit({ key, clock, component, decide, essential: essential !== undefined })
       underway.add(change)
       try {
         return await change

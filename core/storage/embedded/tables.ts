@@ -29,13 +29,16 @@ interface Stats {
   readonly treeBranchPageCount: number
   readonly treeLeafPageCount: number
   readonly overflowPages: number
+  /** Of the whole file. */
+  readonly lastPageNumber: number
 }
 
-// Pages in use, and not the size of the file, which never shrinks: what was collected makes room again.
-const pageBytes = (table: { getStats(): object }): number => {
-  const stats = table.getStats() as Stats
-  return (stats.treeBranchPageCount + stats.treeLeafPageCount + stats.overflowPages) * stats.pageSize
-}
+const pagesOf = (stats: Stats): number => stats.treeBranchPageCount + stats.treeLeafPageCount + stats.overflowPages
 
-/** What the records and their index take, without the pages that are free. */
-export const usedBytes = ({ records, expiry }: Tables): number => pageBytes(records) + pageBytes(expiry)
+/** Bytes that the records and their index take, and those of the file that wait to be used again: it never shrinks. */
+export const sizeOf = ({ records, expiry }: Tables): { readonly used: number; readonly free: number } => {
+  records.resetReadTxn()
+  const stats = records.getStats() as Stats
+  const used = (pagesOf(stats) + pagesOf(expiry.getStats() as Stats)) * stats.pageSize
+  return { used, free: (stats.lastPageNumber + 1) * stats.pageSize - used }
+}
