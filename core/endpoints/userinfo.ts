@@ -3,11 +3,9 @@ import type { JsonObject } from '../json.js'
 import type { JwsAlg } from '../keys/ports.js'
 import type { Client } from '../oauth/client.js'
 import { OAuthError } from '../oauth/errors.js'
-import { checkNoneRepeated } from '../oauth/params.js'
 import type { AuditLog } from '../observe/audit.js'
 import type { RevocationStore } from '../storage/ports.js'
 import type { TokenIssuer } from '../tokens/issuer.js'
-import { userinfoProfile } from '../tokens/profiles.js'
 import { json, type Endpoint, type EndpointRequest } from './message.js'
 
 export interface UserinfoOptions {
@@ -33,18 +31,16 @@ const refuse = (reason: string): never => {
   })
 }
 
+const badRequest = (description: string): OAuthError =>
+  new OAuthError('invalid_request', description, { headers: challenge('invalid_request') })
+
 /** The token of the header or of a form body, of exactly one of them (RFC 6750 §2). */
 const readToken = (request: EndpointRequest): string => {
   const header = request.header('authorization')
-  const inBody = checkNoneRepeated(request.form).get('access_token')
-  if (request.query.values.has('access_token'))
-    throw new OAuthError('invalid_request', 'An access token does not belong in the query.', {
-      headers: challenge('invalid_request'),
-    })
-  if (header !== undefined && inBody !== undefined)
-    throw new OAuthError('invalid_request', 'The access token was sent in two ways.', {
-      headers: challenge('invalid_request'),
-    })
+  if (request.form.repeated.size > 0) throw badRequest('A parameter was sent more than once.')
+  const inBody = request.form.values.get('access_token')
+  if (request.query.values.has('access_token')) throw badRequest('An access token does not belong in the query.')
+  if (header !== undefined && inBody !== undefined) throw badRequest('The access token was sent in two ways.')
   const inHeader = header === undefined ? undefined : /^Bearer +([\w\-.~+/]+=*)$/i.exec(header)?.[1]
   const token = inHeader ?? inBody
   if (token !== undefined) return token
@@ -52,8 +48,11 @@ const readToken = (request: EndpointRequest): string => {
   throw new OAuthError('invalid_token', 'An access token is needed.', { headers: challenge() })
 }
 
-const strings = (value: unknown): readonly string[] =>
-  [value].flat().filter((member): member is string => typeof member === 'string')
+/** One string or a list of nothing else (RFC 7519 §4.1.3); empty for any other value. */
+const strings = (value: unknown): readonly string[] => {
+  const members: readonly unknown[] = Array.isArray(value) ? value : [value]
+  return members.every((member) => typeof member === 'string') ? members : []
+}
 
 /** `GET` and `POST /userinfo` (OIDC Core §5.3). */
 export const createUserinfo = (options: UserinfoOptions): Endpoint => {
@@ -85,7 +84,7 @@ export const createUserinfo = (options: UserinfoOptions): Endpoint => {
       const { client, account, scope, requested, jti } = await check(readToken(request), request.signal)
       const claims = tokens.userinfo(account, scope, requested)
       const alg: JwsAlg | undefined = client.userinfo_signed_response_alg
-      const signed = alg && (await tokens.signUserinfo(client, alg, claims, userinfoProfile, request.signal))
+      const signed = alg && (await tokens.signUserinfo(client, alg, claims, request.signal))
       await audit.record({
         event: 'userinfo.released',
         ...trail,

@@ -17,6 +17,12 @@ export interface AuthenticatedClient {
 
 const refusal = 'Client authentication failed.'
 
+/** How many credentials a request carries, known to a plugin or not (RFC 6749 §2.3, RFC 7521 §4.2). */
+const countCredentials = ({ params, header }: TokenRequest): number =>
+  [header('authorization'), params.get('client_secret'), params.get('client_assertion')].filter(
+    (credential) => credential !== undefined,
+  ).length
+
 /**
  * Authenticates the client of a request to `/token` and its siblings (RFC 6749 §2.3): exactly one mechanism, the one
  * that the client registered. What was wrong is told to nobody but the audit log.
@@ -30,7 +36,7 @@ export const createClientAuthentication = ({ authenticators, findClient }: Clien
       return detected === undefined ? [] : [{ authenticator, ...detected }]
     })
     const [only, second] = found
-    if (second !== undefined)
+    if (second !== undefined || countCredentials(request) > 1)
       throw new OAuthError('invalid_request', 'Only one client authentication method may be used.')
     if (only === undefined) throw new OAuthError('invalid_client', refusal, { reason: 'no client authentication' })
     return only
