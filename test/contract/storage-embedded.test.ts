@@ -1,0 +1,110 @@
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { acquireEnvironment } from '../../core/storage/embedded/environment.js'
+import { recordKey } from '../../core/storage/embedded/key.js'
+import { embeddedOptions, openEmbedded } from '../../core/storage/embedded/open-embedded.js'
+import { Unavailable } from '../../core/unavailable.js'
+
+// What is the embedded store's own: files, sharing within a process, and what another version wrote.
+
+const directory = mkdtempSync(join(tmpdir(), 'signet-embedded-'))
+afterAll(() => rmSync(directory, { recursive: true }))
+const clock = Date.now
+const mode = (...path: string[]) => statSync(join(directory, ...path)).mode & 0o777
+
+describe('the files of the embedded store', () => {
+  it('are for its owner alone', async () => {
+    await using backend = await openEmbedded({ path: join(directory, 'new', 'store.d'), clock })
+    await backend.records('clients').put('a', 1)
+    expect(mode('new')).toBe(0o700)
+    expect(mode('new', 'store.d')).toBe(0o700)
+    expect(mode('new', 'store.d', 'data.mdb')).toBe(0o600)
+    expect(mode('new', 'store.d', 'lock.mdb')).toBe(0o600)
+  })
+
+  it('are not where there is no directory to be', async () => {
+    const opening = openEmbedded({ path: '/dev/null/store', clock, component: 'storage.records' })
+    await expect(opening).rejects.toMatchObject({ name: 'Unavailable', component: 'storage.records', applied: 'no' })
+  })
+})
+
+describe('the options of the embedded store', () => {
+  it('have defaults and refuse what is unknown', () => {
+    expect(embeddedOptions.parse({})).toEqual({ path: './data/store', max_size_mb: 1024 })
+    for (const options of [{ pth: 'x' }, { path: '' }, { max_size_mb: 0 }, { max_size_mb: 1.5 }])
+      expect(embeddedOptions.safeParse(options).success).toBe(false)
+  })
+
+  it('must agree where two roles share a path', async () => {
+    const path = join(directory, 'agreed')
+    await using backend = await openEmbedded({ path, clock, max_size_mb: 8 })
+    await expect(openEmbedded({ path, clock, max_size_mb: 9 })).rejects.toThrow('max_size_mb')
+    await backend.ping(new AbortController().signal)
+  })
+
+  it('name collections of lower-case letters only', async () => {
+    await using backend = await openEmbedded({ path: join(directory, 'names'), clock })
+    for (const name of ['', 'a b', 'A', 'a\0', '__proto__.x']) expect(() => backend.records(name)).toThrow()
+  })
+})
+
+describe('one path in one process', () => {
+  it('can be opened, shared, closed and opened again, in any order', async () => {
+    const path = join(directory, 'shared')
+    const open = () => openEmbedded({ path, clock })
+    const [first, second] = await Promise.all([open(), open()])
+    await first.records('clients').put('a', 1)
+    await first[Symbol.asyncDispose]()
+    expect(await second.records('clients').find('a')).toBe(1)
+    const closing = second[Symbol.asyncDispose]()
+    const third = await open()
+    await closing
+    expect(await third.records('clients').find('a')).toBe(1)
+    await third.records('clients').put('a', 2)
+    await third[Symbol.asyncDispose]()
+  })
+})
+
+describe('records of other versions', () => {
+  const path = join(directory, 'versions')
+  const store = async (text: string) => {
+    const environment = await acquireEnvironment(path, 1024 * 1024 * 1024)
+    await environment.records.batch(() => void environment.records.put(recordKey('codes', 'id')!, text, 1))
+    await environment.release()
+  }
+  const stored = async () => {
+    const environment = await acquireEnvironment(path, 1024 * 1024 * 1024)
+    const text = environment.records.get(recordKey('codes', 'id')!)
+    await environment.release()
+    return JSON.parse(text ?? 'null') as unknown
+  }
+
+  it('keep the fields that this version does not know', async () => {
+    await using backend = await openEmbedded({ path, clock })
+    const expires = clock() + 60_000
+    await store(JSON.stringify({ schema: 1, expires, hint: { a: [1] }, record: { sub: 'alice', later: true } }))
+    expect((await backend.oneTime('codes').redeem('id')).outcome).toBe('won')
+    expect(await stored()).toEqual({
+      schema: 1,
+      expires,
+      hint: { a: [1] },
+      record: { sub: 'alice', later: true },
+      redeemed: true,
+    })
+  })
+
+  it.each([
+    ['of a later version', '{"schema":2,"record":1}'],
+    ['without a version', '{"record":1}'],
+    ['damaged', '{"schema":1,'],
+    ['no envelope', 'null'],
+  ])('are not guessed at when they are %s', async (_, text) => {
+    await using backend = await openEmbedded({ path, clock })
+    await store(text)
+    const codes = backend.oneTime('codes')
+    for (const call of [codes.find('id'), codes.redeem('id'), codes.put('id', 1, 60)])
+      await expect(call).rejects.toSatisfy((error) => error instanceof Unavailable && error.applied === 'no')
+  })
+})
