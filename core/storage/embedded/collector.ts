@@ -4,7 +4,7 @@ import { bytesToChange } from './disk-room.js'
 import type { Environment } from './environment.js'
 import { isLive } from './envelope.js'
 import { expiredBefore, expiryKey, keyOfExpiry } from './key.js'
-import { readEntry, type Tables } from './tables.js'
+import { readEntry, refresh, type Tables } from './tables.js'
 
 /** Index entries looked at in one turn of the event loop. */
 const maxPerPass = 256
@@ -30,7 +30,7 @@ const collectOne = (tables: Tables, index: Buffer, now: number): Promise<boolean
 
 /** Collects at most `limit` expired records. True when there may be more. */
 export const collect = async (tables: Tables, now: number, limit = maxPerPass): Promise<boolean> => {
-  tables.expiry.resetReadTxn()
+  refresh(tables)
   const due = [...tables.expiry.getKeys({ end: expiredBefore(now), limit })]
   if (due.length === 0) return false
   const outcomes: Promise<boolean>[] = []

@@ -2,9 +2,9 @@ import type { Clock } from '../../clock.js'
 import { Unavailable } from '../../unavailable.js'
 import { bytesToChange, type DiskRoom } from './disk-room.js'
 import { encodeEnvelope, isLive, type Envelope } from './envelope.js'
-import { commitFailure, unavailable } from './failure.js'
+import { commitFailure, orUnavailable, unavailable } from './failure.js'
 import { expiryKey } from './key.js'
-import { readEntry, type Entry, type Tables } from './tables.js'
+import { readEntry, refresh, type Entry, type Tables } from './tables.js'
 
 export interface Decision<R> {
   readonly result: R
@@ -114,33 +114,18 @@ export const createCommitter = (tables: Tables, isFull: () => boolean, disk: Dis
       schedule()
     })
 
-  /** Decides one change; undefined when it is settled without a write. */
+  /** Decides one change; undefined when it needs no write. Throws what the change is to be rejected with. */
   const plan = (pending: Pending, refuseNew: () => boolean): Write | undefined => {
-    const { change } = pending
-    let entry
-    try {
-      entry = readEntry(tables, change.key)
-    } catch (error) {
-      pending.reject(unavailable(change.component, 'no', error))
-      return undefined
-    }
-    const now = change.clock()
-    let decision
-    try {
-      decision = change.decide(entry && isLive(entry.envelope, now) ? entry.envelope : undefined, now)
-    } catch (error) {
-      pending.reject(error)
-      return undefined
-    }
-    const { result, write } = decision
+    const { key, clock, component, essential, decide } = pending.change
+    const entry = orUnavailable(component, () => readEntry(tables, key))
+    const now = clock()
+    const { result, write } = decide(entry && isLive(entry.envelope, now) ? entry.envelope : undefined, now)
     if (write === undefined) {
       pending.resolve(result)
       return undefined
     }
-    if (entry === undefined && write !== null && change.essential !== true && refuseNew()) {
-      pending.reject(new Unavailable(change.component, 'no', 'the store is full'))
-      return undefined
-    }
+    if (entry === undefined && write !== null && essential !== true && orUnavailable(component, refuseNew))
+      throw new Unavailable(component, 'no', 'the store is full')
     return { pending, entry, result, replacement: write, text: write === null ? '' : encodeEnvelope(write) }
   }
 
@@ -159,6 +144,7 @@ export const createCommitter = (tables: Tables, isFull: () => boolean, disk: Dis
   /** A transaction is applied as a whole: whether it was, its first record shows. */
   const nothingApplied = ([first]: readonly Write[]): boolean => {
     try {
+      refresh(tables)
       return first !== undefined && readEntry(tables, first.pending.change.key)?.version === first.entry?.version
     } catch {
       return false
@@ -187,25 +173,36 @@ export const createCommitter = (tables: Tables, isFull: () => boolean, disk: Dis
     }
   }
 
-  const drain = () => {
-    scheduled = false
+  /** Takes from the queue what fits into one transaction and on the disk. */
+  const planBatch = (): Write[] => {
     let full: boolean | undefined
     const refuseNew = () => (full ??= isFull())
     let room: number | undefined
+    let fresh: true | undefined
     const writes: Write[] = []
-    while (queue.length > 0 && writes.length < maxBatch) {
-      const pending = queue.shift()
-      const write = pending === undefined || pending.settled ? undefined : plan(pending, refuseNew)
-      if (write === undefined) continue
-      room = (room ?? disk.left() - disk.forCollecting) - bytesToChange(write.text.length)
-      if (room >= 0) writes.push(write)
-      else if (writes.length === 0)
-        write.pending.reject(new Unavailable(write.pending.change.component, 'no', 'the disk is full'))
-      else {
-        queue.unshift(write.pending)
-        break
+    for (let pending; writes.length < maxBatch && (pending = queue.shift());) {
+      const { component } = pending.change
+      try {
+        fresh ??= orUnavailable(component, () => refresh(tables))
+        const write = pending.settled ? undefined : plan(pending, refuseNew)
+        if (write === undefined) continue
+        room = (room ?? orUnavailable(component, disk.left) - disk.forCollecting) - bytesToChange(write.text.length)
+        if (room < 0 && writes.length > 0) {
+          queue.unshift(pending)
+          break
+        }
+        if (room < 0) throw new Unavailable(component, 'no', 'the disk is full')
+        writes.push(write)
+      } catch (error) {
+        pending.reject(error)
       }
     }
+    return writes
+  }
+
+  const drain = () => {
+    scheduled = false
+    const writes = planBatch()
     if (writes.length > 0) {
       underway += 1
       void commit(writes).finally(() => {

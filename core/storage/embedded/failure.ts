@@ -8,3 +8,12 @@ export const commitFailure = async (error: unknown): Promise<unknown> => {
 
 export const unavailable = (component: string, applied: 'no' | 'unknown', cause: unknown): Unavailable =>
   new Unavailable(component, applied, cause instanceof Error ? cause.message : String(cause), { cause })
+
+/** For what happens before anything is written. */
+export const orUnavailable = <R>(component: string, act: () => R): R => {
+  try {
+    return act()
+  } catch (error) {
+    throw unavailable(component, 'no', error)
+  }
+}

@@ -3,8 +3,8 @@ import { Unavailable } from '../../unavailable.js'
 import type { Decision } from './committer.js'
 import type { Environment } from './environment.js'
 import { decodeEnvelope, isLive, type Envelope } from './envelope.js'
-import { unavailable } from './failure.js'
-import { readEntry } from './tables.js'
+import { orUnavailable } from './failure.js'
+import { readEntry, refresh } from './tables.js'
 
 export interface Row {
   readonly key: Buffer
@@ -30,15 +30,8 @@ export interface OpenTable extends Table {
   close(): Promise<void>
 }
 
-const listLive: (environment: Environment, start: Buffer, end: Buffer, limit: number, now: number) => Row[] = (
-  { records },
-  start,
-  end,
-  limit,
-  now,
-) => {
+const listLive = ({ records }: Environment, start: Buffer, end: Buffer, limit: number, now: number): Row[] => {
   const rows: Row[] = []
-  records.resetReadTxn()
   for (const { key, value } of records.getRange({ start, end })) {
     if (rows.length >= limit) break
     const envelope = decodeEnvelope(value)
@@ -57,20 +50,21 @@ export const createTable = (environment: Environment, clock: Clock, component: s
 
   const reading = <R>(read: () => R): R => {
     checkOpen()
-    try {
-      return read()
-    } catch (error) {
-      throw unavailable(component, 'no', error)
-    }
+    return orUnavailable(component, read)
   }
 
   return {
     find: (key) =>
       reading(() => {
+        refresh(environment)
         const entry = readEntry(environment, key)
         return entry !== undefined && isLive(entry.envelope, clock()) ? entry.envelope : undefined
       }),
-    list: (start, end, limit) => reading(() => listLive(environment, start, end, limit, clock())),
+    list: (start, end, limit) =>
+      reading(() => {
+        refresh(environment)
+        return listLive(environment, start, end, limit, clock())
+      }),
     update: async (key, decide, essential) => {
       checkOpen()
       const change = environment.committer.submit({ key, clock, component, decide, essential: essential !== undefined })

@@ -17,9 +17,14 @@ export interface Tables {
   readonly expiry: Database<Buffer, Buffer>
 }
 
-/** Reads the newest state, never that of a snapshot which an earlier read of this turn of the event loop took. */
-export const readEntry = ({ records }: Tables, key: Buffer): Entry | undefined => {
+/** Makes the next read see the newest state, and not the snapshot that an earlier one of this turn took. */
+export const refresh = ({ records }: Tables): true => {
   records.resetReadTxn()
+  return true
+}
+
+/** The record, as of the last `refresh` or later. */
+export const readEntry = ({ records }: Tables, key: Buffer): Entry | undefined => {
   const entry = records.getEntry(key)
   return entry && { envelope: decodeEnvelope(entry.value), version: entry.version ?? 0 }
 }
@@ -37,7 +42,6 @@ const pagesOf = (stats: Stats): number => stats.treeBranchPageCount + stats.tree
 
 /** Bytes that the records and their index take, and those of the file that wait to be used again: it never shrinks. */
 export const sizeOf = ({ records, expiry }: Tables): { readonly used: number; readonly free: number } => {
-  records.resetReadTxn()
   const stats = records.getStats() as Stats
   const used = (pagesOf(stats) + pagesOf(expiry.getStats() as Stats)) * stats.pageSize
   return { used, free: (stats.lastPageNumber + 1) * stats.pageSize - used }
