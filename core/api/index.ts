@@ -18,7 +18,7 @@ export type { Account, LoginProvider, LoginResult } from '../interaction/login-p
 export type { JsonObject, JsonValue } from '../json.js'
 export type { AlgorithmRow, KeyType, KeyTypeRow } from '../keys/algorithms.js'
 export { algorithms, keyInput, keyTypes } from '../keys/algorithms.js'
-export type { JwsAlg, KeyPurpose, PublicJwk, Signer, SignerProvider } from '../keys/ports.js'
+export type { JwsAlg, KeyPurpose, PublicJwk, SignatureTrace, Signer, SignerProvider } from '../keys/ports.js'
 export { KeyRefused } from '../keys/ports.js'
 export type { GuardedKey } from '../keys/public-key-guard.js'
 export { BadJwk, checkPublicJwk } from '../keys/public-key-guard.js'

@@ -1,3 +1,4 @@
+import type { SignaturePriority } from '../keys/ports.js'
 import type { LoginProvider } from '../interaction/login-provider.js'
 import type { ClientAuthentication } from '../oauth/client-authentication.js'
 import type { Client } from '../oauth/client.js'
@@ -74,7 +75,7 @@ export const createToken = (options: TokenOptions): Endpoint => {
     })
     const account = await accountOf(decision, request.signal)
     const prepared = tokens.prepare(client, decision, account, confirmation)
-    const signed = await tokens.sign(prepared, request.signal)
+    const signed = await tokens.sign(prepared, priorityOf(decision), request.signal)
     const refresh = wantsRefresh(decision, prepared)
     const trail = {
       request_id: request.requestId,
@@ -126,6 +127,12 @@ export const createToken = (options: TokenOptions): Endpoint => {
       throw error
     }
   }
+}
+
+/** People who wait for a sign-in go first. */
+const priorityOf = ({ authentication, redeem }: GrantDecision): SignaturePriority => {
+  if (authentication === undefined) return 'machine'
+  return redeem?.kind === 'refresh_token' ? 'refresh' : 'sign_in'
 }
 
 /** `resource` alone may be repeated (RFC 8707 §2). */

@@ -59,6 +59,8 @@ export type SignerServices = Pick<Services, 'clock' | 'log'>
 export interface SignerModule<Options = unknown> {
   readonly name: string
   readonly apiVersion: 1
+  /** The keys are held by this process. Of any other signer each signature is verified before it leaves. */
+  readonly inProcess?: true
   readonly options?: StandardSchemaV1<unknown, Options>
   create(options: Options, services: SignerServices): SignerProvider | Promise<SignerProvider>
 }

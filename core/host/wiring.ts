@@ -18,6 +18,7 @@ import { accessTokenProfile } from '../tokens/profiles.js'
 import { verifyIdTokenHint } from '../tokens/id-token-hint.js'
 import { createRedeem } from '../tokens/redeem.js'
 import { collections } from './collections.js'
+import { retention } from './open-ring.js'
 import { readCodes, readRefreshTokens } from './services.js'
 import { tokens } from './tokens.js'
 
@@ -95,7 +96,7 @@ const wireEndpoints = (get: Resolve): Endpoints => {
       clock,
       refreshIdleTtl: config.refresh_token_idle_ttl_secs,
       refreshAbsoluteTtl: config.refresh_token_absolute_ttl_secs,
-      grantLifetime: config.refresh_token_absolute_ttl_secs + config.access_token_ttl_secs,
+      grantLifetime: config.refresh_token_absolute_ttl_secs + retention(config, ['access_token']),
     }),
     audit,
   })

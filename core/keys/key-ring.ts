@@ -2,7 +2,7 @@ import type { Clock } from '../clock.js'
 import { Unavailable } from '../unavailable.js'
 import { signingName, viewAt, type RingView } from './key-states.js'
 import { openKeys, type OpenKeysOptions } from './open-keys.js'
-import type { JwsAlg, KeyPurpose, KeyRing } from './ports.js'
+import type { JwsAlg, KeyPurpose, KeyRing, SignatureTrace } from './ports.js'
 import { proveKey, type KeyProof } from './prove-key.js'
 
 export type { KeyConfiguration } from './open-keys.js'
@@ -38,11 +38,20 @@ export const openKeyRing = async (options: KeyRingOptions): Promise<ProvableKeyR
     return view
   }
 
+  const signingKey: KeyRing['signingKey'] = (purpose, alg) => {
+    const key = current().signing.get(signingName(purpose, alg))
+    if (key === undefined) throw new Unavailable('keys', 'no', `No active key signs ${purpose} with ${alg}.`)
+    return key
+  }
+
   return {
-    signingKey(purpose, alg) {
-      const key = current().signing.get(signingName(purpose, alg))
-      if (key === undefined) throw new Unavailable('keys', 'no', `No active key signs ${purpose} with ${alg}.`)
-      return key
+    signingKey,
+    async sign({ purpose, alg, input: inputFor, signal }) {
+      const { kid, signerName, signer } = signingKey(purpose, alg)
+      const input = inputFor({ kid, alg })
+      const trace: SignatureTrace = {}
+      const signature = await signer.sign(Buffer.from(input, 'ascii'), signal, trace)
+      return { ...trace, kid, alg, signer: signerName, input, signature }
     },
     publishedKey: (kid) => current().published.get(kid),
     keySet() {

@@ -79,7 +79,7 @@ const openKey = async (configuration: KeyConfiguration, path: string, options: O
     const signer = await provider.open(ref, alg, options.signal)
     if (signer.alg !== alg) throw new KeyRefused(`the signer opened it for ${signer.alg}`)
     const { jwk, publicKey, thumbprint } = checkPublicJwk(signer.publicJwk, [alg])
-    const opened = { signing: { kid, alg, signer }, published: { kid, alg, jwk, publicKey } }
+    const opened = { signing: { kid, alg, signerName: name, signer }, published: { kid, alg, jwk, publicKey } }
     if (state !== 'retired') {
       const { outcome, cause } = await proveKey({ ...key, opened }, options.signal)
       if (outcome === 'unavailable') throw cause

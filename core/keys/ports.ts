@@ -16,9 +16,18 @@ export interface Signer {
   readonly publicJwk: PublicJwk
   /**
    * Signs `message` (the message itself, never a digest of it; 0 bytes to 64 KiB) and returns the JOSE form of the
-   * signature: r||s for ECDSA (RFC 7518 §3.4). Throws `Unavailable`, or the signal's reason when aborted.
+   * signature: r||s for ECDSA (RFC 7518 §3.4). A backend with a log of its own fills `trace`. Throws `Unavailable` when
+   * another attempt may succeed, `KeyRefused` when none will until an operator acts, or the signal's reason when aborted.
    */
-  sign(message: Uint8Array, signal: AbortSignal): Promise<Uint8Array>
+  sign(message: Uint8Array, signal: AbortSignal, trace?: SignatureTrace): Promise<Uint8Array>
+}
+
+/** How the backend's own log names one signature, so that an auditor can match the two. */
+export interface SignatureTrace {
+  /** The request id of a KMS; session and counter of a PKCS#11 token. */
+  reference?: string
+  /** The version of the key, where the backend has versions. */
+  keyVersion?: string
 }
 
 /** One configured backend that holds keys: a KMS region, a PKCS#11 token, a directory. */
@@ -39,10 +48,36 @@ export class KeyRefused extends Error {
   override readonly name = 'KeyRefused'
 }
 
+/** Who goes first when signatures queue: people at a sign-in before refreshes, machines and renewals of attestations. */
+export type SignaturePriority = 'sign_in' | 'refresh' | 'machine' | 'renewal'
+
+/** What is to be signed, by whichever key of the ring may and can. */
+export interface SignatureOrder {
+  readonly purpose: KeyPurpose
+  readonly alg: JwsAlg
+  readonly priority: SignaturePriority
+  /** For whom, so that one client cannot use up a backend's quota. */
+  readonly clientId: string
+  /** The JWS signing input (ASCII) for the key that signs; asked again when another key has to step in. */
+  readonly input: (key: { readonly kid: string; readonly alg: JwsAlg }) => string
+  readonly signal: AbortSignal
+}
+
+export interface MadeSignature extends SignatureTrace {
+  readonly kid: string
+  readonly alg: JwsAlg
+  /** The name of the signer in the configuration. */
+  readonly signer: string
+  readonly input: string
+  readonly signature: Uint8Array
+}
+
 /** A key that may sign for a purpose now. */
 export interface SigningKey {
   readonly kid: string
   readonly alg: JwsAlg
+  /** The name of the signer in the configuration. */
+  readonly signerName: string
   readonly signer: Signer
 }
 
@@ -58,6 +93,11 @@ export type KeyState = 'next' | 'active' | 'retired' | 'gone'
 
 /** All configured keys with their states by clock; the only way from a purpose to a signature. */
 export interface KeyRing {
+  /**
+   * Signs with the first listed active key for this purpose and algorithm that can. Throws `Unavailable` when there is
+   * none; then nothing was signed that anybody will see.
+   */
+  sign(order: SignatureOrder): Promise<MadeSignature>
   /** The first listed active key for this purpose and algorithm. Throws `Unavailable` when there is none. */
   signingKey(purpose: KeyPurpose, alg: JwsAlg): SigningKey
   /** By `kid` from a token's header: a key of a map, nothing else. Undefined when unknown or gone. */

@@ -1,4 +1,4 @@
-import { createHash, randomFillSync } from 'node:crypto'
+import { hash, randomFillSync } from 'node:crypto'
 
 const tokenBytes = 32
 const pool = Buffer.alloc(tokenBytes * 128)
@@ -21,7 +21,7 @@ export const newOpaqueToken = (): string => {
 }
 
 /** What a store keeps in the token's place: base64url of its SHA-256. */
-export const hashOpaqueToken = (token: string): string => createHash('sha256').update(token).digest('base64url')
+export const hashOpaqueToken = (token: string): string => hash('sha256', token, 'base64url')
 
 const opaqueToken = /^[\w-]{43}$/
 

@@ -1,16 +1,23 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { epochSeconds, type Clock } from '../clock.js'
 import type { Account } from '../interaction/login-provider.js'
 import type { JsonObject } from '../json.js'
 import { algorithms } from '../keys/algorithms.js'
-import type { JwsAlg, KeyRing, SigningKey } from '../keys/ports.js'
+import type { JwsAlg, KeyRing, SignatureOrder, SignaturePriority } from '../keys/ports.js'
 import type { Client } from '../oauth/client.js'
 import { OAuthError } from '../oauth/errors.js'
 import type { GrantDecision, SenderConstraint } from '../oauth/grant.js'
 import { newOpaqueToken } from '../oauth/opaque-token.js'
 import { claimsOfScopes, pickClaims, protocolClaims, requestedNames } from './claims.js'
 import { serialize, signingInput } from './compact-serializer.js'
-import { accessTokenClaims, accessTokenHash, accessTokenProfile, idTokenClaims, idTokenProfile } from './profiles.js'
+import {
+  accessTokenClaims,
+  accessTokenHash,
+  accessTokenProfile,
+  idTokenClaims,
+  idTokenProfile,
+  userinfoProfile,
+} from './profiles.js'
 import type { TokenProfile } from './profiles.js'
 
 export interface Resource {
@@ -51,7 +58,14 @@ export type SignatureRecord = {
   readonly typ: string
   /** base64url SHA-256 of what was signed. */
   readonly digest: string
+  /** The name of the signer in the configuration. */
+  readonly signer: string
+  /** As the backend's own log has them. */
+  readonly reference: string | undefined
+  readonly key_version: string | undefined
 }
+
+type SigningContext = Pick<SignatureOrder, 'priority' | 'clientId' | 'signal'>
 
 export interface SignedTokens {
   readonly accessToken: string
@@ -62,12 +76,13 @@ export interface SignedTokens {
 export const createTokenIssuer = (options: IssuerOptions) => {
   const { ring, clock } = options
 
-  const sign = async (key: SigningKey, profile: TokenProfile, claims: JsonObject, signal: AbortSignal) => {
-    const input = signingInput({ kid: key.kid, alg: key.alg, typ: profile.typ }, claims)
-    const message = Buffer.from(input, 'ascii')
-    const signature = await key.signer.sign(message, signal)
-    const digest = createHash('sha256').update(message).digest('base64url')
-    return { token: serialize(input, signature), record: { kid: key.kid, alg: key.alg, typ: profile.typ, digest } }
+  const sign = async (profile: TokenProfile, alg: JwsAlg, claims: JsonObject, by: SigningContext) => {
+    const { typ, purpose } = profile
+    const made = await ring.sign({ purpose, alg, ...by, input: (key) => signingInput({ ...key, typ }, claims) })
+    const { kid, signer, reference, keyVersion } = made
+    const digest = hash('sha256', made.input, 'base64url')
+    const record = { kid, alg: made.alg, typ, digest, signer, reference, key_version: keyVersion }
+    return { token: serialize(made.input, made.signature), record }
   }
 
   return {
@@ -112,13 +127,13 @@ export const createTokenIssuer = (options: IssuerOptions) => {
     },
 
     /** Throws `Unavailable` when no key can sign; then nothing has been consumed. */
-    async sign(prepared: PreparedTokens, signal: AbortSignal): Promise<SignedTokens> {
-      const accessKey = ring.signingKey('access_token', options.accessTokenAlg)
-      const access = await sign(accessKey, accessTokenProfile, prepared.accessToken, signal)
+    async sign(prepared: PreparedTokens, priority: SignaturePriority, signal: AbortSignal): Promise<SignedTokens> {
+      const by = { priority, clientId: prepared.client.client_id, signal }
+      const access = await sign(accessTokenProfile, options.accessTokenAlg, prepared.accessToken, by)
       if (prepared.idToken === undefined) return { accessToken: access.token, signatures: [access.record] }
-      const idKey = ring.signingKey('id_token', prepared.client.id_token_signed_response_alg ?? options.idTokenAlg)
-      const atHash = accessTokenHash(access.token, algorithms[idKey.alg].accessTokenHash)
-      const id = await sign(idKey, idTokenProfile, { ...prepared.idToken, at_hash: atHash }, signal)
+      const alg = prepared.client.id_token_signed_response_alg ?? options.idTokenAlg
+      const claims = { ...prepared.idToken, at_hash: accessTokenHash(access.token, algorithms[alg].accessTokenHash) }
+      const id = await sign(idTokenProfile, alg, claims, by)
       return { accessToken: access.token, idToken: id.token, signatures: [access.record, id.record] }
     },
 
@@ -128,9 +143,9 @@ export const createTokenIssuer = (options: IssuerOptions) => {
     },
 
     /** A signed `/userinfo` answer (OIDC Core §5.3.2). */
-    async signUserinfo(client: Client, alg: JwsAlg, claims: JsonObject, profile: TokenProfile, signal: AbortSignal) {
-      const key = ring.signingKey(profile.purpose, alg)
-      return sign(key, profile, { ...claims, iss: options.issuer, aud: client.client_id }, signal)
+    async signUserinfo(client: Client, alg: JwsAlg, claims: JsonObject, signal: AbortSignal) {
+      const content = { ...claims, iss: options.issuer, aud: client.client_id }
+      return sign(userinfoProfile, alg, content, { priority: 'sign_in', clientId: client.client_id, signal })
     },
   }
 }

@@ -68,6 +68,7 @@ const openSigner = async (
 export default defineSigner<z.infer<typeof options>>({
   name: 'local',
   apiVersion: 1,
+  inProcess: true,
   options,
   create({ directory: configured, create }): SignerProvider {
     const directory = resolve(configured)

@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { hash, timingSafeEqual } from 'node:crypto'
 import {
   definePlugin,
   epochSeconds,
@@ -9,7 +9,7 @@ import {
 } from '../../../core/api/index.js'
 import { readBasic } from './basic.js'
 
-const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()
+const sha256 = (text: string): Buffer => hash('sha256', text, 'buffer')
 const noSecret = sha256('no client has this secret')
 
 const checkSecret = (client: Client, secret: string, clock: Clock): void => {
