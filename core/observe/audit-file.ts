@@ -1,4 +1,4 @@
-import { mkdir, open } from 'node:fs/promises'
+import { mkdir, open, type FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Clock } from '../clock.js'
 import { Unavailable } from '../unavailable.js'
@@ -51,8 +51,9 @@ export const createAuditLog = (writer: Writer, clock: Clock): AuditFile => {
 /** Appends to `path`, mode 0600. Throws `Unavailable` from `record` when the disk is full or gone (F34). */
 const openAuditFile = async (path: string, clock: Clock): Promise<AuditFile> => {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-  const file = await open(path, 'a', 0o600)
-  let torn = false
+  const file = await open(path, 'a+', 0o600)
+  // A process that was killed while it wrote may have left half a line.
+  let torn = await endsWithinLine(file)
   const write = async (lines: string): Promise<void> => {
     try {
       // What a failed write left of a line gets an end, so that the lines after it can be read.
@@ -64,6 +65,13 @@ const openAuditFile = async (path: string, clock: Clock): Promise<AuditFile> => 
     }
   }
   return createAuditLog({ write, close: () => file.close() }, clock)
+}
+
+const endsWithinLine = async (file: FileHandle): Promise<boolean> => {
+  const { size } = await file.stat()
+  if (size === 0) return false
+  const { buffer } = await file.read(Buffer.alloc(1), 0, 1, size - 1)
+  return buffer.toString() !== '\n'
 }
 
 /** To standard output, for deployments that collect it there. */

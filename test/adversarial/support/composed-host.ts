@@ -1,0 +1,68 @@
+import 'reflect-metadata'
+import { container as root } from 'tsyringe'
+import type { Clock } from '../../../core/clock.js'
+import { checkConfiguration } from '../../../core/host/check-configuration.js'
+import { createClientDirectory } from '../../../core/host/clients.js'
+import { collections } from '../../../core/host/collections.js'
+import { openRing } from '../../../core/host/open-ring.js'
+import { createRegistries, createSignerProviders } from '../../../core/host/registries.js'
+import { serve } from '../../../core/host/serve.js'
+import { openStores, type Stores } from '../../../core/host/stores.js'
+import { tokens } from '../../../core/host/tokens.js'
+import { wire } from '../../../core/host/wiring.js'
+import { routes } from '../../../core/http/routes.js'
+import { createAccountDirectory, openAccountStore, staticAccounts } from '../../../core/interaction/accounts.js'
+import { openAudit } from '../../../core/observe/audit-file.js'
+import { createReadiness } from '../../../core/observe/health.js'
+import type { Log } from '../../../core/observe/log.js'
+import type { AuditLog } from '../../../core/observe/audit.js'
+import type { StorageBackend } from '../../../core/storage/ports.js'
+
+export interface Doubles {
+  readonly clock: Clock
+  readonly log: Log
+  /** What stands between the core and its store. */
+  readonly store: (sound: StorageBackend) => StorageBackend
+  readonly audit?: (sound: AuditLog) => AuditLog
+}
+
+/** The product as `startHost` composes it, with a double between it and its store or its audit log. */
+export const startWithDoubles = async (file: string, { clock, log, store, audit }: Doubles) => {
+  const { config, clients, modules } = await checkConfiguration(file, {})
+  const container = root.createChildContainer()
+  wire(container)
+  container.register(tokens.config, { useValue: config })
+  container.register(tokens.clock, { useValue: clock })
+  container.register(tokens.log, { useValue: log })
+  container.register(tokens.options, { useValue: {} })
+  const auditFile = await openAudit(config.audit, clock)
+  container.register(tokens.audit, { useValue: audit?.(auditFile) ?? auditFile })
+  const opened = await openStores(config, clock)
+  const records = store(opened.records)
+  const stores: Stores = { ...opened, records, ephemeral: records }
+  container.register(tokens.stores, { useValue: stores })
+  container.register(tokens.clients, { useValue: createClientDirectory(clients, collections(stores).clients) })
+  const people = config.accounts.map((account) => ({ ...account, password: account.password.reveal() }))
+  const accounts = await staticAccounts(people, container.resolve(tokens.passwords))
+  const directory = createAccountDirectory({ static: accounts, store: openAccountStore(records) })
+  container.register(tokens.accounts, { useValue: directory })
+  const signers = await createSignerProviders(modules.signers, { clock, log })
+  container.register(tokens.ring, { useValue: await openRing(config, signers.byName, clock) })
+  const registries = await createRegistries(modules.plugins, container.resolve(tokens.services))
+  container.register(tokens.registries, { useValue: registries })
+  const readiness = createReadiness(clock, log)
+  const table = routes(config.issuer, container.resolve(tokens.endpoints))
+  const listeners = await serve({ config, log, pages: container.resolve(tokens.pages), routes: table, readiness })
+  return {
+    issuer: config.issuer,
+    async [Symbol.asyncDispose]() {
+      await listeners.public.close(0)
+      await listeners.admin.close(0)
+      readiness.close()
+      await registries[Symbol.asyncDispose]()
+      await signers[Symbol.asyncDispose]()
+      await opened[Symbol.asyncDispose]()
+      await auditFile[Symbol.asyncDispose]()
+    },
+  }
+}

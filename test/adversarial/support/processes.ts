@@ -1,0 +1,130 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { Agent, request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { stringify } from 'yaml'
+import { packageRoot } from '../../../core/package-root.js'
+import { openEmbedded } from '../../../core/storage/embedded/open-embedded.js'
+import { freePort } from '../../support/free-port.js'
+import { testConfiguration } from '../../support/server.js'
+import { createMint, type Mint } from './mint.js'
+
+type Json = Record<string, unknown>
+
+export interface Answer {
+  readonly status: number
+  readonly body: Json
+}
+
+/** Connections that stay open: a race is of requests, not of handshakes. */
+export const createClient = () => {
+  const agent = new Agent({ keepAlive: true, maxSockets: 64 })
+  return {
+    /** A POST of a form. Rejects when the server goes away before it has answered. */
+    post: (url: string, form: Readonly<Record<string, string>>, headers: Readonly<Record<string, string>> = {}) =>
+      new Promise<Answer>((resolve, reject) => {
+        const body = new URLSearchParams(form).toString()
+        const type = { 'content-type': 'application/x-www-form-urlencoded', 'content-length': body.length }
+        const sent = request(url, { method: 'POST', agent, headers: { ...type, ...headers } }, (response) => {
+          let text = ''
+          response.setEncoding('utf8')
+          response.on('data', (chunk: string) => (text += chunk))
+          response.on('end', () => resolve({ status: response.statusCode ?? 0, body: JSON.parse(text) as Json }))
+          response.on('error', reject)
+        })
+        sent.on('error', reject)
+        sent.end(body)
+      }),
+    close: () => agent.destroy(),
+  }
+}
+
+export type Client = ReturnType<typeof createClient>
+
+export interface SignetProcess {
+  /** Where this process listens; the issuer may be another port. */
+  readonly origin: string
+  /** All that it has printed. */
+  output(): string
+  /** Resolves when the process has ended. */
+  stop(signal: 'SIGKILL' | 'SIGTERM'): Promise<void>
+}
+
+/** Starts the built product; resolves when it serves. */
+const startProcess = async (args: readonly string[], port: number): Promise<SignetProcess> => {
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'], cwd: packageRoot })
+  let output = ''
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => (output += chunk))
+  const exited = once(child, 'exit')
+  const started = new Promise<void>((resolve) => {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      output += `${line}\n`
+      if (line.includes('"started"')) resolve()
+    })
+  })
+  await Promise.race([
+    started,
+    exited.then(([code, signal]) => {
+      throw new Error(`the server ended with ${String(code ?? signal)}: ${output}`)
+    }),
+  ])
+  exited.catch(() => undefined)
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    output: () => output,
+    async stop(signal) {
+      if (child.exitCode === null && child.signalCode === null) child.kill(signal)
+      await exited
+    },
+  }
+}
+
+export interface Deployment extends AsyncDisposable {
+  readonly issuer: string
+  readonly directory: string
+  readonly mint: Mint
+  /** One more process on the same store. `args` are of Node: default, the built product's `start`. */
+  start(args?: (file: string) => readonly string[]): Promise<SignetProcess>
+  audit(): Promise<readonly Json[]>
+}
+
+const product = (file: string): readonly string[] => [
+  join(packageRoot, 'dist', 'core', 'main.js'),
+  'start',
+  '--config',
+  file,
+]
+
+/** One store, one key, one issuer, and as many processes as are started; disposing of it ends them all. */
+export const createDeployment = async (configure: (written: Json) => Json = (written) => written) => {
+  const directory = await mkdtemp(join(tmpdir(), 'signet-processes-'))
+  const written = configure(testConfiguration(directory, await freePort()))
+  const store = await openEmbedded({ path: join(directory, 'store'), clock: Date.now })
+  const processes: SignetProcess[] = []
+  const deployment: Deployment = {
+    issuer: String(written['issuer']),
+    directory,
+    mint: createMint(store),
+    async start(args = product) {
+      const port = await freePort()
+      const file = join(directory, `signet-${port}.yaml`)
+      await writeFile(file, stringify({ ...written, listen: { host: '127.0.0.1', port } }))
+      const started = await startProcess(args(file), port)
+      processes.push(started)
+      return started
+    },
+    async audit() {
+      const text = await readFile(join(directory, 'audit.jsonl'), 'utf8')
+      return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Json]))
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all(processes.map((running) => running.stop('SIGKILL')))
+      await store[Symbol.asyncDispose]()
+      await rm(directory, { recursive: true, force: true })
+    },
+  }
+  return deployment
+}
