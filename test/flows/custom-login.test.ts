@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { decodeJwt } from 'jose'
@@ -16,13 +16,14 @@ const redirectUri = 'https://client.example/cb'
 let reachable = true
 
 /** The directory service that the document's plugin asks. */
-const directory = createServer(async (request, response) => {
+const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
   const body = (await json(request)) as Record<string, string>
   const knows =
     request.url === '/person' ? body['id'] === alice.id : JSON.stringify(body) === JSON.stringify(credentials)
   const allowed = reachable && request.headers.authorization === 'Bearer t0ken'
   response.writeHead(!allowed ? 500 : knows ? 200 : 404).end(JSON.stringify(alice))
-})
+}
+const directory = createServer((request, response) => void answer(request, response))
 
 let cli: CommandLine
 let service: Service

@@ -1,0 +1,195 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import ts from 'typescript'
+import { afterAll, describe, expect, it } from 'vitest'
+import { parseDocument } from 'yaml'
+import { formatProblem, type ConfigurationError } from '../../config/problems.js'
+import { checkConfiguration } from '../../core/host/check-configuration.js'
+import { parseClientMetadata } from '../../core/oauth/client-metadata.js'
+import { packageRoot } from '../../core/package-root.js'
+import { codeBlock, readDocument, writeDocumented } from '../support/document.js'
+
+const documents = ['README.md', 'CHANGELOG.md', ...readdirSync(join(packageRoot, 'docs')).map((name) => `docs/${name}`)]
+
+const directory = mkdtempSync(join(tmpdir(), 'signet-docs-'))
+afterAll(() => rmSync(directory, { recursive: true }))
+
+const section = (path: string, title: string): string =>
+  readDocument(path)
+    .split(/^(?=##+ )/m)
+    .filter((part) => part.startsWith(`## ${title}\n`) || part.startsWith(`### ${title}\n`))
+    .join('')
+
+/** The names in the first cells of the tables of a text. */
+const firstCells = (text: string): string[] => [...text.matchAll(/^\| `([^`]+)`/gm)].map(([, name = '']) => name)
+
+const packageJson = JSON.parse(readDocument('package.json')) as Record<
+  'dependencies' | 'devDependencies' | 'scripts',
+  Record<string, string>
+>
+
+describe('README', () => {
+  it('gives a reason for each dependency and for nothing else', () => {
+    const { dependencies, devDependencies } = packageJson
+    const given = firstCells(section('README.md', 'Why these dependencies'))
+    expect(given.toSorted()).toEqual([...Object.keys(dependencies), ...Object.keys(devDependencies)].toSorted())
+  })
+
+  it('shows a configuration that is in order', async () => {
+    const file = join(directory, 'my.yaml')
+    writeFileSync(file, codeBlock('README.md', 'my.yaml'))
+    const { warnings, clients } = await checkConfiguration(file, { REPORTS_SECRET: 'a secret for this test' })
+    expect(warnings).toEqual([])
+    expect(clients.map((client) => client.client_id)).toEqual(['reports'])
+  })
+})
+
+describe.each(documents)('%s', (path) => {
+  const text = readDocument(path)
+
+  it('names scripts that exist', () => {
+    const named = [...text.matchAll(/npm run (?:--silent )?([\w:]+)/g)].map(([, name = '']) => name)
+    expect(named.filter((name) => !Object.hasOwn(packageJson.scripts, name))).toEqual([])
+  })
+
+  it('links to files and headings that exist', () => {
+    const anchors = (of: string): string[] =>
+      [...readFileSync(of, 'utf8').matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
+        title
+          .toLowerCase()
+          .replaceAll(/[^\w -]/g, '')
+          .replaceAll(' ', '-'),
+      )
+    const links = [...text.matchAll(/\]\(([^)]+)\)/g)].map(([, link = '']) => link)
+    const broken = links.filter((link) => {
+      if (/^https?:/.test(link)) return false
+      const [file = '', anchor] = link.split('#')
+      const target = file === '' ? join(packageRoot, path) : join(packageRoot, dirname(path), file)
+      return !existsSync(target) || (anchor !== undefined && !anchors(target).includes(anchor))
+    })
+    expect(broken).toEqual([])
+  })
+
+  it('names files and tests of this repository that exist', () => {
+    const named = [...text.matchAll(/\b((?:core|test|config|plugins|signers)\/[\w./-]+\.(?:ts|json|yaml))\b/g)]
+    const missing = named.map(([, file = '']) => file).filter((file) => !existsSync(join(packageRoot, file)))
+    expect(missing).toEqual([])
+  })
+
+  it('has YAML that can be read', () => {
+    const blocks = [...text.matchAll(/^( *)```yaml\n([\s\S]*?)^ *```$/gm)]
+    const faults = blocks.flatMap(([, , block = '']) => parseDocument(block).errors.map((error) => error.message))
+    expect(faults).toEqual([])
+  })
+})
+
+type Schema = {
+  readonly $ref?: string
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly items?: Schema
+  readonly additionalProperties?: Schema | boolean
+  readonly anyOf?: readonly Schema[]
+}
+
+/** Every key of the file: `keys[].alg`, `signers.*.use`. */
+const keysOf = (schema: Schema, path = ''): string[] => {
+  if (schema.$ref !== undefined) return []
+  const { properties = {}, items, additionalProperties: further, anyOf = [] } = schema
+  const named = Object.entries(properties).flatMap(([name, inner]) => {
+    const key = path === '' ? name : `${path}.${name}`
+    return [key, ...keysOf(inner, key)]
+  })
+  return [
+    ...named,
+    ...(items === undefined ? [] : keysOf(items, `${path}[]`)),
+    ...(typeof further === 'object' ? keysOf(further, `${path}.*`) : []),
+    ...anyOf.flatMap((branch) => keysOf(branch, path)),
+  ]
+}
+
+describe('docs/configuration.md', () => {
+  const path = 'docs/configuration.md'
+
+  it('tells of every key of the file, and of no other', () => {
+    const schema = JSON.parse(readDocument('config/schema.json')) as Schema
+    const sections = ['Service', 'Protocol', 'Keys, modules, storage', 'Clients and accounts']
+    const told = sections.flatMap((title) => firstCells(section(path, title)))
+    expect(told.toSorted()).toEqual([...new Set(keysOf(schema))].toSorted())
+  })
+
+  const faultOf = (name: string): string | undefined =>
+    parseClientMetadata({ client_id: 'c', [name]: null }, []).problems.find((problem) => problem.path === name)?.message
+
+  it('tells of every member of client metadata', () => {
+    const source = readDocument('core/oauth/client-metadata.ts')
+    const [, body = ''] = /metadataSchema = z\.strictObject\(\{\n([\s\S]*?)^\}\)/m.exec(source) ?? []
+    const known = [...body.matchAll(/^ {2}(\w+):/gm)].map(([, name = '']) => name)
+    expect(known.length).toBeGreaterThan(20)
+    expect(firstCells(section(path, 'Client metadata')).toSorted()).toEqual(known.toSorted())
+    expect(known.filter((name) => /unknown|not available/.test(faultOf(name) ?? ''))).toEqual([])
+  })
+
+  it('tells of every member of client metadata that is refused', () => {
+    const source = readDocument('core/oauth/client-metadata.ts')
+    const [, body = ''] = /notAvailable = new Set\(\[([\s\S]*?)\]\)/.exec(source) ?? []
+    const refused = [...body.matchAll(/'(\w+)'/g)].map(([, name = '']) => name)
+    expect(refused.length).toBeGreaterThan(10)
+    expect(refused.filter((name) => faultOf(name) !== 'not available in this version')).toEqual([])
+    const told = section(path, 'What this version refuses')
+    expect(refused.filter((name) => !told.includes(`\`${name}\``))).toEqual([])
+  })
+
+  it('shows the problems as they are printed', async () => {
+    const file = join(directory, 'ten-problems.yaml')
+    writeFileSync(file, codeBlock(path, 'ten-problems.yaml'))
+    const error = await checkConfiguration(file, {}).catch((caught: unknown) => caught)
+    const printed = (error as ConfigurationError).problems.map(formatProblem)
+    const [, shown = ''] = /^```text\n([\s\S]*?)\n```$/m.exec(section(path, 'Problems')) ?? []
+    expect(printed).toHaveLength(10)
+    expect(shown.split('\n')).toEqual(printed)
+  })
+})
+
+it('docs/operations.md tells of every event of the audit log', () => {
+  const [, union = ''] = /type AuditEventName =\n([\s\S]*?)\n\n/.exec(readDocument('core/observe/audit.ts')) ?? []
+  const events = [...union.matchAll(/'([\w.]+)'/g)].map(([, name = '']) => name)
+  expect(events.length).toBeGreaterThan(15)
+  const told = section('docs/operations.md', 'Audit log')
+  expect(events.filter((name) => !told.includes(`\`${name}\``))).toEqual([])
+  expect(firstCells(told).filter((name) => name !== 'event' && !events.includes(name))).toEqual([])
+})
+
+it('docs/storage.md tells of every collection', () => {
+  const sources = ['core/host/collections.ts', 'core/interaction/accounts.ts'].map(readDocument).join('\n')
+  const named = [
+    ...sources.matchAll(/\.(?:records|oneTime|refreshFamilies|revocations|attempts)(?:<[^>]*>)?\('(\w+)'\)/g),
+  ]
+  const told = firstCells(section('docs/storage.md', 'Collections'))
+  expect(told.toSorted()).toEqual(named.map(([, name = '']) => name).toSorted())
+})
+
+it('the modules of the documents compile', () => {
+  const modules = ['loan.js', 'directory.js']
+  writeDocumented(directory, 'docs/plugins.md', modules)
+  writeFileSync(join(directory, 'encrypted-files.js'), codeBlock('docs/signers.md', 'encrypted-files.js'))
+  const program = ts.createProgram({
+    rootNames: [...modules, 'encrypted-files.js'].map((name) => join(directory, name)),
+    options: {
+      allowJs: true,
+      checkJs: true,
+      strict: true,
+      noEmit: true,
+      skipLibCheck: true,
+      target: ts.ScriptTarget.ES2023,
+      lib: ['lib.es2023.d.ts', 'lib.esnext.disposable.d.ts', 'lib.dom.d.ts'],
+      module: ts.ModuleKind.NodeNext,
+      types: ['node'],
+      typeRoots: [join(packageRoot, 'node_modules', '@types')],
+    },
+  })
+  const faults = ts.getPreEmitDiagnostics(program).map(({ file, messageText }) => {
+    return `${file?.fileName ?? ''}: ${ts.flattenDiagnosticMessageText(messageText, '\n')}`
+  })
+  expect(faults).toEqual([])
+})
