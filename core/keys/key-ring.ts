@@ -50,7 +50,11 @@ export const openKeyRing = async (options: KeyRingOptions): Promise<ProvableKeyR
       const { kid, signerName, signer } = signingKey(purpose, alg)
       const input = inputFor({ kid, alg })
       const trace: SignatureTrace = {}
-      const signature = await signer.sign(Buffer.from(input, 'ascii'), signal, trace)
+      const signature = await signer.sign(Buffer.from(input, 'ascii'), signal, trace).catch((cause: unknown) => {
+        if (cause instanceof Unavailable) throw cause
+        // Whatever a backend fails with is an outage: what was asked for was sound.
+        throw new Unavailable(`signers.${signerName}`, 'no', 'the signer failed', { cause })
+      })
       return { ...trace, kid, alg, signer: signerName, input, signature }
     },
     publishedKey: (kid) => current().published.get(kid),

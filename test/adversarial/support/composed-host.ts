@@ -1,5 +1,9 @@
 import 'reflect-metadata'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { container as root } from 'tsyringe'
+import { stringify } from 'yaml'
 import type { Clock } from '../../../core/clock.js'
 import { checkConfiguration } from '../../../core/host/check-configuration.js'
 import { createClientDirectory } from '../../../core/host/clients.js'
@@ -17,17 +21,25 @@ import { createReadiness } from '../../../core/observe/health.js'
 import type { Log } from '../../../core/observe/log.js'
 import type { AuditLog } from '../../../core/observe/audit.js'
 import type { StorageBackend } from '../../../core/storage/ports.js'
+import { freePort } from '../../support/free-port.js'
+import { testConfiguration, type TestServer, type TestServerOptions } from '../../support/server.js'
 
 export interface Doubles {
-  readonly clock: Clock
-  readonly log: Log
   /** What stands between the core and its store. */
   readonly store: (sound: StorageBackend) => StorageBackend
   readonly audit?: (sound: AuditLog) => AuditLog
 }
 
+interface Given extends Doubles {
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** Outages are what these hosts are for: they are not shown. */
+const quiet: Log = { debug() {}, info() {}, warn() {}, error() {} }
+
 /** The product as `startHost` composes it, with a double between it and its store or its audit log. */
-export const startWithDoubles = async (file: string, { clock, log, store, audit }: Doubles) => {
+export const startWithDoubles = async (file: string, { clock, log, store, audit }: Given) => {
   const { config, clients, modules } = await checkConfiguration(file, {})
   const container = root.createChildContainer()
   wire(container)
@@ -63,6 +75,30 @@ export const startWithDoubles = async (file: string, { clock, log, store, audit 
       await signers[Symbol.asyncDispose]()
       await opened[Symbol.asyncDispose]()
       await auditFile[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** As `startServer`, with doubles. */
+export const startServerWithDoubles = async (
+  { configure = (written) => written, clock = Date.now, log = quiet }: TestServerOptions,
+  doubles: Doubles,
+): Promise<TestServer> => {
+  const directory = await mkdtemp(join(tmpdir(), 'signet-doubles-'))
+  const file = join(directory, 'signet.yaml')
+  await writeFile(file, stringify(configure(testConfiguration(directory, await freePort()))))
+  const host = await startWithDoubles(file, { clock, log, ...doubles })
+  return {
+    issuer: host.issuer,
+    admin: '',
+    directory,
+    async audit() {
+      const text = await readFile(join(directory, 'audit.jsonl'), 'utf8')
+      return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Record<string, unknown>]))
+    },
+    async [Symbol.asyncDispose]() {
+      await host[Symbol.asyncDispose]()
+      await rm(directory, { recursive: true, force: true })
     },
   }
 }

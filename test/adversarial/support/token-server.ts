@@ -7,6 +7,7 @@ import { openEmbedded } from '../../../core/storage/embedded/open-embedded.js'
 import type { StorageBackend } from '../../../core/storage/ports.js'
 import { publicClient, redirectUri, startServer, subject, webClient, type TestServer } from '../../support/server.js'
 import { basic, clients, type Credentials } from './clients.js'
+import { startServerWithDoubles, type Doubles } from './composed-host.js'
 import { createMint, verifier, type Mint } from './mint.js'
 
 type Json = Record<string, unknown>
@@ -75,20 +76,23 @@ export interface TokenServer extends AsyncDisposable {
 export interface TokenServerOptions {
   readonly configure?: (configuration: Json) => Json
   readonly log?: Log
+  /** Puts doubles between the core and its store or its audit log. */
+  readonly doubles?: Doubles
 }
 
 /** The running product with a handle on its store and its clock. */
 export const startTokenServer = async (options: TokenServerOptions = {}): Promise<TokenServer> => {
   let ahead = 0
   const clock = () => Date.now() + ahead
-  const server = await startServer({
+  const settings = {
     clock,
     ...(options.log && { log: options.log }),
-    configure: (written) => {
+    configure: (written: Json) => {
       const configured = { ...written, clients }
       return options.configure?.(configured) ?? configured
     },
-  })
+  }
+  const server = await (options.doubles ? startServerWithDoubles(settings, options.doubles) : startServer(settings))
   const store = await openEmbedded({ path: join(server.directory, 'store'), clock })
   const stored = createMint(store)
   const mint: Mint = {

@@ -1,0 +1,45 @@
+import type { AuditLog } from '../../../core/observe/audit.js'
+import type { StorageBackend } from '../../../core/storage/ports.js'
+import { Unavailable } from '../../../core/unavailable.js'
+
+/** `before`: nothing happened. `after`: it happened, and the answer was lost (F10). */
+export type Fault = 'before' | 'after'
+
+/** By `collection.verb`, or `*` for everything. */
+export type Faults = Map<string, Fault>
+
+const faulty = <Collection extends object>(name: string, collection: Collection, faults: Faults): Collection => {
+  const verbs = Object.entries(collection).map(([verb, call]: [string, (...given: unknown[]) => Promise<unknown>]) => [
+    verb,
+    async (...given: unknown[]) => {
+      const fault = faults.get(`${name}.${verb}`) ?? faults.get('*')
+      if (fault === 'before') throw new Unavailable('storage.double', 'no', 'connection refused')
+      const result = await call(...given)
+      if (fault === 'after') throw new Unavailable('storage.double', 'unknown', 'connection reset')
+      return result
+    },
+  ])
+  return Object.fromEntries(verbs) as Collection
+}
+
+/** A double: a sound store whose connection breaks on command. */
+export const failingStore =
+  (faults: Faults) =>
+  (sound: StorageBackend): StorageBackend => ({
+    ...sound,
+    oneTime: (name) => faulty(name, sound.oneTime(name), faults),
+    records: (name) => faulty(name, sound.records(name), faults),
+    refreshFamilies: (name) => faulty(name, sound.refreshFamilies(name), faults),
+    revocations: (name) => faulty(name, sound.revocations(name), faults),
+    attempts: (name) => faulty(name, sound.attempts(name), faults),
+  })
+
+/** A double: an audit log that cannot record the events in `lost`. */
+export const failingAudit =
+  (lost: ReadonlySet<string>) =>
+  (sound: AuditLog): AuditLog => ({
+    async record(...events) {
+      if (events.some(({ event }) => lost.has(event))) throw new Unavailable('audit', 'no', 'no space left on device')
+      await sound.record(...events)
+    },
+  })
