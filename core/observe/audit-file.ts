@@ -1,3 +1,4 @@
+import { writeSync } from 'node:fs'
 import { mkdir, open, type FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Clock } from '../clock.js'
@@ -5,6 +6,7 @@ import { Unavailable } from '../unavailable.js'
 import type { AuditEvent, AuditLog } from './audit.js'
 
 const schemaVersion = 1
+const head = `{"v":${schemaVersion},"seq":`
 
 export interface AuditFile extends AuditLog, AsyncDisposable {}
 
@@ -19,6 +21,8 @@ interface Writer {
  */
 export const createAuditLog = (writer: Writer, clock: Clock): AuditFile => {
   let sequence = 0
+  let at = NaN
+  let time = ''
   let pending: string[] = []
   let writing: Promise<void> | undefined
   let next: Promise<void> | undefined
@@ -34,8 +38,8 @@ export const createAuditLog = (writer: Writer, clock: Clock): AuditFile => {
 
   return {
     record(...events: readonly AuditEvent[]) {
-      const head = `{"v":${schemaVersion},"seq":`
-      const time = `,"time":"${new Date(clock()).toISOString()}","pid":${process.pid},`
+      const now = clock()
+      if (now !== at) time = `,"time":"${new Date((at = now)).toISOString()}","pid":${process.pid},`
       for (const event of events) pending.push(`${head}${++sequence}${time}${JSON.stringify(event).slice(1)}\n`)
       next ??= Promise.resolve().then(flush)
       return next
@@ -54,10 +58,13 @@ const openAuditFile = async (path: string, clock: Clock): Promise<AuditFile> => 
   const file = await open(path, 'a+', 0o600)
   // A process that was killed while it wrote may have left half a line.
   let torn = await endsWithinLine(file)
+  // In the event loop on purpose: 4 µs into the page cache, once a turn. On the thread pool the same write cost each
+  // request of a saturated core four wake-ups of a thread, a fifth of its time.
   const write = async (lines: string): Promise<void> => {
     try {
       // What a failed write left of a line gets an end, so that the lines after it can be read.
-      await file.appendFile(torn ? `\n${lines}` : lines, 'utf8')
+      const bytes = Buffer.from(torn ? `\n${lines}` : lines, 'utf8')
+      for (let written = 0; written < bytes.length;) written += writeSync(file.fd, bytes, written)
       torn = false
     } catch (cause) {
       torn = true

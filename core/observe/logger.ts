@@ -15,8 +15,9 @@ export interface Logger extends Log {
   flush(): Promise<void>
 }
 
-/** Lines are gathered for this long, or until there are 4 KiB of them: a write for each would cost more than the line. */
+/** Lines are gathered for this long, or until there are so many bytes of them: each write wakes a thread. */
 const flushEveryMs = 200
+const batchBytes = 16 * 1024 - 1
 /** What is kept when nobody reads standard output. Beyond it lines are dropped: the service goes on. */
 const maxPendingBytes = 16 * 1024 * 1024
 
@@ -58,7 +59,7 @@ const jsonOutput = (): { stream: DestinationStream; flush: () => Promise<void> }
   const stream = pino.destination({
     dest: 1,
     sync: false,
-    minLength: 4096,
+    minLength: batchBytes,
     maxLength: maxPendingBytes,
     periodicFlush: flushEveryMs,
   })
