@@ -1,4 +1,3 @@
-import { writeSync } from 'node:fs'
 import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
 
 // Consumes what the test prepared and reports each consumption when it is resolved, until it is done or killed.
@@ -10,8 +9,8 @@ const families = backend.refreshFamilies('families')
 const claims = backend.replayGuard('claims')
 const records = backend.records('records')
 
-/** Written at once: what the test reads was resolved before the process could be killed. */
-const report = (verb: string, index: number) => writeSync(1, `${verb} ${index}\n`)
+/** What the test reads had been resolved. */
+const report = (verb: string, index: number) => process.stdout.write(`${verb} ${index}\n`)
 
 const consume = async (index: number) => {
   const id = String(index)

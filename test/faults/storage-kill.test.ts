@@ -82,10 +82,9 @@ describe('kill -9', () => {
       await Promise.all([killed, ...others].map(({ ended }) => ended))
       const reported = [killed, ...others].flatMap(({ lines }) => lines)
       for (const { child } of others) expect(child.exitCode).toBe(0)
-      if (others.length > 0 && killed.child.signalCode === 'SIGKILL') {
-        expect(others[0]!.lines.length, 'the other went on').toBeGreaterThan(0)
-      }
-      expect(reported.length).toBeGreaterThan(0)
+      if (others.length === 0) expect(reported.length).toBeGreaterThanOrEqual(killAt)
+      // The other process consumed what the killed one had left.
+      else expect(reported.length).toBeGreaterThan(count * 3)
       await check(path, reported)
     },
   )
