@@ -74,11 +74,12 @@ export const resourceUri = z
     'must be an absolute URI without fragment (RFC 8707 §2)',
   )
 
-export const cidr = z.string().refine((value) => {
+export const trustedPeer = z.string().refine((value) => {
+  if (value === 'unix') return true
   const [address = '', prefix = '', ...rest] = value.split('/')
   const family = isIP(address)
   return family !== 0 && rest.length === 0 && /^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128)
-}, 'must be a network in CIDR form, such as 10.0.0.0/8 or 192.0.2.7/32')
+}, 'must be a network in CIDR form, such as 10.0.0.0/8, or unix: whoever connects to the unix socket')
 
 /** An instant with its time zone, as milliseconds since the epoch. */
 export const instant = z.iso

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import {
-  cidr,
   instant,
   isLoopbackHost,
   isSocketPath,
@@ -9,6 +8,7 @@ import {
   secret,
   signingAlg,
   text,
+  trustedPeer,
 } from './fields.js'
 
 const port = z.int().min(0).max(65_535)
@@ -49,8 +49,8 @@ export const admin = z
   .transform((value) => ({ ...value, port: value.port ?? 3001 }))
   .prefault({})
 
-/** CIDRs whose `X-Forwarded-For` is believed. */
-export const trustedProxies = z.array(cidr).default([])
+/** Peers whose `X-Forwarded-For` is believed: CIDRs, or `unix`. */
+export const trustedProxies = z.array(trustedPeer).default([])
 
 /** A module to load, with what its own schema checks. */
 export const module = z.strictObject({ use: text, options: z.unknown().optional() })
@@ -81,6 +81,8 @@ export const keys = z
           .default([...keyPurposes]),
         not_before: instant.optional(),
         not_after: instant.optional(),
+        /** Signs although relying parties may still hold a key set without it. */
+        allow_early: z.boolean().default(false),
       })
       .refine((key) => key.not_before === undefined || key.not_after === undefined || key.not_before < key.not_after, {
         path: ['not_after'],

@@ -1,3 +1,5 @@
+const brand = Symbol.for('signet.Unavailable')
+
 /**
  * A dependency (store, signer, host hook) is down, slow or full. Always told to the client as 503
  * `temporarily_unavailable`, never as a grant error.
@@ -7,6 +9,7 @@
  */
 export class Unavailable extends Error {
   override readonly name = 'Unavailable'
+  readonly [brand] = true
   readonly component: string
   readonly applied: 'no' | 'unknown'
 
@@ -15,5 +18,10 @@ export class Unavailable extends Error {
     super(message, options)
     this.component = component
     this.applied = applied
+  }
+
+  /** A plugin or signer may bring a copy of this package of its own: its outages are outages too. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return typeof value === 'object' && value !== null && brand in value
   }
 }

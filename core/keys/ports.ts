@@ -43,9 +43,17 @@ export interface SignerProvider extends AsyncDisposable {
   create?(ref: string, alg: JwsAlg, signal: AbortSignal): Promise<string>
 }
 
+const brand = Symbol.for('signet.KeyRefused')
+
 /** The key or the configuration is wrong and no retry helps: wrong type, readable by others, not found. */
 export class KeyRefused extends Error {
   override readonly name = 'KeyRefused'
+  readonly [brand] = true
+
+  /** A signer may bring a copy of this package of its own. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return typeof value === 'object' && value !== null && brand in value
+  }
 }
 
 /** Who goes first when signatures queue: people at a sign-in before refreshes, machines and renewals of attestations. */

@@ -45,12 +45,15 @@ export interface ErrorDetails {
   readonly cause?: unknown
 }
 
+const brand = Symbol.for('signet.OAuthError')
+
 /**
  * A refusal in the words of RFC 6749 §5.2. `description` is a constant text that says nothing of the input;
  * `reason` goes to the audit log with the request id. This is also how a plugin refuses.
  */
 export class OAuthError extends Error {
   override readonly name = 'OAuthError'
+  readonly [brand] = true
   readonly code: ErrorCode
   readonly description: string
   readonly status: number
@@ -64,5 +67,10 @@ export class OAuthError extends Error {
     this.status = details.status ?? errorStatus[code]
     this.reason = details.reason ?? description
     this.headers = details.headers ?? {}
+  }
+
+  /** A plugin may bring a copy of this package of its own: its refusals are refusals too. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return typeof value === 'object' && value !== null && brand in value
   }
 }
