@@ -8,7 +8,7 @@ import { checkNoneRepeated } from '../oauth/params.js'
 import { checkResources } from '../oauth/resource.js'
 import { checkScope } from '../oauth/scope.js'
 import type { AuditLog } from '../observe/audit.js'
-import type { PreparedTokens, SignedTokens, TokenIssuer } from '../tokens/issuer.js'
+import type { PreparedTokens, SignatureRecord, SignedTokens, TokenIssuer } from '../tokens/issuer.js'
 import type { Redeem } from '../tokens/redeem.js'
 import { json, type Endpoint, type EndpointRequest, type Reply } from './message.js'
 
@@ -75,7 +75,6 @@ export const createToken = (options: TokenOptions): Endpoint => {
     })
     const account = await accountOf(decision, request.signal)
     const prepared = tokens.prepare(client, decision, account, confirmation)
-    const signed = await tokens.sign(prepared, priorityOf(decision), request.signal)
     const refresh = wantsRefresh(decision, prepared)
     const trail = {
       request_id: request.requestId,
@@ -83,7 +82,12 @@ export const createToken = (options: TokenOptions): Endpoint => {
       sub: prepared.subject,
       jti: prepared.jti,
     }
-    const signatures = { event: 'token.signed', ...trail, signatures: [...signed.signatures] } as const
+    const made: SignatureRecord[] = []
+    const signatures = { event: 'token.signed', ...trail, signatures: made } as const
+    const signed = await tokens.sign(prepared, priorityOf(decision), request.signal, made).catch(async (error) => {
+      if (made.length > 0) await audit.record(signatures)
+      throw error
+    })
     const issued = {
       event: 'token.issued',
       ...trail,

@@ -3,7 +3,7 @@ import { epochSeconds, type Clock } from '../clock.js'
 import type { Account } from '../interaction/login-provider.js'
 import type { JsonObject } from '../json.js'
 import { algorithms } from '../keys/algorithms.js'
-import type { JwsAlg, KeyRing, SignatureOrder, SignaturePriority } from '../keys/ports.js'
+import type { JwsAlg, KeyPurpose, KeyRing, SignatureOrder, SignaturePriority } from '../keys/ports.js'
 import type { Client } from '../oauth/client.js'
 import { OAuthError } from '../oauth/errors.js'
 import type { GrantDecision, SenderConstraint } from '../oauth/grant.js'
@@ -56,6 +56,7 @@ export type SignatureRecord = {
   readonly kid: string
   readonly alg: JwsAlg
   readonly typ: string
+  readonly purpose: KeyPurpose
   /** base64url SHA-256 of what was signed. */
   readonly digest: string
   /** The name of the signer in the configuration. */
@@ -70,7 +71,6 @@ type SigningContext = Pick<SignatureOrder, 'priority' | 'clientId' | 'signal'>
 export interface SignedTokens {
   readonly accessToken: string
   readonly idToken?: string
-  readonly signatures: readonly SignatureRecord[]
 }
 
 export const createTokenIssuer = (options: IssuerOptions) => {
@@ -81,7 +81,7 @@ export const createTokenIssuer = (options: IssuerOptions) => {
     const made = await ring.sign({ purpose, alg, ...by, input: (key) => signingInput({ ...key, typ }, claims) })
     const { kid, signer, reference, keyVersion } = made
     const digest = hash('sha256', made.input, 'base64url')
-    const record = { kid, alg: made.alg, typ, digest, signer, reference, key_version: keyVersion }
+    const record = { kid, alg: made.alg, typ, purpose, digest, signer, reference, key_version: keyVersion }
     return { token: serialize(made.input, made.signature), record }
   }
 
@@ -126,15 +126,25 @@ export const createTokenIssuer = (options: IssuerOptions) => {
       return { ...prepared, idToken: idTokenClaims({ ...common, expiresAt, authentication, further }) }
     },
 
-    /** Throws `Unavailable` when no key can sign; then nothing has been consumed. */
-    async sign(prepared: PreparedTokens, priority: SignaturePriority, signal: AbortSignal): Promise<SignedTokens> {
+    /**
+     * Throws `Unavailable` when no key can sign; then nothing has been consumed. Each signature is added to `made` as it
+     * is made: one that a later failure makes useless stands in the backend's own log all the same.
+     */
+    async sign(
+      prepared: PreparedTokens,
+      priority: SignaturePriority,
+      signal: AbortSignal,
+      made: SignatureRecord[],
+    ): Promise<SignedTokens> {
       const by = { priority, clientId: prepared.client.client_id, signal }
       const access = await sign(accessTokenProfile, options.accessTokenAlg, prepared.accessToken, by)
-      if (prepared.idToken === undefined) return { accessToken: access.token, signatures: [access.record] }
+      made.push(access.record)
+      if (prepared.idToken === undefined) return { accessToken: access.token }
       const alg = prepared.client.id_token_signed_response_alg ?? options.idTokenAlg
       const claims = { ...prepared.idToken, at_hash: accessTokenHash(access.token, algorithms[alg].accessTokenHash) }
       const id = await sign(idTokenProfile, alg, claims, by)
-      return { accessToken: access.token, idToken: id.token, signatures: [access.record, id.record] }
+      made.push(id.record)
+      return { accessToken: access.token, idToken: id.token }
     },
 
     /** Claims for `/userinfo`: those of the scopes and those that the `claims` parameter named (OIDC Core §5.3.2). */
