@@ -39,7 +39,10 @@ export interface RefreshFamily<T> {
 export interface Rotation {
   /** Hash of the token that was presented. The store compares it with `current` in the same atomic step. */
   readonly presented: string
-  /** Hash of the successor and the salt that derived it; absent: the token stays, only its idle time starts anew. */
+  /**
+   * Hash of the successor and the salt that derived it; absent: the token stays and its idle time starts anew, give or take
+   * a hundredth of it: a store need not write at each use.
+   */
   readonly successor?: { readonly hash: string; readonly salt: string }
   /** Seconds from now; never past `absoluteExpiry`. */
   readonly idleTtlSeconds: number

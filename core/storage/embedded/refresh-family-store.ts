@@ -15,15 +15,15 @@ const rotate = <T>(
   if (current === undefined) return { result: { outcome: 'unknown' } }
   const family = current.record as RefreshFamily<T>
   if (family.current !== presented) return { result: { outcome: 'replayed', record: family } }
-  const record = successor
-    ? {
-        ...family,
-        current: successor.hash,
-        previous: { hash: presented, salt: successor.salt, rotatedAt: now },
-      }
-    : family
-  const write = { ...current, record, expires: expiryOf(family, now, idleTtlSeconds) }
-  return { result: { outcome: 'won', record }, write }
+  const expires = expiryOf(family, now, idleTtlSeconds)
+  if (successor === undefined) {
+    const result = { outcome: 'won', record: family } as const
+    const isWorthWriting = expires - (current.expires ?? 0) > idleTtlSeconds * 10
+    return isWorthWriting ? { result, write: { ...current, expires } } : { result }
+  }
+  const previous = { hash: presented, salt: successor.salt, rotatedAt: now }
+  const record = { ...family, current: successor.hash, previous }
+  return { result: { outcome: 'won', record }, write: { ...current, record, expires } }
 }
 
 export const createRefreshFamilyStore = <T>(table: Table, name: string): RefreshFamilyStore<T> => ({
