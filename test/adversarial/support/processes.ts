@@ -86,7 +86,7 @@ export interface Deployment extends AsyncDisposable {
   readonly issuer: string
   readonly directory: string
   readonly mint: Mint
-  /** One more process on the same store. `args` are of Node: default, the built product's `start`. */
+  /** One more process on the same store; the first listens where the issuer is. `args` are of Node: default, the built product's `start`. */
   start(args?: (file: string) => readonly string[]): Promise<SignetProcess>
   audit(): Promise<readonly Json[]>
 }
@@ -101,7 +101,8 @@ const product = (file: string): readonly string[] => [
 /** One store, one key, one issuer, and as many processes as are started; disposing of it ends them all. */
 export const createDeployment = async (configure: (written: Json) => Json = (written) => written) => {
   const directory = await mkdtemp(join(tmpdir(), 'signet-processes-'))
-  const written = configure(testConfiguration(directory, await freePort()))
+  const issuerPort = await freePort()
+  const written = configure(testConfiguration(directory, issuerPort))
   const store = await openEmbedded({ path: join(directory, 'store'), clock: Date.now })
   const processes: SignetProcess[] = []
   const deployment: Deployment = {
@@ -109,7 +110,7 @@ export const createDeployment = async (configure: (written: Json) => Json = (wri
     directory,
     mint: createMint(store),
     async start(args = product) {
-      const port = await freePort()
+      const port = processes.length === 0 ? issuerPort : await freePort()
       const file = join(directory, `signet-${port}.yaml`)
       await writeFile(file, stringify({ ...written, listen: { host: '127.0.0.1', port } }))
       const started = await startProcess(args(file), port)
