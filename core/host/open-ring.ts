@@ -1,13 +1,13 @@
 import { ConfigurationError } from '../../config/problems.js'
 import type { Config } from '../../config/schema.js'
 import type { Clock } from '../clock.js'
-import { KeysRefused, openKeyRing, type ProvableKeyRing } from '../keys/key-ring.js'
+import { KeysRefused, openKeyRing, type KeyRingOptions, type ProvableKeyRing } from '../keys/key-ring.js'
 import type { KeyPurpose, SignerProvider } from '../keys/ports.js'
-import { Unavailable } from '../unavailable.js'
+import type { ComponentHealth } from '../observe/health.js'
 
 /** Seconds that relying parties may keep the key set. */
-const keySetMaxAge = 3600
-/** Milliseconds after which a key that does not open stops the start. */
+export const keySetMaxAge = 3600
+/** Milliseconds that the start waits for keys. What has not been opened then is opened in the background. */
 const openBudgetMs = 10_000
 
 /** Seconds until the last token for one of these purposes has run out. What lives for a moment counts as an access token. */
@@ -20,14 +20,19 @@ export const retention = (config: Config, purposes: readonly KeyPurpose[]): numb
   return longest + config.clock_tolerance_secs
 }
 
-/** Opens and proves every key. Throws `ConfigurationError` with the path of each that cannot be used. */
+/**
+ * Opens and proves every key. Throws `ConfigurationError` with the path of each that waiting does not mend; a backend
+ * that does not answer is asked again in the background (F32). Dispose of the ring before its providers.
+ */
 export const openRing = async (
   config: Config,
   providers: ReadonlyMap<string, SignerProvider>,
   clock: Clock,
+  supervision: Pick<KeyRingOptions, 'inProcess' | 'log' | 'audit'> = {},
 ): Promise<ProvableKeyRing> => {
   try {
     return await openKeyRing({
+      ...supervision,
       keys: config.keys,
       providers,
       clock,
@@ -41,10 +46,21 @@ export const openRing = async (
   }
 }
 
-/** A health check: every key that signs now or next signs a probe that its published key verifies. */
-export const proveKeys = async (ring: ProvableKeyRing, signal: AbortSignal): Promise<void> => {
-  const broken = (await ring.prove(signal)).filter(({ outcome }) => outcome !== 'proved')
-  if (broken.length === 0) return
-  const told = broken.map(({ kid, signer, outcome }) => `${kid} in ${signer}: ${outcome}`)
-  throw new Unavailable('keys', 'no', told.join('; '))
+/**
+ * A health check: every key that signs now or next signs a probe that its published key verifies. A next key that does
+ * not is told of and takes nothing down: its time has not come. One that is not even open cannot be published.
+ */
+export const proveKeys = async (
+  ring: ProvableKeyRing,
+  signal: AbortSignal,
+): Promise<Readonly<Record<string, ComponentHealth>>> => {
+  const outcomes = new Map((await ring.prove(signal)).map(({ kid, outcome }) => [kid, outcome]))
+  const parts = ring.report().keys.flatMap(({ kid, signer, state, trust, reason }): [string, ComponentHealth][] => {
+    if (state === 'gone' || (state === 'retired' && trust !== 'unopened')) return []
+    const outcome = outcomes.get(kid) ?? 'unavailable'
+    if (outcome === 'proved') return [[kid, { status: 'up' }]]
+    const message = `${state}, in ${signer}: ${outcome}${reason === undefined ? '' : `, ${reason}`}`
+    return [[kid, { status: state === 'next' ? 'up' : 'down', message }]]
+  })
+  return Object.fromEntries(parts)
 }

@@ -135,6 +135,8 @@ export const createRegistries = async (plugins: readonly LoadedPlugin[], service
 /** The configured backends that hold keys, by the configuration's names. */
 export interface SignerProviders extends AsyncDisposable {
   readonly byName: ReadonlyMap<string, SignerProvider>
+  /** Those whose keys are held by this process. */
+  readonly inProcess: ReadonlySet<string>
 }
 
 /** As `createRegistries`, for signers. */
@@ -162,5 +164,6 @@ export const createSignerProviders = async (
     await cleanUp.close().catch(() => undefined)
     throw error
   }
-  return Object.freeze({ byName: freezeMap(byName), [Symbol.asyncDispose]: () => cleanUp.close() })
+  const inProcess = new Set([...signers].flatMap(([name, { module }]) => (module.inProcess === true ? [name] : [])))
+  return Object.freeze({ byName: freezeMap(byName), inProcess, [Symbol.asyncDispose]: () => cleanUp.close() })
 }

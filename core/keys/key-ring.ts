@@ -1,61 +1,101 @@
 import type { Clock } from '../clock.js'
+import type { AuditLog } from '../observe/audit.js'
+import type { Log } from '../observe/log.js'
 import { Unavailable } from '../unavailable.js'
+import { createBatchVerifier } from './batch-verifier.js'
+import { createSignerEvents } from './signer-events.js'
 import { signingName, viewAt, type RingView } from './key-states.js'
 import { openKeys, type OpenKeysOptions } from './open-keys.js'
-import type { JwsAlg, KeyPurpose, KeyRing, SignatureTrace } from './ports.js'
-import { proveKey, type KeyProof } from './prove-key.js'
+import type { JwsAlg, KeyPurpose, KeyRing } from './ports.js'
+import type { KeyProof } from './prove-key.js'
+import { createProving } from './proving.js'
+import { Recovery } from './recovery.js'
+import type { KeyTrust, RingKey } from './ring-key.js'
+import { reportRing, type RingReport } from './ring-report.js'
+import { createSign } from './sign-order.js'
+import { SignerSupervisor, supervisionLimits, type SupervisionLimits } from './signer-supervisor.js'
 
 export type { KeyConfiguration } from './open-keys.js'
 export { KeysRefused } from './open-keys.js'
 export type { KeyProof } from './prove-key.js'
+export type { KeyReport, RingReport, SignerReport } from './ring-report.js'
 
 export interface KeyRingOptions extends OpenKeysOptions {
   readonly clock: Clock
   /** `max-age` of `/jwks.json`, seconds. */
   readonly cacheSeconds: number
+  /** The signers whose keys are held by this process. Signatures of all others are verified before they leave. */
+  readonly inProcess?: ReadonlySet<string>
+  readonly limits?: Partial<SupervisionLimits>
+  readonly log?: Log
+  readonly audit?: AuditLog
 }
 
-/** A ring that can prove its keys. */
-export interface ProvableKeyRing extends KeyRing {
+/** A ring that can prove its keys, and supervises the signers outside of the process. */
+export interface ProvableKeyRing extends KeyRing, AsyncDisposable {
   /**
-   * Signs a probe with every key that signs now or next and verifies it with the key that is published. One whose
-   * signature does not verify signs no more until a later proof of it succeeds. Never throws.
+   * Signs a probe with every key that signs now or next (of `signer`, or of all) and verifies it with the key that is
+   * published. One whose signature does not verify, or that the backend refuses, signs no more until a later proof of
+   * it succeeds. What could not be opened before is opened. Never throws.
    */
-  prove(signal: AbortSignal): Promise<readonly KeyProof[]>
+  prove(signal: AbortSignal, signer?: string): Promise<readonly KeyProof[]>
+  /** Keys and signers as they are now: trust, circuits, queues, calls and latencies. */
+  report(): RingReport
 }
 
-/** Opens every configured key that is not gone. Throws `KeysRefused` with all problems at once. */
+/**
+ * Opens every configured key that is not gone. Throws `KeysRefused` with all problems that waiting does not mend; keys of
+ * a backend that does not answer are opened in the background.
+ */
 export const openKeyRing = async (options: KeyRingOptions): Promise<ProvableKeyRing> => {
-  const { clock, cacheSeconds } = options
+  const { clock, cacheSeconds, inProcess = new Set<string>(), log, audit } = options
+  const limits = { ...supervisionLimits, ...options.limits }
   const keys = await openKeys(options)
-  const distrusted = new Set<string>()
-  let view: RingView = viewAt(keys, clock(), distrusted)
+  const events = createSignerEvents(log, audit)
+  const verifier = createBatchVerifier()
+  let view: RingView = viewAt(keys, clock())
 
   /** The clock alone changes states, so replicas agree without talking; it may also be set back. */
   const current = (): RingView => {
     const now = clock()
-    if (now < view.from || now >= view.until) view = viewAt(keys, now, distrusted)
+    if (now < view.from || now >= view.until) view = viewAt(keys, now)
     return view
   }
 
-  const signingKey: KeyRing['signingKey'] = (purpose, alg) => {
-    const key = current().signing.get(signingName(purpose, alg))
-    if (key === undefined) throw new Unavailable('keys', 'no', `No active key signs ${purpose} with ${alg}.`)
-    return key
+  const trust = (key: RingKey, now: KeyTrust, reason?: string): void => {
+    const before = key.trust
+    key.trust = now
+    if (reason === undefined) delete key.reason
+    else key.reason = reason
+    if (before === now) return
+    if (now === 'quarantined') key.quarantines++
+    view = viewAt(keys, clock())
+    events.trustChanged(key, before, view.states.get(key))
+    recovery.wake(key.signer)
   }
 
+  const names = new Set(keys.map(({ signer }) => signer))
+  const supervisors = new Map(
+    [...names]
+      .filter((name) => !inProcess.has(name))
+      .map((name) => {
+        const changed: ConstructorParameters<typeof SignerSupervisor>[3] = (state) => {
+          events.circuitChanged(name, state)
+          if (state === 'open') recovery.wake(name)
+        }
+        return [name, new SignerSupervisor(name, limits, verifier, changed)] as const
+      }),
+  )
+  const { prove, need } = createProving({ keys, current, supervisors, trust, events, limits, options })
+  const recovery = new Recovery({ limits, prove, need })
+  for (const name of names) recovery.wake(name)
+
   return {
-    signingKey,
-    async sign({ purpose, alg, input: inputFor, signal }) {
-      const { kid, signerName, signer } = signingKey(purpose, alg)
-      const input = inputFor({ kid, alg })
-      const trace: SignatureTrace = {}
-      const signature = await signer.sign(Buffer.from(input, 'ascii'), signal, trace).catch((cause: unknown) => {
-        if (cause instanceof Unavailable) throw cause
-        // Whatever a backend fails with is an outage: what was asked for was sound.
-        throw new Unavailable(`signers.${signerName}`, 'no', 'the signer failed', { cause })
-      })
-      return { ...trace, kid, alg, signer: signerName, input, signature }
+    sign: createSign({ view: current, supervisors, distrust: trust, failedOver: events.failedOver }),
+    signingKey(purpose, alg) {
+      const [key] = current().signing.get(signingName(purpose, alg)) ?? []
+      if (key?.opened !== undefined) return key.opened.signing
+      throw new Unavailable('keys', 'no', `No active key signs ${purpose} with ${alg}.`)
     },
     publishedKey: (kid) => current().published.get(kid),
     keySet() {
@@ -65,15 +105,11 @@ export const openKeyRing = async (options: KeyRingOptions): Promise<ProvableKeyR
     algorithms: (purpose) => advertised(current(), purpose),
     states: () =>
       [...current().states].map(([{ kid, alg, signer, purposes }, state]) => ({ kid, alg, signer, state, purposes })),
-    async prove(signal) {
-      const signs = [...current().states].filter(([, state]) => state === 'active' || state === 'next')
-      const proofs = await Promise.all(signs.map(([key]) => proveKey(key, signal)))
-      for (const { kid, outcome } of proofs) {
-        if (outcome === 'failed') distrusted.add(kid)
-        if (outcome === 'proved') distrusted.delete(kid)
-      }
-      view = viewAt(keys, clock(), distrusted)
-      return proofs
+    prove,
+    report: () => reportRing(current(), supervisors),
+    async [Symbol.asyncDispose]() {
+      await recovery.close()
+      await verifier.close()
     },
   }
 }

@@ -1,22 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { JwsAlg, KeyPurpose, KeyState, PublishedKey, SigningKey } from './ports.js'
-
-/** Milliseconds since the epoch. */
-export interface Lifetime {
-  readonly notBefore: number
-  readonly notAfter: number
-  /** When the last token that the key signed has expired everywhere. */
-  readonly goneAt: number
-}
-
-export interface RingKey extends Lifetime {
-  readonly kid: string
-  readonly alg: JwsAlg
-  readonly signer: string
-  readonly purposes: readonly KeyPurpose[]
-  /** Absent when the key was gone already as the ring was opened. */
-  readonly opened?: { readonly signing: SigningKey; readonly published: PublishedKey }
-}
+import type { JwsAlg, KeyPurpose, KeyState, PublishedKey } from './ports.js'
+import type { Lifetime, RingKey } from './ring-key.js'
 
 /** Everything that the ring answers between two changes of a state. */
 export interface RingView {
@@ -24,8 +8,8 @@ export interface RingView {
   readonly from: number
   readonly until: number
   readonly states: ReadonlyMap<RingKey, KeyState>
-  /** By `purpose alg`. */
-  readonly signing: ReadonlyMap<string, SigningKey>
+  /** By `purpose alg`, in order of preference; every one is opened. */
+  readonly signing: ReadonlyMap<string, readonly RingKey[]>
   readonly published: ReadonlyMap<string, PublishedKey>
   readonly body: Buffer
   readonly etag: string
@@ -40,18 +24,19 @@ export const stateAt = ({ notBefore, notAfter, goneAt }: Lifetime, now: number):
 
 export const signingName = (purpose: KeyPurpose, alg: JwsAlg): string => `${purpose} ${alg}`
 
-/** Looks at all keys at `now`. Keys in `distrusted` sign nothing, but what they signed before is still verified. */
-export const viewAt = (keys: readonly RingKey[], now: number, distrusted: ReadonlySet<string>): RingView => {
+/** Looks at all keys at `now`. Keys that are not trusted sign nothing, but what they signed before is still verified. */
+export const viewAt = (keys: readonly RingKey[], now: number): RingView => {
   const states = new Map(keys.map((key) => [key, stateAt(key, now)] as const))
   const changes = keys.flatMap(({ notBefore, notAfter, goneAt }) => [notBefore, notAfter, goneAt])
-  const signing = new Map<string, SigningKey>()
+  const signing = new Map<string, RingKey[]>()
   const published = new Map<string, PublishedKey>()
-  for (const [{ kid, alg, purposes, opened }, state] of states) {
+  for (const [key, state] of states) {
+    const { kid, alg, purposes, opened, trust } = key
     if (opened === undefined || state === 'gone') continue
     published.set(kid, opened.published)
-    if (state !== 'active' || distrusted.has(kid)) continue
+    if (state !== 'active' || trust !== 'proved') continue
     for (const name of purposes.map((purpose) => signingName(purpose, alg)))
-      if (!signing.has(name)) signing.set(name, opened.signing)
+      signing.set(name, [...(signing.get(name) ?? []), key])
   }
   const set = [...published.values()].map(({ jwk, kid, alg }) => ({ ...jwk, kid, alg, use: 'sig' }))
   const body = Buffer.from(JSON.stringify({ keys: set }))

@@ -1,8 +1,15 @@
 import type { Clock } from '../clock.js'
-import { stateAt, type RingKey } from './key-states.js'
+import { Unavailable } from '../unavailable.js'
+import { CallRecord } from './call-record.js'
+import { withDeadline } from './deadline.js'
+import { stateAt } from './key-states.js'
 import { KeyRefused, type JwsAlg, type KeyPurpose, type SignerProvider } from './ports.js'
 import { proveKey } from './prove-key.js'
 import { BadJwk, checkPublicJwk } from './public-key-guard.js'
+import type { OpenedKey, RingKey } from './ring-key.js'
+
+/** Milliseconds for opening one key and for its first proof: backends may have to log in first. */
+const openMs = 5000
 
 /** One entry of `keys`. Times are milliseconds since the epoch; absent: always, never. */
 export interface KeyConfiguration {
@@ -54,61 +61,98 @@ export const allPurposes: readonly KeyPurpose[] = [
   'jarm',
 ]
 
-type Opening = { readonly key: RingKey; readonly thumbprint?: string } | { readonly problem: KeyProblem }
-
-/** Opens all keys at once and proves those that sign, now or next. Throws `KeysRefused` when any of them cannot be used. */
+/**
+ * Opens all keys at once and proves those that sign, now or next. A key whose backend cannot be asked now is left to be
+ * opened later. Throws `KeysRefused` when any of them is one that waiting does not mend.
+ */
 export const openKeys = async (options: OpenKeysOptions): Promise<readonly RingKey[]> => {
-  const openings = await Promise.all(options.keys.map((key, index) => openKey(key, `keys[${index}]`, options)))
-  const problems = openings.flatMap((opening) => ('problem' in opening ? [opening.problem] : []))
-  problems.push(...repetitions(options.keys, openings))
-  if (problems.length > 0) throw new KeysRefused(problems)
-  return openings.flatMap((opening) => ('key' in opening ? [opening.key] : []))
+  const { keys: configured, providers, signal } = options
+  const keys = configured.map((key) => unopened(key, options))
+  const problems: KeyProblem[] = []
+  await Promise.all(
+    keys.map(async (key, index) => {
+      const path = `keys[${index}]`
+      // The backend may have disabled a key since it was retired, and destroyed one that is gone.
+      const state = stateAt(key, options.clock())
+      if (state === 'gone') return
+      const provider = providers.get(key.signer)
+      if (provider === undefined) {
+        problems.push({ path: `${path}.signer`, message: `there is no signer ${key.signer}` })
+        return
+      }
+      try {
+        key.opened = await openKey(key, provider, signal)
+        key.trust = 'unproved'
+        if (state !== 'retired') await firstProof(key, signal)
+      } catch (error) {
+        key.reason = explainKeyError(error)
+        if (!canWait(error)) problems.push({ path, message: key.reason })
+      }
+    }),
+  )
+  problems.push(...repetitions(configured, keys))
+  if (problems.length > 0)
+    throw new KeysRefused(problems.toSorted((a, b) => a.path.localeCompare(b.path, 'en', { numeric: true })))
+  return keys
 }
 
-const openKey = async (configuration: KeyConfiguration, path: string, options: OpenKeysOptions): Promise<Opening> => {
-  const { kid, alg, signer: name, ref, purposes = allPurposes, not_before, not_after } = configuration
+const unopened = (configuration: KeyConfiguration, options: OpenKeysOptions): RingKey => {
+  const { kid, alg, signer, ref, purposes = allPurposes, not_before, not_after } = configuration
   const notAfter = not_after ?? Infinity
-  const goneAt = notAfter + options.retentionSeconds(purposes) * 1000
-  const key = { kid, alg, signer: name, purposes, notBefore: not_before ?? -Infinity, notAfter, goneAt }
-  // The backend may have disabled a key since it was retired, and destroyed one that is gone.
-  const state = stateAt(key, options.clock())
-  if (state === 'gone') return { key }
-  const provider = options.providers.get(name)
-  if (provider === undefined) return { problem: { path: `${path}.signer`, message: `there is no signer ${name}` } }
-  try {
-    const signer = await provider.open(ref, alg, options.signal)
-    if (signer.alg !== alg) throw new KeyRefused(`the signer opened it for ${signer.alg}`)
-    const { jwk, publicKey, thumbprint } = checkPublicJwk(signer.publicJwk, [alg])
-    const opened = { signing: { kid, alg, signerName: name, signer }, published: { kid, alg, jwk, publicKey } }
-    if (state !== 'retired') {
-      const { outcome, cause } = await proveKey({ ...key, opened }, options.signal)
-      if (outcome === 'unavailable') throw cause
-      if (outcome === 'failed') throw new KeyRefused('its signature does not verify with its public key')
-    }
-    return { key: { ...key, opened }, thumbprint }
-  } catch (error) {
-    return { problem: { path, message: messageOf(error) } }
-  }
+  const times = { notBefore: not_before ?? -Infinity, notAfter, goneAt: goneAfter(notAfter, purposes, options) }
+  return { kid, alg, signer, ref, purposes, ...times, calls: new CallRecord(), quarantines: 0, trust: 'unopened' }
 }
 
-const messageOf = (error: unknown): string => {
+const goneAfter = (notAfter: number, purposes: readonly KeyPurpose[], options: OpenKeysOptions): number =>
+  notAfter + options.retentionSeconds(purposes) * 1000
+
+/** Throws `KeyRefused` and `BadJwk` when the key is the wrong one, else whatever the backend failed with. */
+export const openKey = async (
+  { kid, alg, signer: signerName, ref }: RingKey,
+  provider: SignerProvider,
+  signal: AbortSignal,
+): Promise<OpenedKey> => {
+  const signer = await withDeadline(
+    openMs,
+    signal,
+    (attempt) => provider.open(ref, alg, attempt),
+    () => new Unavailable(`signers.${signerName}`, 'no', `not opened in ${openMs} ms`),
+  )
+  if (signer.alg !== alg) throw new KeyRefused(`the signer opened it for ${signer.alg}`)
+  const { jwk, publicKey, thumbprint } = checkPublicJwk(signer.publicJwk, [alg])
+  return { signing: { kid, alg, signerName, signer }, published: { kid, alg, jwk, publicKey }, thumbprint }
+}
+
+const firstProof = async (key: RingKey, signal: AbortSignal): Promise<void> => {
+  const { outcome, cause } = await proveKey(key, openMs, signal)
+  if (outcome === 'failed') throw new KeyRefused('its signature does not verify with its public key')
+  if (outcome !== 'proved') throw cause
+  key.trust = 'proved'
+}
+
+/** An outage and a deadline may pass; anything else is an answer, or a signer that is broken. */
+export const canWait = (error: unknown): boolean =>
+  error instanceof Unavailable || (error instanceof Error && ['AbortError', 'TimeoutError'].includes(error.name))
+
+/** For the operator. */
+export const explainKeyError = (error: unknown): string => {
   if (error instanceof KeyRefused || error instanceof BadJwk) return error.message
   return `the signer did not answer: ${error instanceof Error ? error.message : 'unknown error'}`
 }
 
 /** A `kid` names one key (RFC 7517 §4.5), and one key has one purpose lock and one lifetime: those of its one entry. */
-const repetitions = (keys: readonly KeyConfiguration[], openings: readonly Opening[]): KeyProblem[] => {
+const repetitions = (configured: readonly KeyConfiguration[], keys: readonly RingKey[]): KeyProblem[] => {
   const problems: KeyProblem[] = []
   const kids = new Map<string, number>()
   const thumbprints = new Map<string, number>()
-  keys.forEach(({ kid }, index) => {
+  configured.forEach(({ kid }, index) => {
     const sameKid = kids.get(kid)
     if (sameKid === undefined) kids.set(kid, index)
     else problems.push({ path: `keys[${index}].kid`, message: `${kid} is also the kid of keys[${sameKid}]` })
-    const opening = openings[index]
-    if (opening === undefined || !('thumbprint' in opening)) return
-    const sameKey = thumbprints.get(opening.thumbprint)
-    if (sameKey === undefined) thumbprints.set(opening.thumbprint, index)
+    const thumbprint = keys[index]?.opened?.thumbprint
+    if (thumbprint === undefined) return
+    const sameKey = thumbprints.get(thumbprint)
+    if (sameKey === undefined) thumbprints.set(thumbprint, index)
     else problems.push({ path: `keys[${index}].ref`, message: `is the same key as keys[${sameKey}]` })
   })
   return problems

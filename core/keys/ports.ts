@@ -14,6 +14,8 @@ export type PublicJwk =
 export interface Signer {
   readonly alg: JwsAlg
   readonly publicJwk: PublicJwk
+  /** What the backend signs, where that is less than 0 bytes to 64 KiB; it throws `KeyRefused` for any other length. */
+  readonly messageBytes?: { readonly min: number; readonly max: number }
   /**
    * Signs `message` (the message itself, never a digest of it; 0 bytes to 64 KiB) and returns the JOSE form of the
    * signature: r||s for ECDSA (RFC 7518 §3.4). A backend with a log of its own fills `trace`. Throws `Unavailable` when

@@ -1,28 +1,45 @@
-import { randomBytes } from 'node:crypto'
-import type { RingKey } from './key-states.js'
+import { performance } from 'node:perf_hooks'
+import { Unavailable } from '../unavailable.js'
+import { withDeadline } from './deadline.js'
+import { KeyRefused } from './ports.js'
+import { newProbe } from './probe.js'
+import type { RingKey } from './ring-key.js'
 import { verifySignature } from './verify-signature.js'
 
-/** `failed`: a signature came that the published key does not verify. `unavailable`: none came. */
+/**
+ * `failed`: a signature came that the published key does not verify. `refused`: the backend will not sign until an
+ * operator acts. `unavailable`: no signature came.
+ */
 export interface KeyProof {
   readonly kid: string
   readonly signer: string
-  readonly outcome: 'proved' | 'failed' | 'unavailable'
+  readonly outcome: 'proved' | 'failed' | 'refused' | 'unavailable'
+  /** Milliseconds that the signer took; present when a signature came. */
+  readonly latency?: number
   readonly cause?: unknown
 }
 
-/** No JWS signing input begins so: a signed probe can never be a token (RFC 7515 §5.1). */
-const probePrefix = Buffer.from('signet probe: ')
-
-/** Has the key sign a probe and verifies it with what is published. Never throws. */
-export const proveKey = async (key: RingKey, signal: AbortSignal): Promise<KeyProof> => {
-  const { kid, signer, opened } = key
-  if (opened === undefined) return { kid, signer, outcome: 'unavailable' }
-  const probe = Buffer.concat([probePrefix, randomBytes(32)])
+/** Has the key sign a probe within `milliseconds` and verifies it with what is published. Never throws. */
+export const proveKey = async (key: RingKey, milliseconds: number, signal: AbortSignal): Promise<KeyProof> => {
+  const { kid, signer, opened, calls } = key
+  if (opened === undefined) {
+    const outcome = key.trust === 'refused' ? 'refused' : 'unavailable'
+    return { kid, signer, outcome, ...(key.reason !== undefined && { cause: new Error(key.reason) }) }
+  }
+  const probe = newProbe()
+  const begun = performance.now()
   try {
-    const signature = await opened.signing.signer.sign(probe, signal)
+    const signature = await withDeadline(
+      milliseconds,
+      signal,
+      (attempt) => opened.signing.signer.sign(probe, attempt),
+      () => new Unavailable(`signers.${signer}`, 'no', `no signature in ${milliseconds} ms`),
+    )
+    const latency = performance.now() - begun
+    calls.took(latency)
     const valid = await verifySignature(opened.published, probe, signature)
-    return { kid, signer, outcome: valid ? 'proved' : 'failed' }
+    return { kid, signer, outcome: valid ? 'proved' : 'failed', latency }
   } catch (cause) {
-    return { kid, signer, outcome: 'unavailable', cause }
+    return { kid, signer, outcome: cause instanceof KeyRefused ? 'refused' : 'unavailable', cause }
   }
 }

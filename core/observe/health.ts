@@ -20,8 +20,11 @@ export interface HealthCheck {
   readonly intervalMs: number
   /** Milliseconds after which the signal is aborted and the component counts as down. */
   readonly deadlineMs: number
-  /** Resolves when the component works. The operator is told the message of `Unavailable`, of other errors nothing. */
-  check(signal: AbortSignal): Promise<void>
+  /**
+   * Resolves when the component works, or tells how each of its parts is: one that is down takes the component with it.
+   * The operator is told the message of `Unavailable`, of other errors nothing.
+   */
+  check(signal: AbortSignal): Promise<Readonly<Record<string, ComponentHealth>> | void>
 }
 
 /** Whether this process may be sent requests. Nobody who asks waits for a component: results are kept. */
@@ -35,9 +38,16 @@ export interface Readiness {
   close(): void
 }
 
+interface Finding {
+  readonly health: ComponentHealth
+  readonly parts: Readonly<Record<string, ComponentHealth>>
+}
+
 interface Component {
   readonly check: HealthCheck
   health: ComponentHealth
+  /** Shown as `keys.es-1`. */
+  parts: Finding['parts']
   checkedAt: number
 }
 
@@ -49,12 +59,13 @@ export const createReadiness = (clock: Clock, log: Log): Readiness => {
 
   const run = async (component: Component): Promise<void> => {
     const { check } = component
-    const health = await probe(check, log)
+    const { health, parts } = await probe(check, log)
     if (state.closed) return
     if (health.status !== component.health.status) {
       log[health.status === 'up' ? 'info' : 'warn']('A component changed', { component: check.name, ...health })
     }
     component.health = health
+    component.parts = parts
     component.checkedAt = clock()
     timers.set(check.name, setTimeout(() => void run(component), check.intervalMs).unref())
   }
@@ -67,12 +78,18 @@ export const createReadiness = (clock: Clock, log: Log): Readiness => {
   return {
     register: (check) => {
       if (components.has(check.name)) throw new Error(`two health checks are called ${check.name}`)
-      const component: Component = { check, health: { status: 'starting' }, checkedAt: clock() }
+      const component: Component = { check, health: { status: 'starting' }, parts: {}, checkedAt: clock() }
       components.set(check.name, component)
       void run(component)
     },
     report: () => {
-      const told = [...components].map(([name, component]): [string, ComponentHealth] => [name, current(component)])
+      const told = [...components].flatMap(([name, component]): [string, ComponentHealth][] => {
+        const parts = Object.entries(component.parts).map(([part, health]): [string, ComponentHealth] => [
+          `${name}.${part}`,
+          health,
+        ])
+        return [[name, current(component)], ...parts]
+      })
       if (state.draining) told.unshift(['process', { status: 'draining' }])
       return { ready: told.every(([, { status }]) => status === 'up'), components: Object.fromEntries(told) }
     },
@@ -86,7 +103,7 @@ export const createReadiness = (clock: Clock, log: Log): Readiness => {
   }
 }
 
-const probe = async (check: HealthCheck, log: Log): Promise<ComponentHealth> => {
+const probe = async (check: HealthCheck, log: Log): Promise<Finding> => {
   const controller = new AbortController()
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
@@ -97,12 +114,15 @@ const probe = async (check: HealthCheck, log: Log): Promise<ComponentHealth> => 
     }, check.deadlineMs).unref()
   })
   try {
-    await Promise.race([check.check(controller.signal), late])
-    return { status: 'up' }
+    const parts = (await Promise.race([check.check(controller.signal), late])) ?? {}
+    const down = Object.entries(parts).filter(([, { status }]) => status !== 'up')
+    if (down.length === 0) return { health: { status: 'up' }, parts }
+    const message = down.map(([part, health]) => `${part}: ${health.message ?? health.status}`).join('; ')
+    return { health: { status: 'down', message }, parts }
   } catch (error) {
-    if (error instanceof Unavailable) return { status: 'down', message: error.message }
+    if (error instanceof Unavailable) return { health: { status: 'down', message: error.message }, parts: {} }
     log.error('A health check failed', { component: check.name }, error)
-    return { status: 'down' }
+    return { health: { status: 'down' }, parts: {} }
   } finally {
     clearTimeout(timer)
   }

@@ -1,0 +1,88 @@
+import { Unavailable } from '../unavailable.js'
+import { explainFailure, type SignerEvents } from './signer-events.js'
+import type { RingView } from './key-states.js'
+import { canWait, explainKeyError, openKey, type OpenKeysOptions } from './open-keys.js'
+import { proveKey, type KeyProof } from './prove-key.js'
+import type { RecoveryOptions } from './recovery.js'
+import type { KeyTrust, RingKey } from './ring-key.js'
+import type { SignerSupervisor, SupervisionLimits } from './signer-supervisor.js'
+
+export interface ProvingOptions {
+  readonly keys: readonly RingKey[]
+  readonly current: () => RingView
+  readonly supervisors: ReadonlyMap<string, SignerSupervisor>
+  readonly trust: (key: RingKey, trust: KeyTrust, reason?: string) => void
+  readonly events: SignerEvents
+  readonly limits: Pick<SupervisionLimits, 'attemptMs'>
+  readonly options: Pick<OpenKeysOptions, 'providers'>
+}
+
+/** Opens what is not open, proves what signs now or next, and keeps what that says of each key and each signer. */
+export const createProving = ({ keys, current, supervisors, trust, events, limits, options }: ProvingOptions) => {
+  const stateOf = (key: RingKey) => current().states.get(key)
+  const signs = (key: RingKey): boolean => stateOf(key) === 'active' || stateOf(key) === 'next'
+  const of = (signer: string | undefined) => keys.filter((key) => signer === undefined || key.signer === signer)
+
+  const openLate = async (key: RingKey, signal: AbortSignal): Promise<void> => {
+    const provider = options.providers.get(key.signer)
+    if (provider === undefined) return
+    try {
+      const opened = await openKey(key, provider, signal)
+      const same = keys.find((other) => other !== key && other.opened?.thumbprint === opened.thumbprint)
+      if (same !== undefined) return trust(key, 'refused', `is the same key as ${same.kid}`)
+      // Published from here on; it signs when it is proved.
+      key.opened = opened
+      trust(key, 'unproved')
+    } catch (error) {
+      trust(key, canWait(error) ? 'unopened' : 'refused', explainKeyError(error))
+    }
+  }
+
+  const learn = (key: RingKey, { outcome, cause }: KeyProof): void => {
+    if (outcome === 'proved') trust(key, 'proved')
+    else if (outcome === 'failed') trust(key, 'quarantined', 'its signature does not verify with its published key')
+    else if (outcome === 'refused') trust(key, 'refused', explainFailure(cause))
+    else {
+      const silent = key.reason !== undefined
+      key.reason = explainFailure(cause ?? new Unavailable(`signers.${key.signer}`, 'no', 'not opened yet'))
+      if (!silent) events.unanswered(key, stateOf(key))
+      if (key.opened !== undefined) supervisors.get(key.signer)?.circuit.failed(1)
+    }
+  }
+
+  const proveSigner = async (signal: AbortSignal, signer: string): Promise<readonly KeyProof[]> => {
+    const circuit = supervisors.get(signer)?.circuit
+    circuit?.probe()
+    const own = of(signer)
+    const unopened = own.filter((key) => key.opened === undefined && stateOf(key) !== 'gone')
+    await Promise.all(unopened.map((key) => openLate(key, signal)))
+    const proved = await Promise.all(
+      own.filter(signs).map(async (key) => {
+        const proof = await proveKey(key, limits.attemptMs, signal)
+        // What was given up says nothing of the key.
+        if (!signal.aborted) learn(key, proof)
+        return proof
+      }),
+    )
+    // One key that signs shows that the backend answers; what is wrong with another one is that key's own matter.
+    circuit?.probed(proved.some(({ outcome }) => outcome !== 'unavailable'))
+    return proved
+  }
+
+  const prove = async (signal: AbortSignal, signer?: string): Promise<readonly KeyProof[]> => {
+    const signers = [...new Set(of(signer).map((key) => key.signer))]
+    const proofs = (await Promise.all(signers.map((name) => proveSigner(signal, name)))).flat()
+    const order = new Map(keys.map(({ kid }, index) => [kid, index]))
+    return proofs.sort((a, b) => (order.get(a.kid) ?? 0) - (order.get(b.kid) ?? 0))
+  }
+
+  const need: RecoveryOptions['need'] = (signer) => {
+    const circuit = supervisors.get(signer)?.circuit.state ?? 'closed'
+    const wanting = of(signer).filter((key) => (key.opened === undefined ? stateOf(key) !== 'gone' : signs(key)))
+    const trusts = new Set(wanting.map((key) => key.trust))
+    if (circuit !== 'closed' || trusts.has('unopened') || trusts.has('unproved')) return 'soon'
+    return trusts.has('quarantined') || trusts.has('refused') ? 'later' : undefined
+  }
+
+  return { prove, need }
+}

@@ -1,0 +1,52 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { SupervisionLimits } from './signer-supervisor.js'
+
+export interface RecoveryOptions {
+  readonly limits: Pick<SupervisionLimits, 'probeMs' | 'maxProbeMs'>
+  /** `soon`: the backend does not answer, or a key waits to be opened. `later`: keys are quarantined or refused. */
+  readonly need: (signer: string) => 'soon' | 'later' | undefined
+  /** Opens and proves what the signer has. Never throws. */
+  readonly prove: (signal: AbortSignal, signer: string) => Promise<unknown>
+}
+
+/** A key that was distrusted, or refused for good, is asked for at a quarter of the pace. */
+const patience = { soon: 1, later: 4 } as const
+
+/** Proves signers in the background until they are well, ever more slowly: no restart and no operator is needed. */
+export class Recovery {
+  readonly #options: RecoveryOptions
+  readonly #stop = new AbortController()
+  readonly #running = new Map<string, Promise<void>>()
+
+  constructor(options: RecoveryOptions) {
+    this.#options = options
+  }
+
+  /** Sees to it that this signer is proved until it needs it no more. */
+  wake(signer: string): void {
+    if (this.#running.has(signer) || this.#stop.signal.aborted) return
+    if (this.#options.need(signer) === undefined) return
+    const run = this.#run(signer)
+      .catch(() => undefined)
+      .finally(() => this.#running.delete(signer))
+    this.#running.set(signer, run)
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort()
+    await Promise.all(this.#running.values())
+  }
+
+  async #run(signer: string): Promise<void> {
+    const { need, prove, limits } = this.#options
+    const { signal } = this.#stop
+    for (let round = 0; ; round++) {
+      const urgency = need(signer)
+      if (urgency === undefined) return
+      const longest = Math.min(limits.probeMs * 2 ** round, limits.maxProbeMs) * patience[urgency]
+      // Spread, so that replicas do not come back as one (F36).
+      await pause(longest * (0.75 + Math.random() * 0.25), undefined, { signal, ref: false })
+      await prove(signal, signer)
+    }
+  }
+}

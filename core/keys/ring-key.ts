@@ -1,0 +1,43 @@
+import type { CallRecord } from './call-record.js'
+import type { JwsAlg, KeyPurpose, PublishedKey, SigningKey } from './ports.js'
+
+/** Milliseconds since the epoch. */
+export interface Lifetime {
+  readonly notBefore: number
+  readonly notAfter: number
+  /** When the last token that the key signed has expired everywhere. */
+  readonly goneAt: number
+}
+
+/**
+ * Whether a key may sign, its times aside. `proved`: yes. All others wait for a proof that succeeds: `unopened`, the
+ * backend could not be asked yet, so the key is not even published; `unproved`, it has signed no probe yet;
+ * `quarantined`, a signature came that its published key does not verify; `refused`, the backend refuses to sign.
+ */
+export type KeyTrust = 'proved' | 'unopened' | 'unproved' | 'quarantined' | 'refused'
+
+/** A key of the ring as long as it lives. What changes is changed by the ring alone. */
+export interface RingKey extends Lifetime {
+  readonly kid: string
+  readonly alg: JwsAlg
+  /** The name of the signer in the configuration. */
+  readonly signer: string
+  /** The backend's name for it. */
+  readonly ref: string
+  readonly purposes: readonly KeyPurpose[]
+  readonly calls: CallRecord
+  /** How often it was quarantined. */
+  quarantines: number
+  trust: KeyTrust
+  /** Why it is not trusted, for the operator. */
+  reason?: string
+  /** Absent while it is unopened, and when it was gone already as the ring was opened. */
+  opened?: OpenedKey
+}
+
+export interface OpenedKey {
+  readonly signing: SigningKey
+  readonly published: PublishedKey
+  /** RFC 7638. */
+  readonly thumbprint: string
+}

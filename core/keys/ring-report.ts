@@ -1,0 +1,51 @@
+import type { CallOutcome, Latency } from './call-record.js'
+import type { CircuitState } from './circuit.js'
+import type { RingView } from './key-states.js'
+import type { JwsAlg, KeyPurpose, KeyState } from './ports.js'
+import type { KeyTrust, Lifetime } from './ring-key.js'
+import type { SignerSupervisor } from './signer-supervisor.js'
+
+/** One configured key. Times are milliseconds since the epoch, infinite where the configuration sets none. */
+export interface KeyReport extends Lifetime {
+  readonly kid: string
+  readonly alg: JwsAlg
+  readonly signer: string
+  readonly purposes: readonly KeyPurpose[]
+  readonly state: KeyState
+  readonly trust: KeyTrust
+  /** Why it is not trusted, or what its last proof failed with. */
+  readonly reason: string | undefined
+  /** Milliseconds of the last 512 signatures and proofs. */
+  readonly latency: Latency | undefined
+  readonly calls: Readonly<Record<CallOutcome, number>>
+  readonly quarantines: number
+}
+
+/** One signer outside of the process. */
+export interface SignerReport {
+  readonly name: string
+  readonly circuit: CircuitState
+  /** Orders that wait, and those that the backend is working on. */
+  readonly waiting: number
+  readonly running: number
+}
+
+export interface RingReport {
+  readonly keys: readonly KeyReport[]
+  readonly signers: readonly SignerReport[]
+}
+
+export const reportRing = (view: RingView, supervisors: ReadonlyMap<string, SignerSupervisor>): RingReport => ({
+  keys: [...view.states].map(([key, state]) => {
+    const { kid, alg, signer, purposes, notBefore, notAfter, goneAt, trust, reason, calls, quarantines } = key
+    const times = { notBefore, notAfter, goneAt }
+    const how = { trust, reason, latency: calls.latency(), calls: { ...calls.outcomes }, quarantines }
+    return { kid, alg, signer, purposes, ...times, state, ...how }
+  }),
+  signers: [...supervisors.values()].map(({ name, circuit, waiting, running }) => ({
+    name,
+    circuit: circuit.state,
+    waiting,
+    running,
+  })),
+})

@@ -1,0 +1,75 @@
+import { performance } from 'node:perf_hooks'
+import { Unavailable } from '../unavailable.js'
+import { signingName, type RingView } from './key-states.js'
+import { KeyRefused, type KeyRing, type SignatureOrder, type SignatureTrace } from './ports.js'
+import type { KeyTrust, OpenedKey, RingKey } from './ring-key.js'
+import { BadSignature, type SignerSupervisor } from './signer-supervisor.js'
+
+export interface SigningRoom {
+  readonly view: () => RingView
+  /** By signer. One without is held in the process: nothing stands between it and its orders. */
+  readonly supervisors: ReadonlyMap<string, SignerSupervisor>
+  /** A key did what keeps it from signing until it is proved again. */
+  readonly distrust: (key: RingKey, trust: KeyTrust, reason: string) => void
+  readonly failedOver: (order: SignatureOrder, from: RingKey, to: RingKey, cause: unknown) => void
+}
+
+type Opened = RingKey & { readonly opened: OpenedKey }
+
+/** As `KeyRing.sign`: the first listed active key that can; when it fails, the next one. */
+export const createSign = (room: SigningRoom): KeyRing['sign'] => {
+  const { view, supervisors, distrust, failedOver } = room
+
+  /** The key signs no more until it is proved. What others failed with may pass. */
+  const learn = (key: RingKey, error: unknown): void => {
+    if (error instanceof BadSignature) distrust(key, 'quarantined', error.message)
+    else if (error instanceof KeyRefused) distrust(key, 'refused', error.message)
+  }
+
+  return async (order) => {
+    const { purpose, alg, signal } = order
+    const candidates = view().signing.get(signingName(purpose, alg))
+    if (candidates === undefined) throw new Unavailable('keys', 'no', `No active key signs ${purpose} with ${alg}.`)
+    let failed: { readonly key: RingKey; readonly cause: unknown } | undefined
+    let skipped: Unavailable | undefined
+    for (const key of candidates as readonly Opened[]) {
+      const { kid, signer: name, calls, opened } = key
+      const supervisor = supervisors.get(name)
+      if (supervisor !== undefined && supervisor.circuit.state !== 'closed') {
+        calls.outcomes.circuit_open++
+        skipped ??= supervisor.outage()
+        continue
+      }
+      const input = order.input({ kid, alg })
+      const message = Buffer.from(input, 'ascii')
+      const { max } = opened.signing.signer.messageBytes ?? { max: Infinity }
+      if (message.byteLength > max) {
+        // No fault of the key: what asks for so much must not put it out of service.
+        failed ??= { key, cause: new Unavailable(`signers.${name}`, 'no', 'the token is too long for this key') }
+        continue
+      }
+      const trace: SignatureTrace = {}
+      const begun = performance.now()
+      try {
+        let signature: Uint8Array
+        if (supervisor === undefined) {
+          signature = await opened.signing.signer.sign(message, signal, trace)
+          calls.took(performance.now() - begun)
+          calls.outcomes.signed++
+        } else signature = await supervisor.sign(key, message, order, trace)
+        if (failed !== undefined) failedOver(order, failed.key, key, failed.cause)
+        return { ...trace, kid, alg, signer: name, input, signature }
+      } catch (cause) {
+        learn(key, cause)
+        if (supervisor === undefined) calls.outcomes[cause instanceof KeyRefused ? 'refused' : 'unavailable']++
+        if (signal.aborted) throw signal.reason
+        failed ??= { key, cause }
+      }
+    }
+    if (failed === undefined) throw skipped as Unavailable
+    const { key, cause } = failed
+    if (cause instanceof Unavailable) throw cause
+    // Whatever a backend fails with is an outage: what was asked for was sound.
+    throw new Unavailable(`signers.${key.signer}`, 'no', 'the signer failed', { cause })
+  }
+}

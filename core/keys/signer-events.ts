@@ -1,0 +1,70 @@
+import type { AuditEvent, AuditLog } from '../observe/audit.js'
+import type { Log } from '../observe/log.js'
+import { Unavailable } from '../unavailable.js'
+import type { CircuitState } from './circuit.js'
+import { KeyRefused, type KeyState, type SignatureOrder } from './ports.js'
+import type { KeyTrust, RingKey } from './ring-key.js'
+import { BadSignature } from './signer-supervisor.js'
+
+/** What happens to keys and signers, told to the operator's log and to the audit log. */
+export interface SignerEvents {
+  /** `state` by the clock: a next key is reported before its time comes. */
+  trustChanged(key: RingKey, before: KeyTrust, state: KeyState | undefined): void
+  /** A proof had no answer, for the first time in a row. */
+  unanswered(key: RingKey, state: KeyState | undefined): void
+  circuitChanged(signer: string, state: CircuitState): void
+  failedOver(order: SignatureOrder, from: RingKey, to: RingKey, cause: unknown): void
+}
+
+/** Messages of libraries may quote anything; ours and those of signer modules are made for operators. */
+export const explainFailure = (error: unknown): string => {
+  if (error instanceof Unavailable || error instanceof KeyRefused || error instanceof BadSignature) return error.message
+  return error instanceof Error ? error.name : 'unknown error'
+}
+
+/** Fire and forget: what is told here must not hold up a signature. An audit log that fails is told to the log. */
+export const createSignerEvents = (log?: Log, audit?: AuditLog): SignerEvents => {
+  const open = new Set<string>()
+
+  const record = (event: AuditEvent): void => {
+    audit?.record(event).catch((cause: unknown) => {
+      log?.error('An event of a signer could not be written to the audit log', { event: event.event }, cause)
+    })
+  }
+
+  return {
+    trustChanged({ kid, signer, trust, reason }, before, state) {
+      const told = { kid, signer, state, reason }
+      if (trust === 'proved') {
+        log?.info('A key signs again', { ...told, before })
+        record({ event: 'signer.recovered', kid, signer, before })
+      } else if (trust === 'quarantined') {
+        log?.error('A key is quarantined: its signature does not verify', told)
+        record({ event: 'signer.quarantined', ...told })
+      } else if (trust === 'refused') {
+        log?.error('A signer refuses a key until an operator acts', told)
+        record({ event: 'signer.refused', ...told })
+      }
+    },
+    unanswered({ kid, signer, reason }, state) {
+      log?.warn('A key did not sign its probe', { kid, signer, state, reason })
+    },
+    circuitChanged(signer, state) {
+      if (state === 'half_open' || (state === 'open') === open.has(signer)) return
+      if (state === 'open') {
+        open.add(signer)
+        log?.error('A signer does not answer: nothing is asked of it until it is proved', { signer })
+      } else {
+        open.delete(signer)
+        log?.info('A signer answers again', { signer })
+      }
+      record({ event: 'signer.circuit', signer, state })
+    },
+    failedOver({ purpose, alg, clientId }, from, to, cause) {
+      const reason = explainFailure(cause)
+      const keys = { from_kid: from.kid, from_signer: from.signer, kid: to.kid, signer: to.signer }
+      log?.debug('Another key signed', { purpose, alg, ...keys, reason })
+      record({ event: 'signer.failover', client_id: clientId, purpose, alg, ...keys, reason })
+    },
+  }
+}

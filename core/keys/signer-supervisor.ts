@@ -1,0 +1,221 @@
+import { performance } from 'node:perf_hooks'
+import { setTimeout as pause } from 'node:timers/promises'
+import { Unavailable } from '../unavailable.js'
+import type { BatchVerifier } from './batch-verifier.js'
+import type { CallOutcome } from './call-record.js'
+import { Circuit, type CircuitState } from './circuit.js'
+import { withDeadline } from './deadline.js'
+import { FairQueue, type Place } from './fair-queue.js'
+import { KeyRefused, type SignatureOrder, type SignatureTrace } from './ports.js'
+import type { OpenedKey, RingKey } from './ring-key.js'
+
+export interface SupervisionLimits {
+  /** Signatures that one backend may be making at once. */
+  readonly concurrency: number
+  /** Orders that may wait for one backend. */
+  readonly maxWaiting: number
+  /** Milliseconds that an order waits at most. */
+  readonly maxWaitMs: number
+  /** Milliseconds that a backend has for one signature. */
+  readonly attemptMs: number
+  /** Failures in a row that open the circuit; one that took the whole `attemptMs` counts twice. */
+  readonly failures: number
+  /** Milliseconds until the first proof of a backend whose circuit has opened; each further one waits twice as long. */
+  readonly probeMs: number
+  readonly maxProbeMs: number
+}
+
+/** Faults, rule 2: 2 s for a signer, in a request budget of 3 s. */
+export const supervisionLimits: SupervisionLimits = {
+  concurrency: 256,
+  maxWaiting: 1024,
+  maxWaitMs: 1000,
+  attemptMs: 2000,
+  failures: 10,
+  probeMs: 250,
+  maxProbeMs: 5000,
+}
+
+/** A signature that its published key does not verify. It goes nowhere. */
+export class BadSignature extends Error {
+  override readonly name = 'BadSignature'
+}
+
+interface Waiting extends Place {
+  readonly admit: () => void
+  readonly refuse: (reason: unknown) => void
+}
+
+/** A second attempt is worth it only when the first one failed within this part of its time. */
+const cheapPart = 0.25
+
+/** Stands between the orders and one backend outside the process. */
+export class SignerSupervisor {
+  readonly name: string
+  readonly circuit: Circuit
+  readonly #limits: SupervisionLimits
+  readonly #verifier: BatchVerifier
+  readonly #queue: FairQueue<Waiting>
+  #running = 0
+
+  constructor(
+    name: string,
+    limits: SupervisionLimits,
+    verifier: BatchVerifier,
+    changed: (state: CircuitState) => void,
+  ) {
+    this.name = name
+    this.#limits = limits
+    this.#verifier = verifier
+    this.#queue = new FairQueue(limits.maxWaiting)
+    this.circuit = new Circuit(limits.failures, (state) => {
+      if (state === 'open') this.#sendAway()
+      changed(state)
+    })
+  }
+
+  get waiting(): number {
+    return this.#queue.size
+  }
+
+  get running(): number {
+    return this.#running
+  }
+
+  /**
+   * A signature that the published key verifies. Throws `BadSignature`, `KeyRefused`, `Unavailable`, whatever else the
+   * signer failed with, or the reason of the order's signal.
+   */
+  async sign(
+    key: RingKey & { readonly opened: OpenedKey },
+    message: Uint8Array,
+    order: SignatureOrder,
+    trace: SignatureTrace,
+  ): Promise<Uint8Array> {
+    const { outcomes } = key.calls
+    try {
+      if (this.#running >= this.#limits.concurrency) await this.#wait(order)
+      else this.#running++
+    } catch (error) {
+      outcomes[order.signal.aborted ? 'aborted' : 'overflow']++
+      throw error
+    }
+    let signature: Uint8Array
+    try {
+      signature = await this.#attemptTwice(key, message, order.signal, trace)
+    } finally {
+      this.#release()
+    }
+    const valid = await this.#verifier.verify(key.opened.published, message, signature)
+    outcomes[valid ? 'signed' : 'bad_signature']++
+    if (!valid) throw new BadSignature(`a signature of ${key.kid} does not verify with its published key`)
+    return signature
+  }
+
+  /** Once more, after a moment, where the first failure was quick and certainly had no effect (faults, rule 5). */
+  async #attemptTwice(
+    key: RingKey & { readonly opened: OpenedKey },
+    message: Uint8Array,
+    signal: AbortSignal,
+    trace: SignatureTrace,
+  ): Promise<Uint8Array> {
+    const begun = performance.now()
+    try {
+      return await this.#attempt(key, message, signal, trace)
+    } catch (error) {
+      const quick = performance.now() - begun < cheapPart * this.#limits.attemptMs
+      const again = error instanceof Unavailable && error.applied === 'no' && quick
+      if (!again || signal.aborted || this.circuit.state !== 'closed') throw error
+    }
+    await pause(10 + Math.random() * 40)
+    return this.#attempt(key, message, signal, trace)
+  }
+
+  async #attempt(
+    { calls, opened }: RingKey & { readonly opened: OpenedKey },
+    message: Uint8Array,
+    outer: AbortSignal,
+    trace: SignatureTrace,
+  ): Promise<Uint8Array> {
+    const { attemptMs } = this.#limits
+    let late: Unavailable | undefined
+    const begun = performance.now()
+    try {
+      const signature = await withDeadline(
+        attemptMs,
+        outer,
+        (signal) => opened.signing.signer.sign(message, signal, trace),
+        () => (late = this.#unavailable(`no signature in ${attemptMs} ms`)),
+      )
+      calls.took(performance.now() - begun)
+      this.circuit.answered()
+      return signature
+    } catch (error) {
+      const outcome = outcomeOf(error, late, outer)
+      calls.outcomes[outcome]++
+      if (outcome === 'refused') this.circuit.answered()
+      else if (outcome !== 'aborted') this.circuit.failed(outcome === 'timeout' ? 2 : 1)
+      throw error
+    }
+  }
+
+  #wait({ priority, clientId, signal }: SignatureOrder): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const end = (): void => {
+        clearTimeout(timer)
+        signal.removeEventListener('abort', abandon)
+      }
+      const waiting: Waiting = {
+        priority,
+        clientId,
+        admit: () => {
+          end()
+          resolve()
+        },
+        refuse: (reason) => {
+          end()
+          reject(reason)
+        },
+      }
+      const leave = (reason: unknown): void => {
+        this.#queue.remove(waiting)
+        waiting.refuse(reason)
+      }
+      const abandon = (): void => leave(signal.reason)
+      const timer = setTimeout(
+        () => leave(this.#unavailable('too many signatures are waiting')),
+        this.#limits.maxWaitMs,
+      )
+      signal.addEventListener('abort', abandon)
+      if (signal.aborted) return waiting.refuse(signal.reason)
+      this.#queue.push(waiting)?.refuse(this.#unavailable('too many signatures are waiting'))
+    })
+  }
+
+  /** The place goes to the next one who waits. */
+  #release(): void {
+    const next = this.#queue.shift()
+    if (next === undefined) this.#running--
+    else next.admit()
+  }
+
+  #sendAway(): void {
+    const reason = this.outage()
+    for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) next.refuse(reason)
+  }
+
+  /** What an order hears while the circuit is open. */
+  outage(): Unavailable {
+    return this.#unavailable('the signer does not answer; it is being proved')
+  }
+
+  #unavailable(message: string): Unavailable {
+    return new Unavailable(`signers.${this.name}`, 'no', message)
+  }
+}
+
+const outcomeOf = (error: unknown, late: Unavailable | undefined, outer: AbortSignal): CallOutcome => {
+  if (error === late) return 'timeout'
+  if (outer.aborted) return 'aborted'
+  return error instanceof KeyRefused ? 'refused' : 'unavailable'
+}
