@@ -134,7 +134,7 @@ describe(`${runs} requests of any kind`, () => {
       await host.expectGood()
       expect(({} as Record<string, unknown>)['x']).toBeUndefined()
       // A fuzzer that is always turned away at the door has tested the door.
-      for (const status of [200, 303, 400, 401, 403, 404, 405]) expect([...statuses.keys()]).toContain(status)
+      for (const status of [200, 303, 400, 401, 404, 405]) expect([...statuses.keys()]).toContain(status)
       console.log(JSON.stringify(Object.fromEntries([...statuses].sort(([a], [b]) => a - b))))
     },
     60_000 + runs * 50,
