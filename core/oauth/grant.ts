@@ -30,7 +30,7 @@ export interface Grant {
   readonly clientId: string
   readonly subject: string
   readonly scope: readonly string[]
-  /** The resources that were granted (RFC 8707); empty: the default audience. */
+  /** The resources that were granted (RFC 8707), the default audience where none was asked for. */
   readonly resource: readonly string[]
   readonly authentication: Authentication
   readonly requestedClaims?: RequestedClaims

@@ -4,12 +4,17 @@ import type { AuthorizationRequest } from '../../oauth/authorization-request.js'
 import type { AuthorizationCode } from '../../oauth/grant.js'
 
 /** What a code stands for: a new grant of all that was asked for, by the person of this session. */
-export const codeRecord = (request: AuthorizationRequest, session: Session): AuthorizationCode => ({
+export const codeRecord = (
+  request: AuthorizationRequest,
+  session: Session,
+  defaultAudience: string,
+): AuthorizationCode => ({
   grantId: randomBytes(16).toString('base64url'),
   clientId: request.clientId,
   subject: session.subject,
   scope: request.scope,
-  resource: request.resource,
+  // Named, so that `/token` can tell a client that asks for it from one that asks for more (RFC 8707 §2.2).
+  resource: request.resource.length > 0 ? request.resource : [defaultAudience],
   authentication: {
     auth_time: session.authTime,
     ...(session.acr !== undefined && { acr: session.acr }),

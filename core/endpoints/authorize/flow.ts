@@ -85,7 +85,7 @@ export const createFlow = (options: AuthorizeOptions): Flow => {
 
   const grant: Flow['grant'] = async ({ http, request, interactionId }, session, consented) => {
     const code = newOpaqueToken()
-    const record = codeRecord(request, session)
+    const record = codeRecord(request, session, options.defaultAudience)
     // Before the interaction is redeemed, so that an outage of this store does not cost the other's record. Who loses
     // the race never learns of the code.
     await codes.put(hashOpaqueToken(code), record, options.codeTtlSeconds)
