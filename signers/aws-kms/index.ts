@@ -1,0 +1,132 @@
+import { CreateAliasCommand, CreateKeyCommand, DescribeKeyCommand } from '@aws-sdk/client-kms'
+import { z } from 'zod'
+import { defineSigner, KeyRefused, Unavailable, type SignerProvider } from '../../core/api/index.js'
+import { aliasOf } from './key-reference.js'
+import { kmsAlgorithms } from './key-specs.js'
+import { openKmsRegion, type KmsRegion } from './kms-region.js'
+import { inTurn, openKmsSigner, type Regions } from './open-kms-signer.js'
+
+/** Plain HTTP would let anybody on the way answer with a public key of theirs. */
+const isSafeEndpoint = (text: string): boolean => {
+  if (!URL.canParse(text)) return false
+  const { protocol, hostname } = new URL(text)
+  return protocol === 'https:' || (protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(hostname))
+}
+
+const region = z.string().regex(/^[a-z]{2,4}(-[a-z]+)+-\d{1,2}$/, 'must be the name of an AWS region, eu-central-1')
+const endpoint = z.string().refine(isSafeEndpoint, 'must be an https URL, or http of the loopback interface')
+
+const options = z.strictObject({
+  /** Absent: by the SDK's own chain (AWS_REGION, the profile). */
+  region: region.optional(),
+  /** A VPC endpoint, for instance. */
+  endpoint: endpoint.optional(),
+  /** Regions with replicas of the same multi-Region keys, in the order in which they step in. */
+  replicas: z
+    .array(z.strictObject({ region, endpoint: endpoint.optional() }))
+    .max(8)
+    .default([]),
+  /** For one signature, all attempts and regions together. */
+  deadline_ms: z.int().min(100).max(10_000).default(2000),
+  /** Requests at one time in each region. */
+  concurrency: z.int().min(1).max(1000).default(64),
+})
+
+/** Making a key happens once, and takes its time. */
+const createBudgetMs = 10_000
+/** Asked for by a ping before any key was opened. That there is no such key, or no right to it, is an answer too. */
+const pingAlias = 'alias/signet'
+
+/** Keys in AWS KMS, by the AWS SDK and its own search for credentials. */
+export default defineSigner<z.infer<typeof options>>({
+  name: 'aws-kms',
+  apiVersion: 1,
+  options,
+  create({ deadline_ms: deadline, concurrency, replicas, ...first }, services): SignerProvider {
+    // The SDK announces on stderr which Node its coming versions need: what runs is decided by our package.json.
+    process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true'
+    const open = (of: { region?: string | undefined; endpoint?: string | undefined }): KmsRegion =>
+      openKmsRegion({ ...of, concurrency, services }, deadline)
+    const regions: Regions = [open(first), ...replicas.map(open)]
+
+    return {
+      open: (ref, alg, signal) => openKmsSigner(regions, ref, alg, signal, deadline, services),
+      async ping(signal) {
+        try {
+          await inTurn(regions, signal, deadline, (of, milliseconds) =>
+            describe(of, pingAlias, { signal, milliseconds }),
+          )
+        } catch (error) {
+          if (!(error instanceof KeyRefused)) throw error
+        }
+      },
+      async create(ref, alg, signal) {
+        const alias = aliasOf(ref)
+        const limits = { signal, milliseconds: createBudgetMs }
+        if (await exists(regions[0], alias, limits)) throw new KeyRefused(`${alias} exists already`)
+        const { KeyMetadata } = await regions[0].callOnce({
+          subject: { action: 'CreateKey', ref: alias },
+          ...limits,
+          send: (client, abortSignal) =>
+            client.send(
+              new CreateKeyCommand({
+                KeySpec: kmsAlgorithms[alg].keySpecs[0],
+                KeyUsage: 'SIGN_VERIFY',
+                Description: `Signet ${alg}`,
+                MultiRegion: replicas.length > 0,
+              }),
+              { abortSignal },
+            ),
+        })
+        const arn = KeyMetadata?.Arn
+        if (arn === undefined) throw new KeyRefused('KMS made a key and does not say which')
+        await nameKey(regions[0], alias, arn, limits)
+        return arn
+      },
+      async [Symbol.asyncDispose]() {
+        for (const of of regions) of.close()
+      },
+    }
+  },
+})
+
+interface Limits {
+  readonly signal: AbortSignal
+  readonly milliseconds: number
+}
+
+const describe = (region: KmsRegion, ref: string, limits: Limits) =>
+  region.call({
+    subject: { action: 'DescribeKey', ref },
+    ...limits,
+    send: (client, abortSignal) => client.send(new DescribeKeyCommand({ KeyId: ref }), { abortSignal }),
+  })
+
+const exists = async (region: KmsRegion, alias: string, limits: Limits): Promise<boolean> => {
+  try {
+    await describe(region, alias, limits)
+    return true
+  } catch (error) {
+    const { cause } = error as Error
+    if (error instanceof KeyRefused && cause instanceof Error && cause.name === 'NotFoundException') return false
+    throw error
+  }
+}
+
+/** The key is there already: whatever goes wrong now, its ARN must not be lost. */
+const nameKey = async (region: KmsRegion, alias: string, arn: string, limits: Limits): Promise<void> => {
+  try {
+    await region.callOnce({
+      subject: { action: 'CreateAlias', ref: alias },
+      ...limits,
+      send: (client, abortSignal) =>
+        client.send(new CreateAliasCommand({ AliasName: alias, TargetKeyId: arn }), { abortSignal }),
+    })
+  } catch (error) {
+    const made = `The key ${arn} was made, but not its alias.`
+    if (error instanceof KeyRefused) throw new KeyRefused(`${made} ${error.message}`, { cause: error })
+    if (error instanceof Unavailable)
+      throw new Unavailable(error.component, 'no', `${made} ${error.message}`, { cause: error })
+    throw error
+  }
+}

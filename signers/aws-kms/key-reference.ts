@@ -1,0 +1,32 @@
+import { KeyRefused } from '../../core/api/index.js'
+
+const arnForm = /^arn:(aws[a-z-]*):kms:([a-z0-9-]+):(\d{12}):((?:key|alias)\/[\w/-]{1,256})$/
+const keyIdForm = /^[A-Za-z0-9-]{1,128}$/
+const aliasForm = /^alias\/[\w/-]{1,250}$/
+
+/**
+ * What `ref` names in this region: an ARN of the first region names the replica of the same key in the others, every
+ * other form is meant in each region. Throws `KeyRefused` for what cannot be the name of a key.
+ */
+export const keyReference = (ref: string, firstRegion: string, region: string): string => {
+  if (keyIdForm.test(ref) || aliasForm.test(ref)) return ref
+  const arn = arnForm.exec(ref)
+  if (arn === null)
+    throw new KeyRefused(
+      `${shown(ref)} is not the name of a KMS key: write a key ARN, a key id, alias/NAME or an alias ARN`,
+    )
+  const [, partition = '', named = '', account = '', resource = ''] = arn
+  if (named !== firstRegion)
+    throw new KeyRefused(`${ref} is in the region ${named}, but the signer asks ${firstRegion}: see its option region`)
+  return `arn:${partition}:kms:${region}:${account}:${resource}`
+}
+
+/** The alias that a new key gets. Throws `KeyRefused` for a name that an alias cannot have. */
+export const aliasOf = (ref: string): string => {
+  const alias = ref.startsWith('alias/') ? ref : `alias/${ref}`
+  // The prefix is reserved for keys that AWS manages (API reference, `CreateAlias`).
+  if (aliasForm.test(alias) && !alias.startsWith('alias/aws/')) return alias
+  throw new KeyRefused(`${shown(ref)} cannot be an alias: letters, digits, "/", "_" and "-", not beginning with aws/`)
+}
+
+const shown = (ref: string): string => JSON.stringify(ref.length > 80 ? `${ref.slice(0, 80)}…` : ref)

@@ -1,0 +1,73 @@
+import { KeyRefused, Unavailable } from '../../core/api/index.js'
+
+/** What was asked, for the message that an operator reads. */
+export interface KmsQuestion {
+  /** The action as an IAM policy names it without its prefix: `Sign`. */
+  readonly action: 'DescribeKey' | 'GetPublicKey' | 'Sign' | 'CreateKey' | 'CreateAlias'
+  readonly ref: string
+  readonly region: string
+}
+
+const component = 'signers.aws-kms'
+
+/** By `name`, because what the SDK throws in the end has no mark of its own that says what may be tried again. */
+const passing: ReadonlyMap<string, string> = new Map([
+  ['ThrottlingException', 'it throttles: more requests than the quota of the account and region allows'],
+  ['LimitExceededException', 'a quota of the account is used up'],
+  ['KMSInternalException', 'it has an internal fault'],
+  ['DependencyTimeoutException', 'a part of it timed out'],
+  ['KeyUnavailableException', 'the key is not available at the moment'],
+  [
+    'CredentialsProviderError',
+    'no AWS credentials were found: set what the AWS SDK reads (environment, profile, role)',
+  ],
+  ['ExpiredTokenException', 'the AWS credentials have expired and were not renewed'],
+  ['InvalidSignatureException', 'it refuses the signature of the request: see the secret access key and the clock'],
+])
+
+/** Permanent until an operator acts. */
+const permanent: ReadonlyMap<string, string> = new Map([
+  ['DisabledException', 'the key is disabled: enable it'],
+  ['KMSInvalidStateException', 'the state of the key does not allow it: is it waiting for its deletion?'],
+  ['NotFoundException', 'there is no such key: see the account, the region and the id'],
+  ['InvalidArnException', 'it does not take this ARN'],
+  ['InvalidKeyUsageException', 'the key is not one for signing with this algorithm'],
+  ['AlreadyExistsException', 'the alias exists already'],
+  ['UnrecognizedClientException', 'it does not know the AWS access key'],
+  ['InvalidClientTokenId', 'it does not know the AWS access key'],
+])
+
+interface SdkError {
+  readonly name: string
+  readonly message: string
+  readonly $metadata?: { readonly httpStatusCode?: number }
+}
+
+/** The error of a call as the port has it: `Unavailable` when another attempt may succeed, `KeyRefused` when none will. */
+export const kmsError = (thrown: unknown, question: KmsQuestion): Unavailable | KeyRefused => {
+  const { action, ref, region } = question
+  const error: SdkError = thrown instanceof Error ? thrown : { name: 'Error', message: String(thrown) }
+  const what = `AWS KMS in ${region} refuses ${action} with ${ref}`
+  if (error.name === 'AccessDeniedException')
+    return new KeyRefused(`${what}: these AWS credentials need kms:${action} on it. ${line(error)}`, { cause: thrown })
+  const known = permanent.get(error.name)
+  if (known !== undefined) return new KeyRefused(`${what}: ${known}. ${line(error)}`, { cause: thrown })
+  const why = passing.get(error.name)
+  const status = error.$metadata?.httpStatusCode ?? 500
+  // Any other refusal says that the request is wrong, and the next one would be the same.
+  if (why === undefined && status >= 400 && status < 500 && status !== 429 && status !== 408)
+    return new KeyRefused(`${what}. ${line(error)}`, { cause: thrown })
+  const text = `AWS KMS in ${region} did not do ${action}: ${why ?? 'it cannot be reached or is faulty'}. ${line(error)}`
+  return new Unavailable(component, 'no', text, { cause: thrown })
+}
+
+/** No answer in time. */
+export const kmsTimeout = ({ action, region }: KmsQuestion, milliseconds: number): Unavailable =>
+  new Unavailable(
+    component,
+    'no',
+    `AWS KMS in ${region} did not answer ${action} within ${Math.round(milliseconds)} ms.`,
+  )
+
+const line = ({ name, message }: SdkError): string =>
+  `(${name}${message === '' ? '' : `: ${message.replaceAll(/\s+/g, ' ').slice(0, 300)}`})`

@@ -1,0 +1,127 @@
+import { KMSClient } from '@aws-sdk/client-kms'
+import { setMaxListeners } from 'node:events'
+import { KeyRefused, type SignerServices } from '../../core/api/index.js'
+import { kmsError, kmsTimeout, type KmsQuestion } from './kms-errors.js'
+import { attempts, retryStrategy } from './retry-strategy.js'
+
+export interface RegionOptions {
+  /** Absent: by the SDK's own chain (AWS_REGION, the profile). */
+  readonly region?: string | undefined
+  readonly endpoint?: string | undefined
+  /** Requests at one time; the others wait for a socket, within their deadlines. */
+  readonly concurrency: number
+  readonly services: SignerServices
+}
+
+/** One question to KMS: `subject` is what the error messages say of it. */
+export interface KmsCall<T> {
+  readonly subject: Omit<KmsQuestion, 'region'>
+  readonly signal: AbortSignal
+  readonly milliseconds: number
+  readonly send: (client: KMSClient, abortSignal: AbortSignal) => Promise<T>
+}
+
+/** KMS in one region. */
+export interface KmsRegion {
+  /** Throws `KeyRefused` when nothing says which region it is. */
+  name(): Promise<string>
+  /**
+   * Asks, tries again what the SDK may try again, and ends at the deadline. Throws `Unavailable`, `KeyRefused`, or the
+   * signal's reason.
+   */
+  call<T>(call: KmsCall<T>): Promise<T>
+  /** As `call`, with one attempt only: for what must not happen twice. */
+  callOnce<T>(call: KmsCall<T>): Promise<T>
+  /** It did not answer: for a while it is asked after the others. */
+  rest(): void
+  isResting(): boolean
+  close(): void
+}
+
+/** The part of a call's time that one attempt may take, so that a second one fits when a connection has died. */
+const attemptShare = 0.6
+/** Milliseconds. */
+const restTime = 10_000
+const quiet = { trace: () => {}, debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+
+export const openKmsRegion = (options: RegionOptions, deadlineMs: number): KmsRegion => {
+  const { region, endpoint, concurrency, services } = options
+  const newClient = (maxAttempts: number): KMSClient =>
+    new KMSClient({
+      ...(region !== undefined && { region }),
+      ...(endpoint !== undefined && { endpoint }),
+      maxAttempts,
+      ...(maxAttempts > 1 && { retryStrategy }),
+      requestHandler: {
+        httpAgent: { maxSockets: concurrency },
+        httpsAgent: { maxSockets: concurrency },
+        requestTimeout: Math.ceil(deadlineMs * attemptShare),
+        // Without this the SDK only warns.
+        throwOnRequestTimeout: true,
+        logger: quiet,
+      },
+      logger: quiet,
+    })
+  const client = newClient(attempts)
+  const single = newClient(1)
+  let restingUntil = 0
+
+  const name = async (): Promise<string> => {
+    try {
+      return await client.config.region()
+    } catch (cause) {
+      throw new KeyRefused('no AWS region is known: set the option region, or AWS_REGION', { cause })
+    }
+  }
+  const ask = async <T>(by: KMSClient, { subject, signal, milliseconds, send }: KmsCall<T>): Promise<T> => {
+    signal.throwIfAborted()
+    const question = { ...subject, region: region ?? (await name()) }
+    try {
+      return await within(signal, milliseconds, (abortSignal) => send(by, abortSignal))
+    } catch (error) {
+      signal.throwIfAborted()
+      throw error === timedOut ? kmsTimeout(question, milliseconds) : kmsError(error, question)
+    }
+  }
+  return {
+    name,
+    call: (call) => ask(client, call),
+    callOnce: (call) => ask(single, call),
+    rest() {
+      restingUntil = services.clock() + restTime
+    },
+    isResting: () => services.clock() < restingUntil,
+    close() {
+      client.destroy()
+      single.destroy()
+    },
+  }
+}
+
+const timedOut = new Error('The deadline has passed.')
+
+/**
+ * Ends with the signal and at the deadline, whatever `send` does: a search for credentials does not end when it is
+ * aborted.
+ */
+const within = <T>(
+  signal: AbortSignal,
+  milliseconds: number,
+  send: (abortSignal: AbortSignal) => Promise<T>,
+): Promise<T> =>
+  new Promise((resolve, reject) => {
+    const controller = new AbortController()
+    const stop = (): void => {
+      reject(timedOut)
+      controller.abort()
+    }
+    const timer = setTimeout(stop, milliseconds)
+    // One signal may end many signatures at once: the proof of all keys has one.
+    setMaxListeners(0, signal)
+    signal.addEventListener('abort', stop, { once: true })
+    const settle = (): void => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', stop)
+    }
+    void send(controller.signal).then(resolve, reject).finally(settle)
+  })

@@ -1,0 +1,130 @@
+import { DescribeKeyCommand, GetPublicKeyCommand, SignCommand, type KeyMetadata } from '@aws-sdk/client-kms'
+import { createHash, createPublicKey } from 'node:crypto'
+import { algorithms, BadJwk, checkPublicJwk, KeyRefused, type GuardedKey, type JwsAlg } from '../../core/api/index.js'
+import type { KmsRegion } from './kms-region.js'
+import { kmsAlgorithms, rawBytes } from './key-specs.js'
+import { joseFromDer } from './ecdsa-signature.js'
+
+/** How long a call may last, and what ends it before. */
+export interface CallLimits {
+  readonly signal: AbortSignal
+  readonly milliseconds: number
+}
+
+/** One key in one region, by its ARN: an alias that is moved to another key changes nothing here. */
+export interface PinnedKey {
+  readonly arn: string
+  readonly key: GuardedKey
+  /** The signature in JOSE form, and KMS's name of the request. Throws as `KmsRegion.call`. */
+  sign(message: Uint8Array, limits: CallLimits): Promise<{ signature: Uint8Array; requestId?: string | undefined }>
+}
+
+/** Asks what the key is, checks that it may sign `alg`, and fetches its public half. Throws as `KmsRegion.call`. */
+export const pinKey = async (region: KmsRegion, ref: string, alg: JwsAlg, limits: CallLimits): Promise<PinnedKey> => {
+  const { KeyMetadata: metadata } = await region.call({
+    subject: { action: 'DescribeKey', ref },
+    ...limits,
+    send: (client, abortSignal) => client.send(new DescribeKeyCommand({ KeyId: ref }), { abortSignal }),
+  })
+  const arn = checkMetadata(metadata, ref, alg)
+  const { KeyId, PublicKey } = await region.call({
+    subject: { action: 'GetPublicKey', ref: arn },
+    ...limits,
+    send: (client, abortSignal) => client.send(new GetPublicKeyCommand({ KeyId: arn }), { abortSignal }),
+  })
+  checkKeyId(KeyId, arn, 'GetPublicKey')
+  const key = readPublicKey(PublicKey, arn, alg)
+  return { arn, key, sign: (message, callLimits) => sign(region, arn, key, alg, message, callLimits) }
+}
+
+const checkMetadata = (metadata: KeyMetadata | undefined, ref: string, alg: JwsAlg): string => {
+  const { Arn: arn, KeyState, KeyUsage, KeySpec, SigningAlgorithms = [] } = metadata ?? {}
+  const { keySpecs, signingAlgorithm } = kmsAlgorithms[alg]
+  if (arn === undefined || KeySpec === undefined) throw new KeyRefused(`KMS describes ${ref} without its ARN and spec`)
+  const name = arn === ref ? ref : `${ref} (${arn})`
+  if (KeyUsage !== 'SIGN_VERIFY')
+    throw new KeyRefused(
+      `${name} is for ${KeyUsage ?? 'nothing'}, not for SIGN_VERIFY: the usage of a key cannot change`,
+    )
+  if (!keySpecs.includes(KeySpec))
+    throw new KeyRefused(`${name} has the spec ${KeySpec} and cannot sign ${alg}, which needs ${keySpecs.join(' or ')}`)
+  if (!SigningAlgorithms.includes(signingAlgorithm))
+    throw new KeyRefused(`${name} does not offer ${signingAlgorithm}, which ${alg} is`)
+  if (KeyState !== 'Enabled')
+    throw new KeyRefused(`${name} is ${KeyState ?? 'in no state'}: ${stateHints[KeyState ?? '']}`)
+  return arn
+}
+
+const stateHints: Readonly<Record<string, string>> = {
+  Disabled: 'enable it with aws kms enable-key',
+  PendingDeletion: 'aws kms cancel-key-deletion and enable-key bring it back',
+  PendingReplicaDeletion: 'it is deleted when its replicas are',
+  PendingImport: 'it waits for its key material',
+  Creating: 'it is still being made',
+  Updating: 'it is being changed',
+  Unavailable: 'its key store is not connected',
+}
+
+/** A reply about another key is never trusted (`KeyId` of a reply is the ARN of the key that was used). */
+const checkKeyId = (keyId: string | undefined, arn: string, action: string): void => {
+  if (keyId !== arn) throw new KeyRefused(`KMS answered ${action} for ${arn} with another key: ${keyId ?? 'none'}`)
+}
+
+const readPublicKey = (spki: Uint8Array | undefined, arn: string, alg: JwsAlg): GuardedKey => {
+  try {
+    const publicKey = createPublicKey({ key: Buffer.from(spki ?? []), format: 'der', type: 'spki' })
+    return checkPublicJwk(publicKey.export({ format: 'jwk' }), [alg])
+  } catch (error) {
+    const why = error instanceof BadJwk ? error.message : 'It is no SubjectPublicKeyInfo of an accepted type.'
+    throw new KeyRefused(`The public key that KMS gives for ${arn} is not accepted. ${why}`)
+  }
+}
+
+const sign = async (
+  region: KmsRegion,
+  arn: string,
+  { jwk }: GuardedKey,
+  alg: JwsAlg,
+  message: Uint8Array,
+  limits: CallLimits,
+): Promise<{ signature: Uint8Array; requestId?: string | undefined }> => {
+  const { signingAlgorithm, messageType } = kmsAlgorithms[alg]
+  const { digest } = algorithms[alg]
+  if (messageType === 'RAW' && (message.length < rawBytes.min || message.length > rawBytes.max))
+    throw new KeyRefused(
+      `KMS signs ${alg} over ${rawBytes.min} to ${rawBytes.max} bytes; this message has ${message.length}`,
+    )
+  const reply = await region.call({
+    subject: { action: 'Sign', ref: arn },
+    ...limits,
+    send: (client, abortSignal) =>
+      client.send(
+        new SignCommand({
+          KeyId: arn,
+          Message: digest === null ? message : createHash(digest).update(message).digest(),
+          MessageType: messageType,
+          SigningAlgorithm: signingAlgorithm,
+        }),
+        { abortSignal },
+      ),
+  })
+  checkKeyId(reply.KeyId, arn, 'Sign')
+  const signature = joseForm(
+    reply.Signature ?? new Uint8Array(),
+    jwk.kty === 'RSA' ? byteLength(jwk.n) : undefined,
+    alg,
+  )
+  if (signature === undefined)
+    throw new KeyRefused(`KMS gave a signature of ${arn} that is damaged: it has not the form that ${alg} has`)
+  return { signature, requestId: reply.$metadata.requestId }
+}
+
+const byteLength = (text: string): number => Buffer.byteLength(text, 'base64url')
+
+const joseForm = (signature: Uint8Array, modulusBytes: number | undefined, alg: JwsAlg): Uint8Array | undefined => {
+  const { keyType, signatureBytes } = algorithms[alg]
+  const length = signatureBytes === 'modulus' ? modulusBytes : signatureBytes
+  if (length === undefined) return undefined
+  if (keyType === 'P-256' || keyType === 'P-384') return joseFromDer(signature, length / 2)
+  return signature.length === length ? signature : undefined
+}

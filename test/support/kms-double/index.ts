@@ -1,0 +1,160 @@
+/**
+ * A double of AWS KMS: a server on the loopback interface that speaks AWS JSON 1.1 as the SDK does, and does what the
+ * service documents of the actions that a signer meets. It checks that a request is signed, not by whom. The region of a
+ * request is the one in the scope of its signature (SigV4), so one double is all regions of one account.
+ *
+ *     await using kms = await startKmsDouble()
+ *     const { arn } = await kms.createKey('ECC_NIST_P256', { alias: 'alias/tokens' })
+ *     const lift = kms.fail({ fault: { error: 'ThrottlingException' }, action: 'Sign', rate: 0.3 })
+ */
+import { randomUUID } from 'node:crypto'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { actions, type Body } from './actions.js'
+import { newCallRecord, type RecordedCall } from './call-record.js'
+import { newFaultRules, type FaultRule, type KmsFault } from './faults.js'
+import { newKeyStore, type DoubleKey, type KeyState, type NewKey } from './keys.js'
+import type { DoubleKeySpec } from './key-material.js'
+import { KmsErrorReply } from './kms-error.js'
+
+export type { FaultRule, KmsFault } from './faults.js'
+export type { RecordedCall } from './call-record.js'
+export type { DoubleKeySpec } from './key-material.js'
+export type { KeyState } from './keys.js'
+
+export interface NewDoubleKey extends Partial<NewKey> {
+  readonly alias?: string
+}
+
+export interface KmsDouble extends AsyncDisposable {
+  readonly endpoint: string
+  /** Makes a key, enabled and for signing unless the options say otherwise, in `eu-central-1` by default. */
+  createKey(spec: DoubleKeySpec, options?: NewDoubleKey): Promise<{ arn: string; keyId: string; alias?: string }>
+  /** Gives the replica's ARN. */
+  replicate(arn: string, region: string): string
+  setState(arn: string, state: KeyState): void
+  /** Lets an alias of the key's region name another key. */
+  moveAlias(alias: string, arn: string): void
+  /** Puts a fault in force and gives what lifts it. */
+  fail(rule: FaultRule): () => void
+  /** Lifts all faults. */
+  heal(): void
+  /** Every request so far, in the order of arrival. */
+  readonly calls: readonly RecordedCall[]
+  /** Requests that were in work at one time, at the most. */
+  mostAtOnce(): number
+  /** The same as CloudTrail exports it. */
+  cloudTrail(): { Records: Body[] }
+}
+
+export const doubleRegion = 'eu-central-1'
+
+export const startKmsDouble = async (): Promise<KmsDouble> => {
+  const keys = newKeyStore()
+  const faults = newFaultRules()
+  const record = newCallRecord()
+  const others = new Map<string, Promise<DoubleKey>>()
+
+  const another = (key: DoubleKey): Promise<DoubleKey> => {
+    const made = others.get(key.arn) ?? keys.create(key.spec, { region: 'nowhere' })
+    others.set(key.arn, made)
+    return made
+  }
+
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const requestId = randomUUID()
+    const action = String(request.headers['x-amz-target']).replace(/^TrentService\./, '')
+    const body = await readBody(request)
+    const region = /Credential=[^/]+\/\d{8}\/([^/]+)\/kms\/aws4_request/.exec(request.headers.authorization ?? '')?.[1]
+    const call = record.add(requestId, action, region ?? 'unknown', body, request.headers['user-agent'])
+    const reply = (status: number, content: Body): void => {
+      call.status = status
+      response.writeHead(status, { 'content-type': 'application/x-amz-json-1.1', 'x-amzn-requestid': requestId })
+      response.end(JSON.stringify(content))
+    }
+    try {
+      const act = Object.hasOwn(actions, action) ? actions[action] : undefined
+      if (act === undefined) throw new KmsErrorReply('UnknownOperationException', '')
+      if (region === undefined)
+        throw new KmsErrorReply('MissingAuthenticationTokenException', 'Missing Authentication Token')
+      const name = body['KeyId']
+      call.keyArn = typeof name === 'string' ? keys.find(region, name)?.arn : undefined
+      const fault = faults.find({ action, region, keyArn: call.keyArn })
+      if (fault !== undefined) {
+        call.fault = fault
+        if ('hang' in fault) return
+        if ('reset' in fault) return void request.socket.resetAndDestroy()
+        if ('status' in fault)
+          return void response.writeHead(fault.status, { 'content-type': 'text/html' }).end('<html>')
+        if ('error' in fault) throw new KmsErrorReply(fault.error, fault.message ?? 'The double was told so.')
+        if ('latency' in fault) await new Promise((resolve) => setTimeout(resolve, fault.latency))
+      }
+      const key = typeof name === 'string' ? keys.get(region, name) : undefined
+      const signer = fault !== undefined && 'signature' in fault && fault.signature === 'other-key' && key !== undefined
+      const made = await act({ keys, region, body, key: signer ? { ...(await another(key)), arn: key.arn } : key })
+      reply(200, spoil(made, fault))
+    } catch (error) {
+      if (!(error instanceof KmsErrorReply)) throw error
+      call.errorCode = error.name
+      reply(error.status, { __type: error.name, message: error.message })
+    }
+  }
+
+  const server = createServer((request, response) => {
+    answer(request, response).catch((error: unknown) => response.destroy(error as Error))
+  })
+  let [atOnce, most] = [0, 0]
+  server.on('request', (_, response) => {
+    most = Math.max(most, ++atOnce)
+    response.once('close', () => atOnce--)
+  })
+  server.listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  return {
+    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async createKey(spec, { alias, ...made } = {}) {
+      const { arn, keyId, region } = await keys.create(spec, { region: doubleRegion, ...made })
+      if (alias !== undefined) keys.alias(region, alias, arn)
+      return { arn, keyId, ...(alias !== undefined && { alias }) }
+    },
+    replicate: (arn, region) => keys.replicate(arn, region).arn,
+    setState(arn, state) {
+      const key = keys.find(arn.split(':')[3] ?? '', arn)
+      if (key === undefined) throw new Error(`The double has no ${arn}.`)
+      key.state = state
+    },
+    moveAlias: (alias, arn) => keys.moveAlias(arn.split(':')[3] ?? '', alias, arn),
+    fail: (rule) => faults.add(rule),
+    heal: () => faults.clear(),
+    mostAtOnce: () => most,
+    calls: record.calls,
+    cloudTrail: record.cloudTrail,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+const readBody = async (request: IncomingMessage): Promise<Body> => {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  return JSON.parse(Buffer.concat(chunks).toString() || '{}') as Body
+}
+
+const spoil = (reply: Body, fault: KmsFault | undefined): Body => {
+  if (fault === undefined) return reply
+  if ('keyId' in fault) return { ...reply, KeyId: fault.keyId }
+  if (!('signature' in fault) || fault.signature === 'other-key') return reply
+  const good = Buffer.from(String(reply['Signature']), 'base64')
+  return { ...reply, Signature: spoilt(good, fault.signature).toString('base64') }
+}
+
+const spoilt = (signature: Buffer, how: 'flipped-bit' | 'truncated' | 'not-der'): Buffer => {
+  if (how === 'truncated') return signature.subarray(0, -1)
+  if (how === 'not-der') return Buffer.concat([Buffer.from([0x31]), signature.subarray(1)])
+  const flipped = Buffer.from(signature)
+  // Deep in the number at the end, so that the form stays right.
+  flipped[flipped.length - 4] = (flipped.at(-4) ?? 0) ^ 0x10
+  return flipped
+}

@@ -1,0 +1,105 @@
+import { randomUUID, type KeyObject } from 'node:crypto'
+import { generateKey, signingAlgorithms, type DoubleKeySpec } from './key-material.js'
+import { KmsErrorReply } from './kms-error.js'
+
+export type KeyState = 'Enabled' | 'Disabled' | 'PendingDeletion' | 'PendingImport' | 'Unavailable' | 'Creating'
+
+export interface DoubleKey {
+  readonly arn: string
+  readonly keyId: string
+  readonly region: string
+  readonly spec: DoubleKeySpec
+  readonly usage: string
+  readonly multiRegion: boolean
+  readonly description: string
+  readonly created: number
+  readonly privateKey: KeyObject
+  readonly publicKey: KeyObject
+  state: KeyState
+}
+
+export interface NewKey {
+  readonly region: string
+  readonly usage?: string | undefined
+  readonly state?: KeyState | undefined
+  readonly multiRegion?: boolean | undefined
+  readonly description?: string | undefined
+}
+
+export const account = '111122223333'
+
+/** The keys and aliases of one account in all regions. */
+export const newKeyStore = () => {
+  const keys = new Map<string, DoubleKey>()
+  const aliases = new Map<string, string>()
+  const aliasArn = (region: string, alias: string): string => `arn:aws:kms:${region}:${account}:${alias}`
+
+  const add = (key: DoubleKey): DoubleKey => {
+    keys.set(key.arn, key)
+    return key
+  }
+  /** By ARN, id, alias or alias ARN, as one region sees it. */
+  const get = (region: string, name: string): DoubleKey => {
+    if (name.length < 1 || name.length > 2048)
+      throw new KmsErrorReply(
+        'ValidationException',
+        "1 validation error detected: Value at 'keyId' failed to satisfy constraint",
+      )
+    if (name.startsWith('arn:') && name.split(':')[3] !== region)
+      throw new KmsErrorReply('NotFoundException', `Invalid arn ${name.split(':')[3] ?? ''}`)
+    const arn = name.startsWith('alias/') ? aliasArn(region, name) : name
+    const target = /:alias\/|^alias\//.test(arn) ? aliases.get(arn) : arn
+    if (target === undefined) throw new KmsErrorReply('NotFoundException', `Alias ${arn} is not found.`)
+    const found = keys.get(target) ?? keys.get(`arn:aws:kms:${region}:${account}:key/${target}`)
+    if (found !== undefined) return found
+    const wellFormed = /(^|\/)([0-9a-f-]{36}|mrk-[0-9a-f]{32})$/.test(target)
+    throw new KmsErrorReply(
+      'NotFoundException',
+      wellFormed ? `Key 'arn:aws:kms:${region}:${account}:key/${target}' does not exist` : `Invalid keyId '${target}'`,
+    )
+  }
+  return {
+    async create(spec: DoubleKeySpec, made: NewKey): Promise<DoubleKey> {
+      if (!Object.hasOwn(signingAlgorithms, spec))
+        throw new KmsErrorReply('ValidationException', `1 validation error detected: Value '${spec}' at 'keySpec'`)
+      const multiRegion = made.multiRegion ?? false
+      const keyId = multiRegion ? `mrk-${randomUUID().replaceAll('-', '')}` : randomUUID()
+      return add({
+        ...(await generateKey(spec)),
+        arn: `arn:aws:kms:${made.region}:${account}:key/${keyId}`,
+        keyId,
+        region: made.region,
+        spec,
+        usage: made.usage ?? 'SIGN_VERIFY',
+        multiRegion,
+        description: made.description ?? '',
+        created: Date.now() / 1000,
+        state: made.state ?? 'Enabled',
+      })
+    },
+    /** The same key material in another region (API reference, `ReplicateKey`). */
+    replicate(arn: string, region: string): DoubleKey {
+      const key = keys.get(arn)
+      if (key?.multiRegion !== true) throw new Error('Only a multi-Region key has replicas.')
+      return add({ ...key, region, arn: arn.replace(`:${key.region}:`, `:${region}:`), state: 'Enabled' })
+    },
+    alias(region: string, alias: string, target: string): void {
+      const arn = aliasArn(region, alias)
+      if (aliases.has(arn))
+        throw new KmsErrorReply('AlreadyExistsException', `An alias with the name ${arn} already exists`)
+      aliases.set(arn, target)
+    },
+    moveAlias: (region: string, alias: string, target: string) => void aliases.set(aliasArn(region, alias), target),
+    aliasesOf: (region: string) => [...aliases].filter(([arn]) => arn.split(':')[3] === region),
+    get,
+    find(region: string, name: string): DoubleKey | undefined {
+      try {
+        return get(region, name)
+      } catch {
+        return undefined
+      }
+    },
+  }
+}
+
+export type KeyStore = ReturnType<typeof newKeyStore>
