@@ -10,6 +10,8 @@ interface Service {
 const services = {
   script: { packages: ['bsdutils'], paths: ['/usr/bin/script'] },
   chromium: { packages: ['chromium'], paths: ['/usr/bin/chromium', '/usr/bin/google-chrome'] },
+  softhsm2: { packages: ['softhsm2'], paths: ['/usr/lib/softhsm/libsofthsm2.so'] },
+  opensc: { packages: ['opensc'], paths: ['/usr/bin/pkcs11-tool'] },
 } as const satisfies Record<string, Service>
 
 export type ServiceName = keyof typeof services

@@ -1,0 +1,103 @@
+import { z } from 'zod'
+import {
+  algorithms,
+  BadJwk,
+  checkPublicJwk,
+  defineSigner,
+  KeyRefused,
+  type JwsAlg,
+  type PublicJwk,
+  type Signer,
+  type SignerProvider,
+} from '../../core/api/index.js'
+import { supervise, type Supervisor } from './supervisor.js'
+import { keyUri, parseKeyUri, parseTokenOption, sameToken } from './uri.js'
+
+const tokenOption = z
+  .string()
+  .min(1)
+  .transform((text, context) => {
+    try {
+      return parseTokenOption(text)
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : 'is not a token' })
+      return z.NEVER
+    }
+  })
+
+const options = z.strictObject({
+  /** The vendor's library. Absolute, so that no search path decides which library gets the PIN. */
+  module: z.string().regex(/^\/[^\0]+$/, 'must be the absolute path of the PKCS#11 library'),
+  /** The label of the token, or a URI with `token`, `serial`, `manufacturer`, `model`, `slot-id` (RFC 7512). */
+  token: tokenOption,
+  pin: z.string().min(1).max(255),
+  /** Sessions that sign side by side. */
+  sessions: z.int().min(1).max(64).default(4),
+  /** Silence of the token for so long is a hang. */
+  deadline_ms: z.int().min(100).max(60_000).default(2000),
+  /** Variables that the vendor's library reads. It sees no others of ours. */
+  environment: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string()).default({}),
+})
+
+/** An RSA key takes a token seconds to make. */
+const createMs = 60_000
+
+const checkFit = (ref: string, alg: JwsAlg, jwk: PublicJwk): PublicJwk => {
+  try {
+    return checkPublicJwk(jwk, [alg]).jwk
+  } catch (error) {
+    const why = error instanceof BadJwk ? error.message : 'The key is not accepted.'
+    throw new KeyRefused(`${ref} cannot sign ${alg}, which needs a key of type ${algorithms[alg].keyType}. ${why}`)
+  }
+}
+
+/** A URI may come from anywhere, and is shown no further than it helps. */
+const shown = (ref: string): string => ref.slice(0, 120).replace(/[^\x20-\x7e]/g, '?')
+
+const withRef = (ref: string, error: unknown): unknown =>
+  error instanceof KeyRefused ? new KeyRefused(`${shown(ref)}: ${error.message}`, { cause: error }) : error
+
+const openSigner = (supervisor: Supervisor, number: number, alg: JwsAlg, publicJwk: PublicJwk): Signer =>
+  Object.freeze({
+    alg,
+    publicJwk,
+    sign: (message, signal, trace) => supervisor.sign(number, message, signal, trace),
+  } satisfies Signer)
+
+/** Keys in a PKCS#11 token. The vendor's library runs in a process of its own, which is supervised. */
+export default defineSigner<z.infer<typeof options>>({
+  name: 'pkcs11',
+  apiVersion: 1,
+  options,
+  create({ module, token, pin, sessions, deadline_ms: deadlineMs, environment }, { log }): SignerProvider {
+    const supervisor = supervise({ child: { module, token, pin, sessions }, environment, deadlineMs, log })
+    let keys = 0
+    return {
+      async open(ref, alg, signal) {
+        signal.throwIfAborted()
+        const uri = parseKeyUri(ref)
+        if (!sameToken(token, uri.token))
+          throw new KeyRefused(`${shown(ref)}: names another token than the signer is configured for`)
+        const request = { do: 'open', number: keys++, key: uri.key, token: uri.token, alg } as const
+        try {
+          const published = checkFit(shown(ref), alg, await supervisor.ask(request, signal))
+          return openSigner(supervisor, supervisor.adopt({ ...request, published }), alg, published)
+        } catch (error) {
+          throw withRef(ref, error)
+        }
+      },
+      async ping(signal) {
+        await supervisor.ask({ do: 'ping' }, signal)
+      },
+      async create(ref, alg, signal) {
+        signal.throwIfAborted()
+        const label = ref.startsWith('pkcs11:') ? parseKeyUri(ref).key.object : ref
+        if (label === undefined || label === '' || Buffer.byteLength(label) > 128)
+          throw new KeyRefused('the name of a new key must be a label of 1 to 128 bytes, or a URI with an object')
+        const made = await supervisor.ask({ do: 'create', label, alg }, signal, createMs)
+        return keyUri({ token: made.token.token ?? '' }, made.key)
+      },
+      [Symbol.asyncDispose]: () => supervisor[Symbol.asyncDispose](),
+    }
+  },
+})

@@ -1,0 +1,157 @@
+import { randomBytes } from 'node:crypto'
+import type { Handle, PKCS11, Template } from 'pkcs11js'
+import type { JwsAlg, PublicJwk } from '../../core/api/index.js'
+import { CKA_EC_PARAMS, CKA_PUBLIC_EXPONENT, domainOf, keyTypeNumbers, mechanisms } from './mechanisms.js'
+import { TokenFailure } from './return-codes.js'
+import type { KeySelector } from './uri.js'
+
+const CKO_PUBLIC_KEY = 2
+const CKO_PRIVATE_KEY = 3
+const CKA_CLASS = 0x0
+const CKA_TOKEN = 0x1
+const CKA_PRIVATE = 0x2
+const CKA_LABEL = 0x3
+const CKA_KEY_TYPE = 0x100
+const CKA_ID = 0x102
+const CKA_SENSITIVE = 0x103
+const CKA_DECRYPT = 0x105
+const CKA_UNWRAP = 0x107
+const CKA_SIGN = 0x108
+const CKA_VERIFY = 0x10a
+const CKA_DERIVE = 0x10c
+const CKA_MODULUS = 0x120
+const CKA_EXTRACTABLE = 0x162
+const CKA_EC_POINT = 0x181
+
+/** More than this many matches are counted as so many. */
+const most = 16
+
+const find = (lib: PKCS11, session: Handle, template: Template): Handle[] => {
+  lib.C_FindObjectsInit(session, template)
+  try {
+    return lib.C_FindObjects(session, most)
+  } finally {
+    lib.C_FindObjectsFinal(session)
+  }
+}
+
+const named = ({ object, id }: KeySelector): Template => [
+  ...(object === undefined ? [] : [{ type: CKA_LABEL, value: Buffer.from(object) }]),
+  ...(id === undefined ? [] : [{ type: CKA_ID, value: Buffer.from(id, 'hex') }]),
+]
+
+/** Undefined where the object does not have the attribute or does not show it. */
+const read = (lib: PKCS11, session: Handle, object: Handle, type: number): Buffer | undefined => {
+  try {
+    const [attribute] = lib.C_GetAttributeValue(session, object, [{ type }])
+    return attribute?.value
+  } catch (error) {
+    const absent = [0x11 /* CKR_ATTRIBUTE_SENSITIVE */, 0x12 /* CKR_ATTRIBUTE_TYPE_INVALID */]
+    if (absent.includes((error as { code?: number }).code ?? 0)) return undefined
+    throw error
+  }
+}
+
+/** A `CK_ULONG` is as wide as a pointer, in the order of the machine. */
+const numberOf = (value: Buffer | undefined): number | undefined =>
+  value === undefined || value.length < 4 ? undefined : value.readUInt32LE(0)
+
+export interface FoundKey {
+  readonly handle: Handle
+  readonly jwk: PublicJwk
+}
+
+/** How many private keys match. */
+export const countKeys = (lib: PKCS11, session: Handle, key: KeySelector): number =>
+  find(lib, session, [{ type: CKA_CLASS, value: CKO_PRIVATE_KEY }, ...named(key)]).length
+
+/** Undefined when no key matches. Throws `TokenFailure` when several do, or when the one cannot sign `alg`. */
+export const findKey = (lib: PKCS11, session: Handle, key: KeySelector, alg: JwsAlg): FoundKey | undefined => {
+  const [handle, ...more] = find(lib, session, [{ type: CKA_CLASS, value: CKO_PRIVATE_KEY }, ...named(key)])
+  if (handle === undefined) return undefined
+  if (more.length > 0)
+    throw new TokenFailure('refused', `${more.length + 1} private keys match; exactly one must (name its id too)`)
+  const row = mechanisms[alg]
+  if (numberOf(read(lib, session, handle, CKA_KEY_TYPE)) !== row.keyType)
+    throw new TokenFailure('refused', `the key is not of type ${row.keyName}, which ${alg} needs`)
+  if (read(lib, session, handle, CKA_SIGN)?.[0] !== 1)
+    throw new TokenFailure('refused', 'the key may not sign: its attribute CKA_SIGN is false')
+  return { handle, jwk: publicHalf(lib, session, handle, alg) }
+}
+
+/** The public object has the same id as the private one; where keys have no ids, the same label. */
+const findPublic = (lib: PKCS11, session: Handle, handle: Handle): Handle => {
+  const id = read(lib, session, handle, CKA_ID)
+  const label = read(lib, session, handle, CKA_LABEL)
+  const by = id !== undefined && id.length > 0 ? { type: CKA_ID, value: id } : { type: CKA_LABEL, value: label ?? '' }
+  const [found, ...more] = find(lib, session, [{ type: CKA_CLASS, value: CKO_PUBLIC_KEY }, by])
+  if (found === undefined || more.length > 0)
+    throw new TokenFailure(
+      'refused',
+      `${found === undefined ? 'no public key has' : `${more.length + 1} public keys have`} the id of the private key; exactly one must`,
+    )
+  return found
+}
+
+const publicHalf = (lib: PKCS11, session: Handle, handle: Handle, alg: JwsAlg): PublicJwk => {
+  const { keyType, parameters, keyName } = mechanisms[alg]
+  if (keyType === keyTypeNumbers.rsa) return rsaHalf(lib, session, handle)
+  const curve = read(lib, session, handle, CKA_EC_PARAMS)
+  const holder = findPublic(lib, session, handle)
+  const spelling = (curve ?? read(lib, session, holder, CKA_EC_PARAMS))?.toString('hex')
+  if (spelling === undefined || parameters?.includes(spelling) !== true)
+    throw new TokenFailure('refused', `the key is not on the curve ${keyName}, which ${alg} needs`)
+  const point = read(lib, session, holder, CKA_EC_POINT)
+  if (alg === 'EdDSA') return { kty: 'OKP', crv: 'Ed25519', x: bare(point, 32).toString('base64url') }
+  const size = alg === 'ES256' ? 32 : 48
+  const bytes = bare(point, 2 * size + 1)
+  if (bytes[0] !== 4) throw new TokenFailure('refused', 'the point of the public key is not uncompressed')
+  const [x, y] = [bytes.subarray(1, 1 + size), bytes.subarray(1 + size)].map((part) => part.toString('base64url'))
+  return { kty: 'EC', crv: alg === 'ES256' ? 'P-256' : 'P-384', x: x ?? '', y: y ?? '' }
+}
+
+/** PKCS#11 2.40 §2.3.3: the point is wrapped in a DER octet string; some tokens leave that out. */
+const bare = (point: Buffer | undefined, length: number): Buffer => {
+  if (point?.length === length) return point
+  if (point?.length === length + 2 && point[0] === 0x04 && point[1] === length) return point.subarray(2)
+  throw new TokenFailure('refused', 'the point of the public key cannot be read')
+}
+
+const rsaHalf = (lib: PKCS11, session: Handle, handle: Handle): PublicJwk => {
+  const ofPrivate = (type: number) => read(lib, session, handle, type)
+  const n = ofPrivate(CKA_MODULUS)
+  const e = ofPrivate(CKA_PUBLIC_EXPONENT) ?? read(lib, session, findPublic(lib, session, handle), CKA_PUBLIC_EXPONENT)
+  if (n === undefined || e === undefined)
+    throw new TokenFailure('refused', 'the token does not show the public half of the key')
+  return { kty: 'RSA', n: shortest(n).toString('base64url'), e: shortest(e).toString('base64url') }
+}
+
+/** RFC 7518 §2, Base64urlUInt: no leading zeros, which some tokens have. */
+const shortest = (bytes: Buffer): Buffer => {
+  const first = bytes.findIndex((byte) => byte !== 0)
+  return bytes.subarray(first < 0 ? bytes.length : first)
+}
+
+/** Makes a key pair that never leaves the token and only signs. `session` must be one that may write. */
+export const makeKey = (lib: PKCS11, session: Handle, label: string, alg: JwsAlg): KeySelector => {
+  const id = randomBytes(8)
+  const shared = [
+    { type: CKA_TOKEN, value: true },
+    { type: CKA_LABEL, value: Buffer.from(label) },
+    { type: CKA_ID, value: id },
+  ]
+  lib.C_GenerateKeyPair(
+    session,
+    { mechanism: mechanisms[alg].generate },
+    [...shared, ...domainOf(alg), { type: CKA_PRIVATE, value: false }, { type: CKA_VERIFY, value: true }],
+    [
+      ...shared,
+      { type: CKA_PRIVATE, value: true },
+      { type: CKA_SENSITIVE, value: true },
+      { type: CKA_EXTRACTABLE, value: false },
+      { type: CKA_SIGN, value: true },
+      ...[CKA_DECRYPT, CKA_UNWRAP, CKA_DERIVE].map((type) => ({ type, value: false })),
+    ],
+  )
+  return { object: label, id: id.toString('hex') }
+}

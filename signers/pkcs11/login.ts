@@ -1,0 +1,105 @@
+import type { Handle, PKCS11 } from 'pkcs11js'
+import type { ChildOptions, ChildReport } from './protocol.js'
+import { failureOf, TokenFailure, type Failure } from './return-codes.js'
+import type { TokenSelector } from './uri.js'
+
+const CKU_USER = 1
+/** `CKS_RO_USER_FUNCTIONS` and `CKS_RW_USER_FUNCTIONS`: states of a session whose application is logged in. */
+const loggedIn = [1, 3]
+const CKR_USER_ALREADY_LOGGED_IN = 0x100
+const CKF_USER_PIN_COUNT_LOW = 0x10000
+const CKF_USER_PIN_FINAL_TRY = 0x20000
+const CKF_USER_PIN_LOCKED = 0x40000
+
+/** Shared by the threads: a lock, and whether the PIN was refused. */
+export const newGate = (): Int32Array => new Int32Array(new SharedArrayBuffer(8))
+const lock = 0
+const refused = 1
+
+const said = (text: string): string => text.replace(/[ \0]+$/, '')
+
+/** The slot of the one token that matches. Slot numbers may change with every start. */
+export const findSlot = (
+  lib: PKCS11,
+  wanted: TokenSelector,
+): { readonly slot: Handle; readonly token: TokenSelector } => {
+  const tokens = lib.C_GetSlotList(true).flatMap((slot) => {
+    const token = tokenIn(lib, slot)
+    return token === undefined ? [] : [{ slot, token }]
+  })
+  const names = Object.keys(wanted) as (keyof TokenSelector)[]
+  const [found, ...more] = tokens.filter(({ token }) => names.every((name) => token[name] === wanted[name]))
+  const asked = names.map((name) => `${name} ${String(wanted[name])}`).join(', ')
+  if (more.length > 0) throw new TokenFailure('refused', `${more.length + 1} tokens match ${asked}; exactly one must`)
+  if (found === undefined) {
+    const there = tokens.map(({ token }) => token.token ?? '').filter((label) => label !== '')
+    throw new TokenFailure(
+      'reset',
+      `no token matches ${asked}; present: ${there.length === 0 ? 'none' : there.slice(0, 8).join(', ')}`,
+    )
+  }
+  return found
+}
+
+/** A slot that lost its token since it was listed is none. */
+const tokenIn = (lib: PKCS11, slot: Handle): TokenSelector | undefined => {
+  try {
+    const { label, serialNumber, manufacturerID, model } = lib.C_GetTokenInfo(slot)
+    return {
+      token: said(label),
+      serial: said(serialNumber),
+      manufacturer: said(manufacturerID),
+      model: said(model),
+      slot: slot.readUInt32LE(0),
+    }
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Logs in, unless the application is (the state is one for all its sessions). One thread at a time, and none after the
+ * token has refused the PIN: tokens count.
+ */
+export const login = (
+  lib: PKCS11,
+  slot: Handle,
+  session: Handle,
+  { pin, pinInDoubt }: Pick<ChildOptions, 'pin' | 'pinInDoubt'>,
+  gate: Int32Array,
+  report: (message: ChildReport) => void,
+): void => {
+  while (Atomics.compareExchange(gate, lock, 0, 1) !== 0) Atomics.wait(gate, lock, 1)
+  try {
+    if (Atomics.load(gate, refused) !== 0) throw new TokenFailure('pin', 'the PIN was refused')
+    if (loggedIn.includes(lib.C_GetSessionInfo(session).state)) return
+    checkCounter(lib.C_GetTokenInfo(slot).flags, pinInDoubt)
+    report({ event: 'login-begins' })
+    const failure = attempt(lib, session, pin)
+    report({ event: 'login-ended' })
+    if (failure === undefined) return
+    if (failure.kind === 'pin') Atomics.store(gate, refused, 1)
+    throw new TokenFailure(failure.kind, failure.message)
+  } finally {
+    Atomics.store(gate, lock, 0)
+    Atomics.notify(gate, lock)
+  }
+}
+
+const attempt = (lib: PKCS11, session: Handle, pin: string): Failure | undefined => {
+  try {
+    lib.C_Login(session, CKU_USER, pin)
+    return undefined
+  } catch (error) {
+    return (error as { code?: number }).code === CKR_USER_ALREADY_LOGGED_IN ? undefined : failureOf(error)
+  }
+}
+
+/** The last attempt that the token allows is a person's, and so is a second one with a PIN that may have been wrong. */
+const checkCounter = (flags: number, pinInDoubt: boolean): void => {
+  if ((flags & CKF_USER_PIN_LOCKED) !== 0) throw new TokenFailure('pin', 'the token says that the PIN is locked')
+  if ((flags & CKF_USER_PIN_FINAL_TRY) !== 0)
+    throw new TokenFailure('pin', 'the token allows one last attempt at the PIN, which is not made by itself')
+  if (pinInDoubt && (flags & CKF_USER_PIN_COUNT_LOW) !== 0)
+    throw new TokenFailure('pin', 'a login was interrupted, and the token has counted a wrong PIN')
+}

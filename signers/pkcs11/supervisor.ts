@@ -1,0 +1,205 @@
+import { Unavailable, type Log } from '../../core/api/index.js'
+import { forkChild, type ForkedChild } from './child-process.js'
+import type { ChildOptions, ChildReport, ControlRequest, ControlResults, OpenRequest } from './protocol.js'
+import type { Failure } from './return-codes.js'
+import { component, errorOf, openChannel, type SessionChannel } from './session-channel.js'
+import { createSignatureQueue, type SignatureQueue } from './signature-queue.js'
+
+/** Loading the library, initialising it and logging in to a token that is far away. */
+const startMs = 15_000
+const backoffMs = { first: 100, last: 5000 } as const
+const sweepMs = 25
+const closeMs = 2000
+
+export interface SupervisorOptions {
+  readonly child: Omit<ChildOptions, 'pinInDoubt'>
+  readonly environment: Readonly<Record<string, string>>
+  readonly deadlineMs: number
+  readonly log: Log
+}
+
+export interface Supervisor extends AsyncDisposable {
+  readonly sign: SignatureQueue['sign']
+  /** Asks one session, starting the child if it was never started. Throws what `Signer` and `SignerProvider` throw. */
+  ask<Request extends ControlRequest>(
+    request: Request,
+    signal: AbortSignal,
+    allowanceMs?: number,
+  ): Promise<ControlResults[Request['do']]>
+  /**
+   * From now on every session of every child is told of this key, and refuses any other behind its name. Returns the
+   * number to sign with: that of an earlier opening, if it was the same.
+   */
+  adopt(key: OpenRequest): number
+}
+
+/** Settles as `promise` does, or with the signal's reason. */
+const unlessAborted = async <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> => {
+  let stop: () => void = () => undefined
+  const abortion = new Promise<never>((_resolve, reject) => {
+    stop = () => reject(signal.reason as Error)
+    signal.addEventListener('abort', stop, { once: true })
+  })
+  try {
+    return await Promise.race([promise, abortion])
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
+}
+
+const nameOf = ({ number: _number, ...rest }: OpenRequest): string => JSON.stringify(rest)
+
+/** Keeps one child: starts it, kills it when it hangs, starts it again with growing pauses, and never repeats a wrong PIN. */
+export const supervise = ({ child: settings, environment, deadlineMs, log }: SupervisorOptions): Supervisor => {
+  const queue = createSignatureQueue()
+  const keys = new Map<string, OpenRequest>()
+  let child: ForkedChild | undefined
+  let channels: readonly SessionChannel[] = []
+  let starting: Promise<void> | undefined
+  let failure: Failure | undefined
+  let pause: NodeJS.Timeout | undefined
+  let sweeping: NodeJS.Timeout | undefined
+  let attempts = 0
+  let readyAt = Infinity
+  let loginPending = false
+  let pinInDoubt = false
+  let closed = false
+
+  const fail = (of: ForkedChild | undefined, why: Failure): void => {
+    if (child === undefined || child !== of) return
+    of.kill()
+    child = undefined
+    channels = []
+    starting = undefined
+    clearInterval(sweeping)
+    pinInDoubt ||= loginPending
+    loginPending = false
+    failure = why
+    queue.disconnect(errorOf(why))
+    if (closed) return
+    if (why.kind === 'pin') {
+      log.error('The token refused the PIN. It is not tried again until the configuration changes.', {
+        reason: why.message,
+      })
+      return
+    }
+    if (performance.now() - readyAt > backoffMs.last) attempts = 0
+    readyAt = Infinity
+    const delay = Math.min(backoffMs.last, backoffMs.first * 2 ** attempts++) * (0.75 + Math.random() / 2)
+    log.warn('The PKCS#11 process is started again.', { reason: why.message, delay_ms: Math.round(delay) })
+    pause = setTimeout(() => {
+      pause = undefined
+      start().catch(() => undefined)
+    }, delay)
+    pause.unref()
+  }
+
+  const connect = (of: ForkedChild): void => {
+    readyAt = performance.now()
+    failure = undefined
+    channels = of.sockets.map((socket) =>
+      openChannel(socket, of.pid, { answered: queue.dispatch, reset: (why) => fail(of, why) }),
+    )
+    // Before anything is signed: each session reads the public halves again.
+    for (const key of keys.values()) for (const channel of channels) tellOf(key, channel)
+    queue.connect(channels)
+    sweeping = setInterval(() => sweep(of), sweepMs)
+    sweeping.unref()
+    log.info('The PKCS#11 process is ready.', { pid: of.pid, sessions: channels.length })
+  }
+
+  const tellOf = (key: OpenRequest, channel: SessionChannel): void => {
+    channel.ask(key, never, deadlineMs).catch((error: unknown) => {
+      if (!(error instanceof Unavailable))
+        log.error('A key cannot be used any more.', { reason: error instanceof Error ? error.message : 'unknown' })
+    })
+  }
+
+  const sweep = (of: ForkedChild): void => {
+    const now = performance.now()
+    queue.sweep(now, deadlineMs)
+    // Every one is swept; one that hangs ends them all.
+    const states = channels.map((channel) => channel.sweep(now, deadlineMs))
+    if (states.includes('hung'))
+      fail(of, { kind: 'reset', message: 'the token did not answer within the deadline, and the process was killed' })
+  }
+
+  const start = (): Promise<void> => {
+    const started = new Promise<void>((resolve, reject) => {
+      const onReport = (report: ChildReport): void => {
+        if (child !== forked) return
+        if (report.event === 'login-begins') loginPending = true
+        else if (report.event === 'login-ended') {
+          loginPending = false
+          pinInDoubt = false
+        } else if (report.event === 'failed') end(report.failure)
+        else {
+          clearTimeout(late)
+          connect(forked)
+          resolve()
+        }
+      }
+      const forked = forkChild({ ...settings, pinInDoubt }, environment, onReport)
+      const end = (why: Failure): void => {
+        clearTimeout(late)
+        reject(errorOf(why))
+        fail(forked, why)
+      }
+      const late = setTimeout(
+        () => end({ kind: 'reset', message: 'the PKCS#11 library did not start in time' }),
+        startMs,
+      )
+      child = forked
+      void forked.ended.then(end)
+    })
+    starting = started
+    return started
+  }
+
+  const ready = async (signal: AbortSignal): Promise<void> => {
+    signal.throwIfAborted()
+    if (closed) throw new Unavailable(component, 'no', 'The signer is closed.')
+    if (channels.length > 0) return
+    if (starting === undefined && failure !== undefined) throw errorOf(failure)
+    await unlessAborted(starting ?? start(), signal)
+  }
+
+  const leastBusy = (): SessionChannel => {
+    const [best] = [...channels].sort((a, b) => a.waiting - b.waiting)
+    if (best === undefined) throw new Unavailable(component, 'no', 'The PKCS#11 process is not running.')
+    return best
+  }
+
+  return {
+    sign(key, message, signal, trace) {
+      if (channels.length > 0 || signal.aborted) return queue.sign(key, message, signal, trace)
+      return Promise.reject(
+        failure === undefined ? new Unavailable(component, 'no', 'The PKCS#11 process is starting.') : errorOf(failure),
+      )
+    },
+    async ask(request, signal, allowanceMs = deadlineMs) {
+      await ready(signal)
+      return await unlessAborted(leastBusy().ask(request, signal, allowanceMs), signal)
+    },
+    adopt(key) {
+      const name = nameOf(key)
+      const known = keys.get(name)
+      if (known !== undefined) return known.number
+      keys.set(name, key)
+      for (const channel of channels) tellOf(key, channel)
+      return key.number
+    },
+    async [Symbol.asyncDispose]() {
+      closed = true
+      clearTimeout(pause)
+      const last = child
+      if (last === undefined) return
+      for (const channel of channels) channel.end()
+      const hung = setTimeout(() => last.kill(), channels.length > 0 ? closeMs : 0)
+      await last.ended
+      clearTimeout(hung)
+    },
+  }
+}
+
+const never = new AbortController().signal

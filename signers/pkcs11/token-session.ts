@@ -1,0 +1,168 @@
+import * as crypto from 'node:crypto'
+import type { Handle, PKCS11 } from 'pkcs11js'
+import type { JwsAlg, PublicJwk } from '../../core/api/index.js'
+import { countKeys, findKey, makeKey, type FoundKey } from './key-objects.js'
+import { findSlot, login } from './login.js'
+import { mechanisms } from './mechanisms.js'
+import type {
+  ChildOptions,
+  ChildReport,
+  ControlRequest,
+  ControlResults,
+  CreateRequest,
+  OpenRequest,
+} from './protocol.js'
+import { failureOf, TokenFailure } from './return-codes.js'
+import type { TokenSelector } from './uri.js'
+
+const CKF_SERIAL_SESSION = 4
+const CKF_RW_SESSION = 2
+/** An RSA signature of 4096 bits has 512 bytes; with too small a buffer the operation would stay active. */
+const signatureRoom = 1024
+
+export interface SessionContext {
+  readonly lib: PKCS11
+  readonly options: ChildOptions
+  /** Of `newGate`. */
+  readonly gate: Int32Array
+  readonly report: (message: ChildReport) => void
+}
+
+/** A key that the parent has named, and what of it was found. */
+interface SessionKey {
+  readonly request: OpenRequest
+  /** The first that was read, or what was published. */
+  published: PublicJwk | undefined
+  handle: Handle | undefined
+  /** Since the library was started. */
+  seen: boolean
+}
+
+export interface TokenSession {
+  /** The handle by which the token's own log may name the session. Changes when it is reopened. */
+  readonly handle: number
+  sign(number: number, message: Buffer): Buffer
+  control(request: ControlRequest): ControlResults[ControlRequest['do']]
+  close(): void
+}
+
+const digestOf: (algorithm: string, message: Buffer) => Buffer =
+  'hash' in crypto
+    ? (algorithm, message) => crypto.hash(algorithm, message, 'buffer')
+    : (algorithm, message) => crypto.createHash(algorithm).update(message).digest()
+
+const members = ['kty', 'crv', 'x', 'y', 'n', 'e'] as const
+
+const sameKey = (a: Partial<Record<string, string>>, b: Partial<Record<string, string>>): boolean =>
+  members.every((name) => a[name] === b[name])
+
+/** One session, one operation at a time, everything synchronous: it runs in a thread of its own. */
+export const openTokenSession = ({ lib, options, gate, report }: SessionContext): TokenSession => {
+  const room = Buffer.alloc(signatureRoom)
+  const keys = new Map<number, SessionKey>()
+  let token: TokenSelector = {}
+  let slot: Handle
+  let session: Handle | undefined
+
+  const open = (): Handle => {
+    const found = findSlot(lib, options.token)
+    ;({ token, slot } = found)
+    const opened = lib.C_OpenSession(slot, CKF_SERIAL_SESSION)
+    session = opened
+    login(lib, slot, opened, options, gate, report)
+    return opened
+  }
+
+  const close = (): void => {
+    if (session === undefined) return
+    try {
+      lib.C_CloseSession(session)
+    } catch {
+      // It may have been closed by the token.
+    }
+    session = undefined
+    for (const key of keys.values()) key.handle = undefined
+  }
+
+  /** Runs `operation`, and once more in a new session when this one was lost. */
+  const recovering = <T>(operation: (session: Handle) => T): T => {
+    try {
+      return operation(session ?? open())
+    } catch (error) {
+      if (failureOf(error).kind !== 'retry') throw error
+    }
+    close()
+    try {
+      return operation(open())
+    } catch (error) {
+      const { kind, message } = failureOf(error)
+      // What a new session does not mend, a new start of the library may.
+      throw new TokenFailure(kind === 'retry' ? 'reset' : kind, message)
+    }
+  }
+
+  /** Reads the public half again each time: what is behind a name may have been exchanged. */
+  const find = (current: Handle, key: SessionKey): FoundKey => {
+    const { request, published } = key
+    const found = findKey(lib, current, request.key, request.alg)
+    if (found === undefined) {
+      // A token that goes away shows no objects for a while. A new start finds it again, or finds that the key is gone.
+      if (key.seen) throw new TokenFailure('reset', 'the key is no longer there')
+      throw new TokenFailure('refused', 'no private key matches; exactly one must')
+    }
+    if (published !== undefined && !sameKey(published, found.jwk))
+      throw new TokenFailure('refused', 'another key is there now: its public half is not the published one')
+    key.published = found.jwk
+    key.handle = found.handle
+    key.seen = true
+    return found
+  }
+
+  const signOnce = (current: Handle, key: SessionKey, alg: JwsAlg, message: Buffer): Buffer => {
+    const { sign, digest } = mechanisms[alg]
+    const handle = key.handle ?? find(current, key).handle
+    const data = digest === undefined ? message : digestOf(digest, message)
+    lib.C_SignInit(current, sign, handle)
+    return lib.C_Sign(current, data, room)
+  }
+
+  const create = ({ label, alg }: CreateRequest): ControlResults['create'] =>
+    recovering((current) => {
+      if (countKeys(lib, current, { object: label }) > 0)
+        throw new TokenFailure('refused', `the token has a private key with the label ${label} already`)
+      const writable = lib.C_OpenSession(slot, CKF_SERIAL_SESSION | CKF_RW_SESSION)
+      try {
+        return { token, key: makeKey(lib, writable, label, alg) }
+      } finally {
+        lib.C_CloseSession(writable)
+      }
+    })
+
+  open()
+  return {
+    get handle() {
+      return session?.readUInt32LE(0) ?? 0
+    },
+    sign(number, message) {
+      const key = keys.get(number)
+      if (key === undefined) throw new TokenFailure('reset', 'the session does not know the key')
+      return recovering((current) => signOnce(current, key, key.request.alg, message))
+    },
+    control(request) {
+      if (request.do === 'create') return create(request)
+      if (request.do === 'ping') return recovering((current) => ping(lib, current))
+      for (const name of Object.keys(request.token) as (keyof TokenSelector)[])
+        if (request.token[name] !== token[name])
+          throw new TokenFailure('refused', `the ${name} of the token is not the one of the key's URI`)
+      const key: SessionKey = { request, published: request.published, handle: undefined, seen: false }
+      keys.set(request.number, key)
+      return recovering((current) => find(current, key).jwk)
+    },
+    close,
+  }
+}
+
+const ping = (lib: PKCS11, session: Handle): null => {
+  lib.C_GetSessionInfo(session)
+  return null
+}
