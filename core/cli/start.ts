@@ -19,6 +19,8 @@ export const start = async (options: DeploymentOptions): Promise<void> => {
   for (const { path, message } of warnings) log.warn('configuration', { path, message })
   const demo = options.config === undefined ? createDemo(config) : undefined
   const host = await startHost(checked, { clock: Date.now, log, ...(demo && { demo }) })
+  // The log has what came of it.
+  process.on('SIGHUP', () => void host.reload({ force: false }).catch(() => undefined))
   log.info('started', { issuer: config.issuer, ...host.listening })
   await log.flush()
   if (demo) print(describeDemo(config, demo, host.listening))

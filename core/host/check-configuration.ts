@@ -18,6 +18,8 @@ export interface CheckedConfiguration {
   readonly clients: readonly Client[]
   readonly modules: LoadedModules
   readonly warnings: readonly Problem[]
+  /** Reads and checks the file anew. Throws as `checkConfiguration`. */
+  again(): Promise<CheckedConfiguration>
 }
 
 const noOutside = async (): Promise<never> => {
@@ -99,6 +101,7 @@ export const checkConfiguration = async (file: string, env: NodeJS.ProcessEnv): 
       clients: clients.filter((client) => client !== undefined),
       modules,
       warnings: reading.locate(checked.warnings),
+      again: () => checkConfiguration(reading.file, env),
     }
   } finally {
     await registries?.[Symbol.asyncDispose]()

@@ -3,6 +3,7 @@ import type { Consent } from '../interaction/consent.js'
 import type { Session } from '../interaction/session.js'
 import type { Client } from '../oauth/client.js'
 import type { AuthorizationCode, Grant } from '../oauth/grant.js'
+import type { KeyPublication } from './key-publications.js'
 import type { Stores } from './stores.js'
 
 /**
@@ -12,6 +13,7 @@ import type { Stores } from './stores.js'
 export const collections = ({ records, ephemeral }: Stores) => ({
   clients: records.records<Client>('clients'),
   consents: records.records<Consent>('consents'),
+  publications: records.records<KeyPublication>('key_publications'),
   codes: records.oneTime<AuthorizationCode>('codes'),
   families: records.refreshFamilies<Grant>('refresh_families'),
   revocations: records.revocations('revocations'),

@@ -1,22 +1,28 @@
 import 'reflect-metadata'
-import { container as root } from 'tsyringe'
+import { container as root, type DependencyContainer } from 'tsyringe'
 import type { Clock } from '../clock.js'
-import { routes } from '../http/routes.js'
-import { createAccountDirectory, openAccountStore, staticAccounts } from '../interaction/accounts.js'
+import { routes, type Endpoints } from '../http/routes.js'
+import type { AccountDirectory } from '../interaction/account-directory.js'
 import { openAudit } from '../observe/audit-file.js'
 import { createReadiness } from '../observe/health.js'
 import type { Log } from '../observe/log.js'
+import { createMetrics } from '../observe/metrics.js'
 import type { CheckedConfiguration } from './check-configuration.js'
 import { CleanUp } from './clean-up.js'
-import { createClientDirectory } from './clients.js'
 import { collections } from './collections.js'
 import type { Demo } from './demo.js'
-import { openRing, proveKeys } from './open-ring.js'
-import { createRegistries, createSignerProviders } from './registries.js'
+import { closeGeneration, openGeneration, type Generation } from './generation.js'
+import { createKeyLedger } from './key-ledger.js'
+import { describeHeld, readPublications } from './key-publications.js'
+import { observeKeys } from './key-metrics.js'
+import { createLiveEndpoints } from './live-endpoints.js'
+import { proveKeys } from './open-ring.js'
+import { createRegistries } from './registries.js'
+import { createReload, type Reload } from './reload.js'
 import { serve } from './serve.js'
 import { openStores } from './stores.js'
 import { tokens } from './tokens.js'
-import { wire } from './wiring.js'
+import { wire, wireGeneration } from './wiring.js'
 
 export interface HostOptions {
   readonly clock: Clock
@@ -28,6 +34,8 @@ export interface HostOptions {
 export interface Host {
   /** Where the listeners are, for the operator to read. */
   readonly listening: { readonly public: string; readonly admin: string }
+  /** Reads the configuration anew; what may change without a restart changes for the next request. */
+  readonly reload: Reload
   /** Not ready first, then finish what is in flight within `graceMs`, then close stores and signers. */
   close(graceMs: number): Promise<void>
 }
@@ -48,8 +56,8 @@ export const startHost = async (checked: CheckedConfiguration, options: HostOpti
 }
 
 const start = async (checked: CheckedConfiguration, options: HostOptions, cleanUp: CleanUp): Promise<Host> => {
-  const { config, modules } = checked
-  const { clock, log, demo } = options
+  const { config } = checked
+  const { clock, log } = options
   const keep = <T extends AsyncDisposable>(opened: T): T => {
     cleanUp.add(() => opened[Symbol.asyncDispose]())
     return opened
@@ -65,18 +73,18 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
   container.register(tokens.audit, { useValue: audit })
   const stores = keep(await openStores(config, clock))
   container.register(tokens.stores, { useValue: stores })
-  const fixed = [...checked.clients, ...(demo?.clients ?? [])]
-  container.register(tokens.clients, { useValue: createClientDirectory(fixed, collections(stores).clients) })
-  const people = config.accounts.map((account) => ({ ...account, password: account.password.reveal() }))
-  const accounts = await staticAccounts([...people, ...(demo?.accounts ?? [])], container.resolve(tokens.passwords))
-  const directory = createAccountDirectory({ static: accounts, store: openAccountStore(stores.records) })
-  container.register(tokens.accounts, { useValue: directory })
+  const publications = await readPublications(collections(stores).publications)
+  const passwords = container.resolve(tokens.passwords)
+  const sources = { clock, log, audit, stores, passwords, demo: options.demo, publications }
 
-  const signers = keep(await createSignerProviders(modules.signers, { clock, log }))
-  const ring = await openRing(config, signers.byName, clock)
-  container.register(tokens.ring, { useValue: ring })
-  const registries = keep(await createRegistries(modules.plugins, container.resolve(tokens.services)))
+  let generation = await openGeneration(checked, sources)
+  cleanUp.add(() => closeGeneration(generation))
+  for (const { path, message } of generation.inventory.held.map(describeHeld))
+    log.warn('configuration', { path, message })
+  container.register(tokens.accounts, { useValue: liveAccounts(() => generation.accounts) })
+  const registries = keep(await createRegistries(checked.modules.plugins, container.resolve(tokens.services)))
   container.register(tokens.registries, { useValue: registries })
+  let endpoints = endpointsOf(container, generation)
 
   const readiness = createReadiness(clock, log)
   cleanUp.add(() => readiness.close())
@@ -84,16 +92,44 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
     const check = (signal: AbortSignal) => stores[role].ping(signal)
     readiness.register({ name: `storage.${role}`, intervalMs: 1000, deadlineMs: 1000, check })
   }
-  readiness.register({ name: 'keys', intervalMs: 30_000, deadlineMs: 5000, check: (signal) => proveKeys(ring, signal) })
+  const metrics = createMetrics()
+  observeKeys(metrics, () => generation.ring.report(), clock)
+  const prove = (signal: AbortSignal) => generation.uses.during(proveKeys(generation.ring, signal))
+  readiness.register({ name: 'keys', intervalMs: 30_000, deadlineMs: 5000, check: prove })
 
-  const table = routes(config.issuer, container.resolve(tokens.endpoints))
-  const listeners = await serve({ config, log, pages: container.resolve(tokens.pages), routes: table, readiness })
+  const ledger = createKeyLedger(sources, generation)
+  const reload = createReload({
+    sources,
+    ledger,
+    serving: () => generation,
+    serve: (next) => {
+      endpoints = endpointsOf(container, next)
+      generation = next
+    },
+  })
+  // What cannot be remembered is not published.
+  await ledger.publish(generation)
+  const listeners = await serve({
+    config,
+    log,
+    pages: container.resolve(tokens.pages),
+    routes: routes(
+      config.issuer,
+      createLiveEndpoints(() => ({ endpoints, uses: generation.uses })),
+    ),
+    readiness,
+    reload,
+    metrics,
+  })
   cleanUp.add(() => listeners.admin.close(0))
-  const published = ring.states().map(({ kid, alg, state }) => ({ kid, alg, state }))
+  const published = generation.ring.states().map(({ kid, alg, state }) => ({ kid, alg, state }))
   await audit.record({ event: 'configuration.loaded', issuer: config.issuer, keys: published })
+  await ledger.tell(generation)
+  cleanUp.add(ledger.watch(() => generation))
 
   return {
     listening: { public: listeners.public.url, admin: listeners.admin.url },
+    reload,
     async close(graceMs) {
       readiness.drain()
       await listeners.public.close(graceMs)
@@ -101,3 +137,19 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
     },
   }
 }
+
+/** The endpoints that stand on one generation; all else is that of the container. */
+const endpointsOf = (container: DependencyContainer, generation: Generation): Endpoints => {
+  const own = container.createChildContainer()
+  wireGeneration(own)
+  own.register(tokens.config, { useValue: generation.checked.config })
+  own.register(tokens.clients, { useValue: generation.clients })
+  own.register(tokens.ring, { useValue: generation.ring })
+  return own.resolve(tokens.endpoints)
+}
+
+/** Plugins live longer than a generation. */
+const liveAccounts = (current: () => AccountDirectory): AccountDirectory => ({
+  findByUsername: (username) => current().findByUsername(username),
+  findBySubject: (subject) => current().findBySubject(subject),
+})

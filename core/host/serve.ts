@@ -6,6 +6,9 @@ import { listen, type Listening } from '../http/server.js'
 import type { Pages } from '../interaction/pages.js'
 import type { Readiness } from '../observe/health.js'
 import type { Log } from '../observe/log.js'
+import type { Metrics } from '../observe/metrics.js'
+import type { Reload } from './reload.js'
+import { createReloadEndpoint } from './reload-endpoint.js'
 
 /** Milliseconds that one request may take (faults, rule 2). */
 const requestBudgetMs = 3000
@@ -16,11 +19,13 @@ export interface ServeOptions {
   readonly pages: Pages
   readonly routes: readonly Route[]
   readonly readiness: Readiness
+  readonly reload: Reload
+  readonly metrics: Metrics
 }
 
 /** Opens the public listener and the admin listener, which serve different tables on different ports. */
 export const serve = async (options: ServeOptions): Promise<{ public: Listening; admin: Listening }> => {
-  const { config, log, pages, routes, readiness } = options
+  const { config, log, pages, routes, readiness, reload, metrics } = options
   const common = {
     log,
     errorPage: (_status: number, title: string, message: string, requestId: string) =>
@@ -36,7 +41,7 @@ export const serve = async (options: ServeOptions): Promise<{ public: Listening;
   })
   const adminApp = createApp({
     ...common,
-    routes: adminRoutes(readiness, config.admin.token?.reveal()),
+    routes: adminRoutes(readiness, config.admin.token?.reveal(), createReloadEndpoint(reload), metrics),
     secure: false,
     trustedProxies: [],
     logLevel: 'debug',

@@ -26,15 +26,16 @@ type Resolve = <T>(token: InjectionToken<T>) => T
 
 const assetsPath = (issuer: string): string => `${new URL(issuer).pathname.replace(/\/$/, '')}/assets`
 
-/**
- * Registers everything that follows from what the start has opened: one factory for each thing, made when it is first
- * asked for, and once.
- */
-export const wire = (container: DependencyContainer): void => {
-  const provide = <T>(token: InjectionToken<T>, make: (get: Resolve) => T): void => {
+/** One factory for each thing, made when it is first asked for, and once. */
+const providerFor =
+  (container: DependencyContainer) =>
+  <T>(token: InjectionToken<T>, make: (get: Resolve) => T): void => {
     container.register(token, { useFactory: instanceCachingFactory((from) => make((wanted) => from.resolve(wanted))) })
   }
 
+/** Registers what follows from what the start has opened, and stays. */
+export const wire = (container: DependencyContainer): void => {
+  const provide = providerFor(container)
   provide(tokens.passwords, () => createPasswordHasher())
   provide(tokens.assets, () => loadAssets())
   provide(tokens.pages, (get) =>
@@ -53,6 +54,11 @@ export const wire = (container: DependencyContainer): void => {
       attempts,
     }
   })
+}
+
+/** Registers what stands on keys, clients and accounts, which a reload replaces. */
+export const wireGeneration = (container: DependencyContainer): void => {
+  const provide = providerFor(container)
   provide(tokens.issuer, (get) => {
     const config = get(tokens.config)
     return createTokenIssuer({

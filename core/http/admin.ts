@@ -2,20 +2,39 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { json, type Endpoint } from '../endpoints/message.js'
 import { OAuthError } from '../oauth/errors.js'
 import type { Readiness, ReadinessReport } from '../observe/health.js'
+import type { Metrics } from '../observe/metrics.js'
 import type { Route } from './route.js'
 
 /**
  * The table of the admin listener, which is another port than the public one. With a `token` everything but
  * `/health/live` wants it as `Authorization: Bearer`.
  */
-export const adminRoutes = (readiness: Readiness, token?: string): readonly Route[] => {
+export const adminRoutes = (
+  readiness: Readiness,
+  token?: string,
+  reload?: Endpoint,
+  metrics?: Metrics,
+): readonly Route[] => {
   const guard = token === undefined ? (endpoint: Endpoint) => endpoint : createGuard(token)
   return [
     // Answers for as long as the event loop turns: no dependency is asked.
     { path: '/health/live', methods: ['GET'], body: 'none', endpoint: () => json(200, { status: 'live' }) },
     { path: '/health/ready', methods: ['GET'], body: 'none', endpoint: guard(() => readyReply(readiness.report())) },
+    ...(metrics
+      ? [{ path: '/metrics', methods: ['GET'], body: 'none', endpoint: guard(expose(metrics)) } as const]
+      : []),
+    ...(reload
+      ? [{ path: '/reload', methods: ['POST'], body: 'form', endpoint: guard(refusePages(reload)) } as const]
+      : []),
   ]
 }
+
+const expose =
+  (metrics: Metrics): Endpoint =>
+  async () => {
+    const { type, text } = await metrics.expose()
+    return { ...json(200, undefined, { 'Content-Type': type }), body: text }
+  }
 
 /** One line for each component, for people and `grep`. */
 const readyReply = ({ ready, components }: ReadinessReport) => {
@@ -26,6 +45,14 @@ const readyReply = ({ ready, components }: ReadinessReport) => {
     body: `{"status":"${status}","components":{\n${lines.join(',\n')}\n}}\n`,
   }
 }
+
+/** A page of any site can post a form to loopback; its browser says so (Fetch §3.2). */
+const refusePages =
+  (endpoint: Endpoint): Endpoint =>
+  (request) => {
+    if (request.header('origin') === undefined) return endpoint(request)
+    throw new OAuthError('access_denied', 'This is not for web pages.', { status: 403 })
+  }
 
 const createGuard = (token: string): ((endpoint: Endpoint) => Endpoint) => {
   const expected = digest(`Bearer ${token}`)

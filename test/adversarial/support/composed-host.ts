@@ -13,11 +13,12 @@ import { createRegistries, createSignerProviders } from '../../../core/host/regi
 import { serve } from '../../../core/host/serve.js'
 import { openStores, type Stores } from '../../../core/host/stores.js'
 import { tokens } from '../../../core/host/tokens.js'
-import { wire } from '../../../core/host/wiring.js'
+import { wire, wireGeneration } from '../../../core/host/wiring.js'
 import { routes } from '../../../core/http/routes.js'
 import { createAccountDirectory, openAccountStore, staticAccounts } from '../../../core/interaction/accounts.js'
 import { openAudit } from '../../../core/observe/audit-file.js'
 import { createReadiness } from '../../../core/observe/health.js'
+import { createMetrics } from '../../../core/observe/metrics.js'
 import type { Log } from '../../../core/observe/log.js'
 import type { AuditLog } from '../../../core/observe/audit.js'
 import type { StorageBackend } from '../../../core/storage/ports.js'
@@ -43,6 +44,7 @@ export const startWithDoubles = async (file: string, { clock, log, store, audit 
   const { config, clients, modules } = await checkConfiguration(file, {})
   const container = root.createChildContainer()
   wire(container)
+  wireGeneration(container)
   container.register(tokens.config, { useValue: config })
   container.register(tokens.clock, { useValue: clock })
   container.register(tokens.log, { useValue: log })
@@ -59,12 +61,15 @@ export const startWithDoubles = async (file: string, { clock, log, store, audit 
   const directory = createAccountDirectory({ static: accounts, store: openAccountStore(records) })
   container.register(tokens.accounts, { useValue: directory })
   const signers = await createSignerProviders(modules.signers, { clock, log })
-  container.register(tokens.ring, { useValue: await openRing(config, signers.byName, clock) })
+  const ring = await openRing(config, signers.byName, clock, { inProcess: signers.inProcess })
+  container.register(tokens.ring, { useValue: ring })
   const registries = await createRegistries(modules.plugins, container.resolve(tokens.services))
   container.register(tokens.registries, { useValue: registries })
   const readiness = createReadiness(clock, log)
   const table = routes(config.issuer, container.resolve(tokens.endpoints))
-  const listeners = await serve({ config, log, pages: container.resolve(tokens.pages), routes: table, readiness })
+  const pages = container.resolve(tokens.pages)
+  const reload = () => Promise.resolve({ outcome: 'unchanged' } as const)
+  const listeners = await serve({ config, log, pages, routes: table, readiness, reload, metrics: createMetrics() })
   return {
     issuer: config.issuer,
     async [Symbol.asyncDispose]() {
@@ -72,6 +77,7 @@ export const startWithDoubles = async (file: string, { clock, log, store, audit 
       await listeners.admin.close(0)
       readiness.close()
       await registries[Symbol.asyncDispose]()
+      await ring[Symbol.asyncDispose]()
       await signers[Symbol.asyncDispose]()
       await opened[Symbol.asyncDispose]()
       await auditFile[Symbol.asyncDispose]()

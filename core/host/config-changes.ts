@@ -1,0 +1,71 @@
+import { isDeepStrictEqual } from 'node:util'
+import { formatPath, type Path } from '../../config/problems.js'
+import type { Config } from '../../config/schema.js'
+import { revealOptions } from '../../config/substitute.js'
+
+/** Names of what came, went, and is not what it was. */
+export interface ListChange {
+  readonly added: readonly string[]
+  readonly removed: readonly string[]
+  readonly changed: readonly string[]
+}
+
+/** What may change while the service runs. */
+export const reloadable = ['keys', 'signers', 'clients', 'accounts'] as const
+
+export type ReloadableSection = (typeof reloadable)[number]
+
+export interface ConfigChanges {
+  readonly sections: Readonly<Partial<Record<ReloadableSection, ListChange>>>
+  /** True when keys are preferred in another order. */
+  readonly reordered: boolean
+  /** Paths of everything else that differs, and needs a restart. */
+  readonly restart: readonly string[]
+}
+
+type Entries = ReadonlyMap<string, unknown>
+
+const entriesOf = (config: Config): Readonly<Record<ReloadableSection, Entries>> => ({
+  keys: new Map(config.keys.map((key) => [key.kid, key])),
+  signers: new Map(Object.entries(config.signers)),
+  clients: new Map(config.clients.map((client) => [String(client['client_id']), client])),
+  accounts: new Map(config.accounts.map((account) => [account.username, account])),
+})
+
+/** Secrets are compared by what they hide: two that look alike need not be. */
+const isSame = (left: unknown, right: unknown): boolean => isDeepStrictEqual(revealOptions(left), revealOptions(right))
+
+const compareEntries = (before: Entries, after: Entries): ListChange => ({
+  added: [...after.keys()].filter((name) => !before.has(name)),
+  removed: [...before.keys()].filter((name) => !after.has(name)),
+  changed: [...after.keys()].filter((name) => before.has(name) && !isSame(before.get(name), after.get(name))),
+})
+
+const isEmpty = ({ added, removed, changed }: ListChange): boolean =>
+  added.length + removed.length + changed.length === 0
+
+const isSection = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
+
+/** Where two values differ, as deep as sections go: a list or a plain value that differs is one place. */
+const findDifferences = (left: unknown, right: unknown, path: Path): readonly Path[] => {
+  if (isSame(left, right)) return []
+  if (!isSection(left) || !isSection(right)) return [path]
+  const names = new Set([...Object.keys(left), ...Object.keys(right)])
+  return [...names].flatMap((name) => findDifferences(left[name], right[name], [...path, name]))
+}
+
+/** What is different in `after`. No value of either is told. Pure. */
+export const compareConfigurations = (before: Config, after: Config): ConfigChanges => {
+  const [old, now] = [entriesOf(before), entriesOf(after)]
+  const changes = reloadable.map((section) => [section, compareEntries(old[section], now[section])] as const)
+  const kept = [...old.keys.keys()].filter((kid) => now.keys.has(kid))
+  const order = [...now.keys.keys()].filter((kid) => old.keys.has(kid))
+  const fixed = (config: Config): Partial<Config> =>
+    Object.fromEntries(Object.entries(config).filter(([name]) => !(reloadable as readonly string[]).includes(name)))
+  return {
+    sections: Object.fromEntries(changes.filter(([, change]) => !isEmpty(change))),
+    reordered: !isDeepStrictEqual(kept, order),
+    restart: findDifferences(fixed(before), fixed(after), []).map(formatPath),
+  }
+}

@@ -1,0 +1,133 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Clock } from '../clock.js'
+import { createAccountDirectory, openAccountStore, staticAccounts } from '../interaction/accounts.js'
+import type { AccountDirectory, PasswordHasher } from '../interaction/account-directory.js'
+import type { ProvableKeyRing } from '../keys/key-ring.js'
+import { KeyRefused } from '../keys/ports.js'
+import type { AuditLog } from '../observe/audit.js'
+import type { Log } from '../observe/log.js'
+import type { CheckedConfiguration } from './check-configuration.js'
+import { createClientDirectory, type ClientDirectory } from './clients.js'
+import { collections } from './collections.js'
+import type { Demo } from './demo.js'
+import { guardSigner } from './guarded-signers.js'
+import { describeExchanged, holdBack, type HeldBack, type KeyPublication } from './key-publications.js'
+import type { LoadedSigner } from './load-modules.js'
+import { openRing } from './open-ring.js'
+import { createSignerProviders, type SignerProviders } from './registries.js'
+import type { Stores } from './stores.js'
+import { Uses } from './uses.js'
+
+/** What does not change while the service runs, and what every generation is made of. */
+export interface GenerationSources {
+  readonly clock: Clock
+  readonly log: Log
+  readonly audit: AuditLog
+  readonly stores: Stores
+  readonly passwords: PasswordHasher
+  readonly demo?: Demo | undefined
+  /** By `kid`; what is published later is added. */
+  readonly publications: Map<string, KeyPublication>
+}
+
+interface OpenSigner {
+  readonly loaded: LoadedSigner
+  readonly providers: SignerProviders
+}
+
+/** What a reload replaces as a whole: the keys, signers, clients and accounts of one reading of the file. */
+export interface Generation {
+  readonly checked: CheckedConfiguration
+  /** The inventory in force. */
+  readonly inventory: HeldBack
+  readonly signers: ReadonlyMap<string, OpenSigner>
+  readonly ring: ProvableKeyRing
+  readonly clients: ClientDirectory
+  readonly accounts: AccountDirectory
+  /** Requests and proofs under way. */
+  readonly uses: Uses
+}
+
+/** One session with a backend, not two: a signer that is configured as it was goes on. */
+const isSameSigner = (left: LoadedSigner, right: LoadedSigner): boolean =>
+  left.module === right.module && isDeepStrictEqual(left.options, right.options)
+
+const openSigners = async (
+  wanted: ReadonlyMap<string, LoadedSigner>,
+  running: Generation['signers'],
+  sources: GenerationSources,
+): Promise<{ readonly signers: Map<string, OpenSigner>; readonly opened: readonly OpenSigner[] }> => {
+  const kept = [...wanted].filter(([name, loaded]) => {
+    const open = running.get(name)
+    return open !== undefined && isSameSigner(open.loaded, loaded)
+  })
+  const signers = new Map(kept.map(([name]) => [name, running.get(name) as OpenSigner]))
+  const opened: OpenSigner[] = []
+  try {
+    for (const [name, loaded] of wanted) {
+      if (signers.has(name)) continue
+      const providers = await createSignerProviders(new Map([[name, loaded]]), sources)
+      opened.push({ loaded, providers })
+      signers.set(name, { loaded, providers })
+    }
+    return { signers, opened }
+  } catch (error) {
+    await closeSigners(opened)
+    throw error
+  }
+}
+
+const closeSigners = async (signers: Iterable<OpenSigner>): Promise<void> => {
+  await Promise.allSettled([...signers].map(({ providers }) => providers[Symbol.asyncDispose]()))
+}
+
+/**
+ * Opens the keys of a configuration and reads its clients and accounts. Signers that `running` has open go on in both.
+ * Throws `ConfigurationError` when a key or signer cannot be used, `Unavailable`; then nothing new stays open.
+ */
+export const openGeneration = async (
+  checked: CheckedConfiguration,
+  sources: GenerationSources,
+  running?: Generation,
+): Promise<Generation> => {
+  const { config, modules } = checked
+  const { clock, log, audit, stores, passwords, demo, publications } = sources
+  const people = config.accounts.map((account) => ({ ...account, password: account.password.reveal() }))
+  const accounts = await staticAccounts([...people, ...(demo?.accounts ?? [])], passwords)
+  const inventory = holdBack(config.keys, publications, clock(), running ? 'running' : 'start')
+  const { signers, opened } = await openSigners(modules.signers, running?.signers ?? new Map(), sources)
+  try {
+    const guarded = [...signers].flatMap(([name, { providers }]) => {
+      const checkOpened = (ref: string, thumbprint: string): void => {
+        for (const key of config.keys) {
+          const known = key.signer === name && key.ref === ref ? publications.get(key.kid) : undefined
+          if (known !== undefined && known.thumbprint !== thumbprint)
+            throw new KeyRefused(describeExchanged(key.kid, known))
+        }
+      }
+      const provider = providers.byName.get(name)
+      return provider === undefined ? [] : [[name, guardSigner(name, provider, { audit, checkOpened })] as const]
+    })
+    const inProcess = new Set([...signers].flatMap(([name, { loaded }]) => (loaded.module.inProcess ? [name] : [])))
+    return {
+      checked,
+      inventory,
+      signers,
+      ring: await openRing({ ...config, keys: inventory.keys }, new Map(guarded), clock, { inProcess, log, audit }),
+      clients: createClientDirectory([...checked.clients, ...(demo?.clients ?? [])], collections(stores).clients),
+      accounts: createAccountDirectory({ static: accounts, store: openAccountStore(stores.records) }),
+      uses: new Uses(),
+    }
+  } catch (error) {
+    await closeSigners(opened)
+    throw error
+  }
+}
+
+/** Closes the ring of `generation`, and the signers that `successor` does not go on with, after their last use. */
+export const closeGeneration = async (generation: Generation, successor?: Generation): Promise<void> => {
+  if (successor !== undefined) await generation.uses.ended()
+  await generation.ring[Symbol.asyncDispose]()
+  const kept = new Set([...(successor?.signers.values() ?? [])].map(({ providers }) => providers))
+  await closeSigners([...generation.signers.values()].filter(({ providers }) => !kept.has(providers)))
+}

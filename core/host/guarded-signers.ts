@@ -1,0 +1,46 @@
+import { hash } from 'node:crypto'
+import { isProbe } from '../keys/probe.js'
+import { checkPublicJwk } from '../keys/public-key-guard.js'
+import type { SignatureTrace, Signer, SignerProvider } from '../keys/ports.js'
+import type { AuditLog } from '../observe/audit.js'
+
+export interface SignerGuard {
+  /**
+   * Called with the thumbprint (RFC 7638) whenever a key is opened: at the start, at a reload, after a reconnect. Throws
+   * `KeyRefused` when it is not the key that was published (F17).
+   */
+  readonly checkOpened: (ref: string, thumbprint: string) => void
+  readonly audit: AuditLog
+}
+
+/**
+ * A provider whose keys are always the published ones, and of which every signed probe is told to the audit log, so that
+ * the backend's own log shows no signature that ours does not. A probe that cannot be recorded fails with `Unavailable`.
+ */
+export const guardSigner = (name: string, provider: SignerProvider, guard: SignerGuard): SignerProvider => ({
+  open: async (ref, alg, signal) => {
+    const signer = await provider.open(ref, alg, signal)
+    guard.checkOpened(ref, checkPublicJwk(signer.publicJwk, [signer.alg]).thumbprint)
+    return recordProbes(name, ref, signer, guard.audit)
+  },
+  ping: (signal) => provider.ping(signal),
+  [Symbol.asyncDispose]: () => provider[Symbol.asyncDispose](),
+})
+
+const recordProbes = (name: string, ref: string, signer: Signer, audit: AuditLog): Signer => {
+  const signProbe = async (message: Uint8Array, signal: AbortSignal): Promise<Uint8Array> => {
+    const trace: SignatureTrace = {}
+    const signature = await signer.sign(message, signal, trace)
+    const { reference, keyVersion: key_version } = trace
+    const digest = hash('sha256', message, 'base64url')
+    await audit.record({ event: 'key.proved', signer: name, ref, alg: signer.alg, digest, reference, key_version })
+    return signature
+  }
+  return {
+    alg: signer.alg,
+    publicJwk: signer.publicJwk,
+    ...(signer.messageBytes && { messageBytes: signer.messageBytes }),
+    sign: (message, signal, trace) =>
+      isProbe(message) ? signProbe(message, signal) : signer.sign(message, signal, trace),
+  }
+}

@@ -1,0 +1,88 @@
+import { ConfigurationError } from '../../config/problems.js'
+import type { KeyRing, KeyState } from '../keys/ports.js'
+import type { AuditEvent, AuditEventName } from '../observe/audit.js'
+import { Unavailable } from '../unavailable.js'
+import { collections } from './collections.js'
+import type { Generation, GenerationSources } from './generation.js'
+import { recordPublications } from './key-publications.js'
+
+type States = ReturnType<KeyRing['states']>
+
+const events: Readonly<Partial<Record<KeyState, AuditEventName>>> = {
+  active: 'key.activated',
+  retired: 'key.retired',
+  gone: 'key.withdrawn',
+}
+
+/** Milliseconds. The clock changes states, and an outage may put off a publication: both are found within this time. */
+const intervalMs = 1000
+
+/** Remembers what is published, and tells the audit log what becomes of the keys. */
+export interface KeyLedger {
+  /** Remembers the keys that are published from now on. Throws `ConfigurationError`, `Unavailable`. */
+  publish(generation: Generation): Promise<void>
+  /** Tells what has changed since the last call. Throws `Unavailable`; then the next call tells it. */
+  tell(generation: Generation): Promise<void>
+  /** Does both, again and again. Returns what ends it. */
+  watch(serving: () => Generation): () => Promise<void>
+}
+
+/** What is remembered of the keys of `first` is no news. */
+export const createKeyLedger = (sources: GenerationSources, first: Generation): KeyLedger => {
+  const { stores, publications, clock, audit, log } = sources
+  const store = collections(stores).publications
+  const known = first.ring.states().filter(({ kid }) => publications.has(kid))
+  let last = new Map(known.map((key) => [key.kid, key]))
+  const published = new Set<string>()
+
+  const eventsOf = ({ kid, alg, signer, state }: States[number]): readonly AuditEvent[] => {
+    const before = last.get(kid)?.state
+    // A key that comes at the end of its life has not ended now.
+    const change = (before === undefined ? state === 'active' : before !== state) ? events[state] : undefined
+    const names = [published.has(kid) ? ('key.published' as const) : undefined, change]
+    return names.flatMap((event) => (event === undefined ? [] : [{ event, kid, alg, signer }]))
+  }
+
+  const publish = async ({ inventory, ring }: Generation): Promise<void> => {
+    for (const kid of await recordPublications(store, inventory, ring, publications, clock())) published.add(kid)
+  }
+
+  const tell = async ({ ring }: Generation): Promise<void> => {
+    const states = ring.states()
+    const now = new Map(states.map((key) => [key.kid, key]))
+    const taken = [...last.values()].filter(({ kid, state }) => !now.has(kid) && state !== 'gone')
+    const told = [...states.flatMap(eventsOf), ...taken.flatMap((key) => eventsOf({ ...key, state: 'gone' }))]
+    if (told.length > 0) await audit.record(...told)
+    last = now
+    published.clear()
+  }
+
+  return {
+    publish,
+    tell,
+    watch(serving) {
+      let failing = false
+      let busy: Promise<void> | undefined
+      const look = async (): Promise<void> => {
+        try {
+          await publish(serving())
+          await tell(serving())
+          failing = false
+        } catch (error) {
+          // Readiness tells of outages; once is enough here.
+          if (failing) return
+          failing = true
+          const expected = error instanceof Unavailable || error instanceof ConfigurationError
+          log.error('Changes of keys could not be recorded', {}, expected ? undefined : error)
+        }
+      }
+      const timer = setInterval(() => {
+        busy ??= look().finally(() => (busy = undefined))
+      }, intervalMs).unref()
+      return async () => {
+        clearInterval(timer)
+        await busy
+      }
+    },
+  }
+}

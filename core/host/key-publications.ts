@@ -1,0 +1,151 @@
+import { ConfigurationError, type Problem } from '../../config/problems.js'
+import type { Config } from '../../config/schema.js'
+import { checkPublicJwk } from '../keys/public-key-guard.js'
+import type { KeyRing } from '../keys/ports.js'
+import type { RecordStore } from '../storage/ports.js'
+import { keySetMaxAge } from './open-ring.js'
+
+/** What all replicas and all later starts know of a `kid` that was once published. Times are milliseconds since the epoch. */
+export interface KeyPublication {
+  /** SHA-256 of the public key, base64url (RFC 7638). A `kid` never changes its key (F17). */
+  readonly thumbprint: string
+  readonly first_published: number
+  /** From here on no relying party holds a key set without it; earlier where nobody held one or the operator said so. */
+  readonly may_sign_from: number
+  /** When it was last taken out of the configuration: published again, it waits again. */
+  readonly withdrawn?: number
+}
+
+export type KeyPublications = ReadonlyMap<string, KeyPublication>
+
+type Keys = Config['keys']
+
+/** The start of all replicas of a new deployment takes no longer, milliseconds. */
+const firstStartMs = 60_000
+
+const iso = (time: number): string => new Date(time).toISOString()
+
+/** Every key that was ever published, by `kid`. Throws `Unavailable`. */
+export const readPublications = async (store: RecordStore<KeyPublication>): Promise<Map<string, KeyPublication>> => {
+  const found = new Map<string, KeyPublication>()
+  for (let after: string | undefined; ;) {
+    const page = await store.list(after, 100)
+    for (const { id, record } of page) found.set(id, record)
+    after = page.at(-1)?.id
+    if (after === undefined) return found
+  }
+}
+
+/** True while no relying party can hold a key set of this deployment: nothing was published, or just now by another replica. */
+const isFirstStart = (publications: KeyPublications, now: number): boolean =>
+  [...publications.values()].every(
+    ({ first_published, may_sign_from }) => may_sign_from === first_published && now - first_published < firstStartMs,
+  )
+
+/** When a key may sign at the earliest, if it is published now at the latest. */
+const maySignFrom = (key: Keys[number], publications: KeyPublications, now: number): number => {
+  if (key.allow_early) return -Infinity
+  const known = publications.get(key.kid)
+  return known === undefined || known.withdrawn !== undefined ? now + keySetMaxAge * 1000 : known.may_sign_from
+}
+
+/** A key that would sign before relying parties can know it. */
+export interface HeldKey {
+  readonly path: string
+  readonly kid: string
+  readonly until: number
+}
+
+export interface HeldBack {
+  /** The inventory with each held key's `not_before` moved to the time from which it may sign. */
+  readonly keys: Keys
+  readonly held: readonly HeldKey[]
+  /** By `kid`: from when each may sign; `-Infinity`: at once. */
+  readonly from: ReadonlyMap<string, number>
+}
+
+/**
+ * Holds back every key that would sign before it has been published for as long as a key set is cached. A `start` that is
+ * the first of its deployment holds nothing back. Pure.
+ */
+export const holdBack = (
+  keys: Keys,
+  publications: KeyPublications,
+  now: number,
+  situation: 'start' | 'running',
+): HeldBack => {
+  const held: HeldKey[] = []
+  const exempt = situation === 'start' && isFirstStart(publications, now)
+  const from = new Map(keys.map((key) => [key.kid, exempt ? -Infinity : maySignFrom(key, publications, now)]))
+  const kept = keys.map((key, index) => {
+    const until = from.get(key.kid) ?? -Infinity
+    const over = key.not_after !== undefined && key.not_after <= now
+    if (over || Math.max(key.not_before ?? -Infinity, now) >= until) return key
+    held.push({ path: `keys[${String(index)}].not_before`, kid: key.kid, until })
+    return { ...key, not_before: until }
+  })
+  return { keys: kept, held, from }
+}
+
+/** What an operator is told of a held key: at a reload as a problem, at a start as a warning. */
+export const describeHeld = ({ path, kid, until }: HeldKey): Problem => ({
+  path,
+  message:
+    `${kid} may sign from ${iso(until)}: until then relying parties may hold a key set without it ` +
+    `(max-age ${String(keySetMaxAge)} s); allow_early: true lets it sign at once`,
+})
+
+/** What is said of a key that is not the one that its `kid` was published with (F17). */
+export const describeExchanged = (kid: string, known: KeyPublication): string =>
+  `is not the key that was published as ${kid} on ${iso(known.first_published)}: ` +
+  'relying parties would refuse its tokens; a new key needs a kid of its own'
+
+const thumbprintOf = (ring: KeyRing, kid: string): string | undefined => {
+  const key = ring.publishedKey(kid)
+  return key && checkPublicJwk(key.jwk, [key.alg]).thumbprint
+}
+
+/**
+ * Remembers what `ring` publishes, adds it to `publications` and returns the kids that are published anew. A key that
+ * its signer has not yet opened is published later. Throws `ConfigurationError` when another replica has published
+ * another key under the same `kid` in the meantime, `Unavailable`.
+ */
+export const recordPublications = async (
+  store: RecordStore<KeyPublication>,
+  { keys, from }: Pick<HeldBack, 'keys' | 'from'>,
+  ring: KeyRing,
+  publications: Map<string, KeyPublication>,
+  now: number,
+): Promise<readonly string[]> => {
+  const fresh: string[] = []
+  for (const [index, { kid, allow_early }] of keys.entries()) {
+    const known = publications.get(kid)
+    const isFresh = known === undefined || known.withdrawn !== undefined
+    if (!isFresh && !(allow_early && known.may_sign_from > now)) continue
+    const thumbprint = thumbprintOf(ring, kid)
+    if (thumbprint === undefined) continue
+    const may_sign_from = Math.max(from.get(kid) ?? -Infinity, now)
+    const record = { thumbprint, first_published: known?.first_published ?? now, may_sign_from }
+    const added = await store.put(kid, record, { onlyIfAbsent: known === undefined })
+    const current = added ? record : await store.find(kid)
+    if (current !== undefined && current.thumbprint !== thumbprint) {
+      const message = describeExchanged(kid, current)
+      throw new ConfigurationError([{ path: `keys[${String(index)}].ref`, message }])
+    }
+    publications.set(kid, current ?? record)
+    if (isFresh) fresh.push(kid)
+  }
+  return fresh
+}
+
+/** Remembers that these keys are published no more. Throws `Unavailable`. */
+export const recordWithdrawals = async (
+  store: RecordStore<KeyPublication>,
+  kids: readonly string[],
+  now: number,
+): Promise<void> => {
+  for (const kid of kids) {
+    const known = await store.find(kid)
+    if (known !== undefined) await store.put(kid, { ...known, withdrawn: now })
+  }
+}

@@ -1,0 +1,143 @@
+import { ConfigurationError, formatProblem, type Problem } from '../../config/problems.js'
+import type { JsonObject } from '../json.js'
+import { Unavailable } from '../unavailable.js'
+import type { CheckedConfiguration } from './check-configuration.js'
+import { collections } from './collections.js'
+import { compareConfigurations, type ConfigChanges } from './config-changes.js'
+import { closeGeneration, openGeneration, type Generation, type GenerationSources } from './generation.js'
+import type { KeyLedger } from './key-ledger.js'
+import { describeHeld, readPublications, recordWithdrawals } from './key-publications.js'
+import { findEarlyRemovals, type InForce } from './key-removals.js'
+
+export interface ReloadRequest {
+  /** Takes keys out although tokens that they signed may live. */
+  readonly force: boolean
+}
+
+export type ReloadResult =
+  | { readonly outcome: 'unchanged' }
+  | { readonly outcome: 'reloaded'; readonly changes: ConfigChanges; readonly forced: readonly Problem[] }
+  /** Nothing has changed. */
+  | { readonly outcome: 'refused'; readonly problems: readonly Problem[] }
+
+/** Reads the configuration anew. One after the other. Throws `Unavailable` when store or audit log is: nothing has changed. */
+export type Reload = (request: ReloadRequest) => Promise<ReloadResult>
+
+export interface ReloadOptions {
+  readonly sources: GenerationSources
+  readonly serving: () => Generation
+  /** Serves with this generation from the next request on. */
+  readonly serve: (generation: Generation) => void
+  readonly ledger: KeyLedger
+}
+
+const inForce = ({ checked, inventory }: Generation): InForce => ({ config: checked.config, keys: inventory.keys })
+
+/** A key that waits already, as it is written, goes on waiting: it refuses nothing. */
+const findEarlyKeys = (next: Generation, running: Generation): readonly Problem[] => {
+  const waiting = new Set(running.inventory.held.map(({ kid }) => kid))
+  const changed = compareConfigurations(running.checked.config, next.checked.config).sections.keys?.changed ?? []
+  return next.inventory.held.filter(({ kid }) => !waiting.has(kid) || changed.includes(kid)).map(describeHeld)
+}
+
+/** Keys that would not be published, or could not sign, as they did until now. */
+const findLostKeys = (next: Generation, running: Generation): readonly Problem[] => {
+  const before = new Map(running.ring.report().keys.map((key) => [key.kid, key.trust]))
+  return next.ring.report().keys.flatMap(({ kid, state, trust, reason }, index) => {
+    const usable = state === 'gone' || (state === 'retired' ? trust !== 'unopened' : trust === 'proved')
+    // What does not work today cannot be lost; what is listed anew has to work.
+    const known = before.get(kid)
+    if (usable || (known === trust && known !== 'unopened')) return []
+    return [{ path: `keys[${String(index)}]`, message: `${kid} does not sign: ${reason ?? trust}` }]
+  })
+}
+
+const needsRestart = ({ restart }: ConfigChanges): readonly Problem[] =>
+  restart.map((path) => ({ path, message: 'differs from the running configuration and needs a restart' }))
+
+const refused = (problems: readonly Problem[]): ReloadResult => ({ outcome: 'refused', problems })
+
+export const createReload = (options: ReloadOptions): Reload => {
+  const { sources, serving, serve, ledger } = options
+  const { clock, log, audit, stores, publications } = sources
+  const store = collections(stores).publications
+
+  const exchange = async (next: Generation, running: Generation, changes: ConfigChanges, force: boolean) => {
+    const now = clock()
+    const removals = findEarlyRemovals(inForce(running), inForce(next), now)
+    const early = findEarlyKeys(next, running)
+    const problems = [...findLostKeys(next, running), ...early, ...(force ? [] : removals)]
+    if (problems.length > 0) throw new ConfigurationError(problems)
+    // What cannot be remembered and recorded is not published.
+    await ledger.publish(next)
+    const keys = next.ring.states().map(({ kid, alg, state }) => ({ kid, alg, state }))
+    const { issuer } = next.checked.config
+    await audit.record({ event: 'configuration.loaded', issuer, keys, changes: describeChanges(changes), force })
+    serve(next)
+    const withdrawn = changes.sections.keys?.removed ?? []
+    await recordWithdrawals(store, withdrawn, now).catch(later)
+    await ledger.tell(next).catch(later)
+    return removals
+  }
+
+  /** The reload has happened, so that it is not refused any more. */
+  const later = (error: unknown): void => log.error('A reload could not be recorded in full', {}, error)
+
+  const reload = async ({ force }: ReloadRequest): Promise<ReloadResult> => {
+    const running = serving()
+    let checked: CheckedConfiguration
+    try {
+      checked = await running.checked.again()
+    } catch (error) {
+      if (error instanceof ConfigurationError) return refused(error.problems)
+      throw error
+    }
+    const changes = compareConfigurations(running.checked.config, checked.config)
+    if (changes.restart.length > 0) return refused(needsRestart(changes))
+    if (Object.keys(changes.sections).length === 0 && !changes.reordered) return { outcome: 'unchanged' }
+    for (const [kid, publication] of await readPublications(store)) publications.set(kid, publication)
+    let next: Generation | undefined
+    try {
+      next = await openGeneration(checked, sources, running)
+      const forced = await exchange(next, running, changes, force)
+      void closeGeneration(running, next)
+      return { outcome: 'reloaded', changes, forced }
+    } catch (error) {
+      if (next !== undefined) await closeGeneration(next, running)
+      if (error instanceof ConfigurationError) return refused(error.problems)
+      throw error
+    }
+  }
+
+  const report = (result: ReloadResult): ReloadResult => {
+    if (result.outcome === 'refused') {
+      log.warn('The configuration was not reloaded', { problems: result.problems.map(formatProblem) })
+    } else if (result.outcome === 'reloaded') {
+      log.info('The configuration was reloaded', { changes: describeChanges(result.changes) })
+      for (const { path, message } of result.forced) log.warn('A key was taken out by force', { path, message })
+    } else log.info('The configuration is what it was')
+    return result
+  }
+
+  let last: Promise<unknown> = Promise.resolve()
+  return (request) => {
+    const result = last.then(() => reload(request)).then(report)
+    last = result.catch((error: unknown) => {
+      if (error instanceof Unavailable) log.warn('The configuration was not reloaded', { problems: [error.message] })
+      else log.error('A reload failed', {}, error)
+    })
+    return result
+  }
+}
+
+/** Counts for accounts: names of people are nobody's business in logs. */
+export const describeChanges = ({ sections, reordered }: ConfigChanges): JsonObject => {
+  const { accounts, ...named } = sections
+  const counted = accounts && {
+    added: accounts.added.length,
+    removed: accounts.removed.length,
+    changed: accounts.changed.length,
+  }
+  const shown = Object.fromEntries(Object.entries(named).map(([name, change]) => [name, { ...change }]))
+  return { ...shown, ...(counted && { accounts: counted }), ...(reordered && { keys_reordered: true }) }
+}

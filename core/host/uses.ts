@@ -1,0 +1,21 @@
+/** Counts who is at work with a thing, so that it can be closed after its last use. */
+export class Uses {
+  #count = 0
+  readonly #waiting: (() => void)[] = []
+
+  /** Counts until `work` has ended, either way. */
+  async during<T>(work: PromiseLike<T>): Promise<T> {
+    this.#count++
+    try {
+      return await work
+    } finally {
+      this.#count--
+      if (this.#count === 0) for (const resume of this.#waiting.splice(0)) resume()
+    }
+  }
+
+  /** Resolves when nobody is at work. */
+  async ended(): Promise<void> {
+    if (this.#count > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve))
+  }
+}
