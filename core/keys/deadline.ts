@@ -11,13 +11,13 @@ export const withDeadline = <T>(
   if (outer.aborted) return Promise.reject(outer.reason as Error)
   return new Promise((resolve, reject) => {
     const controller = new AbortController()
-    const stop = (reason: unknown): void => {
+    const stop = (reason: Error): void => {
       end()
       // First, so that the caller hears of the deadline and not of what the call makes of it.
       reject(reason)
       controller.abort(reason)
     }
-    const abandon = (): void => stop(outer.reason)
+    const abandon = (): void => stop(outer.reason as Error)
     const timer = setTimeout(() => stop(late()), milliseconds)
     const end = (): void => {
       clearTimeout(timer)
@@ -29,7 +29,7 @@ export const withDeadline = <T>(
         end()
         resolve(value)
       },
-      (cause: unknown) => {
+      (cause: Error) => {
         end()
         reject(cause)
       },

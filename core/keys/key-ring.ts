@@ -88,6 +88,7 @@ export const openKeyRing = async (options: KeyRingOptions): Promise<ProvableKeyR
   )
   const { prove, need } = createProving({ keys, current, supervisors, trust, events, limits, options })
   const recovery = new Recovery({ limits, prove, need })
+  for (const key of keys) if (key.reason !== undefined) events.unanswered(key, view.states.get(key))
   for (const name of names) recovery.wake(name)
 
   return {

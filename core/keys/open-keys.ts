@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import type { Clock } from '../clock.js'
 import { Unavailable } from '../unavailable.js'
 import { CallRecord } from './call-record.js'
@@ -69,6 +70,8 @@ export const openKeys = async (options: OpenKeysOptions): Promise<readonly RingK
   const { keys: configured, providers, signal } = options
   const keys = configured.map((key) => unopened(key, options))
   const problems: KeyProblem[] = []
+  // All keys listen to it at once.
+  setMaxListeners(0, signal)
   await Promise.all(
     keys.map(async (key, index) => {
       const path = `keys[${index}]`

@@ -22,10 +22,7 @@ export interface KeyProof {
 /** Has the key sign a probe within `milliseconds` and verifies it with what is published. Never throws. */
 export const proveKey = async (key: RingKey, milliseconds: number, signal: AbortSignal): Promise<KeyProof> => {
   const { kid, signer, opened, calls } = key
-  if (opened === undefined) {
-    const outcome = key.trust === 'refused' ? 'refused' : 'unavailable'
-    return { kid, signer, outcome, ...(key.reason !== undefined && { cause: new Error(key.reason) }) }
-  }
+  if (opened === undefined) return { kid, signer, outcome: key.trust === 'refused' ? 'refused' : 'unavailable' }
   const probe = newProbe()
   const begun = performance.now()
   try {

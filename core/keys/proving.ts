@@ -1,4 +1,4 @@
-import { Unavailable } from '../unavailable.js'
+import { setMaxListeners } from 'node:events'
 import { explainFailure, type SignerEvents } from './signer-events.js'
 import type { RingView } from './key-states.js'
 import { canWait, explainKeyError, openKey, type OpenKeysOptions } from './open-keys.js'
@@ -39,14 +39,16 @@ export const createProving = ({ keys, current, supervisors, trust, events, limit
   }
 
   const learn = (key: RingKey, { outcome, cause }: KeyProof): void => {
+    // Why it is not open is known from the attempt to open it.
+    if (key.opened === undefined) return
     if (outcome === 'proved') trust(key, 'proved')
     else if (outcome === 'failed') trust(key, 'quarantined', 'its signature does not verify with its published key')
     else if (outcome === 'refused') trust(key, 'refused', explainFailure(cause))
     else {
       const silent = key.reason !== undefined
-      key.reason = explainFailure(cause ?? new Unavailable(`signers.${key.signer}`, 'no', 'not opened yet'))
+      key.reason = explainFailure(cause)
       if (!silent) events.unanswered(key, stateOf(key))
-      if (key.opened !== undefined) supervisors.get(key.signer)?.circuit.failed(1)
+      supervisors.get(key.signer)?.circuit.failed(1)
     }
   }
 
@@ -70,6 +72,8 @@ export const createProving = ({ keys, current, supervisors, trust, events, limit
   }
 
   const prove = async (signal: AbortSignal, signer?: string): Promise<readonly KeyProof[]> => {
+    // All keys listen to it at once.
+    setMaxListeners(0, signal)
     const signers = [...new Set(of(signer).map((key) => key.signer))]
     const proofs = (await Promise.all(signers.map((name) => proveSigner(signal, name)))).flat()
     const order = new Map(keys.map(({ kid }, index) => [kid, index]))

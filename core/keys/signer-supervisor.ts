@@ -43,7 +43,7 @@ export class BadSignature extends Error {
 
 interface Waiting extends Place {
   readonly admit: () => void
-  readonly refuse: (reason: unknown) => void
+  readonly refuse: (reason: Error) => void
 }
 
 /** A second attempt is worth it only when the first one failed within this part of its time. */
@@ -177,17 +177,17 @@ export class SignerSupervisor {
           reject(reason)
         },
       }
-      const leave = (reason: unknown): void => {
+      const leave = (reason: Error): void => {
         this.#queue.remove(waiting)
         waiting.refuse(reason)
       }
-      const abandon = (): void => leave(signal.reason)
+      const abandon = (): void => leave(signal.reason as Error)
       const timer = setTimeout(
         () => leave(this.#unavailable('too many signatures are waiting')),
         this.#limits.maxWaitMs,
       )
       signal.addEventListener('abort', abandon)
-      if (signal.aborted) return waiting.refuse(signal.reason)
+      if (signal.aborted) return waiting.refuse(signal.reason as Error)
       this.#queue.push(waiting)?.refuse(this.#unavailable('too many signatures are waiting'))
     })
   }
