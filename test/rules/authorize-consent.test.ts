@@ -42,7 +42,7 @@ describe('consent', () => {
       clientId: 'web',
       subject: 'sub-alice',
       scope: ['openid'],
-      resource: [],
+      resource: [provider.issuer],
     })
   })
 
