@@ -37,7 +37,7 @@ export const changeStores = async (
 }
 
 /** Standard output has the results of commands. */
-const openAuditBeside = (config: Config): Promise<AuditFile> => {
+export const openAuditBeside = (config: Config): Promise<AuditFile> => {
   if (config.audit !== 'stdout') return openAudit(config.audit, Date.now)
   const write = async (lines: string): Promise<void> => void process.stderr.write(lines)
   return Promise.resolve(createAuditLog({ write, close: async () => undefined }, Date.now))

@@ -4,10 +4,14 @@ import { allAlgorithms } from '../keys/algorithms.js'
 import { packageVersion } from '../package-root.js'
 import type { AddAccountOptions, ListAccountsOptions } from './accounts.js'
 import type { AddClientOptions } from './add-client.js'
+import type { ReconcileCommandOptions } from './audit.js'
 import type { ClientOptions } from './clients.js'
 import type { DeploymentOptions } from './deployment.js'
+import type { DoctorOptions } from './doctor.js'
 import { reportFailure } from './failure.js'
 import type { CreateKeyOptions, ListKeysOptions } from './keys.js'
+import type { PlanKeysOptions } from './plan-keys.js'
+import type { ReloadOptions } from './reload.js'
 
 /**
  * Runs `signet …` and sets the exit code: 0 success, 1 a problem that was reported, 2 wrong usage. Each command's code
@@ -47,7 +51,27 @@ const createProgram = (): Command => {
       await (await import('./check.js')).check(options)
     })
 
+  program
+    .command('doctor')
+    .description('go out and try everything: stores, signers, keys; or compare two configurations')
+    .addOption(configOption())
+    .option('--compare <files...>', 'two configurations: what do they sign differently?')
+    .addOption(jsonOption())
+    .action(async (options: DoctorOptions, command: Command) => {
+      if (options.compare !== undefined && options.compare.length !== 2)
+        command.error("error: option '--compare <files...>' needs two files")
+      await (await import('./doctor.js')).doctor(options)
+    })
+
+  program
+    .command('reload')
+    .description('have the running service read its configuration anew')
+    .addOption(configOption())
+    .option('--force', 'take keys out although tokens that they signed may live')
+    .action(async (options: ReloadOptions) => (await import('./reload.js')).reload(options))
+
   addKeyCommands(program.command('keys').description('the keys of a deployment').helpCommand(false))
+  addAuditCommands(program.command('audit').description('the audit log').helpCommand(false))
   addClientCommands(
     program.command('clients').description('clients in the records store, while the service runs').helpCommand(false),
   )
@@ -63,6 +87,12 @@ const addKeyCommands = (keys: Command): void => {
     .addOption(jsonOption())
     .action(async (options: ListKeysOptions) => (await import('./keys.js')).printKeys(options))
   keys
+    .command('plan')
+    .description('the timeline of the keys: what changes when, who signs, and gaps')
+    .addOption(configOption())
+    .addOption(jsonOption())
+    .action(async (options: PlanKeysOptions) => (await import('./plan-keys.js')).printPlan(options))
+  keys
     .command('create')
     .description('make a key in a signer and print the lines for `keys:`')
     .addOption(configOption())
@@ -73,6 +103,22 @@ const addKeyCommands = (keys: Command): void => {
     .action(async (options: CreateKeyOptions, command: Command) => {
       demand(command, 'signer', 'alg')
       await (await import('./keys.js')).createKey(options)
+    })
+}
+
+const addAuditCommands = (audit: Command): void => {
+  audit
+    .command('reconcile')
+    .description('hold the signatures of CloudTrail against those of the audit log')
+    .option('--cloudtrail <files...>', 'exports of CloudTrail, .json or .json.gz (required)')
+    .option('--audit <files...>', 'audit logs; default: the one of --config')
+    .option('-c, --config <file>', 'looks at the keys of this configuration alone')
+    .option('--from <time>', 'misses nothing that was signed earlier', parseTime)
+    .option('--until <time>', 'misses nothing that was signed then or later', parseTime)
+    .addOption(jsonOption())
+    .action(async (options: ReconcileCommandOptions, command: Command) => {
+      demand(command, 'cloudtrail')
+      await (await import('./audit.js')).reconcileAudit(options)
     })
 }
 
@@ -166,6 +212,12 @@ const collectClaim = (written: string, before: JsonObject): JsonObject => {
   if (name === undefined) throw new InvalidArgumentError('Write name=value.')
   if (name === 'sub') throw new InvalidArgumentError('The subject has an option of its own, --sub.')
   return { ...before, [name]: parseValue(value) }
+}
+
+const parseTime = (written: string): number => {
+  const time = Date.parse(written)
+  if (Number.isNaN(time)) throw new InvalidArgumentError('Write a time such as 2026-11-20T00:00:00Z.')
+  return time
 }
 
 const parseValue = (value: string): JsonObject[string] => {

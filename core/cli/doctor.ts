@@ -1,0 +1,96 @@
+import { ConfigurationError, formatProblem } from '../../config/problems.js'
+import { checkConfiguration, type CheckedConfiguration } from '../host/check-configuration.js'
+import { compareDeployments, type Comparison } from '../host/compare-deployments.js'
+import { examine, type Examination } from '../host/doctor.js'
+import { createLogger } from '../observe/logger.js'
+import { defaultConfigFile, openAuditBeside, type DeploymentOptions } from './deployment.js'
+import { print, printError, printJson, printTable } from './output.js'
+
+export interface DoctorOptions extends DeploymentOptions {
+  readonly compare?: readonly string[]
+  readonly json?: true
+}
+
+/** `signet doctor`: exit code 1 when anything is wrong. */
+export const doctor = async (options: DoctorOptions): Promise<void> => {
+  const [left, right] = options.compare ?? []
+  if (left !== undefined && right !== undefined) return compare(left, right, options.json === true)
+  const checked = await findConfiguration(options.config ?? defaultConfigFile)
+  if (checked === undefined) return
+  await using audit = await openAuditBeside(checked.config)
+  const found = await examine(checked, { clock: Date.now, log: silent(), audit })
+  if (found.problems.length > 0) process.exitCode = 1
+  if (options.json) printJson(found)
+  else printExamination(found)
+}
+
+const silent = () => createLogger({ level: 'silent', pretty: false })
+
+/** Tells every problem, and of which file, if there is any. */
+const findConfiguration = async (file: string): Promise<CheckedConfiguration | undefined> => {
+  try {
+    return await checkConfiguration(file, process.env)
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error
+    for (const problem of error.problems) print(`${file}: ${formatProblem(problem)}`)
+    process.exitCode = 1
+    return undefined
+  }
+}
+
+const milliseconds = (time: number | undefined): string => (time === undefined ? '' : `${time.toFixed(1)} ms`)
+
+const printExamination = ({ parts, keys, problems, warnings }: Examination): void => {
+  printTable(
+    ['PART', 'LATENCY', 'VERDICT'],
+    parts.map(({ name, latency, verdict }) => [name, milliseconds(latency), verdict]),
+  )
+  print('')
+  printTable(
+    ['KEY', 'SIGNER', 'ALG', 'STATE', 'P50', 'P99', 'VERDICT'],
+    keys.map(({ kid, signer, alg, state, latency, verdict }) => [
+      kid,
+      signer,
+      alg,
+      state,
+      milliseconds(latency?.p50),
+      milliseconds(latency?.p99),
+      verdict,
+    ]),
+  )
+  for (const warning of warnings) printError(`warning: ${warning}`)
+  for (const problem of problems) printError(formatProblem(problem))
+}
+
+const compare = async (leftFile: string, rightFile: string, json: boolean): Promise<void> => {
+  const left = await findConfiguration(leftFile)
+  const right = await findConfiguration(rightFile)
+  if (left === undefined || right === undefined) return
+  await using leftAudit = await openAuditBeside(left.config)
+  await using rightAudit = await openAuditBeside(right.config)
+  const now = Date.now()
+  const common = { clock: () => now, log: silent() }
+  const found = await compareDeployments(
+    { checked: left, ...common, audit: leftAudit },
+    { checked: right, ...common, audit: rightAudit },
+  )
+  if (!found.alike) process.exitCode = 1
+  if (json) printJson(found)
+  else printComparison(found, leftFile, rightFile)
+}
+
+const printComparison = ({ tokens, differences, alike }: Comparison, left: string, right: string): void => {
+  printTable(
+    ['TOKEN', 'ALG', 'KID A', 'KID B', 'VERDICT'],
+    tokens.map(({ name, alg, left: a, right: b, verdict }) => [name, alg, a, b, verdict]),
+  )
+  if (differences.length > 0) {
+    print('')
+    printTable(
+      ['TOKEN', 'WHERE', 'A', 'B', 'BECAUSE OF'],
+      differences.map((one) => [one.token, one.where, one.left, one.right, one.allowed ? 'the issuers' : '']),
+    )
+  }
+  print(`\nA  ${left}\nB  ${right}`)
+  print(alike ? 'They sign alike.' : 'They do not sign alike.')
+}

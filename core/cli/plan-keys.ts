@@ -1,0 +1,75 @@
+import type { Config } from '../../config/schema.js'
+import { collections } from '../host/collections.js'
+import { planKeys, type KeyPlan } from '../host/key-plan.js'
+import { holdBack, readPublications, type KeyPublications } from '../host/key-publications.js'
+import { Unavailable } from '../unavailable.js'
+import { readDeployment, withStores, type DeploymentOptions } from './deployment.js'
+import { heading, print, printError, printJson, printTable } from './output.js'
+
+export interface PlanKeysOptions extends DeploymentOptions {
+  readonly json?: true
+}
+
+const iso = (time: number): string => new Date(time).toISOString().replace('.000Z', 'Z')
+
+const none: KeyPublications = new Map()
+
+/** The plan needs no store, but knows more with one. */
+const findPublications = async (config: Config): Promise<KeyPublications> => {
+  try {
+    return await withStores(config, (stores) => readPublications(collections(stores).publications))
+  } catch (error) {
+    if (!(error instanceof Unavailable)) throw error
+    printError(`warning: ${error.component}: ${error.message}: when keys were published is not known`)
+    return none
+  }
+}
+
+/** `signet keys plan`. Exit code 1 when there is something to warn of. */
+export const printPlan = async (options: PlanKeysOptions): Promise<void> => {
+  const config = await readDeployment(options)
+  const now = Date.now()
+  const plan = planKeys(config, holdBack(config.keys, await findPublications(config), now, 'start'), now)
+  if (plan.warnings.length > 0) process.exitCode = 1
+  if (options.json) printJson(toJson(plan))
+  else printTables(plan, now)
+}
+
+const printTables = ({ changes, signing, published, warnings }: KeyPlan, now: number): void => {
+  const end = (time: number): string => (time === Infinity ? 'for good' : iso(time))
+  print(heading('Changes'))
+  if (changes.length === 0) print('none')
+  else
+    printTable(
+      ['TIME', 'KEY', 'FROM', 'TO'],
+      changes.map(({ at, kid, from, to }) => [iso(at), kid, from, to]),
+    )
+  print(`\n${heading('Who signs')}`)
+  printTable(
+    ['PURPOSE', 'ALG', 'FROM', 'UNTIL', 'KEY'],
+    signing.map(({ purpose, alg, from, until, kid }) => [
+      purpose,
+      alg,
+      from === now ? 'now' : iso(from),
+      end(until),
+      kid ?? 'NOBODY',
+    ]),
+  )
+  print(`\n${heading('Published until')}`)
+  printTable(
+    ['KEY', 'STATE', 'UNTIL'],
+    published.map(({ kid, state, until }) => [kid, state, end(until)]),
+  )
+  for (const warning of warnings) printError(`warning: ${warning}`)
+}
+
+/** JSON has no infinity: what has no end has no `until`. */
+const toJson = ({ changes, signing, published, warnings }: KeyPlan): unknown => {
+  const end = (until: number): { until?: string } => (until === Infinity ? {} : { until: iso(until) })
+  return {
+    changes: changes.map(({ at, ...change }) => ({ at: iso(at), ...change })),
+    signing: signing.map(({ from, until, ...who }) => ({ ...who, from: iso(from), ...end(until) })),
+    published: published.map(({ until, ...key }) => ({ ...key, ...end(until) })),
+    warnings,
+  }
+}

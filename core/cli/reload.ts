@@ -1,0 +1,68 @@
+import { request } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { isSocketPath } from '../../config/fields.js'
+import { formatProblem, type Problem } from '../../config/problems.js'
+import { readConfig } from '../../config/load.js'
+import { defaultConfigFile, type DeploymentOptions } from './deployment.js'
+import { CommandFailed } from './failure.js'
+import { print, printError, printYaml } from './output.js'
+
+export interface ReloadOptions extends DeploymentOptions {
+  readonly force?: true
+}
+
+interface Answer {
+  readonly status: number
+  readonly body: {
+    readonly status?: string
+    readonly changes?: unknown
+    readonly forced?: readonly Problem[]
+    readonly problems?: readonly Problem[]
+    readonly error_description?: string
+  }
+}
+
+/** Milliseconds. Keys may have to be opened first. */
+const deadlineMs = 30_000
+
+/** `signet reload`: asks the running service, by its admin listener, to read its file anew. */
+export const reload = async (options: ReloadOptions): Promise<void> => {
+  const file = options.config ?? defaultConfigFile
+  const { salvaged } = await readConfig(file, process.env)
+  const { host = '127.0.0.1', port = 3001, token } = salvaged.admin ?? {}
+  const target = isSocketPath(host) ? { socketPath: host } : { host, port }
+  const { status, body } = await ask(target, token?.reveal(), options.force === true)
+  if (status === 200) {
+    print(body.status === 'unchanged' ? 'The configuration is what it was.' : 'Reloaded.')
+    if (body.changes !== undefined) printYaml(body.changes)
+    for (const problem of body.forced ?? []) printError(`warning: ${formatProblem(problem)}`)
+    return
+  }
+  for (const problem of body.problems ?? []) print(formatProblem(problem))
+  if (body.problems === undefined) throw new CommandFailed(body.error_description ?? `Answered with ${String(status)}.`)
+  printError('Nothing has changed.')
+  process.exitCode = 1
+}
+
+const ask = async (
+  target: { readonly socketPath: string } | { readonly host: string; readonly port: number },
+  token: string | undefined,
+  force: boolean,
+): Promise<Answer> => {
+  const body = force ? 'force=true' : ''
+  const headers = {
+    'Content-Type': 'application/x-www-form-urlencoded',
+    'Content-Length': body.length,
+    ...(token !== undefined && { Authorization: `Bearer ${token}` }),
+  }
+  const signal = AbortSignal.timeout(deadlineMs)
+  return new Promise((resolve, reject) => {
+    const asked = request({ ...target, path: '/reload', method: 'POST', headers, signal }, (response) => {
+      text(response)
+        .then((answer) => resolve({ status: response.statusCode ?? 0, body: JSON.parse(answer) as Answer['body'] }))
+        .catch(reject)
+    })
+    asked.once('error', (error) => reject(new CommandFailed(`The admin listener does not answer: ${error.message}`)))
+    asked.end(body)
+  })
+}

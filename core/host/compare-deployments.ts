@@ -1,0 +1,235 @@
+import { ConfigurationError } from '../../config/problems.js'
+import type { Config } from '../../config/schema.js'
+import type { Clock } from '../clock.js'
+import type { Account } from '../interaction/login-provider.js'
+import { algorithms } from '../keys/algorithms.js'
+import { parseCompactJws } from '../keys/compact-jws.js'
+import type { JwsAlg, KeyRing } from '../keys/ports.js'
+import { verifySignature } from '../keys/verify-signature.js'
+import type { Client } from '../oauth/client.js'
+import type { GrantDecision } from '../oauth/grant.js'
+import type { AuditLog } from '../observe/audit.js'
+import type { Log } from '../observe/log.js'
+import { createTokenIssuer, type SignatureRecord } from '../tokens/issuer.js'
+import { accessTokenHash } from '../tokens/profiles.js'
+import type { CheckedConfiguration } from './check-configuration.js'
+import { compareOutcomes, notIssued, type Difference, type Issued, type Outcome } from './compare-outcomes.js'
+import { guardSigner } from './guarded-signers.js'
+import { openRing } from './open-ring.js'
+import { createSignerProviders } from './registries.js'
+
+/** One of the two deployments. */
+export interface ComparedDeployment {
+  readonly checked: CheckedConfiguration
+  /** The same fixed time for both. */
+  readonly clock: Clock
+  readonly log: Log
+  /** Every signature is recorded; none of the tokens leaves. */
+  readonly audit: AuditLog
+}
+
+export interface ComparedToken {
+  readonly name: string
+  readonly alg: string
+  readonly left: string
+  readonly right: string
+  readonly verdict: 'alike' | 'alike but for the issuers' | 'different' | 'issued by neither'
+}
+
+export interface Comparison {
+  readonly tokens: readonly ComparedToken[]
+  readonly differences: readonly Difference[]
+  /** False when anything differs but `kid`, signature, `jti` and what follows from the issuers. */
+  readonly alike: boolean
+}
+
+const sub = '248289761001'
+
+const account: Account = {
+  subject: sub,
+  claims: {
+    name: 'Alice Adams',
+    email: 'alice@example.com',
+    email_verified: true,
+    address: { formatted: '1 Example Street' },
+  },
+}
+
+const clientFor = (config: Config, more: Partial<Client> = {}): Client => ({
+  client_id: 'signet-compare',
+  application_type: 'web',
+  redirect_uris: [],
+  grant_types: [],
+  response_types: [],
+  scope: config.scopes_supported,
+  token_endpoint_auth_method: 'none',
+  allowed_audiences: config.resources.map(({ identifier }) => identifier),
+  security_profile: 'oauth2',
+  metadata: {},
+  ...more,
+})
+
+const person = (config: Config, clock: Clock): GrantDecision => ({
+  subject: sub,
+  scope: config.scopes_supported,
+  idToken: true,
+  authentication: {
+    auth_time: Math.floor(clock() / 1000),
+    nonce: 'n-0S6_WzA2Mj',
+    acr: '1',
+    amr: ['pwd'],
+    sid: 'sid-1',
+  },
+  requestedClaims: { id_token: { email: null, email_verified: { essential: true } }, userinfo: { name: null } },
+})
+
+const readToken = async (token: string, ring: KeyRing): Promise<Issued> => {
+  const jws = parseCompactJws(token)
+  const kid = jws?.header['kid']
+  const key = typeof kid === 'string' ? ring.publishedKey(kid) : undefined
+  if (jws === undefined || key === undefined || jws.header['alg'] !== key.alg)
+    throw new Error('the key of the token is not published')
+  if (!(await verifySignature(key, jws.signingInput, jws.signature)))
+    throw new Error('the signature does not verify with the published key')
+  return { header: jws.header, claims: jws.payload }
+}
+
+/** `at_hash` follows from the signature of the access token: it is checked here, and compared with nothing. */
+const checkHash = (issued: Issued, accessToken: string, alg: JwsAlg): Issued => {
+  const { at_hash, ...claims } = issued.claims
+  if (at_hash !== accessTokenHash(accessToken, algorithms[alg].accessTokenHash))
+    throw new Error('at_hash is not that of the access token')
+  return { header: issued.header, claims: { ...claims, at_hash: 'of the access token' } }
+}
+
+/** The orders that both deployments are given, by name. */
+interface Orders {
+  readonly resources: readonly string[]
+  readonly idTokenAlgs: readonly JwsAlg[]
+  readonly userinfoAlgs: readonly JwsAlg[]
+}
+
+const ordersOf = (left: Side, right: Side): Orders => {
+  const both = <T>(find: (side: Side) => readonly T[]): readonly T[] => [...new Set([...find(left), ...find(right)])]
+  return {
+    resources: both(({ config }) => config.resources.map(({ identifier }) => identifier)),
+    idTokenAlgs: both(({ ring }) => ring.algorithms('id_token')),
+    userinfoAlgs: both(({ ring }) => ring.algorithms('userinfo')),
+  }
+}
+
+interface Side {
+  readonly config: Config
+  readonly ring: KeyRing
+  /** Issues and reads everything; by the name of the token. */
+  issue(orders: Orders): Promise<ReadonlyMap<string, Outcome>>
+}
+
+const withSide = async <T>(deployment: ComparedDeployment, use: (side: Side) => Promise<T>): Promise<T> => {
+  const { checked, clock, log, audit } = deployment
+  const { config, modules } = checked
+  await using providers = await createSignerProviders(modules.signers, { clock, log })
+  const guard = { audit, checkOpened: () => undefined }
+  const guarded = [...providers.byName].map(([name, provider]) => [name, guardSigner(name, provider, guard)] as const)
+  await using ring = await openRing(config, new Map(guarded), clock)
+  return await use({ config, ring, issue: (orders) => issueAll(config, ring, clock, audit, orders) })
+}
+
+const issueAll = async (config: Config, ring: KeyRing, clock: Clock, audit: AuditLog, orders: Orders) => {
+  const issuer = createTokenIssuer({
+    issuer: config.issuer,
+    ring,
+    clock,
+    accessTokenAlg: config.access_token_signing_alg,
+    idTokenAlg: config.id_token_signing_alg,
+    accessTokenTtl: config.access_token_ttl_secs,
+    idTokenTtl: config.id_token_ttl_secs,
+    defaultAudience: config.default_audience,
+    resources: new Map(config.resources.map((resource) => [resource.identifier, resource])),
+  })
+  const outcomes = new Map<string, Outcome>()
+  const signal = AbortSignal.timeout(30_000)
+
+  const attempt = async (names: readonly string[], issue: () => Promise<readonly Issued[]>): Promise<void> => {
+    try {
+      const issued = await issue()
+      for (const [index, name] of names.entries()) outcomes.set(name, issued[index] ?? notIssued)
+    } catch (error) {
+      const failure = error instanceof Error ? error.message : 'unknown error'
+      for (const name of names) outcomes.set(name, { failure })
+    }
+  }
+
+  const issueTokens = async (client: Client, decision: GrantDecision): Promise<readonly Issued[]> => {
+    const prepared = issuer.prepare(client, decision, decision.authentication && account, undefined)
+    const made: SignatureRecord[] = []
+    const record = () =>
+      audit.record({ event: 'token.signed', jti: prepared.jti, purpose: 'comparison', signatures: made })
+    const signed = await issuer.sign(prepared, 'machine', signal, made).finally(record)
+    const access = await readToken(signed.accessToken, ring)
+    if (signed.idToken === undefined) return [access]
+    const alg = client.id_token_signed_response_alg ?? config.id_token_signing_alg
+    return [access, checkHash(await readToken(signed.idToken, ring), signed.accessToken, alg)]
+  }
+
+  const service = clientFor(config)
+  const asService = { subject: service.client_id, scope: config.scopes_supported.filter((name) => name !== 'openid') }
+  await attempt(['access token of a service'], () => issueTokens(service, asService))
+  for (const resource of orders.resources) {
+    const names = [`access token of a service for ${resource}`]
+    await attempt(names, () => issueTokens(service, { ...asService, audience: [resource] }))
+    const both = [`access token of a person for ${resource}`, `id_token beside ${resource}`]
+    await attempt(both, () => issueTokens(service, { ...person(config, clock), audience: [resource] }))
+  }
+  await attempt(['access token of a person', 'id_token'], () => issueTokens(service, person(config, clock)))
+  for (const alg of orders.idTokenAlgs) {
+    const client = clientFor(config, { id_token_signed_response_alg: alg })
+    const names = [`access token beside an id_token with ${alg}`, `id_token with ${alg}`]
+    await attempt(names, () => issueTokens(client, person(config, clock)))
+  }
+  for (const alg of orders.userinfoAlgs)
+    await attempt([`userinfo with ${alg}`], async () => {
+      const claims = issuer.userinfo(account, config.scopes_supported, ['name'])
+      const { token, record } = await issuer.signUserinfo(service, alg, claims, signal)
+      await audit.record({ event: 'token.signed', purpose: 'comparison', signatures: [record] })
+      return [await readToken(token, ring)]
+    })
+  return outcomes
+}
+
+const memberOf = (outcome: Outcome, name: string): string => {
+  const value = 'failure' in outcome ? undefined : outcome.header[name]
+  return typeof value === 'string' ? value : ''
+}
+
+/**
+ * Has both deployments issue the same tokens for a client and an account that do not exist, verifies each with its own
+ * published key, and compares headers and claims. Throws `ConfigurationError` when a key cannot be used, `Unavailable`.
+ */
+export const compareDeployments = (left: ComparedDeployment, right: ComparedDeployment): Promise<Comparison> =>
+  withSide(left, (a) =>
+    withSide(right, async (b) => {
+      const orders = ordersOf(a, b)
+      const [first, second] = [await a.issue(orders), await b.issue(orders)]
+      const issuers = [a.config.issuer, b.config.issuer] as const
+      const names = [...new Set([...first.keys(), ...second.keys()])]
+      const rows = names.map((name) => {
+        const [one, other] = [first.get(name) ?? notIssued, second.get(name) ?? notIssued]
+        return { name, one, other, found: compareOutcomes(name, one, other, issuers) }
+      })
+      const differences = rows.flatMap(({ found }) => found)
+      if (rows.length === 0) throw new ConfigurationError([{ path: '', message: 'nothing can be issued' }])
+      return {
+        tokens: rows.map(({ name, one, other, found }): ComparedToken => {
+          const different = found.some(({ allowed }) => !allowed)
+          const same =
+            one === notIssued ? 'issued by neither' : found.length > 0 ? 'alike but for the issuers' : 'alike'
+          const verdict = different ? 'different' : same
+          const alg = memberOf(one, 'alg') || memberOf(other, 'alg')
+          return { name, alg, left: memberOf(one, 'kid'), right: memberOf(other, 'kid'), verdict }
+        }),
+        differences,
+        alike: differences.every(({ allowed }) => allowed),
+      }
+    }),
+  )

@@ -1,0 +1,213 @@
+import { performance } from 'node:perf_hooks'
+import { ConfigurationError, type Problem } from '../../config/problems.js'
+import type { Config } from '../../config/schema.js'
+import type { Clock } from '../clock.js'
+import { withDeadline } from '../keys/deadline.js'
+import { stateAt } from '../keys/key-states.js'
+import { explainKeyError } from '../keys/open-keys.js'
+import { KeyRefused, type KeyState, type PublishedKey, type Signer, type SignerProvider } from '../keys/ports.js'
+import { newProbe } from '../keys/probe.js'
+import { checkPublicJwk } from '../keys/public-key-guard.js'
+import { verifySignature } from '../keys/verify-signature.js'
+import type { AuditLog } from '../observe/audit.js'
+import type { Log } from '../observe/log.js'
+import { Unavailable } from '../unavailable.js'
+import type { CheckedConfiguration } from './check-configuration.js'
+import { CleanUp } from './clean-up.js'
+import { collections } from './collections.js'
+import { guardSigner } from './guarded-signers.js'
+import { planKeys } from './key-plan.js'
+import { describeExchanged, holdBack, readPublications, type KeyPublications } from './key-publications.js'
+import type { LoadedSigner } from './load-modules.js'
+import { retention } from './open-ring.js'
+import { createSignerProviders } from './registries.js'
+import { openStores } from './stores.js'
+
+export interface Part {
+  /** `storage.records`, `signers.hsm`. */
+  readonly name: string
+  /** Milliseconds until it answered. */
+  readonly latency?: number
+  readonly verdict: string
+  readonly sound: boolean
+}
+
+export interface KeyExamination {
+  readonly kid: string
+  readonly signer: string
+  readonly alg: string
+  readonly state: KeyState
+  /** Milliseconds of the probes. */
+  readonly latency?: { readonly p50: number; readonly p99: number }
+  readonly verdict: string
+  readonly sound: boolean
+}
+
+export interface Examination {
+  readonly parts: readonly Part[]
+  readonly keys: readonly KeyExamination[]
+  /** With their paths in the configuration; none: all is well. */
+  readonly problems: readonly Problem[]
+  /** What is allowed and probably not meant. */
+  readonly warnings: readonly string[]
+}
+
+export interface DoctorServices {
+  readonly clock: Clock
+  readonly log: Log
+  /** Every probe is recorded. */
+  readonly audit: AuditLog
+}
+
+const probes = 10
+/** Milliseconds for one answer of a store or signer, the opening of a key included. */
+const answerMs = 10_000
+const never = new AbortController().signal
+
+/** Whoever does not answer is given up, whether it heeds the signal or not. */
+const inTime = <T>(what: string, call: (signal: AbortSignal) => Promise<T>): Promise<T> =>
+  withDeadline(answerMs, never, call, () => new Unavailable(what, 'no', `no answer in ${String(answerMs)} ms`))
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : 'unknown error')
+
+const timed = async (name: string, ping: () => Promise<void>): Promise<Part> => {
+  const begun = performance.now()
+  try {
+    await ping()
+    return { name, latency: performance.now() - begun, verdict: 'ok', sound: true }
+  } catch (error) {
+    return { name, verdict: reasonOf(error), sound: false }
+  }
+}
+
+const examineStores = async (config: Config, clock: Clock) => {
+  try {
+    await using stores = await inTime('storage', () => openStores(config, clock))
+    const ping = (role: 'records' | 'ephemeral') =>
+      timed(`storage.${role}`, () => inTime(`storage.${role}`, (signal) => stores[role].ping(signal)))
+    const parts = [await ping('records'), await ping('ephemeral')]
+    const { publications } = collections(stores)
+    return { parts, publications: await inTime('storage.records', () => readPublications(publications)) }
+  } catch (error) {
+    const name = error instanceof Unavailable ? error.component : 'storage'
+    return { parts: [{ name, verdict: reasonOf(error), sound: false }], publications: new Map() as KeyPublications }
+  }
+}
+
+/** A backend is opened once, so that a wrong PIN is tried once. */
+const openProvider = async (name: string, loaded: LoadedSigner, services: DoctorServices) => {
+  const opening = createSignerProviders(new Map([[name, loaded]]), services)
+  const providers = await inTime(`signers.${name}`, () => opening)
+  return { provider: providers.byName.get(name), close: () => providers[Symbol.asyncDispose]() }
+}
+
+const proveRepeatedly = async (signer: Signer, published: PublishedKey) => {
+  const latencies: number[] = []
+  for (let round = 0; round < probes; round++) {
+    const probe = newProbe()
+    const begun = performance.now()
+    const signature = await inTime('key', (signal) => signer.sign(probe, signal))
+    latencies.push(performance.now() - begun)
+    if (!(await verifySignature(published, probe, signature)))
+      throw new KeyRefused('its signature does not verify with its public key')
+  }
+  latencies.sort((a, b) => a - b)
+  const at = (part: number): number => latencies[Math.ceil(part * probes) - 1] ?? NaN
+  return { p50: at(0.5), p99: at(0.99) }
+}
+
+type Keys = Config['keys']
+
+/**
+ * Tries everything that a deployment needs outside of its process: stores, signers, keys. Never hangs, opens each backend
+ * once, and changes nothing.
+ */
+export const examine = async (checked: CheckedConfiguration, services: DoctorServices): Promise<Examination> => {
+  const { config, modules } = checked
+  const now = services.clock()
+  const { parts, publications } = await examineStores(config, services.clock)
+  const inventory = holdBack(config.keys, publications, now, 'start')
+  const thumbprints = new Map<string, string>()
+  const cleanUp = new CleanUp()
+
+  const stateOf = (key: Keys[number]): KeyState => {
+    const notAfter = key.not_after ?? Infinity
+    const goneAt = notAfter + retention(config, key.purposes) * 1000
+    return stateAt({ notBefore: key.not_before ?? -Infinity, notAfter, goneAt }, now)
+  }
+
+  const checkOpened = (key: Keys[number], thumbprint: string): void => {
+    const known = publications.get(key.kid)
+    if (known !== undefined && known.thumbprint !== thumbprint) throw new KeyRefused(describeExchanged(key.kid, known))
+    const same = thumbprints.get(thumbprint)
+    if (same !== undefined) throw new KeyRefused(`is the same key as ${same}`)
+    thumbprints.set(thumbprint, key.kid)
+  }
+
+  const examineKey = async (key: Keys[number], provider: SignerProvider | undefined): Promise<KeyExamination> => {
+    const { kid, alg, signer: name, ref } = key
+    const row = { kid, signer: name, alg, state: stateOf(key) }
+    if (row.state === 'gone') return { ...row, verdict: 'gone: not looked for', sound: true }
+    if (provider === undefined) return { ...row, verdict: 'its signer could not be opened', sound: false }
+    try {
+      const guard = {
+        audit: services.audit,
+        checkOpened: (_: string, thumbprint: string) => checkOpened(key, thumbprint),
+      }
+      const signer = await inTime(`signers.${name}`, (signal) =>
+        guardSigner(name, provider, guard).open(ref, alg, signal),
+      )
+      const { jwk, publicKey } = checkPublicJwk(signer.publicJwk, [alg])
+      if (row.state === 'retired') return { ...row, verdict: 'ok: signs no more', sound: true }
+      const latency = await proveRepeatedly(signer, { kid, alg, jwk, publicKey })
+      return { ...row, latency, verdict: publications.has(kid) ? 'ok' : 'ok: not published before', sound: true }
+    } catch (error) {
+      return { ...row, verdict: explainKeyError(error), sound: false }
+    }
+  }
+
+  const examineSigner = async (name: string, loaded: LoadedSigner) => {
+    const path = `signers.${name}`
+    const keys = inventory.keys.filter((key) => key.signer === name)
+    let provider: SignerProvider | undefined
+    let failure: string | undefined
+    try {
+      const opened = await openProvider(name, loaded, services)
+      cleanUp.add(opened.close)
+      provider = opened.provider
+    } catch (error) {
+      failure = error instanceof ConfigurationError ? (error.problems[0]?.message ?? '') : reasonOf(error)
+    }
+    // A key opens the backend, which may want to be opened before it answers; one after the other, for latencies.
+    const examined: KeyExamination[] = []
+    for (const key of keys) examined.push(await examineKey(key, provider))
+    const opened = provider
+    const part =
+      opened === undefined
+        ? { name: path, verdict: failure ?? 'could not be opened', sound: false }
+        : await timed(path, () => inTime(path, (signal) => opened.ping(signal)))
+    return { part, keys: examined }
+  }
+
+  try {
+    const signers = await Promise.all([...modules.signers].map(([name, loaded]) => examineSigner(name, loaded)))
+    const rows = signers.flatMap(({ keys }) => keys)
+    const order = config.keys.map(({ kid }) => kid)
+    const keys = rows.toSorted((a, b) => order.indexOf(a.kid) - order.indexOf(b.kid))
+    const everyPart = [...parts, ...signers.map(({ part }) => part)]
+    return {
+      parts: everyPart,
+      keys,
+      problems: problemsOf(everyPart, keys),
+      warnings: planKeys(config, inventory, now).warnings,
+    }
+  } finally {
+    // What was found is told, however the end goes.
+    await inTime('signers', () => cleanUp.close()).catch(() => undefined)
+  }
+}
+
+const problemsOf = (parts: readonly Part[], keys: readonly KeyExamination[]): readonly Problem[] => [
+  ...parts.flatMap(({ name, verdict, sound }) => (sound ? [] : [{ path: name, message: verdict }])),
+  ...keys.flatMap(({ verdict, sound }, index) => (sound ? [] : [{ path: `keys[${String(index)}]`, message: verdict }])),
+]

@@ -1,0 +1,138 @@
+import type { Config } from '../../config/schema.js'
+import { stateAt } from '../keys/key-states.js'
+import type { JwsAlg, KeyPurpose, KeyState } from '../keys/ports.js'
+import type { Lifetime } from '../keys/ring-key.js'
+import type { HeldBack } from './key-publications.js'
+import { retention } from './open-ring.js'
+
+export interface KeyChange {
+  readonly at: number
+  readonly kid: string
+  readonly from: KeyState
+  readonly to: KeyState
+}
+
+/** Who signs, from `from` until `until`; Infinity: for good. */
+export interface SigningInterval {
+  readonly purpose: KeyPurpose
+  readonly alg: JwsAlg
+  readonly from: number
+  readonly until: number
+  /** The first listed active key; undefined: nobody. */
+  readonly kid: string | undefined
+}
+
+export interface KeyPlan {
+  readonly changes: readonly KeyChange[]
+  readonly signing: readonly SigningInterval[]
+  /** In the order of the inventory; Infinity: for good. */
+  readonly published: readonly { readonly kid: string; readonly state: KeyState; readonly until: number }[]
+  /** Sentences for the operator. */
+  readonly warnings: readonly string[]
+}
+
+interface PlannedKey extends Lifetime {
+  readonly kid: string
+  readonly alg: JwsAlg
+  readonly purposes: readonly KeyPurpose[]
+}
+
+type Need = Pick<SigningInterval, 'purpose' | 'alg'>
+
+/** Milliseconds. */
+const hour = 3_600_000
+
+const iso = (time: number): string => new Date(time).toISOString().replace('.000Z', 'Z')
+
+/** What tokens the deployment is configured to sign. */
+const needsOf = (config: Config, keys: readonly PlannedKey[]): readonly Need[] => {
+  const needs: Need[] = [{ purpose: 'access_token', alg: config.access_token_signing_alg }]
+  const add = (purpose: KeyPurpose, alg: unknown): void => {
+    const key = keys.find((one) => one.alg === alg && one.purposes.includes(purpose))
+    if (key !== undefined && !needs.some((need) => need.purpose === purpose && need.alg === alg))
+      needs.push({ purpose, alg: key.alg })
+  }
+  if (config.scopes_supported.includes('openid')) add('id_token', config.id_token_signing_alg)
+  for (const client of config.clients) {
+    add('id_token', client['id_token_signed_response_alg'])
+    add('userinfo', client['userinfo_signed_response_alg'])
+  }
+  return needs
+}
+
+const isActive = (key: Lifetime, at: number): boolean => stateAt(key, at) === 'active'
+
+const fits = (key: PlannedKey, { purpose, alg }: Need): boolean => key.alg === alg && key.purposes.includes(purpose)
+
+const intervalsOf = (need: Need, keys: readonly PlannedKey[], now: number): readonly SigningInterval[] => {
+  const fitting = keys.filter((key) => fits(key, need))
+  const times = fitting.flatMap(({ notBefore, notAfter }) => [notBefore, notAfter])
+  const later = [...new Set(times)].filter((time) => time > now && time < Infinity).toSorted((a, b) => a - b)
+  const bounds = [now, ...later]
+  const intervals: SigningInterval[] = []
+  for (const [index, from] of bounds.entries()) {
+    const kid = fitting.find((key) => isActive(key, from))?.kid
+    const until = bounds[index + 1] ?? Infinity
+    const last = intervals.at(-1)
+    if (last !== undefined && last.kid === kid) intervals[intervals.length - 1] = { ...last, until }
+    else intervals.push({ ...need, from, until, kid })
+  }
+  return intervals
+}
+
+const changesOf = (key: PlannedKey, now: number): readonly KeyChange[] => {
+  const { kid, notBefore, notAfter, goneAt } = key
+  let from = stateAt(key, now)
+  return [notBefore, notAfter, goneAt].flatMap((at) => {
+    if (at <= now || at === Infinity) return []
+    const change = { at, kid, from, to: stateAt(key, at) }
+    from = change.to
+    return change.from === change.to ? [] : [change]
+  })
+}
+
+const findGaps = (intervals: readonly SigningInterval[]): readonly string[] =>
+  intervals.flatMap(({ purpose, alg, from, until, kid }) => {
+    if (kid !== undefined) return []
+    const span = until === Infinity ? `from ${iso(from)} on` : `from ${iso(from)} until ${iso(until)}`
+    return [`no key signs ${purpose} with ${alg} ${span}`]
+  })
+
+/** Two keys that end together leave nothing to fail over to just when one of them fails. */
+const findJointEnds = (need: Need, keys: readonly PlannedKey[], now: number): readonly string[] => {
+  const ending = keys.filter((key) => fits(key, need) && key.notAfter > now && key.notAfter < Infinity)
+  return ending.flatMap((key, index) => {
+    const other = ending.slice(index + 1).find(({ notAfter }) => Math.abs(notAfter - key.notAfter) < hour)
+    return other === undefined ? [] : [`${key.kid} and ${other.kid} stop signing within an hour of each other`]
+  })
+}
+
+/**
+ * The rotation timeline of an inventory from `now` on. `inventory` is the configured one with what is held back; times
+ * are milliseconds since the epoch. Pure.
+ */
+export const planKeys = (config: Config, inventory: HeldBack, now: number): KeyPlan => {
+  const keys = inventory.keys.map(({ kid, alg, purposes, not_before, not_after }): PlannedKey => {
+    const notAfter = not_after ?? Infinity
+    const goneAt = notAfter + retention(config, purposes) * 1000
+    return { kid, alg, purposes, notBefore: not_before ?? -Infinity, notAfter, goneAt }
+  })
+  const needs = needsOf(config, keys)
+  const signing = needs.flatMap((need) => intervalsOf(need, keys, now))
+  const heldBack = inventory.held.map(
+    ({ kid, until }) =>
+      `${kid} is to sign before relying parties can know it: a start holds it back until ${iso(until)}, a reload is refused`,
+  )
+  const over = inventory.held.filter(({ kid }) => keys.some((key) => key.kid === kid && key.notAfter <= key.notBefore))
+  return {
+    changes: keys.flatMap((key) => changesOf(key, now)).toSorted((a, b) => a.at - b.at),
+    signing,
+    published: keys.map((key) => ({ kid: key.kid, state: stateAt(key, now), until: key.goneAt })),
+    warnings: [
+      ...findGaps(signing),
+      ...heldBack,
+      ...over.map(({ kid }) => `${kid} ends before it may sign`),
+      ...new Set(needs.flatMap((need) => findJointEnds(need, keys, now))),
+    ],
+  }
+}
