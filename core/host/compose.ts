@@ -95,7 +95,7 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
   const metrics = createMetrics()
   observeKeys(metrics, () => generation.ring.report(), clock)
   const prove = (signal: AbortSignal) => generation.uses.during(proveKeys(generation.ring, signal))
-  readiness.register({ name: 'keys', intervalMs: 30_000, deadlineMs: 5000, check: prove })
+  readiness.register({ name: 'keys', intervalMs: 1000, deadlineMs: 5000, check: prove })
 
   const ledger = createKeyLedger(sources, generation)
   const reload = createReload({

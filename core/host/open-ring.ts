@@ -1,7 +1,13 @@
 import { ConfigurationError } from '../../config/problems.js'
 import type { Config } from '../../config/schema.js'
 import type { Clock } from '../clock.js'
-import { KeysRefused, openKeyRing, type KeyRingOptions, type ProvableKeyRing } from '../keys/key-ring.js'
+import {
+  KeysRefused,
+  openKeyRing,
+  type KeyReport,
+  type KeyRingOptions,
+  type ProvableKeyRing,
+} from '../keys/key-ring.js'
 import type { KeyPurpose, SignerProvider } from '../keys/ports.js'
 import type { ComponentHealth } from '../observe/health.js'
 
@@ -46,20 +52,28 @@ export const openRing = async (
   }
 }
 
+/** Milliseconds after which a key that signs now or next signs a probe again. */
+const probeEveryMs = 30_000
+
+const signs = ({ state }: Pick<KeyReport, 'state'>): boolean => state === 'active' || state === 'next'
+
 /**
- * A health check: every key that signs now or next signs a probe that its published key verifies. A next key that does
- * not is told of and takes nothing down: its time has not come. One that is not even open cannot be published.
+ * A health check, cheap enough for every second: each key that signs now or next has signed a probe within 30 s that its
+ * published key verifies. A next key that has not is told of and takes nothing down: its time has not come. A key that
+ * is not even open is not published.
  */
 export const proveKeys = async (
   ring: ProvableKeyRing,
   signal: AbortSignal,
 ): Promise<Readonly<Record<string, ComponentHealth>>> => {
-  const outcomes = new Map((await ring.prove(signal)).map(({ kid, outcome }) => [kid, outcome]))
-  const parts = ring.report().keys.flatMap(({ kid, signer, state, trust, reason }): [string, ComponentHealth][] => {
-    if (state === 'gone' || (state === 'retired' && trust !== 'unopened')) return []
-    const outcome = outcomes.get(kid) ?? 'unavailable'
-    if (outcome === 'proved') return [[kid, { status: 'up' }]]
-    const message = `${state}, in ${signer}: ${outcome}${reason === undefined ? '' : `, ${reason}`}`
+  const due = ring.report().keys.filter((key) => signs(key) && key.probeAge >= probeEveryMs)
+  const opened = due.filter(({ trust }) => trust !== 'unopened')
+  await Promise.all([...new Set(opened.map(({ signer }) => signer))].map((signer) => ring.prove(signal, signer)))
+  const parts = ring.report().keys.flatMap((key): [string, ComponentHealth][] => {
+    const { kid, signer, state, trust, reason } = key
+    if (!signs(key) && (state === 'gone' || trust !== 'unopened')) return []
+    if (trust === 'proved' && reason === undefined) return [[kid, { status: 'up' }]]
+    const message = `${state}, in ${signer}: ${trust}${reason === undefined ? '' : `, ${reason}`}`
     return [[kid, { status: state === 'next' ? 'up' : 'down', message }]]
   })
   return Object.fromEntries(parts)

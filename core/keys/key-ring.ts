@@ -106,7 +106,11 @@ export const openKeyRing = async (options: KeyRingOptions): Promise<ProvableKeyR
     algorithms: (purpose) => advertised(current(), purpose),
     states: () =>
       [...current().states].map(([{ kid, alg, signer, purposes }, state]) => ({ kid, alg, signer, state, purposes })),
-    prove,
+    async prove(signal, signer) {
+      const proofs = await prove(signal, signer)
+      for (const name of names) recovery.wake(name)
+      return proofs
+    },
     report: () => reportRing(current(), supervisors),
     async [Symbol.asyncDispose]() {
       await recovery.close()

@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events'
+import { performance } from 'node:perf_hooks'
 import type { Clock } from '../clock.js'
 import { Unavailable } from '../unavailable.js'
 import { CallRecord } from './call-record.js'
@@ -131,6 +132,7 @@ const firstProof = async (key: RingKey, signal: AbortSignal): Promise<void> => {
   if (outcome === 'failed') throw new KeyRefused('its signature does not verify with its public key')
   if (outcome !== 'proved') throw cause
   key.trust = 'proved'
+  key.probedAt = performance.now()
 }
 
 /** An outage and a deadline may pass; anything else is an answer, or a signer that is broken. */

@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events'
+import { performance } from 'node:perf_hooks'
 import { explainFailure, type SignerEvents } from './signer-events.js'
 import type { RingView } from './key-states.js'
 import { canWait, explainKeyError, openKey, type OpenKeysOptions } from './open-keys.js'
@@ -41,6 +42,7 @@ export const createProving = ({ keys, current, supervisors, trust, events, limit
   const learn = (key: RingKey, { outcome, cause }: KeyProof): void => {
     // Why it is not open is known from the attempt to open it.
     if (key.opened === undefined) return
+    key.probedAt = performance.now()
     if (outcome === 'proved') trust(key, 'proved')
     else if (outcome === 'failed') trust(key, 'quarantined', 'its signature does not verify with its published key')
     else if (outcome === 'refused') trust(key, 'refused', explainFailure(cause))
@@ -85,7 +87,8 @@ export const createProving = ({ keys, current, supervisors, trust, events, limit
     const wanting = of(signer).filter((key) => (key.opened === undefined ? stateOf(key) !== 'gone' : signs(key)))
     const trusts = new Set(wanting.map((key) => key.trust))
     if (circuit !== 'closed' || trusts.has('unopened') || trusts.has('unproved')) return 'soon'
-    return trusts.has('quarantined') || trusts.has('refused') ? 'later' : undefined
+    const silent = wanting.some(({ trust: now, reason }) => now === 'proved' && reason !== undefined)
+    return silent || trusts.has('quarantined') || trusts.has('refused') ? 'later' : undefined
   }
 
   return { prove, need }

@@ -3,7 +3,7 @@ import type { SupervisionLimits } from './signer-supervisor.js'
 
 export interface RecoveryOptions {
   readonly limits: Pick<SupervisionLimits, 'probeMs' | 'maxProbeMs'>
-  /** `soon`: the backend does not answer, or a key waits to be opened. `later`: keys are quarantined or refused. */
+  /** `soon`: the backend does not answer, or a key waits to be opened. `later`: a key failed its last proof. */
   readonly need: (signer: string) => 'soon' | 'later' | undefined
   /** Opens and proves what the signer has. Never throws. */
   readonly prove: (signal: AbortSignal, signer: string) => Promise<unknown>

@@ -29,7 +29,9 @@ export interface RingKey extends Lifetime {
   /** How often it was quarantined. */
   quarantines: number
   trust: KeyTrust
-  /** Why it is not trusted, for the operator. */
+  /** Milliseconds of the process's own clock at its last proof, whatever that showed. */
+  probedAt?: number
+  /** Why it is not trusted, or what its last proof failed with. */
   reason?: string
   /** Absent while it is unopened, and when it was gone already as the ring was opened. */
   opened?: OpenedKey

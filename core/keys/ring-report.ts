@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks'
 import type { CallOutcome, Latency } from './call-record.js'
 import type { CircuitState } from './circuit.js'
 import type { RingView } from './key-states.js'
@@ -15,6 +16,8 @@ export interface KeyReport extends Lifetime {
   readonly trust: KeyTrust
   /** Why it is not trusted, or what its last proof failed with. */
   readonly reason: string | undefined
+  /** Milliseconds since its last proof; infinite before the first one. */
+  readonly probeAge: number
   /** Milliseconds of the last 512 signatures and proofs. */
   readonly latency: Latency | undefined
   readonly calls: Readonly<Record<CallOutcome, number>>
@@ -37,9 +40,10 @@ export interface RingReport {
 
 export const reportRing = (view: RingView, supervisors: ReadonlyMap<string, SignerSupervisor>): RingReport => ({
   keys: [...view.states].map(([key, state]) => {
-    const { kid, alg, signer, purposes, notBefore, notAfter, goneAt, trust, reason, calls, quarantines } = key
+    const { kid, alg, signer, purposes, notBefore, notAfter, goneAt, trust, reason, calls, quarantines, probedAt } = key
     const times = { notBefore, notAfter, goneAt }
-    const how = { trust, reason, latency: calls.latency(), calls: { ...calls.outcomes }, quarantines }
+    const probeAge = probedAt === undefined ? Infinity : performance.now() - probedAt
+    const how = { trust, reason, probeAge, latency: calls.latency(), calls: { ...calls.outcomes }, quarantines }
     return { kid, alg, signer, purposes, ...times, state, ...how }
   }),
   signers: [...supervisors.values()].map(({ name, circuit, waiting, running }) => ({

@@ -62,7 +62,8 @@ describe('a signer that fails', () => {
         expect((await fetch(host.server.issuer + path)).status).toBe(200)
       await say('sign')
 
-      expect((await host.redeem(code)).status).toBe(200)
+      // The signer is proved before it is believed again.
+      await expect.poll(async () => (await host.redeem(code)).status, { timeout: 40_000 }).toBe(200)
       const successor = tokenOf(await host.refresh(token), 'refresh_token')
       expect((await host.refresh(successor)).status).toBe(200)
       expect((await host.userinfo(access)).status).toBe(200)

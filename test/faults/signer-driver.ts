@@ -1,0 +1,90 @@
+import { randomUUID } from 'node:crypto'
+import { fileURLToPath } from 'node:url'
+import type { JSONWebKeySet } from 'jose'
+import { basic } from '../adversarial/support/clients.js'
+import { startTokenServer, type Answer, type TokenServerOptions } from '../adversarial/support/token-server.js'
+import { chaosNamed, type ChaosCommand } from '../support/chaos-signer/commands.js'
+import { auditBooks } from '../support/ledger/audit-books.js'
+import { Ledger } from '../support/ledger/ledger.js'
+import { serviceClient } from '../support/server.js'
+
+type Json = Record<string, unknown>
+
+const log = { debug() {}, info() {}, warn() {}, error() {} }
+const module = (name: string): string => fileURLToPath(new URL(`../support/chaos-signer/${name}.ts`, import.meta.url))
+
+export interface ChaosServerOptions {
+  /** Keys in order of preference: those of `chaos` are in the double's hands, those of `local` in files. */
+  readonly keys: readonly Json[]
+  /** A deliberately broken build: no signature is verified before it leaves. */
+  readonly unverified?: boolean
+  readonly doubles?: TokenServerOptions['doubles']
+  /** What the double does from the start. */
+  readonly begin?: Partial<ChaosCommand>
+}
+
+/** The running product over the chaos signer, with a driver that keeps the books. */
+export const startChaosServer = async ({ keys, unverified = false, doubles, begin = {} }: ChaosServerOptions) => {
+  const name = randomUUID()
+  const chaos = chaosNamed(name)
+  chaos.tell(begin)
+  const host = await startTokenServer({
+    log,
+    ...(doubles && { doubles }),
+    configure: (written) => ({
+      ...written,
+      signers: {
+        ...(written['signers'] as Json),
+        chaos: { use: module(unverified ? 'unverified' : 'index'), options: { name } },
+      },
+      keys,
+    }),
+  })
+  const { issuer } = host.server
+  const ledger = new Ledger()
+
+  return {
+    host,
+    chaos,
+    ledger,
+    /** Client credentials: nothing is used up. */
+    machine: (): Promise<Answer> => {
+      const form = { grant_type: 'client_credentials', scope: 'read' }
+      return ledger.ask({ honest: true }, () => host.token(form, { authorization: basic(serviceClient) }))
+    },
+    redeem: (code: string, honest = true): Promise<Answer> =>
+      ledger.ask({ once: code, honest }, () => host.redeem(code)),
+    keySet: async () => (await (await fetch(`${issuer}/jwks.json`)).json()) as JSONWebKeySet,
+    /** What the oracle finds wrong. */
+    async contradictions() {
+      const keySet = (await (await fetch(`${issuer}/jwks.json`)).json()) as JSONWebKeySet
+      return auditBooks({ ledger, audit: await host.server.audit(), keySet, issuer })
+    },
+    admin: (path: string) => fetch(host.server.admin + path),
+    [Symbol.asyncDispose]: () => host[Symbol.asyncDispose](),
+  }
+}
+
+export const chaosKey = (kid: string, more: Json = {}): Json => ({
+  kid,
+  alg: 'ES256',
+  signer: 'chaos',
+  ref: kid,
+  ...more,
+})
+export const localKey = (kid: string, more: Json = {}): Json => ({
+  kid,
+  alg: 'ES256',
+  signer: 'local',
+  ref: kid,
+  ...more,
+})
+
+/** So many at a time, until `count` were asked. */
+export const inParallel = async (count: number, width: number, ask: (n: number) => Promise<unknown>): Promise<void> => {
+  let next = 0
+  const one = async (): Promise<void> => {
+    while (next < count) await ask(next++)
+  }
+  await Promise.all(Array.from({ length: width }, one))
+}
