@@ -8,6 +8,8 @@ import { createSignatureQueue, type SignatureQueue } from './signature-queue.js'
 /** Loading the library, initialising it and logging in to a token that is far away. */
 const startMs = 15_000
 const backoffMs = { first: 100, last: 5000 } as const
+/** A child that was ready for so long was no failed start. */
+const soundMs = 1000
 const sweepMs = 25
 const closeMs = 2000
 
@@ -83,7 +85,7 @@ export const supervise = ({ child: settings, environment, deadlineMs, log }: Sup
       })
       return
     }
-    if (performance.now() - readyAt > backoffMs.last) attempts = 0
+    if (performance.now() - readyAt > soundMs) attempts = 0
     readyAt = Infinity
     const delay = Math.min(backoffMs.last, backoffMs.first * 2 ** attempts++) * (0.75 + Math.random() / 2)
     log.warn('The PKCS#11 process is started again.', { reason: why.message, delay_ms: Math.round(delay) })

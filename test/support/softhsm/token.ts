@@ -1,8 +1,9 @@
-import { execFile } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { Log, SignerProvider } from '../../../core/api/index.js'
 import pkcs11 from '../../../signers/pkcs11/index.js'
@@ -10,6 +11,8 @@ import pkcs11 from '../../../signers/pkcs11/index.js'
 const run = promisify(execFile)
 
 export const softhsmModule = '/usr/lib/softhsm/libsofthsm2.so'
+
+const forbidding = fileURLToPath(new URL('forbid-signing.cjs', import.meta.url))
 
 /** A SoftHSM of one's own, in a temporary directory, with one token. */
 export interface SoftToken extends AsyncDisposable {
@@ -23,6 +26,9 @@ export interface SoftToken extends AsyncDisposable {
   tool(...args: string[]): Promise<string>
   /** Makes a key pair by other means than the signer's own: `EC:prime256v1`, `rsa:2048`, `EC:edwards25519`. */
   makeKey(type: string, label: string, id: string): Promise<void>
+  /** Makes `CKA_SIGN` of a private key false. */
+  forbidSigning(label: string): void
+  serial(): Promise<string>
   /** Takes the token's directory away, as if the token had been unplugged. */
   remove(): Promise<void>
   putBack(): Promise<void>
@@ -58,6 +64,13 @@ export const makeToken = async (): Promise<SoftToken> => {
     tool,
     async makeKey(type, name, id) {
       await tool('--keypairgen', '--key-type', type, '--label', name, '--id', id, '--usage-sign')
+    },
+    forbidSigning(name) {
+      execFileSync(process.execPath, [forbidding, softhsmModule, label, name], { env, input: pin })
+    },
+    async serial() {
+      const { stdout } = await run('softhsm2-util', ['--show-slots'], { env })
+      return /Serial number: +(\w+)/.exec(stdout)?.[1] ?? ''
     },
     remove: () => rename(tokens, away),
     putBack: () => rename(away, tokens),
