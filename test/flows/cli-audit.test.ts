@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { configuration, openCommandLine, type CommandLine } from './cli-fixture.js'
+
+let cli: CommandLine
+beforeAll(async () => {
+  cli = await openCommandLine()
+})
+afterAll(() => cli[Symbol.asyncDispose]())
+
+const [issued, unsigned, stolen] = [randomUUID(), randomUUID(), randomUUID()]
+const time = '2026-11-20T10:00:00.000Z'
+const line = (reference: string, jti: string) =>
+  JSON.stringify({
+    v: 1,
+    time,
+    event: 'token.signed',
+    jti,
+    client_id: 'svc',
+    signatures: [{ kid: 'k', signer: 'kms', reference }],
+  })
+const sign = (requestID: string) => ({
+  eventName: 'Sign',
+  eventTime: time,
+  requestID,
+  resources: [{ ARN: 'arn:aws:kms:x:1:key/k' }],
+})
+
+describe('signet audit reconcile', () => {
+  it('exits with 0 when both logs tell of the same signatures', async () => {
+    await cli.write('audit.jsonl', `${line(issued, 'j1')}\n`)
+    await cli.write('trail.json', JSON.stringify({ Records: [sign(issued)] }))
+    await cli.write('signet.yaml', configuration('audit: { file: ./audit.jsonl }'))
+    const named = await cli.run(['audit', 'reconcile', '--cloudtrail', 'trail.json', '--audit', 'audit.jsonl'])
+    expect(named).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^1 signatures in CloudTrail, 1 in the audit log, 1 in both/),
+    })
+    const configured = await cli.run(['audit', 'reconcile', '--cloudtrail', 'trail.json', '--config', 'signet.yaml'])
+    expect(configured.code).toBe(0)
+  })
+
+  it('names what only one of them has', async () => {
+    await cli.write('audit.jsonl', `${line(issued, 'j1')}\n${line(unsigned, 'j2')}\n`)
+    await cli.write('trail.json', JSON.stringify({ Records: [sign(issued), sign(stolen)] }))
+    const args = ['audit', 'reconcile', '--cloudtrail', 'trail.json', '--audit', 'audit.jsonl']
+    const { code, stdout } = await cli.run(args)
+    expect(code).toBe(1)
+    expect(stdout).toMatch(new RegExp(`^1 signatures that nobody issued\\n.*\\n.*${stolen}`, 'm'))
+    expect(stdout).toMatch(new RegExp(`^1 tokens with no signature\\n.*\\n.*${unsigned} .*j2$`, 'm'))
+    const later = await cli.run([...args, '--from', '2026-11-21T00:00:00Z', '--json'])
+    expect(JSON.parse(later.stdout)).toMatchObject({ unissued: [], unsigned: [] })
+    expect(later.code).toBe(0)
+  })
+
+  it('says what is missing', async () => {
+    expect(await cli.run(['audit', 'reconcile'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--cloudtrail'),
+    })
+    const none = await cli.run(['audit', 'reconcile', '--cloudtrail', 'absent.json'])
+    expect(none).toMatchObject({ code: 1, stderr: expect.stringContaining('no audit log') })
+    const absent = await cli.run(['audit', 'reconcile', '--cloudtrail', 'absent.json', '--audit', 'audit.jsonl'])
+    expect(absent).toMatchObject({ code: 1, stderr: expect.stringContaining('absent.json') })
+  })
+})

@@ -1,0 +1,60 @@
+import { writeFile } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { startReloadServer, type Json, type ReloadServer } from './reload-support.js'
+
+let server: ReloadServer | undefined
+afterEach(() => server?.[Symbol.asyncDispose]())
+
+describe('the record of signatures', () => {
+  it('has every probe, with the name that the backend gave it', async () => {
+    const running = (server = await startReloadServer())
+    await writeFile(join(running.directory, 'traced.js'), tracedSigner)
+    await running.edit((file) => ({
+      ...file,
+      signers: { ...(file['signers'] as Json), traced: { use: './traced.js' } },
+      keys: [
+        { kid: 'traced', alg: 'ES256', signer: 'traced', ref: 'one', allow_early: true },
+        ...(file['keys'] as Json[]),
+      ],
+    }))
+    expect((await running.reload()).status).toBe(200)
+    const { access_token } = (await (await running.token()).json()) as { access_token: string }
+    const audit = await running.audit()
+    const proved = audit.find(({ event, signer }) => event === 'key.proved' && signer === 'traced')
+    expect(proved).toMatchObject({ ref: 'one', alg: 'ES256', reference: 'request-1', key_version: '7' })
+    const signed = audit.findLast(({ event }) => event === 'token.signed')
+    const digest = createHash('sha256')
+      .update(access_token.replace(/\.[^.]*$/, ''))
+      .digest('base64url')
+    expect(signed).toMatchObject({
+      client_id: 'service',
+      signatures: [{ kid: 'traced', purpose: 'access_token', digest, reference: 'request-2', key_version: '7' }],
+    })
+  })
+})
+
+const tracedSigner = `
+import { createPublicKey, generateKeyPairSync, sign } from 'node:crypto'
+export default {
+  name: 'traced', apiVersion: 1,
+  create() {
+    let requests = 0
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    const { kty, crv, x, y } = createPublicKey(privateKey).export({ format: 'jwk' })
+    return {
+      open: async () => ({
+        alg: 'ES256',
+        publicJwk: { kty, crv, x, y },
+        async sign(message, signal, trace) {
+          if (trace) Object.assign(trace, { reference: 'request-' + ++requests, keyVersion: '7' })
+          return sign('sha256', message, { key: privateKey, dsaEncoding: 'ieee-p1363' })
+        },
+      }),
+      ping: async () => {},
+      [Symbol.asyncDispose]: async () => {},
+    }
+  },
+}
+`
