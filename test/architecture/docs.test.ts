@@ -25,15 +25,16 @@ const section = (path: string, title: string): string =>
 const firstCells = (text: string): string[] => [...text.matchAll(/^\| `([^`]+)`/gm)].map(([, name = '']) => name)
 
 const packageJson = JSON.parse(readDocument('package.json')) as Record<
-  'dependencies' | 'devDependencies' | 'scripts',
+  'dependencies' | 'optionalDependencies' | 'devDependencies' | 'scripts',
   Record<string, string>
 >
 
 describe('README', () => {
   it('gives a reason for each dependency and for nothing else', () => {
-    const { dependencies, devDependencies } = packageJson
+    const { dependencies, optionalDependencies, devDependencies } = packageJson
     const given = firstCells(section('README.md', 'Why these dependencies'))
-    expect(given.toSorted()).toEqual([...Object.keys(dependencies), ...Object.keys(devDependencies)].toSorted())
+    const installed = [dependencies, optionalDependencies, devDependencies].flatMap(Object.keys)
+    expect(given.toSorted()).toEqual(installed.toSorted())
   })
 
   it('shows a configuration that is in order', async () => {
