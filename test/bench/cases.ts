@@ -21,6 +21,8 @@ export interface Requests {
 export interface Case {
   readonly name: string
   readonly alg: JwsAlg
+  /** Where Signet's key is: a file, or SoftHSM; then its child process has the other core. */
+  readonly keysIn?: 'softhsm'
   /** The share of the peer's figure that this is to reach, in requests a second. */
   readonly target: number | undefined
   /** `count` is how many one-time requests the round may use up. */
@@ -142,6 +144,7 @@ export const cases: readonly Case[] = [
   clientCredentials('EdDSA', 3.3),
   clientCredentials('RS256', 1.8),
   clientCredentials('ES384', undefined),
+  { ...clientCredentials('ES256', 2), name: 'client_credentials ES256, key in SoftHSM', keysIn: 'softhsm' },
   code,
   refresh,
   refreshKept,

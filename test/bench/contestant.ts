@@ -1,10 +1,13 @@
 import type { KeyObject } from 'node:crypto'
 import type { JwsAlg } from '../../core/keys/ports.js'
+import type { SoftToken } from '../support/softhsm/token.js'
 
 /** What both servers are given alike. */
 export interface Setting {
   readonly alg: JwsAlg
   readonly privateKey: KeyObject
+  /** Signet's key is in this token and not in a file; the peer has `privateKey` all the same. */
+  readonly token?: Pick<SoftToken, 'module' | 'label' | 'pin' | 'environment'>
   /** Of Signet: at `info`, as it is delivered, it logs each request. The peer logs nothing. */
   readonly logLevel: string
   /** Where Signet's CPU profile goes; absent: none is taken. */

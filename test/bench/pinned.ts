@@ -4,8 +4,8 @@ import { createServer, type AddressInfo } from 'node:net'
 
 export type Pinned = ChildProcess & { readonly pid: number }
 
-/** Starts Node with all its threads bound to one core (taskset(1) replaces itself, so the pid is Node's). */
-export const startPinned = (core: number, args: readonly string[], stdout?: number): Pinned => {
+/** Starts Node with all its threads bound to one core, or to a list of them (taskset(1) replaces itself, so the pid is Node's). */
+export const startPinned = (core: number | string, args: readonly string[], stdout?: number): Pinned => {
   const child = spawn('taskset', ['-c', String(core), process.execPath, ...args], {
     stdio: ['ignore', stdout ?? 'ignore', 'inherit', 'ipc'],
     serialization: 'advanced',

@@ -12,6 +12,7 @@ import { startPeer } from './peer.js'
 import { profileTable } from './profile.js'
 import { table } from './report.js'
 import { startSignet } from './signet.js'
+import { makeToken, openProvider, type SoftToken } from '../support/softhsm/token.js'
 
 /**
  * Signet and oidc-provider side by side: each server on the first core, the load generator on the second, in
@@ -61,9 +62,17 @@ const newKey = (alg: JwsAlg) => {
 
 const logLevel = values['log-level']
 
+const tokenWithKey = async (alg: JwsAlg): Promise<SoftToken> => {
+  const token = await makeToken()
+  await using provider = await openProvider(token)
+  await provider.create?.('bench', alg, AbortSignal.timeout(20_000))
+  return token
+}
+
 /** New processes for each case, so that no case inherits another's memory or compiled code. */
 const duel = async (entry: Case, load: Load): Promise<Duel> => {
-  const setting: Setting = { alg: entry.alg, privateKey: newKey(entry.alg), logLevel }
+  await using token = entry.keysIn === 'softhsm' ? await tokenWithKey(entry.alg) : undefined
+  const setting: Setting = { alg: entry.alg, privateKey: newKey(entry.alg), logLevel, ...(token && { token }) }
   await using signet: Contestant = await startSignet(setting)
   await using peer: Contestant = await startPeer(setting)
   return await compete(entry, [signet, peer], load, options)

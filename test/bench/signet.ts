@@ -25,16 +25,31 @@ const writeKey = (directory: string, privateKey: KeyObject): void => {
 }
 
 /** What a deployer would write; the store, the audit log and all checks as they are by default. */
-const configuration = (directory: string, port: number, { alg, logLevel }: Setting) => ({
+const signers = (directory: string, { token }: Setting) =>
+  token === undefined
+    ? { local: { use: 'signers/local', options: { directory: join(directory, 'keys') } } }
+    : {
+        hsm: {
+          use: 'signers/pkcs11',
+          options: { module: token.module, token: token.label, pin: token.pin, environment: token.environment },
+        },
+      }
+
+const keys = ({ alg, token }: Setting) =>
+  token === undefined
+    ? [{ kid: 'bench', alg, signer: 'local', ref: 'bench.pem' }]
+    : [{ kid: 'bench', alg, signer: 'hsm', ref: 'pkcs11:object=bench' }]
+
+const configuration = (directory: string, port: number, setting: Setting) => ({
   issuer: `http://127.0.0.1:${port}`,
   listen: { host: '127.0.0.1', port },
   admin: { host: join(directory, 'admin.sock') },
   scopes_supported: ['openid', 'offline_access', 'email', apiScope],
-  id_token_signing_alg: alg,
+  id_token_signing_alg: setting.alg,
   authorization_code_ttl_secs: 600,
   default_audience: resource,
-  signers: { local: { use: 'signers/local', options: { directory: join(directory, 'keys') } } },
-  keys: [{ kid: 'bench', alg, signer: 'local', ref: 'bench.pem' }],
+  signers: signers(directory, setting),
+  keys: keys(setting),
   plugins: [
     { use: 'plugins/grants/authorization-code' },
     { use: 'plugins/grants/refresh-token' },
@@ -56,7 +71,7 @@ const configuration = (directory: string, port: number, { alg, logLevel }: Setti
       claims: { email: 'alice@bank.example', email_verified: true },
     },
   ],
-  log: { level: logLevel },
+  log: { level: setting.logLevel },
   audit: { file: join(directory, 'audit.jsonl') },
 })
 
@@ -85,8 +100,9 @@ export const startSignet = async (setting: Setting): Promise<Contestant> => {
   const main = join(packageRoot, 'dist/core/main.js')
   const { profileDirectory } = setting
   const profiling = profileDirectory === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDirectory}`]
+  // The HSM's process stands for a device of its own, and is not bound to the core of the service.
   const child = startPinned(
-    0,
+    setting.token === undefined ? 0 : '0,1',
     [...profiling, main, 'start', '--config', file],
     openSync(join(directory, 'signet.log'), 'a'),
   )
