@@ -86,6 +86,9 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
   container.register(tokens.registries, { useValue: registries })
   let endpoints = endpointsOf(container, generation)
 
+  const ledger = createKeyLedger(sources, generation)
+  // What cannot be remembered is not published.
+  await ledger.publish(generation)
   const readiness = createReadiness(clock, log)
   cleanUp.add(() => readiness.close())
   for (const role of ['records', 'ephemeral'] as const) {
@@ -97,7 +100,6 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
   const prove = (signal: AbortSignal) => generation.uses.during(proveKeys(generation.ring, signal))
   readiness.register({ name: 'keys', intervalMs: 1000, deadlineMs: 5000, check: prove })
 
-  const ledger = createKeyLedger(sources, generation)
   const reload = createReload({
     sources,
     ledger,
@@ -107,8 +109,6 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
       generation = next
     },
   })
-  // What cannot be remembered is not published.
-  await ledger.publish(generation)
   const listeners = await serve({
     config,
     log,

@@ -177,6 +177,7 @@ export default {
   options: { '~standard': { version: 1, vendor: 'test', validate: (value) => ({ value }) } },
   create() {
     let tokens = 0
+    let closed = false
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
     const { kty, crv, x, y } = createPublicKey(privateKey).export({ format: 'jwk' })
     return {
@@ -188,12 +189,16 @@ export default {
           if (text.startsWith('ey') && ++tokens > 1) {
             appendFileSync('${log}.signing', Buffer.from(text.split('.')[0], 'base64url'))
             while (!existsSync('${log}.go')) await setTimeout(5)
+            if (closed) throw new Error('closed')
           }
           return sign('sha256', message, { key: privateKey, dsaEncoding: 'ieee-p1363' })
         },
       }),
       ping: async () => {},
-      async [Symbol.asyncDispose]() { appendFileSync('${log}', 'closed after ' + tokens + ' tokens') },
+      async [Symbol.asyncDispose]() {
+        closed = true
+        appendFileSync('${log}', 'closed after ' + tokens + ' tokens')
+      },
     }
   },
 }
