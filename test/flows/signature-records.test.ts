@@ -1,13 +1,44 @@
-import { writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { createHash } from 'node:crypto'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
+import { startTokenServer, type TokenServer } from '../adversarial/support/token-server.js'
+import { publicClient } from '../support/server.js'
 import { startReloadServer, type Json, type ReloadServer } from './reload-support.js'
 
 let server: ReloadServer | undefined
 afterEach(() => server?.[Symbol.asyncDispose]())
 
+let host: TokenServer | undefined
+afterEach(() => host?.[Symbol.asyncDispose]())
+
 describe('the record of signatures', () => {
+  it('has the one that a later failure made useless; the code is not used up', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'signet-signer-'))
+    const module = join(folder, 'traced.mjs')
+    const fails = join(folder, 'fails')
+    await writeFile(module, tracedSigner.replace('async sign(message, signal, trace) {', `$&${failOn(fails)}`))
+    host = await startTokenServer({
+      log: { debug() {}, info() {}, warn() {}, error() {} },
+      configure: (file) => ({
+        ...file,
+        id_token_signing_alg: 'ES256',
+        signers: { traced: { use: `../${relative(tmpdir(), module)}` } },
+        keys: [{ kid: 'traced', alg: 'ES256', signer: 'traced', ref: 'one' }],
+      }),
+    })
+    await writeFile(fails, '')
+    const { code } = await host.mint.code({ clientId: 'app' })
+    const answer = await host.redeem(code, {}, publicClient)
+    expect(answer.status).toBe(503)
+    const signed = (await host.server.audit()).filter(({ event }) => event === 'token.signed')
+    expect(signed).toMatchObject([{ client_id: 'app', signatures: [{ typ: 'at+jwt', reference: 'request-2' }] }])
+    await rm(fails)
+    expect((await host.redeem(code, {}, publicClient)).status).toBe(200)
+    await rm(folder, { recursive: true })
+  })
+
   it('has every probe, with the name that the backend gave it', async () => {
     const running = (server = await startReloadServer())
     await writeFile(join(running.directory, 'traced.js'), tracedSigner)
@@ -34,6 +65,13 @@ describe('the record of signatures', () => {
     })
   })
 })
+
+/** An id_token is not signed while this file is there. */
+const failOn = (file: string): string => `
+  const [head] = Buffer.from(message).toString().split('.')
+  const isIdToken = Buffer.from(head, 'base64url').toString().includes('"JWT"')
+  if (isIdToken && (await import('node:fs')).existsSync('${file}')) throw new Error('the signer failed')
+`
 
 const tracedSigner = `
 import { createPublicKey, generateKeyPairSync, sign } from 'node:crypto'
