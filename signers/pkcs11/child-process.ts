@@ -12,6 +12,8 @@ export interface ForkedChild {
   /** One for each session. */
   readonly sockets: readonly Socket[]
   readonly ended: Promise<Failure>
+  /** Answers `login-begins`. */
+  letLogin(): void
   kill(): void
 }
 
@@ -38,6 +40,7 @@ export const forkChild = (
     pid: child.pid ?? 0,
     sockets: child.stdio.slice(4) as unknown as readonly Socket[],
     ended: endOf(child),
+    letLogin: () => void child.send('login', () => undefined),
     kill: () => void child.kill('SIGKILL'),
   }
 }

@@ -3,7 +3,7 @@
  * library, so that it always hears when the parent is gone, even while the library hangs.
  */
 import { Worker } from 'node:worker_threads'
-import { newGate } from './login.js'
+import { letLogin, newGate } from './login.js'
 import type { ChildOptions, ChildReport } from './protocol.js'
 import type { ThreadData } from './session-thread.js'
 
@@ -33,6 +33,7 @@ const startThread = (data: ThreadData, whenReady: () => void, whenEnded: () => v
 
 process.once('message', (options: ChildOptions) => {
   const gate = newGate()
+  process.on('message', () => letLogin(gate))
   let ready = 0
   let ended = 0
   const start = (index: number, whenReady: () => void): void =>

@@ -11,10 +11,17 @@ const CKF_USER_PIN_COUNT_LOW = 0x10000
 const CKF_USER_PIN_FINAL_TRY = 0x20000
 const CKF_USER_PIN_LOCKED = 0x40000
 
-/** Shared by the threads: a lock, and whether the PIN was refused. */
-export const newGate = (): Int32Array => new Int32Array(new SharedArrayBuffer(8))
+/** Shared by the threads: a lock, whether the PIN was refused, and whether the parent knows that a login begins. */
+export const newGate = (): Int32Array => new Int32Array(new SharedArrayBuffer(12))
 const lock = 0
 const refused = 1
+const known = 2
+
+/** The parent knows: go on. */
+export const letLogin = (gate: Int32Array): void => {
+  Atomics.store(gate, known, 1)
+  Atomics.notify(gate, known)
+}
 
 const said = (text: string): string => text.replace(/[ \0]+$/, '')
 
@@ -74,7 +81,10 @@ export const login = (
     if (Atomics.load(gate, refused) !== 0) throw new TokenFailure('pin', 'the PIN was refused')
     if (loggedIn.includes(lib.C_GetSessionInfo(session).state)) return
     checkCounter(lib.C_GetTokenInfo(slot).flags, pinInDoubt)
+    // Whoever ends in the middle of a login must not leave a parent behind that knows nothing of it.
     report({ event: 'login-begins' })
+    Atomics.wait(gate, known, 0)
+    Atomics.store(gate, known, 0)
     const failure = attempt(lib, session, pin)
     report({ event: 'login-ended' })
     if (failure === undefined) return

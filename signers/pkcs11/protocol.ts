@@ -12,7 +12,7 @@ export interface ChildOptions {
   readonly sessions: number
 }
 
-/** From the child's main thread. */
+/** From the child's main thread. What begins is answered with a message of any content: until then it waits. */
 export type ChildReport =
   | { readonly event: 'login-begins' }
   | { readonly event: 'login-ended' }

@@ -61,6 +61,7 @@ export const supervise = ({ child: settings, environment, deadlineMs, log }: Sup
   let failure: Failure | undefined
   let pause: NodeJS.Timeout | undefined
   let sweeping: NodeJS.Timeout | undefined
+  let sweptAt = 0
   let attempts = 0
   let readyAt = Infinity
   let loginPending = false
@@ -71,12 +72,16 @@ export const supervise = ({ child: settings, environment, deadlineMs, log }: Sup
     if (child === undefined || child !== of) return
     of.kill()
     child = undefined
-    channels = []
-    starting = undefined
-    clearInterval(sweeping)
     pinInDoubt ||= loginPending
     loginPending = false
+    again(why)
+  }
+
+  const again = (why: Failure): void => {
+    channels = []
+    starting = undefined
     failure = why
+    clearInterval(sweeping)
     queue.disconnect(errorOf(why))
     if (closed) return
     if (why.kind === 'pin') {
@@ -105,6 +110,7 @@ export const supervise = ({ child: settings, environment, deadlineMs, log }: Sup
     // Before anything is signed: each session reads the public halves again.
     for (const key of keys.values()) for (const channel of channels) tellOf(key, channel)
     queue.connect(channels)
+    sweptAt = performance.now()
     sweeping = setInterval(() => sweep(of), sweepMs)
     sweeping.unref()
     log.info('The PKCS#11 process is ready.', { pid: of.pid, sessions: channels.length })
@@ -113,16 +119,22 @@ export const supervise = ({ child: settings, environment, deadlineMs, log }: Sup
   const tellOf = (key: OpenRequest, channel: SessionChannel): void => {
     channel.ask(key, never, deadlineMs).catch((error: unknown) => {
       if (!(error instanceof Unavailable))
-        log.error('A key cannot be used any more.', { reason: error instanceof Error ? error.message : 'unknown' })
+        log.error('A key cannot be used any more.', {
+          key: nameOf(key),
+          reason: error instanceof Error ? error.message : 'unknown',
+        })
     })
   }
 
   const sweep = (of: ForkedChild): void => {
     const now = performance.now()
+    // After a standstill of our own the answers are there, and have not been read yet.
+    const late = now - sweptAt > deadlineMs / 2
+    sweptAt = now
     queue.sweep(now, deadlineMs)
     // Every one is swept; one that hangs ends them all.
     const states = channels.map((channel) => channel.sweep(now, deadlineMs))
-    if (states.includes('hung'))
+    if (!late && states.includes('hung'))
       fail(of, { kind: 'reset', message: 'the token did not answer within the deadline, and the process was killed' })
   }
 
@@ -130,8 +142,10 @@ export const supervise = ({ child: settings, environment, deadlineMs, log }: Sup
     const started = new Promise<void>((resolve, reject) => {
       const onReport = (report: ChildReport): void => {
         if (child !== forked) return
-        if (report.event === 'login-begins') loginPending = true
-        else if (report.event === 'login-ended') {
+        if (report.event === 'login-begins') {
+          loginPending = true
+          forked.letLogin()
+        } else if (report.event === 'login-ended') {
           loginPending = false
           pinInDoubt = false
         } else if (report.event === 'failed') end(report.failure)
@@ -155,6 +169,10 @@ export const supervise = ({ child: settings, environment, deadlineMs, log }: Sup
       void forked.ended.then(end)
     })
     starting = started
+    // What `fail` has not seen: the system gave no process.
+    started.catch((error: unknown) => {
+      if (starting === started) again({ kind: 'reset', message: `no process could be started: ${String(error)}` })
+    })
     return started
   }
 
