@@ -15,10 +15,15 @@ export const reloadable = ['keys', 'signers', 'clients', 'accounts'] as const
 
 export type ReloadableSection = (typeof reloadable)[number]
 
+/** Beside them: which algorithm signs, because a rotation may end in another one. */
+const algorithms = ['access_token_signing_alg', 'id_token_signing_alg'] as const
+
 export interface ConfigChanges {
   readonly sections: Readonly<Partial<Record<ReloadableSection, ListChange>>>
   /** True when keys are preferred in another order. */
   readonly reordered: boolean
+  /** Of the two settings that name an algorithm, those that differ. */
+  readonly algorithms: readonly (typeof algorithms)[number][]
   /** Paths of everything else that differs, and needs a restart. */
   readonly restart: readonly string[]
 }
@@ -61,11 +66,13 @@ export const compareConfigurations = (before: Config, after: Config): ConfigChan
   const changes = reloadable.map((section) => [section, compareEntries(old[section], now[section])] as const)
   const kept = [...old.keys.keys()].filter((kid) => now.keys.has(kid))
   const order = [...now.keys.keys()].filter((kid) => old.keys.has(kid))
+  const movable: readonly string[] = [...reloadable, ...algorithms]
   const fixed = (config: Config): Partial<Config> =>
-    Object.fromEntries(Object.entries(config).filter(([name]) => !(reloadable as readonly string[]).includes(name)))
+    Object.fromEntries(Object.entries(config).filter(([name]) => !movable.includes(name)))
   return {
     sections: Object.fromEntries(changes.filter(([, change]) => !isEmpty(change))),
     reordered: !isDeepStrictEqual(kept, order),
+    algorithms: algorithms.filter((name) => before[name] !== after[name]),
     restart: findDifferences(fixed(before), fixed(after), []).map(formatPath),
   }
 }

@@ -52,6 +52,17 @@ const findLostKeys = (next: Generation, running: Generation): readonly Problem[]
   })
 }
 
+/** An algorithm takes over only when a key signs with it now. */
+const findIdleAlgorithms = (next: Generation, { algorithms }: ConfigChanges): readonly Problem[] =>
+  algorithms.flatMap((path) => {
+    const alg = next.checked.config[path]
+    const purpose = path === 'access_token_signing_alg' ? 'access_token' : 'id_token'
+    const signs = next.ring
+      .states()
+      .some((key) => key.state === 'active' && key.alg === alg && key.purposes.includes(purpose))
+    return signs ? [] : [{ path, message: `no key signs ${purpose} with ${alg} yet` }]
+  })
+
 const needsRestart = ({ restart }: ConfigChanges): readonly Problem[] =>
   restart.map((path) => ({ path, message: 'differs from the running configuration and needs a restart' }))
 
@@ -66,7 +77,8 @@ export const createReload = (options: ReloadOptions): Reload => {
     const now = clock()
     const removals = findEarlyRemovals(inForce(running), inForce(next), now)
     const early = findEarlyKeys(next, running)
-    const problems = [...findLostKeys(next, running), ...early, ...(force ? [] : removals)]
+    const idle = findIdleAlgorithms(next, changes)
+    const problems = [...findLostKeys(next, running), ...idle, ...early, ...(force ? [] : removals)]
     if (problems.length > 0) throw new ConfigurationError(problems)
     // What cannot be remembered and recorded is not published.
     await ledger.publish(next)
@@ -94,7 +106,8 @@ export const createReload = (options: ReloadOptions): Reload => {
     }
     const changes = compareConfigurations(running.checked.config, checked.config)
     if (changes.restart.length > 0) return refused(needsRestart(changes))
-    if (Object.keys(changes.sections).length === 0 && !changes.reordered) return { outcome: 'unchanged' }
+    const isSame = Object.keys(changes.sections).length + changes.algorithms.length === 0 && !changes.reordered
+    if (isSame) return { outcome: 'unchanged' }
     for (const [kid, publication] of await readPublications(store)) publications.set(kid, publication)
     let next: Generation | undefined
     try {
@@ -131,7 +144,7 @@ export const createReload = (options: ReloadOptions): Reload => {
 }
 
 /** Counts for accounts: names of people are nobody's business in logs. */
-export const describeChanges = ({ sections, reordered }: ConfigChanges): JsonObject => {
+export const describeChanges = ({ sections, reordered, algorithms }: ConfigChanges): JsonObject => {
   const { accounts, ...named } = sections
   const counted = accounts && {
     added: accounts.added.length,
@@ -139,5 +152,10 @@ export const describeChanges = ({ sections, reordered }: ConfigChanges): JsonObj
     changed: accounts.changed.length,
   }
   const shown = Object.fromEntries(Object.entries(named).map(([name, change]) => [name, { ...change }]))
-  return { ...shown, ...(counted && { accounts: counted }), ...(reordered && { keys_reordered: true }) }
+  return {
+    ...shown,
+    ...(counted && { accounts: counted }),
+    ...(reordered && { keys_reordered: true }),
+    ...(algorithms.length > 0 && { algorithms }),
+  }
 }
