@@ -105,6 +105,55 @@ export interface AttemptLimiter {
   clear(namespace: string, id: string): Promise<void>
 }
 
+/**
+ * `pending` until a person decides. What is pending or approved past its time is `expired`; what was denied or redeemed
+ * stays so.
+ */
+export type DeviceCodeState = 'pending' | 'approved' | 'denied' | 'redeemed' | 'expired'
+
+/** What one device waits for (RFC 8628 §3.2). */
+export interface DeviceCode<Request, Approval> {
+  /** What the person types, in its stored form. */
+  readonly userCode: string
+  readonly request: Request
+  readonly state: DeviceCodeState
+  /** Present when it was approved. */
+  readonly approval?: Approval
+  /** Least seconds between two polls, as it stands now. */
+  readonly intervalSeconds: number
+}
+
+/** `early`: the device must wait longer. `due`: it may have its answer. */
+export type DevicePoll<Request, Approval> =
+  { readonly outcome: 'early' | 'due'; readonly code: DeviceCode<Request, Approval> } | { readonly outcome: 'unknown' }
+
+/**
+ * Device codes, by a hash of the code and by the user code. An expired one is remembered for as long again as it lived, so
+ * that device and person can be told that it is over; it can be neither decided nor redeemed.
+ */
+export interface DeviceCodeStore<Request, Approval> {
+  /** False, and nothing is stored, when the user code belongs to another one that is remembered. An id that exists throws. */
+  start(
+    id: string,
+    record: { readonly userCode: string; readonly request: Request; readonly intervalSeconds: number },
+    ttlSeconds: number,
+  ): Promise<boolean>
+  find(id: string): Promise<DeviceCode<Request, Approval> | undefined>
+  findByUserCode(userCode: string): Promise<DeviceCode<Request, Approval> | undefined>
+  /**
+   * One atomic step over all processes (RFC 8628 §3.5). `due` stamps the time. `early` makes the interval five seconds
+   * longer and leaves the stamp of the last `due`. A code that is denied or expired is `due` always, and stays as it is.
+   */
+  poll(id: string): Promise<DevicePoll<Request, Approval>>
+  /** `won`: it was pending and is decided now. `replayed`: it was not; the record is as it stands. Durable. */
+  decide(
+    userCode: string,
+    decision: { readonly approval: Approval } | 'denied',
+  ): Promise<Redemption<DeviceCode<Request, Approval>>>
+  /** As `OneTimeStore.redeem`, for one that is approved; any other is `unknown`. */
+  redeem(id: string): Promise<Redemption<DeviceCode<Request, Approval>>>
+}
+
 /** The collections that one opened backend serves. A name is a constant of the core, `[a-z_]+`. */
 export interface StorageBackend extends AsyncDisposable {
   oneTime<T>(name: string): OneTimeStore<T>
@@ -113,6 +162,7 @@ export interface StorageBackend extends AsyncDisposable {
   replayGuard(name: string): ReplayGuard
   revocations(name: string): RevocationStore
   attempts(name: string): AttemptLimiter
+  deviceCodes<Request, Approval>(name: string): DeviceCodeStore<Request, Approval>
   /** Resolves when the backend answers; throws `Unavailable`. */
   ping(signal: AbortSignal): Promise<void>
 }

@@ -3,6 +3,7 @@ import type { Clock } from '../../core/clock.js'
 import type { StorageBackend } from '../../core/storage/ports.js'
 import { attemptContract } from './storage-contract-attempts.js'
 import { backendContract } from './storage-contract-backend.js'
+import { deviceCodeContract } from './storage-contract-device-codes.js'
 import { familyContract } from './storage-contract-families.js'
 import { oneTimeContract } from './storage-contract-one-time.js'
 import { recordContract } from './storage-contract-records.js'
@@ -44,6 +45,7 @@ export const storageContract = (name: string, openBackend: (clock: Clock) => Pro
     familyContract(subject)
     recordContract(subject)
     attemptContract(subject)
+    deviceCodeContract(subject)
     backendContract(subject)
   })
 }

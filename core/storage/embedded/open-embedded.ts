@@ -4,6 +4,7 @@ import { Unavailable } from '../../unavailable.js'
 import type { StorageBackend } from '../ports.js'
 import { createAttemptLimiter } from './attempt-limiter.js'
 import { startCollector } from './collector.js'
+import { createDeviceCodeStore } from './device-code-store.js'
 import { acquireEnvironment } from './environment.js'
 import { envelope } from './envelope.js'
 import { unavailable } from './failure.js'
@@ -63,6 +64,7 @@ export const openEmbedded = async (settings: EmbeddedSettings): Promise<StorageB
     replayGuard: (name) => createReplayGuard(table, checkName(name)),
     revocations: (name) => createRevocationStore(table, checkName(name)),
     attempts: (name) => createAttemptLimiter(table, checkName(name)),
+    deviceCodes: <Request, Approval>(name: string) => createDeviceCodeStore<Request, Approval>(table, checkName(name)),
     // A write, because a store that only reads does not answer: a full disk shows here.
     ping: async (signal) => {
       const write = table.update(pingKey, (_, now) => ({ result: undefined, write: envelope(now) }), 'essential')

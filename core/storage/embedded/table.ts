@@ -13,6 +13,8 @@ export interface Row {
 
 /** What the collections stand on. Every member throws `Unavailable` when the store fails or was closed. */
 export interface Table {
+  /** By the store's clock: milliseconds since the epoch. */
+  now(): number
   find(key: Buffer): Envelope | undefined
   /** At most `limit` records that have not expired, in the order of keys. */
   list(start: Buffer, end: Buffer, limit: number): readonly Row[]
@@ -54,6 +56,7 @@ export const createTable = (environment: Environment, clock: Clock, component: s
   }
 
   return {
+    now: clock,
     find: (key) =>
       reading(() => {
         refresh(environment)

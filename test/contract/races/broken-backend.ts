@@ -1,4 +1,11 @@
 import { nextAttempt, type Attempts } from '../../../core/storage/attempts.js'
+import {
+  nextDecision,
+  nextPoll,
+  nextRedemption,
+  type DeviceCodeStep,
+  type StoredDeviceCode,
+} from '../../../core/storage/device-codes.js'
 import type { RefreshFamily, StorageBackend } from '../../../core/storage/ports.js'
 import type { RaceBackend } from './primitives.js'
 
@@ -70,6 +77,30 @@ export const breakBackend = (sound: StorageBackend): RaceBackend => ({
         if (next.attempts !== undefined) await attempts.put(namespace + id, next.attempts)
         return next
       },
+    }
+  },
+  deviceCodes: (name) => {
+    type Stored = StoredDeviceCode<unknown, unknown>
+    const codes = sound.records<Stored>(name)
+    const ids = sound.records<string>(`${name}_ids`)
+    const change = async <Result>(id: string, next: (stored: Stored) => DeviceCodeStep<Result, Stored>) => {
+      const stored = await codes.find(id)
+      if (stored === undefined) return { outcome: 'unknown' } as const
+      const { result, write } = next(stored)
+      if (write !== undefined) await codes.put(id, write)
+      return result
+    }
+    return {
+      start: async (id, record, ttlSeconds) => {
+        if ((await ids.find(record.userCode)) !== undefined) return false
+        await ids.put(record.userCode, id)
+        await codes.put(id, { ...record, expiresAt: Date.now() + ttlSeconds * 1000 })
+        return true
+      },
+      decide: async (userCode, decision) =>
+        change((await ids.find(userCode)) ?? '', (stored) => nextDecision(stored, decision, Date.now())),
+      poll: (id) => change(id, (stored) => nextPoll(stored, Date.now())),
+      redeem: (id) => change(id, (stored) => nextRedemption(stored, Date.now())),
     }
   },
 })

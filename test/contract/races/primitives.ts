@@ -1,5 +1,6 @@
 import type {
   AttemptLimiter,
+  DeviceCodeStore,
   OneTimeStore,
   RecordStore,
   RefreshFamilyStore,
@@ -13,6 +14,7 @@ export interface RaceBackend {
   refreshFamilies(name: string): Pick<RefreshFamilyStore<unknown>, 'start' | 'find' | 'rotate'>
   records(name: string): Pick<RecordStore<unknown>, 'put'>
   attempts(name: string): Pick<AttemptLimiter, 'take'>
+  deviceCodes(name: string): Pick<DeviceCodeStore<unknown, unknown>, 'start' | 'decide' | 'poll' | 'redeem'>
 }
 
 /** `lost` is the answer that a loser must get; any third answer is a fault. */
@@ -30,6 +32,13 @@ const grant = { sub: 'alice' }
 const policy = { free: 0, baseDelaySeconds: 3600, maxDelaySeconds: 3600, forgetAfterSeconds: 3600 }
 
 const once = (won: boolean): Outcome => (won ? 'won' : 'lost')
+
+const startDevice = async (backend: RaceBackend, id: string) => {
+  const codes = backend.deviceCodes('race_device_codes')
+  if (!(await codes.start(id, { userCode: id, request: {}, intervalSeconds: 5 }, ttlSeconds)))
+    throw new Error('a user code of a race was taken')
+  return codes
+}
 
 /** Each verb of which only one caller may win. */
 export const primitives = {
@@ -73,6 +82,35 @@ export const primitives = {
   'take an attempt': {
     prepare: async () => {},
     attempt: async (backend, id) => once((await backend.attempts('race_attempts').take('login', id, policy)).allowed),
+  },
+  'start with one user code': {
+    prepare: async () => {},
+    attempt: async (backend, userCode, process) => {
+      const record = { userCode, request: {}, intervalSeconds: 5 }
+      return once(await backend.deviceCodes('race_device_codes').start(`${userCode} ${process}`, record, ttlSeconds))
+    },
+  },
+  'decide for a device': {
+    prepare: startDevice,
+    attempt: async (backend, id, process) => {
+      const decision = process % 2 ? ('denied' as const) : { approval: process }
+      const { outcome } = await backend.deviceCodes('race_device_codes').decide(id, decision)
+      return outcome === 'unknown' ? 'fault' : once(outcome === 'won')
+    },
+  },
+  'poll for a device': {
+    prepare: startDevice,
+    attempt: async (backend, id) => {
+      const { outcome } = await backend.deviceCodes('race_device_codes').poll(id)
+      return outcome === 'unknown' ? 'fault' : once(outcome === 'due')
+    },
+  },
+  'redeem a device code': {
+    prepare: async (backend, id) => (await startDevice(backend, id)).decide(id, { approval: {} }),
+    attempt: async (backend, id) => {
+      const { outcome } = await backend.deviceCodes('race_device_codes').redeem(id)
+      return outcome === 'unknown' ? 'fault' : once(outcome === 'won')
+    },
   },
 } as const satisfies Record<string, Primitive>
 
