@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Middleware as KoaMiddleware, ParameterizedContext } from 'koa'
-import { OAuthError } from '../oauth/errors.js'
+import { OAuthError, type ErrorCode } from '../oauth/errors.js'
 
 /** What the middlewares know of one request and its answer: `ctx.state`. */
 export class Exchange {
@@ -63,10 +63,15 @@ export const checkHeaders = (request: IncomingMessage): void => {
     const name = names[index] as string
     if (name.length !== 4 && name.length !== 12 && name.length !== 13) continue
     const bit = onlyOnce.get(name.toLowerCase()) ?? 0
-    if ((seen & bit) !== 0) throw refused('A header was sent more than once.', 400)
+    if ((seen & bit) !== 0)
+      throw refused(
+        'A header was sent more than once.',
+        400,
+        bit === onlyOnce.get('dpop') ? 'invalid_dpop_proof' : 'invalid_request',
+      )
     seen |= bit
   }
 }
 
-const refused = (description: string, status: number): OAuthError =>
-  new OAuthError('invalid_request', description, { status, headers: { Connection: 'close' } })
+const refused = (description: string, status: number, code: ErrorCode = 'invalid_request'): OAuthError =>
+  new OAuthError(code, description, { status, headers: { Connection: 'close' } })

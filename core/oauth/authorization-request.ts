@@ -21,6 +21,8 @@ export interface AuthorizationRequest extends AnswerTarget {
   readonly resource: readonly string[]
   readonly prompt: readonly Prompt[]
   readonly codeChallenge?: string
+  /** Thumbprint that the code is to be bound to (RFC 9449 §10). */
+  readonly dpopJkt?: string
   readonly nonce?: string
   /** Seconds; from `max_age` or the client's `default_max_age`. */
   readonly maxAge?: number

@@ -26,4 +26,5 @@ export const codeRecord = (
   redirectUri: request.redirectUri,
   redirectUriSent: request.redirectUriSent,
   ...(request.codeChallenge !== undefined && { codeChallenge: request.codeChallenge }),
+  ...(request.dpopJkt !== undefined && { dpopJkt: request.dpopJkt }),
 })

@@ -84,3 +84,11 @@ export const readCodeChallenge: Step = ({ params, client }) => {
   if (!s256Challenge.test(codeChallenge)) invalidRequest('The parameter code_challenge is malformed.')
   return { codeChallenge }
 }
+
+/** A thumbprint (RFC 7638) that the code is to be bound to (RFC 9449 §10): base64url of 32 bytes, as a challenge is. */
+export const readDpopJkt: Step = ({ params }) => {
+  const dpopJkt = params.values.get('dpop_jkt')
+  if (dpopJkt === undefined) return nothing
+  if (!s256Challenge.test(dpopJkt)) invalidRequest('The parameter dpop_jkt is malformed.')
+  return { dpopJkt }
+}

@@ -1,0 +1,104 @@
+import type { JsonObject, JsonValue } from '../json.js'
+import type { Dpop, DpopProof } from '../oauth/dpop.js'
+import { OAuthError, type ErrorCode } from '../oauth/errors.js'
+import type { EndpointRequest } from './message.js'
+
+type Scheme = 'Bearer' | 'DPoP'
+
+/** An access token as it came: nothing of it is verified. */
+export interface PresentedToken {
+  readonly scheme: Scheme
+  readonly token: string
+}
+
+type Headers = Readonly<Record<string, string>>
+
+/** The thumbprint, when the confirmation is that and nothing else: what is not understood is not met. */
+const boundKey = (cnf: JsonValue): JsonValue | undefined => {
+  if (typeof cnf !== 'object' || cnf === null || Array.isArray(cnf)) return undefined
+  const { jkt, ...others } = cnf as JsonObject
+  return Object.keys(others).length === 0 ? jkt : undefined
+}
+
+/**
+ * How a protected resource takes access tokens (RFC 6750, RFC 9449 §7). `path` is the resource's below the issuer; without
+ * `dpop` only bearer tokens are taken.
+ */
+export const createAccessTokens = (path: string, dpop: Dpop | undefined) => {
+  const algs = dpop ? `algs="${dpop.algs.join(' ')}"` : ''
+
+  /** Whoever came with the other scheme, or with none, is told of DPoP too (RFC 9449 §7.1, §7.2). */
+  const challenge = (scheme: Scheme, error?: ErrorCode, further = ''): Headers => {
+    const told = error === undefined ? '' : ` error="${error}"${further}`
+    if (scheme === 'DPoP') return { 'WWW-Authenticate': `DPoP${told}, ${algs}` }
+    return { 'WWW-Authenticate': `Bearer${told}${dpop ? `, DPoP ${algs}` : ''}` }
+  }
+
+  const refuse = (scheme: Scheme, reason: string): never => {
+    throw new OAuthError('invalid_token', 'The access token is invalid, expired or revoked.', {
+      reason,
+      headers: challenge(scheme, 'invalid_token'),
+    })
+  }
+
+  const badRequest = (description: string): OAuthError =>
+    new OAuthError('invalid_request', description, { headers: challenge('Bearer', 'invalid_request') })
+
+  const checkProof = async (request: EndpointRequest, token: string): Promise<DpopProof> => {
+    const proof = request.header('dpop')
+    if (dpop === undefined || proof === undefined)
+      throw new OAuthError('invalid_dpop_proof', 'A DPoP proof is needed.', {
+        ...(dpop && { headers: await dpop.nonceHeader() }),
+      })
+    return dpop.check({ proof, method: request.method, path, accessToken: token })
+  }
+
+  /** What `/token` answers with 400 is 401 here, and says so in the header (RFC 9449 §7.1). */
+  const unauthorized = (error: unknown): never => {
+    if (!(error instanceof OAuthError)) throw error
+    const { code, description, reason, headers } = error
+    throw new OAuthError(code, description, {
+      status: 401,
+      reason,
+      headers: { ...headers, ...challenge('DPoP', code) },
+    })
+  }
+
+  return {
+    challenge,
+    refuse,
+
+    /** The token of the header or of a form body, of exactly one of them (RFC 6750 §2). */
+    readToken(request: EndpointRequest): PresentedToken {
+      const header = request.header('authorization')
+      if (request.form.repeated.size > 0) throw badRequest('A parameter was sent more than once.')
+      const inBody = request.form.values.get('access_token')
+      if (request.query.values.has('access_token')) throw badRequest('An access token does not belong in the query.')
+      if (header !== undefined && inBody !== undefined) throw badRequest('The access token was sent in two ways.')
+      if (inBody !== undefined) return { scheme: 'Bearer', token: inBody }
+      if (header === undefined)
+        throw new OAuthError('invalid_token', 'An access token is needed.', { headers: challenge('Bearer') })
+      const [, scheme = '', token] = /^(Bearer|DPoP) +([\w\-.~+/]+=*)$/i.exec(header) ?? []
+      if (token === undefined) return refuse('Bearer', 'malformed Authorization header')
+      if (/^bearer$/i.test(scheme)) return { scheme: 'Bearer', token }
+      return dpop ? { scheme: 'DPoP', token } : refuse('Bearer', 'DPoP is not available')
+    },
+
+    /**
+     * Is the sender whom the token is bound to by `cnf`? A bound token without its proof is refused, and so is one that is
+     * not bound with one (RFC 9449 §7.1): neither may pass for the other. The proof is still to be claimed.
+     */
+    async checkSender(
+      request: EndpointRequest,
+      { scheme, token }: PresentedToken,
+      cnf: JsonValue | undefined,
+    ): Promise<DpopProof | undefined> {
+      if (cnf === undefined) return scheme === 'Bearer' ? undefined : refuse(scheme, 'not sender-constrained')
+      const jkt = boundKey(cnf) ?? refuse(scheme, 'a confirmation that is not understood')
+      if (scheme !== 'DPoP') return refuse(scheme, 'sender-constrained token without proof')
+      const proof = await checkProof(request, token).catch(unauthorized)
+      if (proof.jkt !== jkt) refuse(scheme, 'proof of another key')
+      return { ...proof, claim: () => proof.claim().catch(unauthorized) }
+    },
+  }
+}

@@ -1,0 +1,139 @@
+import { epochSeconds, type Clock } from '../clock.js'
+import type { JsonObject } from '../json.js'
+import { allAlgorithms, isJwsAlg } from '../keys/algorithms.js'
+import { parseCompactJws } from '../keys/compact-jws.js'
+import type { JwsAlg } from '../keys/ports.js'
+import { BadJwk } from '../keys/public-key-guard.js'
+import { verifySignature } from '../keys/verify-signature.js'
+import type { RecordStore, ReplayGuard } from '../storage/ports.js'
+import { normaliseHtu } from './dpop-htu.js'
+import { createProofKeys, type ProofKey } from './dpop-keys.js'
+import { createNonces, type Nonces } from './dpop-nonce.js'
+import { OAuthError } from './errors.js'
+import { hashOpaqueToken } from './opaque-token.js'
+
+/** Seconds that a proof is good for after its `iat`. */
+const maxAge = 60
+const maxJtiLength = 256
+/** Seconds beyond any request's deadline. */
+const underway = 30
+
+export interface DpopOptions {
+  readonly issuer: string
+  readonly clock: Clock
+  readonly toleranceSeconds: number
+  readonly proofs: ReplayGuard
+  /** Shared by all replicas. */
+  readonly secrets: RecordStore<string>
+}
+
+/** A proof as it came, and the request that it has to be of. */
+export interface PresentedProof {
+  /** The value of the header `DPoP`. */
+  readonly proof: string
+  readonly method: string
+  /** Below the issuer: `/token`. */
+  readonly path: string
+  /** At a protected resource: what `ath` must be the hash of (RFC 9449 §7). */
+  readonly accessToken?: string
+}
+
+/** A proof that is right in all but one thing: whether it came before. */
+export interface DpopProof {
+  /** Thumbprint of the key (RFC 7638). */
+  readonly jkt: string
+  /** `DPoP-Nonce` for the client's next proof (RFC 9449 §8.2). */
+  readonly headers: Readonly<Record<string, string>>
+  /** To be called when nothing else can refuse the request. Throws `invalid_dpop_proof` when it came before, `Unavailable`. */
+  claim(): Promise<void>
+}
+
+export interface Dpop {
+  readonly algs: readonly JwsAlg[]
+  /** Throws `invalid_dpop_proof` or `use_dpop_nonce`, both with a fresh `DPoP-Nonce`, or `Unavailable`. */
+  check(presented: PresentedProof): Promise<DpopProof>
+  /** `DPoP-Nonce`, for who has sent no proof. Throws `Unavailable`. */
+  nonceHeader(): Promise<Readonly<Record<string, string>>>
+}
+
+/** Demonstrating proof of possession (RFC 9449 §4.3): what is cheap to check comes before what is dear. */
+export const createDpop = (options: DpopOptions): Dpop => {
+  const { issuer, clock, toleranceSeconds, proofs } = options
+  const nonces = createNonces(options)
+  const keyOf = createProofKeys()
+
+  const checkClaims = (claims: JsonObject, { method, path, accessToken }: PresentedProof): string => {
+    const { htm, htu, jti, iat } = claims
+    if (htm !== method) refuse('htm is not the method')
+    if (typeof htu !== 'string' || !isSameTarget(htu, issuer + path)) refuse('htu is not the endpoint')
+    if (typeof jti !== 'string' || jti === '' || jti.length > maxJtiLength) return refuse('jti missing or too long')
+    if (accessToken !== undefined && claims['ath'] !== hashOpaqueToken(accessToken)) refuse('ath is not the token')
+    if (!Number.isSafeInteger(iat)) refuse('iat is not an integer')
+    const age = epochSeconds(clock) - (iat as number)
+    if (age > maxAge + toleranceSeconds || age < -toleranceSeconds) refuse('iat is out of time')
+    return jti
+  }
+
+  const check = async (presented: PresentedProof, { current, accepted }: Nonces): Promise<DpopProof> => {
+    const jws = parseCompactJws(presented.proof) ?? refuse('not a compact JWS')
+    const { header, payload } = jws
+    if (header['typ'] !== 'dpop+jwt') refuse('typ is not dpop+jwt')
+    const { alg } = header
+    if (!isJwsAlg(alg)) return refuse('algorithm not accepted')
+    const key = checkKey(keyOf, header['jwk'], alg)
+    const jti = checkClaims(payload, presented)
+    const { nonce } = payload
+    if (typeof nonce !== 'string' || !accepted.includes(nonce))
+      throw new OAuthError('use_dpop_nonce', 'The DPoP proof needs the nonce of this answer.', {
+        reason: nonce === undefined ? 'no nonce' : 'wrong or expired nonce',
+      })
+    if (!(await verifySignature(key, jws.signingInput, jws.signature))) refuse('wrong signature')
+    const jkt = key.thumbprint
+    return {
+      jkt,
+      headers: { 'DPoP-Nonce': current },
+      async claim() {
+        // To the end of the time in which any replica takes it, whose clock may be behind ours, and ends what it took.
+        const end = (payload['iat'] as number) + maxAge + 2 * toleranceSeconds + underway
+        if (!(await proofs.claim(jkt, hashOpaqueToken(jti), end - epochSeconds(clock))))
+          refuse('the proof came before', { 'DPoP-Nonce': current })
+      },
+    }
+  }
+
+  const nonceHeader = async () => ({ 'DPoP-Nonce': (await nonces()).current })
+
+  return {
+    algs: allAlgorithms,
+    nonceHeader,
+    async check(presented) {
+      const now = await nonces()
+      try {
+        return await check(presented, now)
+      } catch (error) {
+        if (!(error instanceof OAuthError)) throw error
+        const { code, description, reason } = error
+        throw new OAuthError(code, description, { reason, headers: { 'DPoP-Nonce': now.current } })
+      }
+    },
+  }
+}
+
+const refuse = (reason: string, headers: Readonly<Record<string, string>> = {}): never => {
+  throw new OAuthError('invalid_dpop_proof', 'The DPoP proof is invalid.', { reason, headers })
+}
+
+const checkKey = (keyOf: ReturnType<typeof createProofKeys>, jwk: unknown, alg: JwsAlg): ProofKey => {
+  try {
+    return keyOf(jwk, alg)
+  } catch (error) {
+    if (error instanceof BadJwk) return refuse(error.message)
+    throw error
+  }
+}
+
+const isSameTarget = (htu: string, url: string): boolean => {
+  if (htu === url) return true
+  const normalised = normaliseHtu(htu)
+  return normalised !== undefined && normalised === normaliseHtu(url)
+}
