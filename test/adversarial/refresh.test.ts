@@ -126,8 +126,10 @@ describe('refresh tokens at /token', () => {
       startServer({
         clock: () => Date.now() + ahead,
         configure: (written) => {
+          if (path === undefined) return written
           const backend = { use: 'embedded', options: { path } }
-          return path === undefined ? written : { ...written, storage: { records: backend, ephemeral: backend } }
+          const local = { use: 'signers/local', options: { directory: `${path}-keys`, create: true } }
+          return { ...written, signers: { local }, storage: { records: backend, ephemeral: backend } }
         },
       })
     const post = async (issuer: string, refresh_token: string) => {
