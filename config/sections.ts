@@ -62,7 +62,15 @@ export const signers = z
   )
   .default({})
 
-export const keyPurposes = ['access_token', 'id_token', 'attestation', 'userinfo', 'logout_token', 'jarm'] as const
+export const keyPurposes = [
+  'access_token',
+  'id_token',
+  'attestation',
+  'userinfo',
+  'introspection',
+  'logout_token',
+  'jarm',
+] as const
 
 /** The inventory, in order of preference. */
 export const keys = z

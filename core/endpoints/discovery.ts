@@ -10,6 +10,7 @@ export interface DiscoveryOptions {
   readonly clientAuthMethods: readonly string[]
   readonly idTokenAlgs: () => readonly JwsAlg[]
   readonly userinfoAlgs: () => readonly JwsAlg[]
+  readonly introspectionAlgs: () => readonly JwsAlg[]
 }
 
 /** Standard claims that may be released (OIDC Core §5.1), with those that every id_token has. */
@@ -37,6 +38,11 @@ const metadata = (options: DiscoveryOptions) => {
     id_token_signing_alg_values_supported: options.idTokenAlgs(),
     userinfo_signing_alg_values_supported: options.userinfoAlgs(),
     token_endpoint_auth_methods_supported: options.clientAuthMethods,
+    introspection_endpoint: `${issuer}/introspect`,
+    introspection_endpoint_auth_methods_supported: options.clientAuthMethods.filter((method) => method !== 'none'),
+    introspection_signing_alg_values_supported: options.introspectionAlgs(),
+    revocation_endpoint: `${issuer}/revoke`,
+    revocation_endpoint_auth_methods_supported: options.clientAuthMethods,
     ...(interactive && {
       code_challenge_methods_supported: ['S256'],
       prompt_values_supported: ['none', 'login', 'consent', 'select_account'],
@@ -60,7 +66,7 @@ export const createDiscovery = (options: DiscoveryOptions): Endpoint => {
   let body = Buffer.alloc(0)
   let headers: Readonly<Record<string, string>> = {}
   return (request) => {
-    const algs = `${options.idTokenAlgs().join()} ${options.userinfoAlgs().join()}`
+    const algs = [options.idTokenAlgs(), options.userinfoAlgs(), options.introspectionAlgs()].join(' ')
     if (algs !== of) {
       body = Buffer.from(JSON.stringify(metadata(options)))
       const etag = `"${createHash('sha256').update(body).digest('base64url')}"`

@@ -99,6 +99,11 @@ const keysForAlgorithms: Rule = ({ config, clients, report, isWhole }) => {
   for (const [index, client] of clients.entries()) {
     need(client?.id_token_signed_response_alg, 'id_token', ['clients', index, 'id_token_signed_response_alg'])
     need(client?.userinfo_signed_response_alg, 'userinfo', ['clients', index, 'userinfo_signed_response_alg'])
+    need(client?.introspection_signed_response_alg, 'introspection', [
+      'clients',
+      index,
+      'introspection_signed_response_alg',
+    ])
   }
 }
 

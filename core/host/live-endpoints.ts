@@ -25,6 +25,8 @@ export const createLiveEndpoints = (serving: () => Serving): Endpoints => {
     discovery: through((endpoints) => endpoints.discovery),
     keySet: through((endpoints) => endpoints.keySet),
     token: through((endpoints) => endpoints.token),
+    introspect: through((endpoints) => endpoints.introspect),
+    revoke: through((endpoints) => endpoints.revoke),
     home: through((endpoints) => endpoints.home),
     asset: through((endpoints) => endpoints.asset),
     // Whether anybody signs in is the plugins' matter, which no reload changes.

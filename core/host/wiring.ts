@@ -3,7 +3,9 @@ import { createAssets } from '../endpoints/assets.js'
 import { createAuthorize } from '../endpoints/authorize/index.js'
 import { createDiscovery } from '../endpoints/discovery.js'
 import { createHome } from '../endpoints/home.js'
+import { createIntrospect } from '../endpoints/introspect.js'
 import { createKeySet } from '../endpoints/key-set.js'
+import { createRevoke } from '../endpoints/revoke.js'
 import { createToken } from '../endpoints/token.js'
 import { createUserinfo } from '../endpoints/userinfo.js'
 import type { Endpoints } from '../http/routes.js'
@@ -13,6 +15,7 @@ import { createPasswordHasher } from '../interaction/password-hasher.js'
 import { createClientAuthentication } from '../oauth/client-authentication.js'
 import { verifyOwnToken } from '../keys/verify-own-token.js'
 import { packageVersion } from '../package-root.js'
+import { createIdentifyToken } from '../tokens/introspection.js'
 import { createTokenIssuer } from '../tokens/issuer.js'
 import { accessTokenProfile } from '../tokens/profiles.js'
 import { verifyIdTokenHint } from '../tokens/id-token-hint.js'
@@ -88,8 +91,12 @@ const wireEndpoints = (get: Resolve): Endpoints => {
   const enabled = new Map([...grants].filter(([name]) => config.grant_types_supported?.includes(name) ?? true))
   const verification = { ring, issuer: config.issuer, clock, toleranceSeconds: config.clock_tolerance_secs }
 
+  const authenticateClient = createClientAuthentication({ authenticators: clientAuthenticators, findClient })
+  const grantLifetime = config.refresh_token_absolute_ttl_secs + retention(config, ['access_token'])
+  const identify = createIdentifyToken({ verification, families })
+
   const token = createToken({
-    authenticateClient: createClientAuthentication({ authenticators: clientAuthenticators, findClient }),
+    authenticateClient,
     grants: enabled,
     login,
     defaultAudience: config.default_audience,
@@ -102,9 +109,31 @@ const wireEndpoints = (get: Resolve): Endpoints => {
       clock,
       refreshIdleTtl: config.refresh_token_idle_ttl_secs,
       refreshAbsoluteTtl: config.refresh_token_absolute_ttl_secs,
-      grantLifetime: config.refresh_token_absolute_ttl_secs + retention(config, ['access_token']),
+      grantLifetime,
     }),
     audit,
+  })
+  const introspect = createIntrospect({
+    issuer: config.issuer,
+    authenticateClient,
+    identify,
+    findClient,
+    login,
+    revocations,
+    tokens: issuer,
+    signingAlg: config.id_token_signing_alg,
+    audit,
+    clock,
+  })
+  const revoke = createRevoke({
+    authenticateClient,
+    identify,
+    families,
+    revocations,
+    audit,
+    clock,
+    toleranceSeconds: config.clock_tolerance_secs,
+    grantLifetime,
   })
   const discovery = createDiscovery({
     issuer: config.issuer,
@@ -114,6 +143,7 @@ const wireEndpoints = (get: Resolve): Endpoints => {
     clientAuthMethods: [...clientAuthenticators.keys()],
     idTokenAlgs: () => ring.algorithms('id_token'),
     userinfoAlgs: () => ring.algorithms('userinfo'),
+    introspectionAlgs: () => ring.algorithms('introspection'),
   })
   const assets = get(tokens.assets)
   const { demo } = get(tokens.options)
@@ -125,7 +155,15 @@ const wireEndpoints = (get: Resolve): Endpoints => {
     assets,
     ...(demo && { demo: demo.page }),
   })
-  const machine = { discovery, keySet: createKeySet(ring), token, home, asset: createAssets(assets) }
+  const machine = {
+    discovery,
+    keySet: createKeySet(ring),
+    token,
+    introspect,
+    revoke,
+    home,
+    asset: createAssets(assets),
+  }
   if (login === undefined) return machine
 
   const userinfo = createUserinfo({

@@ -6,6 +6,8 @@ export interface Endpoints {
   readonly discovery: Endpoint
   readonly keySet: Endpoint
   readonly token: Endpoint
+  readonly introspect: Endpoint
+  readonly revoke: Endpoint
   /** GET of `/`. */
   readonly home: Endpoint
   /** GET of `/assets/{name}`. */
@@ -26,7 +28,7 @@ const wellKnown = ['/.well-known/openid-configuration', '/.well-known/oauth-auth
 /** The one route table. `issuer` is the only source of every path: all of them lie under its own (decisions section 1). */
 export const routes = (issuer: string, endpoints: Endpoints): readonly Route[] => {
   const base = new URL(issuer).pathname.replace(/\/$/, '')
-  const { discovery, keySet, token, home, asset, interactive } = endpoints
+  const { discovery, keySet, token, introspect, revoke, home, asset, interactive } = endpoints
   const get = { methods: ['GET'], body: 'none' } as const
   const page = { methods: ['GET', 'POST'], body: 'page-form' } as const
   const form = { body: 'form', cors: 'public-client' } as const
@@ -35,6 +37,8 @@ export const routes = (issuer: string, endpoints: Endpoints): readonly Route[] =
     ...discoveryPaths(base).map((path) => ({ path, ...get, cors: 'any', endpoint: discovery }) as const),
     { path: `${base}/jwks.json`, ...get, cors: 'any', endpoint: keySet },
     { path: `${base}/token`, methods: ['POST'], ...form, endpoint: token },
+    { path: `${base}/introspect`, methods: ['POST'], body: 'form', endpoint: introspect },
+    { path: `${base}/revoke`, methods: ['POST'], ...form, endpoint: revoke },
     ...homePaths(base).map((path) => ({ path, ...get, errorTitle: 'Error', endpoint: home })),
     { path: `${base}/assets/{name}`, ...get, endpoint: asset },
   ]

@@ -2,7 +2,8 @@
 export type JwsAlg = 'RS256' | 'RS384' | 'RS512' | 'PS256' | 'ES256' | 'ES384' | 'EdDSA'
 
 /** What a key may sign: the purpose lock of `keys[].purposes`. */
-export type KeyPurpose = 'access_token' | 'id_token' | 'attestation' | 'userinfo' | 'logout_token' | 'jarm'
+export type KeyPurpose =
+  'access_token' | 'id_token' | 'attestation' | 'userinfo' | 'introspection' | 'logout_token' | 'jarm'
 
 /** A public key in canonical JWK form (RFC 7517 §4, RFC 7518 §6, RFC 8037 §2). It cannot carry private members. */
 export type PublicJwk =

@@ -89,6 +89,7 @@ const metadataSchema = z.strictObject({
   token_endpoint_auth_method: text.default('client_secret_basic'),
   id_token_signed_response_alg: signingAlg.optional(),
   userinfo_signed_response_alg: signingAlg.optional(),
+  introspection_signed_response_alg: signingAlg.optional(),
   subject_type: z
     .literal('public', { error: ({ input }) => (input === 'pairwise' ? `pairwise: ${unavailable}` : undefined) })
     .optional(),

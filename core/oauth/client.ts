@@ -21,6 +21,7 @@ export interface Client {
   readonly client_secret_expires_at?: number
   readonly id_token_signed_response_alg?: JwsAlg
   readonly userinfo_signed_response_alg?: JwsAlg
+  readonly introspection_signed_response_alg?: JwsAlg
   readonly default_max_age?: number
   readonly require_auth_time?: boolean
   readonly logo_uri?: string

@@ -16,6 +16,7 @@ import {
   accessTokenProfile,
   idTokenClaims,
   idTokenProfile,
+  introspectionProfile,
   userinfoProfile,
 } from './profiles.js'
 import type { TokenProfile } from './profiles.js'
@@ -156,6 +157,17 @@ export const createTokenIssuer = (options: IssuerOptions) => {
     async signUserinfo(client: Client, alg: JwsAlg, claims: JsonObject, signal: AbortSignal) {
       const content = { ...claims, iss: options.issuer, aud: client.client_id }
       return sign(userinfoProfile, alg, content, { priority: 'sign_in', clientId: client.client_id, signal })
+    },
+
+    /** A signed `/introspect` answer (RFC 9701 §5): neither `sub` nor `exp` at the top, so that it is no token itself. */
+    async signIntrospection(client: Client, alg: JwsAlg, answer: JsonObject, signal: AbortSignal) {
+      const content = {
+        iss: options.issuer,
+        aud: client.client_id,
+        iat: epochSeconds(clock),
+        token_introspection: answer,
+      }
+      return sign(introspectionProfile, alg, content, { priority: 'machine', clientId: client.client_id, signal })
     },
   }
 }

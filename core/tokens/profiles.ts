@@ -12,6 +12,7 @@ export interface TokenProfile {
 export const accessTokenProfile: TokenProfile = { typ: 'at+jwt', purpose: 'access_token' }
 export const idTokenProfile: TokenProfile = { typ: 'JWT', purpose: 'id_token' }
 export const userinfoProfile: TokenProfile = { typ: 'userinfo+jwt', purpose: 'userinfo' }
+export const introspectionProfile: TokenProfile = { typ: 'token-introspection+jwt', purpose: 'introspection' }
 
 export interface AccessTokenContent {
   readonly issuer: string

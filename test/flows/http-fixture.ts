@@ -48,6 +48,8 @@ const tinyEndpoints = (issuer: string, given: TinyEndpoints): Endpoints => ({
   discovery: () => json(200, { issuer, token_endpoint: `${issuer}/token` }, { 'Cache-Control': 'public, max-age=60' }),
   keySet: given.keySet ?? (() => json(200, { keys: [] })),
   token: given.token ?? echo,
+  introspect: given.introspect ?? echo,
+  revoke: given.revoke ?? echo,
   home: given.home ?? (() => page(200, '<h1>Signet</h1>')),
   asset: given.asset ?? echo,
   interactive: {

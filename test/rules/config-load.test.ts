@@ -38,6 +38,7 @@ describe('reading a configuration', () => {
       'id_token',
       'attestation',
       'userinfo',
+      'introspection',
       'logout_token',
       'jarm',
     ])

@@ -1,0 +1,128 @@
+import { epochSeconds, type Clock } from '../clock.js'
+import type { LoginProvider } from '../interaction/login-provider.js'
+import type { JsonObject } from '../json.js'
+import type { JwsAlg } from '../keys/ports.js'
+import type { ClientAuthentication } from '../oauth/client-authentication.js'
+import { isPublicClient, type Client } from '../oauth/client.js'
+import { OAuthError } from '../oauth/errors.js'
+import type { AuditLog } from '../observe/audit.js'
+import type { RevocationStore } from '../storage/ports.js'
+import type { IdentifiedAccessToken, IdentifiedRefreshToken, IdentifyToken } from '../tokens/introspection.js'
+import type { TokenIssuer } from '../tokens/issuer.js'
+import { json, type Endpoint } from './message.js'
+import { readTokenQuestion } from './token-question.js'
+
+export interface IntrospectOptions {
+  readonly issuer: string
+  readonly authenticateClient: ClientAuthentication
+  readonly identify: IdentifyToken
+  readonly findClient: (clientId: string) => Promise<Client | undefined>
+  /** Absent where nobody signs in. */
+  readonly login?: LoginProvider | undefined
+  readonly revocations: RevocationStore
+  readonly tokens: TokenIssuer
+  /** Of signed answers, for clients that registered none. */
+  readonly signingAlg: JwsAlg
+  readonly audit: AuditLog
+  readonly clock: Clock
+}
+
+const mediaType = 'application/token-introspection+jwt'
+
+/** RFC 9701 §4. */
+const wantsJwt = (accept = ''): boolean =>
+  accept.split(',').some((range) => {
+    const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
+    return type === mediaType && !parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter))
+  })
+
+/** May this client know the token: it was issued to it, or is meant for it or for a resource of its own? (RFC 7662 §4) */
+const mayKnow = (client: Client, { claims, clientId }: IdentifiedAccessToken): boolean => {
+  if (clientId === client.client_id) return true
+  const { aud } = claims
+  const audience: readonly unknown[] = Array.isArray(aud) ? aud : [aud]
+  return audience.some(
+    (name) => typeof name === 'string' && (name === client.client_id || client.allowed_audiences.includes(name)),
+  )
+}
+
+/** `POST /introspect` (RFC 7662, signed answers by RFC 9701). Why a token is not active is told to nobody. */
+export const createIntrospect = (options: IntrospectOptions): Endpoint => {
+  const { issuer, authenticateClient, identify, findClient, login, revocations, tokens, audit } = options
+
+  /** A person who is gone has nothing active any more. */
+  const isPresent = async (subject: string, signal: AbortSignal): Promise<boolean> =>
+    (await login?.find(subject, signal)) !== undefined
+
+  const describeAccessToken = async (caller: Client, token: IdentifiedAccessToken, signal: AbortSignal) => {
+    const { claims, clientId, subject, jti, grantId, expiresAt } = token
+    // The tolerance is for clocks that differ: nobody is told that a token is active after its own `exp`.
+    if (!mayKnow(caller, token) || epochSeconds(options.clock) >= expiresAt) return undefined
+    if (await revocations.isRevoked([jti, grantId])) return undefined
+    const owner = await findClient(clientId)
+    if (owner === undefined || owner.disabled) return undefined
+    if (claims['auth_time'] !== undefined && !(await isPresent(subject, signal))) return undefined
+    const told = { ...claims, userinfo_claims: undefined }
+    return { ...told, active: true, token_type: isDpopBound(claims['cnf']) ? 'DPoP' : 'Bearer' }
+  }
+
+  const describeRefreshToken = async (caller: Client, token: IdentifiedRefreshToken, signal: AbortSignal) => {
+    const { grant, current } = token
+    if (!current || grant.clientId !== caller.client_id) return undefined
+    if (await revocations.isRevoked([grant.grantId])) return undefined
+    if (!(await isPresent(grant.subject, signal))) return undefined
+    const { subject, scope, resource, authentication, constraint } = grant
+    return {
+      active: true,
+      iss: issuer,
+      sub: subject,
+      client_id: grant.clientId,
+      aud: resource.length === 1 ? resource[0] : resource,
+      scope: scope.join(' '),
+      auth_time: authentication.auth_time,
+      acr: authentication.acr,
+      cnf: constraint && { ...constraint },
+    }
+  }
+
+  const describe = async (caller: Client, text: string, signal: AbortSignal): Promise<JsonObject> => {
+    const token = await identify(text)
+    const described =
+      token?.kind === 'access_token'
+        ? await describeAccessToken(caller, token, signal)
+        : token && (await describeRefreshToken(caller, token, signal))
+    return described ?? { active: false }
+  }
+
+  return async (request) => {
+    const trail = { request_id: request.requestId }
+    try {
+      const { client, token } = await readTokenQuestion(request, authenticateClient)
+      if (isPublicClient(client))
+        throw new OAuthError('invalid_client', 'Client authentication failed.', { reason: 'a public client' })
+      const answer = await describe(client, token, request.signal)
+      if (!wantsJwt(request.header('accept'))) return json(200, answer)
+      const alg = client.introspection_signed_response_alg ?? options.signingAlg
+      const signed = await tokens.signIntrospection(client, alg, answer, request.signal)
+      await audit.record({
+        event: 'introspection.signed',
+        ...trail,
+        client_id: client.client_id,
+        active: answer['active'],
+        jti: answer['jti'],
+        signatures: [{ ...signed.record }],
+      })
+      const headers = { 'Content-Type': mediaType, 'Cache-Control': 'no-store', Pragma: 'no-cache' }
+      return { status: 200, headers, body: signed.token }
+    } catch (error) {
+      if (error instanceof OAuthError) {
+        const event = error.code === 'invalid_client' ? 'client.refused' : 'introspection.refused'
+        await audit.record({ event, ...trail, error: error.code, reason: error.reason })
+      }
+      throw error
+    }
+  }
+}
+
+const isDpopBound = (confirmation: unknown): boolean =>
+  typeof confirmation === 'object' && confirmation !== null && 'jkt' in confirmation

@@ -1,0 +1,74 @@
+import { epochSeconds, type Clock } from '../clock.js'
+import type { ClientAuthentication } from '../oauth/client-authentication.js'
+import type { Client } from '../oauth/client.js'
+import { OAuthError } from '../oauth/errors.js'
+import type { Grant } from '../oauth/grant.js'
+import type { AuditLog } from '../observe/audit.js'
+import type { RefreshFamilyStore, RevocationStore } from '../storage/ports.js'
+import type { IdentifiedAccessToken, IdentifiedRefreshToken, IdentifyToken } from '../tokens/introspection.js'
+import { json, type Endpoint } from './message.js'
+import { readTokenQuestion } from './token-question.js'
+
+export interface RevokeOptions {
+  readonly authenticateClient: ClientAuthentication
+  readonly identify: IdentifyToken
+  readonly families: RefreshFamilyStore<Grant>
+  readonly revocations: RevocationStore
+  readonly audit: AuditLog
+  readonly clock: Clock
+  readonly toleranceSeconds: number
+  /** How long a revoked grant must be remembered: until its last token has expired. */
+  readonly grantLifetime: number
+}
+
+/** `POST /revoke` (RFC 7009). A token that is unknown or another client's is answered like one that was revoked (§2.2). */
+export const createRevoke = (options: RevokeOptions): Endpoint => {
+  const { authenticateClient, identify, families, revocations, audit, clock } = options
+
+  /**
+   * The grant, with all that came and will come from it: a refresh that is under way cannot bring it back. A token that
+   * was replaced ends it as well: the client may have lost the answer that had its successor.
+   */
+  const revokeGrant = async ({ grant, family }: IdentifiedRefreshToken, client: Client, requestId: string) => {
+    if (grant.clientId !== client.client_id) return
+    await revocations.revoke(grant.grantId, options.grantLifetime)
+    await audit.record({
+      event: 'grant.revoked',
+      request_id: requestId,
+      client_id: client.client_id,
+      sub: grant.subject,
+      grant_id: grant.grantId,
+    })
+    await families.remove(family)
+  }
+
+  const revokeAccessToken = async (token: IdentifiedAccessToken, client: Client, requestId: string) => {
+    if (token.clientId !== client.client_id) return
+    const { jti, subject, expiresAt } = token
+    await revocations.revoke(jti, expiresAt - epochSeconds(clock) + options.toleranceSeconds + 1)
+    await audit.record({
+      event: 'token.revoked',
+      request_id: requestId,
+      client_id: client.client_id,
+      sub: subject,
+      jti,
+    })
+  }
+
+  return async (request) => {
+    const { requestId } = request
+    try {
+      const { client, token } = await readTokenQuestion(request, authenticateClient)
+      const identified = await identify(token)
+      if (identified?.kind === 'refresh_token') await revokeGrant(identified, client, requestId)
+      if (identified?.kind === 'access_token') await revokeAccessToken(identified, client, requestId)
+      return json(200, {})
+    } catch (error) {
+      if (error instanceof OAuthError) {
+        const event = error.code === 'invalid_client' ? 'client.refused' : 'revocation.refused'
+        await audit.record({ event, request_id: requestId, error: error.code, reason: error.reason })
+      }
+      throw error
+    }
+  }
+}

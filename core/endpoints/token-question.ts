@@ -1,0 +1,25 @@
+import type { AuthenticatedClient, ClientAuthentication } from '../oauth/client-authentication.js'
+import { OAuthError } from '../oauth/errors.js'
+import { checkNoneRepeated } from '../oauth/params.js'
+import type { EndpointRequest } from './message.js'
+
+export interface TokenQuestion extends AuthenticatedClient {
+  readonly token: string
+}
+
+/**
+ * What a client posts to `/introspect` and `/revoke`: itself, as at `/token`, and a token (RFC 7662 §2.1, RFC 7009
+ * §2.1). Throws `invalid_client`, `invalid_request`, `Unavailable`.
+ */
+export const readTokenQuestion = async (
+  request: EndpointRequest,
+  authenticateClient: ClientAuthentication,
+): Promise<TokenQuestion> => {
+  if (request.query.values.size > 0)
+    throw new OAuthError('invalid_request', 'Parameters belong in the body of the request.')
+  const params = checkNoneRepeated(request.form)
+  const authenticated = await authenticateClient({ params, header: (name) => request.header(name) }, request.signal)
+  const token = params.get('token')
+  if (token === undefined) throw new OAuthError('invalid_request', 'The parameter token is missing.')
+  return { ...authenticated, token }
+}
