@@ -9,6 +9,7 @@ import {
   listen,
   log,
   module,
+  outbound,
   resources,
   signers,
   storage,
@@ -65,6 +66,7 @@ export const configObject = z.strictObject({
   accounts,
   /** How guesses at a password are slowed down is an option of the login plugin. */
   rate_limits: z.strictObject({}).default({}),
+  outbound,
   log,
   audit,
 })

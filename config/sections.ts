@@ -153,6 +153,9 @@ export const resources = z
   )
   .default([])
 
+/** Fetches from addresses that clients registered: `jwks_uri`. */
+export const outbound = z.strictObject({ allow_private_addresses: z.boolean().default(false) }).prefault({})
+
 export const log = z.strictObject({ level: z.enum(['debug', 'info', 'warn', 'error']).default('info') }).prefault({})
 
 export const audit = z

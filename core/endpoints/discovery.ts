@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { allAlgorithms } from '../keys/algorithms.js'
 import type { JwsAlg } from '../keys/ports.js'
 import type { Endpoint } from './message.js'
 
@@ -43,6 +44,12 @@ const metadata = (options: DiscoveryOptions) => {
     introspection_signing_alg_values_supported: options.introspectionAlgs(),
     revocation_endpoint: `${issuer}/revoke`,
     revocation_endpoint_auth_methods_supported: options.clientAuthMethods,
+    // RFC 8414 §2: required beside this method.
+    ...(options.clientAuthMethods.includes('private_key_jwt') && {
+      token_endpoint_auth_signing_alg_values_supported: allAlgorithms,
+      introspection_endpoint_auth_signing_alg_values_supported: allAlgorithms,
+      revocation_endpoint_auth_signing_alg_values_supported: allAlgorithms,
+    }),
     ...(interactive && {
       code_challenge_methods_supported: ['S256'],
       prompt_values_supported: ['none', 'login', 'consent', 'select_account'],

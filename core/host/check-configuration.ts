@@ -36,6 +36,9 @@ const inertServices = (issuer: string): Services => ({
   accounts: { findByUsername: noOutside, findBySubject: noOutside },
   passwords: { hash: noOutside, verify: noOutside },
   attempts: { take: noOutside, clear: noOutside },
+  clockToleranceSeconds: 0,
+  clientKeys: { find: noOutside },
+  clientAssertions: { claim: noOutside },
 })
 
 const sectionOf = ({ path }: Problem): string => /^[\w-]*/.exec(path)?.[0] ?? ''

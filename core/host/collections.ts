@@ -20,4 +20,5 @@ export const collections = ({ records, ephemeral }: Stores) => ({
   sessions: ephemeral.records<Session>('sessions'),
   interactions: ephemeral.oneTime<Interaction>('interactions'),
   attempts: ephemeral.attempts('attempts'),
+  clientAssertions: ephemeral.replayGuard('client_assertions'),
 })

@@ -39,6 +39,9 @@ const serviceNames: Readonly<Record<ServiceName, true>> = {
   accounts: true,
   passwords: true,
   attempts: true,
+  clockToleranceSeconds: true,
+  clientKeys: true,
+  clientAssertions: true,
 }
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>

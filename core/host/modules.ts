@@ -4,9 +4,10 @@ import type { AccountDirectory, PasswordHasher } from '../interaction/account-di
 import type { LoginProvider } from '../interaction/login-provider.js'
 import type { SignerProvider } from '../keys/ports.js'
 import type { ClientAuthenticator } from '../oauth/client-authenticator.js'
+import type { ClientKeys } from '../oauth/client-keys.js'
 import type { AuthorizationCode, Grant, GrantHandler } from '../oauth/grant.js'
 import type { Log } from '../observe/log.js'
-import type { AttemptLimiter } from '../storage/ports.js'
+import type { AttemptLimiter, ReplayGuard } from '../storage/ports.js'
 
 /** Reads authorization codes; consuming them is the core's. */
 export interface AuthorizationCodes {
@@ -30,6 +31,11 @@ export interface Services {
   readonly accounts: AccountDirectory
   readonly passwords: PasswordHasher
   readonly attempts: AttemptLimiter
+  /** How far the clock of another may be off: `clock_tolerance_secs`. */
+  readonly clockToleranceSeconds: number
+  readonly clientKeys: ClientKeys
+  /** Ids of client assertions, by client: each passes once (RFC 7523 §3). */
+  readonly clientAssertions: ReplayGuard
 }
 
 export type ServiceName = keyof Services

@@ -8,6 +8,7 @@ import type { Pages } from '../interaction/pages.js'
 import type { KeyRing } from '../keys/ports.js'
 import type { AuditLog } from '../observe/audit.js'
 import type { Log } from '../observe/log.js'
+import type { ClientKeys } from '../oauth/client-keys.js'
 import type { TokenIssuer } from '../tokens/issuer.js'
 import type { ClientDirectory } from './clients.js'
 import type { Demo } from './demo.js'
@@ -29,6 +30,7 @@ export const tokens = {
   clients: token<ClientDirectory>('clients'),
   accounts: token<AccountDirectory>('accounts'),
   passwords: token<PasswordHasher>('passwords'),
+  clientKeys: token<ClientKeys>('clientKeys'),
   services: token<Services>('services'),
   registries: token<Registries>('registries'),
   ring: token<KeyRing>('ring'),

@@ -13,6 +13,9 @@ import { loadAssets } from '../interaction/assets.js'
 import { createPages } from '../interaction/pages/create-pages.js'
 import { createPasswordHasher } from '../interaction/password-hasher.js'
 import { createClientAuthentication } from '../oauth/client-authentication.js'
+import { createClientKeys } from '../oauth/client-keys.js'
+import { createOutboundFetch } from '../oauth/outbound-fetch.js'
+import { createRemoteKeySets } from '../oauth/remote-key-sets.js'
 import { verifyOwnToken } from '../keys/verify-own-token.js'
 import { packageVersion } from '../package-root.js'
 import { createIdentifyToken } from '../tokens/introspection.js'
@@ -44,17 +47,26 @@ export const wire = (container: DependencyContainer): void => {
   provide(tokens.pages, (get) =>
     createPages({ assetsPath: assetsPath(get(tokens.config).issuer), assets: get(tokens.assets) }),
   )
+  provide(tokens.clientKeys, (get) => {
+    const { allow_private_addresses: allowPrivateAddresses } = get(tokens.config).outbound
+    const fetch = createOutboundFetch({ allowPrivateAddresses })
+    return createClientKeys(createRemoteKeySets({ fetch, clock: get(tokens.clock), log: get(tokens.log) }))
+  })
   provide(tokens.services, (get) => {
-    const { codes, families, revocations, attempts } = collections(get(tokens.stores))
+    const config = get(tokens.config)
+    const { codes, families, revocations, attempts, clientAssertions } = collections(get(tokens.stores))
     return {
       clock: get(tokens.clock),
       log: get(tokens.log),
-      issuer: get(tokens.config).issuer,
+      issuer: config.issuer,
       codes: readCodes(codes, revocations),
       refreshTokens: readRefreshTokens(families, revocations),
       accounts: get(tokens.accounts),
       passwords: get(tokens.passwords),
       attempts,
+      clockToleranceSeconds: config.clock_tolerance_secs,
+      clientKeys: get(tokens.clientKeys),
+      clientAssertions,
     }
   })
 }

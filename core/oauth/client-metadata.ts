@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { allAlgorithms, isJwsAlg } from '../keys/algorithms.js'
 import type { JwsAlg } from '../keys/ports.js'
 import type { Client } from './client.js'
+import { clientJwks, clientJwksUri } from './client-jwks.js'
 import { findRedirectUriFault } from './redirect-uri-registration.js'
 
 /** One thing that is wrong with a client's metadata; `path` is within it: `redirect_uris[1]`. Holds no value of it. */
@@ -22,8 +23,6 @@ const notAvailable = new Set([
   'backchannel_logout_uri',
   'dpop_bound_access_tokens',
   'initiate_login_uri',
-  'jwks',
-  'jwks_uri',
   'post_logout_redirect_uris',
   'request_object_signing_alg',
   'require_pushed_authorization_requests',
@@ -32,7 +31,6 @@ const notAvailable = new Set([
   'tls_client_auth_san_dns',
   'tls_client_auth_subject_dn',
   'tls_client_certificate_bound_access_tokens',
-  'token_endpoint_auth_signing_alg',
 ])
 const unavailable = 'not available in this version'
 
@@ -87,6 +85,9 @@ const metadataSchema = z.strictObject({
     )
     .optional(),
   token_endpoint_auth_method: text.default('client_secret_basic'),
+  token_endpoint_auth_signing_alg: signingAlg.optional(),
+  jwks: clientJwks.optional(),
+  jwks_uri: clientJwksUri.optional(),
   id_token_signed_response_alg: signingAlg.optional(),
   userinfo_signed_response_alg: signingAlg.optional(),
   introspection_signed_response_alg: signingAlg.optional(),
@@ -174,6 +175,12 @@ const findContradictions = (metadata: Partial<Metadata>): MetadataProblem[] => {
   if (method === 'client_secret_jwt') add('token_endpoint_auth_method', 'client_secret_jwt is symmetric and refused')
   else if (method?.startsWith('client_secret_') === true && !('client_secret' in metadata))
     add('client_secret', `is required for token_endpoint_auth_method ${method}`)
+  if ('jwks' in metadata && 'jwks_uri' in metadata) add('jwks_uri', 'stands beside jwks: only one may (RFC 7591 §2)')
+  if (method !== 'private_key_jwt') return problems
+  if (!('jwks' in metadata) && !('jwks_uri' in metadata))
+    add('jwks', 'or jwks_uri is required for token_endpoint_auth_method private_key_jwt')
+  if (metadata.client_secret !== undefined)
+    add('client_secret', 'a client with token_endpoint_auth_method private_key_jwt has no secret')
   return problems
 }
 

@@ -19,6 +19,11 @@ export interface Client {
   readonly client_secret_sha256?: string
   /** Seconds since the epoch; 0 or absent: never (RFC 7591 §3.2.1). */
   readonly client_secret_expires_at?: number
+  /** Absent: any algorithm that fits a key of the client. */
+  readonly token_endpoint_auth_signing_alg?: JwsAlg
+  /** Public keys, each past the guard. At most one of `jwks` and `jwks_uri` is there. */
+  readonly jwks?: { readonly keys: readonly JsonObject[] }
+  readonly jwks_uri?: string
   readonly id_token_signed_response_alg?: JwsAlg
   readonly userinfo_signed_response_alg?: JwsAlg
   readonly introspection_signed_response_alg?: JwsAlg
@@ -32,7 +37,7 @@ export interface Client {
   readonly allowed_audiences: readonly string[]
   readonly security_profile: 'oauth2' | 'fapi2'
   readonly disabled?: boolean
-  /** Metadata that only a plugin reads (`jwks`, `jwks_uri`, names of its own). */
+  /** Metadata that only a plugin reads, under names of its own. */
   readonly metadata: JsonObject
 }
 

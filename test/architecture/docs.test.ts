@@ -164,7 +164,9 @@ it('docs/operations.md tells of every event of the audit log', () => {
 it('docs/storage.md tells of every collection', () => {
   const sources = ['core/host/collections.ts', 'core/interaction/accounts.ts'].map(readDocument).join('\n')
   const named = [
-    ...sources.matchAll(/\.(?:records|oneTime|refreshFamilies|revocations|attempts)(?:<[^>]*>)?\('(\w+)'\)/g),
+    ...sources.matchAll(
+      /\.(?:records|oneTime|refreshFamilies|revocations|attempts|replayGuard)(?:<[^>]*>)?\('(\w+)'\)/g,
+    ),
   ]
   const told = firstCells(section('docs/storage.md', 'Collections'))
   expect(told.toSorted()).toEqual(named.map(([, name = '']) => name).toSorted())

@@ -129,8 +129,10 @@ describe('client metadata', () => {
   })
 
   it('refuses what nothing would honour, and misspelt names with a hint', () => {
-    expect(problems({ ...web, jwks_uri: 'https://x', require_pushed_authorization_requests: true })).toEqual([
-      { path: 'jwks_uri', message: 'not available in this version' },
+    expect(
+      problems({ ...web, sector_identifier_uri: 'https://x', require_pushed_authorization_requests: true }),
+    ).toEqual([
+      { path: 'sector_identifier_uri', message: 'not available in this version' },
       { path: 'require_pushed_authorization_requests', message: 'not available in this version' },
     ])
     const { redirect_uris, ...rest } = web

@@ -41,7 +41,7 @@ describe('the example files', () => {
       encoding: 'utf8',
     })
     expect(run.stderr).toBe('')
-    expect(run.stdout.trim().split(/[, ]/)).toHaveLength(7)
+    expect(run.stdout.trim().split(/[, ]/)).toHaveLength(8)
   })
 })
 

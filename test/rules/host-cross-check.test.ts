@@ -66,7 +66,7 @@ describe('cross-checks', () => {
     ],
     [
       'clients[0].token_endpoint_auth_method: no plugin provides this method',
-      full(client('token_endpoint_auth_method: private_key_jwt')),
+      full(client('token_endpoint_auth_method: tls_client_auth')),
     ],
     ['clients[0].scope: admin is not in scopes_supported', full(client('scope: openid admin'))],
     [

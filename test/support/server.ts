@@ -48,6 +48,7 @@ export const testConfiguration = (directory: string, port: number): Json => ({
     { use: 'plugins/grants/client-credentials' },
     { use: 'plugins/client-auth/none' },
     { use: 'plugins/client-auth/client-secret' },
+    { use: 'plugins/client-auth/private-key-jwt' },
     { use: 'plugins/login/password' },
   ],
   storage: {

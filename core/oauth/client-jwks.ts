@@ -1,0 +1,35 @@
+import { z } from 'zod'
+import type { JsonObject } from '../json.js'
+import { allAlgorithms } from '../keys/algorithms.js'
+import { BadJwk, checkPublicJwk } from '../keys/public-key-guard.js'
+import { maxKeys } from './client-key-set.js'
+import { findOutboundFault } from './outbound-fetch.js'
+
+const guardedKey = z.custom<JsonObject>().superRefine((key, context) => {
+  try {
+    checkPublicJwk(key, allAlgorithms)
+  } catch (error) {
+    if (!(error instanceof BadJwk)) throw error
+    context.addIssue({ code: 'custom', message: error.message })
+  }
+})
+
+const hasRepeatedKid = (keys: readonly unknown[]): boolean => {
+  const kids = keys.flatMap((key) => (typeof key === 'object' && key !== null && 'kid' in key ? [key.kid] : []))
+  return new Set(kids).size < kids.length
+}
+
+/** `jwks` of a client (RFC 7591 §2): public keys for verifying, each past the guard. */
+export const clientJwks = z.strictObject({
+  keys: z
+    .array(guardedKey)
+    .min(1, 'must hold at least one key')
+    .max(maxKeys, `must hold at most ${String(maxKeys)} keys`)
+    .refine((keys) => !hasRepeatedKid(keys), 'must not repeat a kid'),
+})
+
+/** `jwks_uri` of a client (RFC 7591 §2). Nothing is fetched at the registration. */
+export const clientJwksUri = z.string().superRefine((value, context) => {
+  const message = value.length > 2048 ? 'must have at most 2048 characters' : findOutboundFault(value)
+  if (message !== undefined) context.addIssue({ code: 'custom', message })
+})

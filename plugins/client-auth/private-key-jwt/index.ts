@@ -1,0 +1,69 @@
+import {
+  definePlugin,
+  isJwsAlg,
+  OAuthError,
+  parseCompactJws,
+  verifySignature,
+  type Client,
+  type ClientAuthenticator,
+  type ClientKey,
+  type CompactJws,
+  type JwsAlg,
+} from '../../../core/api/index.js'
+import { checkClaims, refusal } from './check-claims.js'
+
+/** RFC 7523 §2.2. */
+const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
+
+/** RFC 8725 §3.11: a token that says it is something else is no assertion. Most clients say nothing, or `JWT`. */
+const types: readonly unknown[] = [undefined, 'JWT', 'jwt', 'client-authentication+jwt']
+
+const checkHeader = ({ header }: CompactJws, client: Client): { alg: JwsAlg; kid: string | undefined } => {
+  const { alg: named, kid, typ } = header
+  // RFC 9864 §2.2 has another name for it, which clients use already.
+  const alg = named === 'Ed25519' ? 'EdDSA' : named
+  if (!types.includes(typ)) throw refusal('typ is of another token')
+  // RFC 8725 §3.1: never `none`, never symmetric, and what the client registered where it did.
+  if (!isJwsAlg(alg) || alg !== (client.token_endpoint_auth_signing_alg ?? alg)) throw refusal('alg is not accepted')
+  if (kid !== undefined && (typeof kid !== 'string' || kid.length > 256)) throw refusal('kid is no name of a key')
+  return { alg, kid }
+}
+
+const isSigned = async ({ signingInput, signature }: CompactJws, keys: readonly ClientKey[]): Promise<boolean> => {
+  for (const key of keys) if (await verifySignature(key, signingInput, signature)) return true
+  return false
+}
+
+/** `private_key_jwt` (RFC 7523, OpenID Connect Core §9): a JWT that the client signed, and that works once. */
+export default definePlugin({
+  name: 'client-auth/private-key-jwt',
+  apiVersion: 1,
+  needs: ['clock', 'clockToleranceSeconds', 'issuer', 'clientKeys', 'clientAssertions'],
+  create(_options, { clock, clockToleranceSeconds, issuer, clientKeys, clientAssertions }) {
+    const rules = { clock, issuer, toleranceSeconds: clockToleranceSeconds }
+    const privateKeyJwt: ClientAuthenticator<CompactJws> = {
+      method: 'private_key_jwt',
+      detect({ params }) {
+        if (params.get('client_assertion_type') !== assertionType) return undefined
+        const assertion = params.get('client_assertion')
+        if (assertion === undefined)
+          throw new OAuthError('invalid_request', 'client_assertion_type needs client_assertion.')
+        const jws = parseCompactJws(assertion)
+        const clientId = jws?.payload['sub']
+        if (jws === undefined || typeof clientId !== 'string') throw refusal('malformed')
+        return { clientId, evidence: jws }
+      },
+      async authenticate(client, jws) {
+        const { alg, kid } = checkHeader(jws, client)
+        const { jti, ttlSeconds } = checkClaims(jws.payload, client, rules)
+        const keys = await clientKeys.find(client, { kid, alg })
+        if (keys.length === 0) throw refusal('no key of the client fits')
+        if (!(await isSigned(jws, keys))) throw refusal('wrong signature')
+        // After the signature: else anybody could use up the ids of others.
+        if (!(await clientAssertions.claim(client.client_id, jti, ttlSeconds))) throw refusal('used before')
+        return {}
+      },
+    }
+    return { clientAuthenticators: [privateKeyJwt] }
+  },
+})
