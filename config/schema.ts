@@ -51,9 +51,7 @@ export const configObject = z.strictObject({
   clock_tolerance_secs: seconds(10, { min: 0, max: 120 }),
   device_code_ttl_secs: notAvailable,
   par_ttl_secs: notAvailable,
-  token_exchange_enabled: z
-    .literal(false, { error: ({ input }) => (input === true ? unavailable : undefined) })
-    .default(false),
+  token_exchange_enabled: z.boolean().default(false),
   default_audience: resourceUri.optional(),
   resources,
   attestation: notAvailable,

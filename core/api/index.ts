@@ -4,6 +4,8 @@ export { epochSeconds } from '../clock.js'
 export type {
   AuthorizationCodes,
   Contributions,
+  OwnTokenKind,
+  OwnTokens,
   PluginModule,
   RefreshTokens,
   ServiceName,
@@ -33,16 +35,19 @@ export type { ClientKeys } from '../oauth/client-keys.js'
 export type { ErrorCode, ErrorDetails } from '../oauth/errors.js'
 export { OAuthError } from '../oauth/errors.js'
 export type {
+  Actor,
   Authentication,
   AuthorizationCode,
   Grant,
   GrantDecision,
   GrantHandler,
   GrantRequest,
+  PermittedActor,
   Redeemable,
   RequestedClaims,
   SenderConstraint,
 } from '../oauth/grant.js'
+export { accessTokenType, defineGrant } from '../oauth/grant.js'
 export type { Log } from '../observe/log.js'
 export type { AttemptLimiter, AttemptPolicy, ReplayGuard } from '../storage/ports.js'
 export { Unavailable } from '../unavailable.js'

@@ -1,11 +1,12 @@
 import type { SignaturePriority } from '../keys/ports.js'
 import type { LoginProvider } from '../interaction/login-provider.js'
 import type { ClientAuthentication } from '../oauth/client-authentication.js'
-import type { Client } from '../oauth/client.js'
+import { isPublicClient, type Client } from '../oauth/client.js'
 import { OAuthError } from '../oauth/errors.js'
-import type { GrantDecision, GrantHandler } from '../oauth/grant.js'
+import type { GrantDecision, GrantHandler, SenderConstraint } from '../oauth/grant.js'
 import { checkNoneRepeated } from '../oauth/params.js'
 import { checkResources } from '../oauth/resource.js'
+import { checkClientAuthentication, runGrant, withoutCredentials } from '../oauth/run-grant.js'
 import { checkScope } from '../oauth/scope.js'
 import type { AuditLog } from '../observe/audit.js'
 import type { PreparedTokens, SignatureRecord, SignedTokens, TokenIssuer } from '../tokens/issuer.js'
@@ -51,6 +52,7 @@ export const createToken = (options: TokenOptions): Endpoint => {
 
   const wantsRefresh = (decision: GrantDecision, prepared: PreparedTokens): boolean =>
     decision.refresh === true &&
+    decision.authentication !== undefined &&
     prepared.scope.includes('offline_access') &&
     prepared.client.grant_types.includes('refresh_token') &&
     grants.has('refresh_token')
@@ -58,24 +60,27 @@ export const createToken = (options: TokenOptions): Endpoint => {
   const answer = async (request: EndpointRequest, seen: { client?: Client }): Promise<Reply> => {
     if (request.query.values.size > 0)
       throw new OAuthError('invalid_request', 'Parameters belong in the body of the request.')
-    const { resources, params } = readForm(request)
+    const { resources, audience, params } = readForm(request)
     const { client, method, confirmation } = await authenticateClient(
       { params, header: (name) => request.header(name) },
       request.signal,
     )
     seen.client = client
     const handler = grantOf(params, client)
-    const decision = await handler.handle({
+    checkClientAuthentication(handler, method)
+    const decision = await runGrant(handler, {
       client,
-      params,
+      params: withoutCredentials(params),
       scope: checkScope(params.get('scope'), client),
       resource: checkResources(resources, client, options.defaultAudience),
+      audience,
       ...(confirmation && { constraint: confirmation }),
       signal: request.signal,
     })
     const account = await accountOf(decision, request.signal)
     const prepared = tokens.prepare(client, decision, account, confirmation)
     const refresh = wantsRefresh(decision, prepared)
+    const settled = refresh ? withGrant(decision, prepared, confirmation) : decision
     const trail = {
       request_id: request.requestId,
       client_id: client.client_id,
@@ -93,7 +98,7 @@ export const createToken = (options: TokenOptions): Endpoint => {
       ...trail,
       grant_type: handler.grantType,
       client_auth_method: method,
-      grant_id: decision.grant?.grantId,
+      grant_id: settled.grant?.grantId ?? decision.grantId,
       aud: prepared.audience,
       scope: prepared.scope.join(' '),
       exp: prepared.accessToken['exp'],
@@ -101,15 +106,15 @@ export const createToken = (options: TokenOptions): Endpoint => {
       refresh_token: refresh,
     } as const
     if (decision.redeem === undefined) {
-      const refreshToken = await redeem(client, decision, refresh)
+      const refreshToken = await redeem(client, settled, refresh)
       await audit.record(signatures, issued)
-      return respond(prepared, signed, refreshToken)
+      return respond(decision, prepared, signed, refreshToken)
     }
     // A signature that nobody can record burns nothing (F34), so it is recorded before the code is consumed.
     await audit.record(signatures)
-    const refreshToken = await redeem(client, decision, refresh)
+    const refreshToken = await redeem(client, settled, refresh)
     await audit.record(issued)
-    return respond(prepared, signed, refreshToken)
+    return respond(decision, prepared, signed, refreshToken)
   }
 
   return async (request) => {
@@ -139,13 +144,35 @@ const priorityOf = ({ authentication, redeem }: GrantDecision): SignaturePriorit
   return redeem?.kind === 'refresh_token' ? 'refresh' : 'sign_in'
 }
 
-/** `resource` alone may be repeated (RFC 8707 §2). */
-const readForm = ({ form }: EndpointRequest) => {
-  const resources = form.all('resource')
-  return { resources, params: checkNoneRepeated(form, 'resource') }
+/** `resource` and `audience` alone may be repeated (RFC 8707 §2, RFC 8693 §2.1). */
+const readForm = ({ form }: EndpointRequest) => ({
+  resources: form.all('resource'),
+  audience: [...new Set(form.all('audience'))],
+  params: checkNoneRepeated(form, 'resource', 'audience'),
+})
+
+/** A grant of a deployer's own has no record yet: what is issued now is what its refresh tokens continue. */
+const withGrant = (
+  decision: GrantDecision,
+  { client, subject, scope, audience, grantId }: PreparedTokens,
+  constraint: SenderConstraint | undefined,
+): GrantDecision => {
+  const { grant, authentication, requestedClaims } = decision
+  if (grant !== undefined || authentication === undefined) return decision
+  const continued = { grantId, clientId: client.client_id, subject, scope, resource: audience, authentication }
+  const bound = isPublicClient(client) && constraint?.jkt !== undefined ? { jkt: constraint.jkt } : undefined
+  return {
+    ...decision,
+    grant: { ...continued, ...(requestedClaims && { requestedClaims }), ...(bound && { constraint: bound }) },
+  }
 }
 
-const respond = (prepared: PreparedTokens, signed: SignedTokens, refreshToken: string | undefined): Reply =>
+const respond = (
+  { issuedTokenType }: GrantDecision,
+  prepared: PreparedTokens,
+  signed: SignedTokens,
+  refreshToken: string | undefined,
+): Reply =>
   json(200, {
     access_token: signed.accessToken,
     token_type: 'Bearer',
@@ -153,4 +180,5 @@ const respond = (prepared: PreparedTokens, signed: SignedTokens, refreshToken: s
     ...(prepared.scope.length > 0 && { scope: prepared.scope.join(' ') }),
     id_token: signed.idToken,
     refresh_token: refreshToken,
+    issued_token_type: issuedTokenType,
   })

@@ -39,6 +39,7 @@ const inertServices = (issuer: string): Services => ({
   clockToleranceSeconds: 0,
   clientKeys: { find: noOutside },
   clientAssertions: { claim: noOutside },
+  ownTokens: { verify: noOutside },
 })
 
 const sectionOf = ({ path }: Problem): string => /^[\w-]*/.exec(path)?.[0] ?? ''

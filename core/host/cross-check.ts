@@ -4,6 +4,7 @@ import { formatPath, type Path, type Problem } from '../../config/problems.js'
 import type { Config } from '../../config/schema.js'
 import type { JwsAlg, KeyPurpose } from '../keys/ports.js'
 import type { Client } from '../oauth/client.js'
+import { enabledGrants, tokenExchange } from './enabled-grants.js'
 import type { Registries } from './registries.js'
 
 export interface CrossCheck {
@@ -114,14 +115,23 @@ const grantsHavePlugins: Rule = ({ config, clients, registries, report, warn, is
   for (const [index, name] of (config.grant_types_supported ?? []).entries())
     if (name !== undefined && !provided.includes(name))
       report(['grant_types_supported', index], `no plugin provides this grant${meant(name, provided)}`)
+  if (config.token_exchange_enabled === true && !provided.includes(tokenExchange))
+    report(['token_exchange_enabled'], 'no plugin provides the token exchange')
+  if (config.token_exchange_enabled === false && provided.includes(tokenExchange))
+    warn(['token_exchange_enabled'], 'the token exchange is loaded and off')
 
   const enabled = enabledGrants(config, provided)
   for (const [index, client] of clients.entries())
     for (const [position, name] of (client?.grant_types ?? []).entries()) {
       const path: Path = ['clients', index, 'grant_types', position]
       if (!provided.includes(name)) report(path, `no plugin provides this grant${meant(name, provided)}`)
-      else if (isWhole('grant_types_supported') && !enabled.includes(name))
-        report(path, 'this grant is not in grant_types_supported')
+      else if (isWhole('grant_types_supported', 'token_exchange_enabled') && !enabled.includes(name))
+        report(
+          path,
+          config.grant_types_supported?.includes(name) === false
+            ? 'this grant is not in grant_types_supported'
+            : 'this grant needs token_exchange_enabled',
+        )
     }
   if (enabled.includes('authorization_code') && registries.login === undefined)
     report(['plugins'], 'the grant authorization_code needs a plugin that signs people in')
@@ -131,11 +141,6 @@ const grantsHavePlugins: Rule = ({ config, clients, registries, report, warn, is
   if (!config.scopes_supported?.includes('offline_access'))
     warn(['scopes_supported'], 'without offline_access no refresh token is issued')
 }
-
-const enabledGrants = (config: Salvaged<Config>, provided: readonly string[]): readonly string[] =>
-  config.grant_types_supported === undefined
-    ? provided
-    : provided.filter((name) => config.grant_types_supported?.includes(name))
 
 const clientMethods: Rule = ({ clients, registries, report, isWhole }) => {
   if (!isWhole('plugins')) return

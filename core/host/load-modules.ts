@@ -42,6 +42,7 @@ const serviceNames: Readonly<Record<ServiceName, true>> = {
   clockToleranceSeconds: true,
   clientKeys: true,
   clientAssertions: true,
+  ownTokens: true,
 }
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>

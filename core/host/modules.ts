@@ -1,6 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Clock } from '../clock.js'
 import type { AccountDirectory, PasswordHasher } from '../interaction/account-directory.js'
+import type { JsonObject } from '../json.js'
 import type { LoginProvider } from '../interaction/login-provider.js'
 import type { SignerProvider } from '../keys/ports.js'
 import type { ClientAuthenticator } from '../oauth/client-authenticator.js'
@@ -21,6 +22,21 @@ export interface RefreshTokens {
   find(token: string): Promise<Grant | undefined>
 }
 
+/** The tokens of this issuer that a plugin may be shown (RFC 8693 §3). */
+export type OwnTokenKind = 'access_token' | 'id_token'
+
+/** Verifies tokens of this issuer. */
+export interface OwnTokens {
+  /**
+   * The claims of a token that this issuer signed, of exactly this kind, in time and not revoked, and the authorization
+   * that it came from; undefined for anything else. Throws `Unavailable`.
+   */
+  verify(
+    token: string,
+    kind: OwnTokenKind,
+  ): Promise<{ readonly claims: JsonObject; readonly grantId: string } | undefined>
+}
+
 /** What a plugin may ask for by naming it in `needs`; it is given those alone. */
 export interface Services {
   readonly clock: Clock
@@ -36,6 +52,7 @@ export interface Services {
   readonly clientKeys: ClientKeys
   /** Ids of client assertions, by client: each passes once (RFC 7523 §3). */
   readonly clientAssertions: ReplayGuard
+  readonly ownTokens: OwnTokens
 }
 
 export type ServiceName = keyof Services

@@ -34,6 +34,8 @@ export const tokens = {
   services: token<Services>('services'),
   registries: token<Registries>('registries'),
   ring: token<KeyRing>('ring'),
+  /** The keys of whatever ring is in force. */
+  publishedKeys: token<Pick<KeyRing, 'publishedKey'>>('publishedKeys'),
   assets: token<ReadonlyMap<string, Asset>>('assets'),
   pages: token<Pages>('pages'),
   issuer: token<TokenIssuer>('issuer'),

@@ -24,6 +24,8 @@ import { accessTokenProfile } from '../tokens/profiles.js'
 import { verifyIdTokenHint } from '../tokens/id-token-hint.js'
 import { createRedeem } from '../tokens/redeem.js'
 import { collections } from './collections.js'
+import { enabledGrants } from './enabled-grants.js'
+import { createOwnTokens } from './own-tokens.js'
 import { retention } from './open-ring.js'
 import { readCodes, readRefreshTokens } from './services.js'
 import { tokens } from './tokens.js'
@@ -67,6 +69,13 @@ export const wire = (container: DependencyContainer): void => {
       clockToleranceSeconds: config.clock_tolerance_secs,
       clientKeys: get(tokens.clientKeys),
       clientAssertions,
+      ownTokens: createOwnTokens({
+        ring: get(tokens.publishedKeys),
+        issuer: config.issuer,
+        clock: get(tokens.clock),
+        revocations,
+        toleranceSeconds: config.clock_tolerance_secs,
+      }),
     }
   })
 }
@@ -100,7 +109,8 @@ const wireEndpoints = (get: Resolve): Endpoints => {
   const findClient = get(tokens.clients).find
   const { grants, clientAuthenticators, login } = get(tokens.registries)
   const { codes, families, revocations, sessions, interactions, consents } = collections(get(tokens.stores))
-  const enabled = new Map([...grants].filter(([name]) => config.grant_types_supported?.includes(name) ?? true))
+  const switchedOn = enabledGrants(config, grants.keys())
+  const enabled = new Map([...grants].filter(([name]) => switchedOn.includes(name)))
   const verification = { ring, issuer: config.issuer, clock, toleranceSeconds: config.clock_tolerance_secs }
 
   const authenticateClient = createClientAuthentication({ authenticators: clientAuthenticators, findClient })

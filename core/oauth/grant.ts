@@ -1,3 +1,4 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { JsonObject } from '../json.js'
 import type { Client } from './client.js'
 
@@ -48,15 +49,35 @@ export interface AuthorizationCode extends Grant {
   readonly dpopJkt?: string
 }
 
-export interface GrantRequest {
+/** Who acts for the subject (RFC 8693 §4.1); `act` is who acted before. */
+export interface Actor {
+  readonly sub: string
+  readonly client_id?: string
+  readonly act?: Actor
+}
+
+/** Who may act for the subject (RFC 8693 §4.4): all that is named must fit. */
+export interface PermittedActor {
+  readonly sub?: string
+  readonly client_id?: string
+}
+
+/** The one type of token that an exchange gives (RFC 8693 §3). */
+export const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token'
+
+export interface GrantRequest<Input = unknown> {
   /** Authenticated, enabled, and allowed to use this grant. */
   readonly client: Client
   /** The form, each parameter once, without client credentials. */
   readonly params: ReadonlyMap<string, string>
+  /** What the handler's `params` made of the grant's own parameters; undefined without a schema. */
+  readonly input: Input
   /** `scope` split and checked against the client's; empty: none was asked for. */
   readonly scope: readonly string[]
   /** `resource`, checked (RFC 8707 §2); empty: none was asked for. */
   readonly resource: readonly string[]
+  /** `audience`, as sent (RFC 8693 §2.1); empty: none was asked for. */
+  readonly audience: readonly string[]
   readonly constraint?: SenderConstraint
   /** Aborted at the request's deadline. */
   readonly signal: AbortSignal
@@ -82,15 +103,35 @@ export interface GrantDecision {
   readonly idToken?: boolean
   /** Issue a refresh token when `offline_access` is active and the client registered the grant. */
   readonly refresh?: boolean
-  /** The authorization that this continues; absent: it is one of its own. */
+  /** Who acts for the subject; at most four in a row. */
+  readonly actor?: Actor
+  /** Who may act for the subject, told to a later exchange. */
+  readonly mayAct?: PermittedActor
+  /** Seconds since the epoch: the tokens end here at the latest. */
+  readonly notAfter?: number
+  /** Named in the answer of an exchange (RFC 8693 §2.2.1). */
+  readonly issuedTokenType?: typeof accessTokenType
+  /** The authorization that `redeem` continues; absent: it is one of its own. */
   readonly grant?: Grant
+  /** The authorization that this comes from where no record of it is at hand: ending it ends this. */
+  readonly grantId?: string
   readonly redeem?: Redeemable
 }
 
 /** One grant type (RFC 6749 §4, §4.5). Decides; issues nothing, consumes nothing, keeps nothing between requests. */
-export interface GrantHandler {
+export interface GrantHandler<Input = unknown> {
   /** The value of `grant_type`: a name of the RFCs or a URN. */
   readonly grantType: string
+  /**
+   * Checks the grant's own parameters, before `handle`: any Standard Schema over an object of texts, without those that
+   * the core reads. What does not fit is `invalid_request`.
+   */
+  readonly params?: StandardSchemaV1<unknown, Input>
+  /** How a client must have authenticated: methods by name, or any that proves it. Absent: as it registered. */
+  readonly clientAuthentication?: 'confidential' | readonly string[]
   /** Throws `OAuthError` to refuse, `Unavailable` when something it needs is down. */
-  handle(request: GrantRequest): Promise<GrantDecision>
+  handle(request: GrantRequest<Input>): Promise<GrantDecision>
 }
+
+/** Types a handler: what `params` gives is what `handle` gets as `input`. */
+export const defineGrant = <Input = undefined>(handler: GrantHandler<Input>): GrantHandler => handler

@@ -68,8 +68,11 @@ const decode = (text: string): string => {
 }
 
 /** The parameters when none is repeated, but for `except` (RFC 6749 §3.2). Throws `invalid_request`. */
-export const checkNoneRepeated = (parameters: ParameterList, except?: string): ReadonlyMap<string, string> => {
+export const checkNoneRepeated = (
+  parameters: ParameterList,
+  ...except: readonly string[]
+): ReadonlyMap<string, string> => {
   for (const name of parameters.repeated)
-    if (name !== except) throw new OAuthError('invalid_request', 'A parameter was sent more than once.')
+    if (!except.includes(name)) throw new OAuthError('invalid_request', 'A parameter was sent more than once.')
   return parameters.values
 }

@@ -47,6 +47,8 @@ export interface PreparedTokens {
   readonly scope: readonly string[]
   readonly audience: readonly string[]
   readonly expiresIn: number
+  /** The unit of revocation, which `jti` begins with. */
+  readonly grantId: string
   readonly jti: string
   readonly accessToken: JsonObject
   readonly idToken?: JsonObject
@@ -105,9 +107,12 @@ export const createTokenIssuer = (options: IssuerOptions) => {
 
       const issuedAt = epochSeconds(clock)
       const ttls = audience.map((name) => options.resources.get(name)?.access_token_ttl_secs ?? options.accessTokenTtl)
-      const expiresIn = Math.min(...ttls)
-      const jti = `${decision.grant?.grantId ?? newOpaqueToken().slice(0, 22)}.${newOpaqueToken().slice(0, 22)}`
-      const { subject, authentication, requestedClaims } = decision
+      const left = (decision.notAfter ?? Infinity) - issuedAt
+      if (left < 1) throw new OAuthError('invalid_grant', 'What the tokens would come from has expired.')
+      const expiresIn = Math.min(...ttls, left)
+      const grantId = decision.grant?.grantId ?? decision.grantId ?? newOpaqueToken().slice(0, 22)
+      const jti = newJti(grantId)
+      const { subject, authentication, requestedClaims, actor, mayAct } = decision
       const common = { issuer: options.issuer, subject, clientId: client.client_id, issuedAt }
       const accessToken = accessTokenClaims({
         ...common,
@@ -118,13 +123,16 @@ export const createTokenIssuer = (options: IssuerOptions) => {
         authentication,
         constraint,
         userinfoClaims: requestedNames(requestedClaims, 'userinfo'),
+        actor,
+        mayAct,
         further: decision.claims,
       })
-      const prepared = { client, subject, scope, audience, expiresIn, jti, accessToken }
+      const prepared = { client, subject, scope, audience, expiresIn, grantId, jti, accessToken }
       if (!decision.idToken || authentication === undefined || !scope.includes('openid')) return prepared
       const further = pickClaims(account?.claims ?? {}, requestedNames(requestedClaims, 'id_token'))
-      const expiresAt = issuedAt + options.idTokenTtl
-      return { ...prepared, idToken: idTokenClaims({ ...common, expiresAt, authentication, further }) }
+      const expiresAt = issuedAt + Math.min(options.idTokenTtl, left)
+      const idToken = idTokenClaims({ ...common, expiresAt, jti: newJti(grantId), authentication, further })
+      return { ...prepared, idToken }
     },
 
     /**
@@ -173,6 +181,9 @@ export const createTokenIssuer = (options: IssuerOptions) => {
 }
 
 export type TokenIssuer = ReturnType<typeof createTokenIssuer>
+
+/** A token names the grant that it came from, so that ending the grant ends it. */
+const newJti = (grantId: string): string => `${grantId}.${newOpaqueToken().slice(0, 22)}`
 
 /** RFC 8707 §2: the default audience, or a resource server that the client may ask tokens for. */
 const checkAudience = (audience: readonly string[], client: Client, defaultAudience: string): void => {

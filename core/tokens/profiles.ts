@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { JsonObject } from '../json.js'
 import type { KeyPurpose } from '../keys/ports.js'
-import type { Authentication, SenderConstraint } from '../oauth/grant.js'
+import type { Actor, Authentication, PermittedActor, SenderConstraint } from '../oauth/grant.js'
 
 /** One kind of token: its `typ`, and the purpose that a key must have to sign it. No token passes for another's. */
 export interface TokenProfile {
@@ -27,6 +27,8 @@ export interface AccessTokenContent {
   readonly constraint?: SenderConstraint | undefined
   /** Claim names that `/userinfo` shall release beside those of the scopes (OIDC Core §5.5). */
   readonly userinfoClaims: readonly string[]
+  readonly actor?: Actor | undefined
+  readonly mayAct?: PermittedActor | undefined
   readonly further?: JsonObject | undefined
 }
 
@@ -43,9 +45,14 @@ export const accessTokenClaims = (content: AccessTokenContent): JsonObject => ({
   jti: content.jti,
   auth_time: content.authentication?.auth_time,
   acr: content.authentication?.acr,
+  act: content.actor && actorClaim(content.actor),
+  may_act: content.mayAct && { ...content.mayAct },
   cnf: content.constraint && { ...content.constraint },
   userinfo_claims: content.userinfoClaims.length === 0 ? undefined : content.userinfoClaims,
 })
+
+/** RFC 8693 §4.1: the outermost acts now. */
+const actorClaim = ({ sub, client_id, act }: Actor): JsonObject => ({ sub, client_id, act: act && actorClaim(act) })
 
 export interface IdTokenContent {
   readonly issuer: string
@@ -53,6 +60,7 @@ export interface IdTokenContent {
   readonly clientId: string
   readonly issuedAt: number
   readonly expiresAt: number
+  readonly jti: string
   readonly authentication: Authentication
   readonly further: JsonObject
 }
@@ -65,6 +73,7 @@ export const idTokenClaims = ({ authentication, ...content }: IdTokenContent): J
   aud: content.clientId,
   exp: content.expiresAt,
   iat: content.issuedAt,
+  jti: content.jti,
   auth_time: authentication.auth_time,
   nonce: authentication.nonce,
   acr: authentication.acr,

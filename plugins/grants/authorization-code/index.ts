@@ -52,7 +52,7 @@ const decide = async (codes: AuthorizationCodes, request: GrantRequest): Promise
     throw new OAuthError('invalid_scope', 'The scope exceeds the authorization.')
   return {
     subject: record.subject,
-    scope: record.scope.filter((name) => client.scope.includes(name)),
+    scope: (scope.length > 0 ? scope : record.scope).filter((name) => client.scope.includes(name)),
     audience: resource.length > 0 ? resource : record.resource,
     authentication: record.authentication,
     ...(record.requestedClaims && { requestedClaims: record.requestedClaims }),

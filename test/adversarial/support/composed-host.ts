@@ -63,6 +63,7 @@ export const startWithDoubles = async (file: string, { clock, log, store, audit 
   const signers = await createSignerProviders(modules.signers, { clock, log })
   const ring = await openRing(config, signers.byName, clock, { inProcess: signers.inProcess })
   container.register(tokens.ring, { useValue: ring })
+  container.register(tokens.publishedKeys, { useValue: ring })
   const registries = await createRegistries(modules.plugins, container.resolve(tokens.services))
   container.register(tokens.registries, { useValue: registries })
   const readiness = createReadiness(clock, log)

@@ -1,0 +1,15 @@
+/** The one grant that is off until the configuration switches it on. */
+export const tokenExchange = 'urn:ietf:params:oauth:grant-type:token-exchange'
+
+interface Switches {
+  readonly grant_types_supported?: readonly (string | undefined)[] | undefined
+  readonly token_exchange_enabled?: boolean | undefined
+}
+
+/** Those of the `provided` grant types that the configuration leaves on. */
+export const enabledGrants = (config: Switches, provided: Iterable<string>): readonly string[] =>
+  [...provided].filter(
+    (name) =>
+      (config.grant_types_supported?.includes(name) ?? true) &&
+      (name !== tokenExchange || config.token_exchange_enabled === true),
+  )

@@ -1,0 +1,69 @@
+import { checkDecision } from './check-decision.js'
+import { errorStatus, OAuthError } from './errors.js'
+import type { GrantDecision, GrantHandler, GrantRequest } from './grant.js'
+import { Unavailable } from '../unavailable.js'
+
+/** What the core reads itself: a grant's own schema does not see it. */
+const ofTheCore: ReadonlySet<string> = new Set(['grant_type', 'client_id', 'scope', 'resource', 'audience'])
+const credentials: ReadonlySet<string> = new Set(['client_secret', 'client_assertion', 'client_assertion_type'])
+
+/** The form without what proves the client. */
+export const withoutCredentials = (params: ReadonlyMap<string, string>): ReadonlyMap<string, string> =>
+  new Map([...params].filter(([name]) => !credentials.has(name)))
+
+/** Throws `unauthorized_client` when the grant asks for another authentication than `method` (RFC 6749 §5.2). */
+export const checkClientAuthentication = (handler: GrantHandler, method: string): void => {
+  const { clientAuthentication: wanted } = handler
+  if (wanted === undefined || (wanted === 'confidential' ? method !== 'none' : wanted.includes(method))) return
+  throw new OAuthError('unauthorized_client', 'The client may not use this grant type.', {
+    reason: 'the grant asks for another client authentication',
+  })
+}
+
+/** Rejects with the reason of `signal` at the latest when it is aborted, whether the work heeds it or not. */
+const until = <T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> =>
+  new Promise((resolve, reject) => {
+    const stop = (): void => reject(signal.reason as Error)
+    if (signal.aborted) return stop()
+    signal.addEventListener('abort', stop, { once: true })
+    // Called in a promise, so that one that throws at once rejects too.
+    const outcome = (async () => work())()
+    void outcome.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
+  })
+
+const readInput = async (handler: GrantHandler, params: ReadonlyMap<string, string>): Promise<unknown> => {
+  if (handler.params === undefined) return undefined
+  const own = Object.fromEntries([...params].filter(([name]) => !ofTheCore.has(name)))
+  const result = await handler.params['~standard'].validate(own)
+  if (result.issues === undefined) return result.value
+  throw new OAuthError('invalid_request', 'A parameter of the grant is missing or malformed.', {
+    reason: `parameters refused: ${String(result.issues.length)}`,
+  })
+}
+
+/** What a plugin may throw goes on as it is; whatever else it throws is its bug, and no other plugin's outage. */
+const asFailure = (error: unknown, signal: AbortSignal): unknown => {
+  if (error instanceof Unavailable) return error
+  if (signal.aborted) return signal.reason
+  if (error instanceof OAuthError && Object.hasOwn(errorStatus, error.code) && error.status >= 400) return error
+  if (error instanceof Error && (error.name === 'AbortError' || error.name === 'TimeoutError')) return error
+  return new Error('a grant plugin failed', { cause: error })
+}
+
+/**
+ * Asks the handler and holds its answer to what a decision is. Throws what the handler refuses with, the reason of
+ * `request.signal` when it is aborted first, and `Error` for a handler that throws anything else or decides junk.
+ */
+export const runGrant = async (handler: GrantHandler, request: Omit<GrantRequest, 'input'>): Promise<GrantDecision> => {
+  const { signal } = request
+  let decision: unknown
+  try {
+    decision = await until(signal, async () => {
+      const input = await readInput(handler, request.params)
+      return handler.handle({ ...request, input })
+    })
+  } catch (error) {
+    throw asFailure(error, signal)
+  }
+  return checkDecision(decision, request)
+}

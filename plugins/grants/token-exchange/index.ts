@@ -1,0 +1,129 @@
+import { z } from 'zod'
+import {
+  accessTokenType,
+  defineGrant,
+  definePlugin,
+  OAuthError,
+  type Actor,
+  type Authentication,
+  type GrantDecision,
+  type GrantRequest,
+  type OwnTokens,
+} from '../../../core/api/index.js'
+import { none, options, type Rights } from './options.js'
+import { readShown, refuse, shownTypes, type ShownToken } from './subject.js'
+
+/** RFC 8693 §2.1. A type without a token, or a token without a type, is refused. */
+const params = z
+  .object({
+    subject_token: z.string(),
+    subject_token_type: z.enum(shownTypes),
+    actor_token: z.string().optional(),
+    actor_token_type: z.enum(shownTypes).optional(),
+    requested_token_type: z.literal(accessTokenType).optional(),
+  })
+  .refine(({ actor_token, actor_token_type }) => (actor_token === undefined) === (actor_token_type === undefined))
+
+type Input = z.output<typeof params>
+type Request = GrantRequest<Input>
+
+/** The client it was issued to, the one it is for, or the resource server that the client is. */
+const checkRight = ({ client }: Request, { audiences }: Rights, subject: ShownToken): void => {
+  const own = subject.clientId === client.client_id || subject.audience.includes(client.client_id)
+  if (!own && !subject.audience.some((name) => audiences.includes(name)))
+    refuse('the subject token is not for the client')
+}
+
+/** RFC 8693 §4.4: every member of `may_act` must be the actor's. */
+const isPermitted = (mayAct: unknown, actor: ShownToken): boolean => {
+  if (typeof mayAct !== 'object' || mayAct === null) return false
+  const known = new Map(Object.entries({ iss: actor.claims['iss'], sub: actor.subject, client_id: actor.clientId }))
+  const named = Object.entries(mayAct)
+  return named.some(([name]) => name !== 'iss') && named.every(([name, value]) => known.get(name) === value)
+}
+
+/**
+ * The actor token must be the client's own. A client may act itself for what it got itself; where the tokens come from
+ * different parties somebody must have allowed it, or tokens of unrelated contexts make a chain that never was.
+ */
+const checkActor = ({ client }: Request, rights: Rights, subject: ShownToken, actor: ShownToken): Actor => {
+  if (actor.clientId !== client.client_id) refuse('the actor token is not of the client')
+  if (actor.actor !== undefined) refuse('the actor token is itself that of somebody acted for')
+  const mayAct = subject.claims['may_act']
+  const permitted =
+    mayAct === undefined
+      ? actor.subject === client.client_id && [client.client_id, ...rights.acts_for].includes(subject.clientId)
+      : isPermitted(mayAct, actor)
+  if (!permitted) refuse('the actor may not act for the subject')
+  return { sub: actor.subject, client_id: actor.clientId, ...(subject.actor && { act: subject.actor }) }
+}
+
+const narrowScope = ({ client, scope }: Request, rights: Rights, subject: ShownToken): readonly string[] => {
+  const { scope: claimed } = subject.claims
+  const given = typeof claimed === 'string' ? claimed.split(' ') : []
+  const allowed = subject.kind === 'id_token' ? rights.id_token_scope : given
+  if (!scope.every((name) => allowed.includes(name)))
+    throw new OAuthError('invalid_scope', 'The scope exceeds that of the subject token.')
+  // There is no refresh token to have.
+  const wanted = scope.length > 0 ? scope : subject.kind === 'id_token' ? [] : given
+  return wanted.filter((name) => client.scope.includes(name) && name !== 'offline_access')
+}
+
+/** An id_token is for a client and names no resource server: what the client may ask for is the core's to say. */
+const narrowAudience = ({ resource, audience }: Request, rights: Rights, subject: ShownToken): readonly string[] => {
+  const asked = [...new Set([...resource, ...audience])]
+  if (subject.kind === 'id_token') return asked
+  if (asked.length === 0) return subject.audience
+  if (!asked.every((name) => subject.audience.includes(name) || rights.targets.includes(name)))
+    throw new OAuthError('invalid_target', 'The subject token is not for this resource.')
+  return asked
+}
+
+const authenticationOf = ({ claims }: ShownToken): Authentication | undefined => {
+  const { auth_time: time, acr } = claims
+  return typeof time === 'number' ? { auth_time: time, ...(typeof acr === 'string' && { acr }) } : undefined
+}
+
+const decide = async (ownTokens: OwnTokens, rights: Rights, request: Request): Promise<GrantDecision> => {
+  const { input } = request
+  const subject = await readShown(ownTokens, input.subject_token, input.subject_token_type, request)
+  checkRight(request, rights, subject)
+  const shown =
+    input.actor_token === undefined || input.actor_token_type === undefined
+      ? undefined
+      : await readShown(ownTokens, input.actor_token, input.actor_token_type, request)
+  const actor = shown === undefined ? subject.actor : checkActor(request, rights, subject, shown)
+  if (actor?.act?.act?.act?.act !== undefined) refuse('too many actors')
+  const authentication = authenticationOf(subject)
+  return {
+    subject: subject.subject,
+    scope: narrowScope(request, rights, subject),
+    audience: narrowAudience(request, rights, subject),
+    ...(authentication && { authentication }),
+    ...(actor && { actor }),
+    notAfter: Math.min(subject.expiresAt, shown?.expiresAt ?? Infinity),
+    grantId: subject.grantId,
+    issuedTokenType: accessTokenType,
+  }
+}
+
+/** Token exchange (RFC 8693): impersonation, and delegation where an actor token comes along. */
+export default definePlugin({
+  name: 'grants/token-exchange',
+  apiVersion: 1,
+  options,
+  needs: ['ownTokens'],
+  create({ clients }, { ownTokens }) {
+    const rightsOf = new Map(Object.entries(clients))
+    return {
+      grants: [
+        defineGrant({
+          grantType: 'urn:ietf:params:oauth:grant-type:token-exchange',
+          params,
+          clientAuthentication: 'confidential',
+          handle: (request) => decide(ownTokens, rightsOf.get(request.client.client_id) ?? none, request),
+        }),
+      ],
+    }
+  },
+})

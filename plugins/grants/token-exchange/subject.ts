@@ -1,0 +1,91 @@
+import { OAuthError, type Actor, type GrantRequest, type JsonObject, type OwnTokens } from '../../../core/api/index.js'
+
+const kinds = new Map([
+  ['urn:ietf:params:oauth:token-type:access_token', 'access_token'],
+  ['urn:ietf:params:oauth:token-type:id_token', 'id_token'],
+] as const)
+
+/** The types of tokens that may be shown (RFC 8693 §3). */
+export type ShownType = typeof kinds extends Map<infer Name, unknown> ? Name : never
+export const shownTypes = [...kinds.keys()] as [ShownType, ...ShownType[]]
+
+/** A token that was shown, as far as an exchange looks at it. */
+export interface ShownToken {
+  readonly kind: 'access_token' | 'id_token'
+  readonly claims: JsonObject
+  readonly grantId: string
+  readonly subject: string
+  readonly audience: readonly string[]
+  /** Whom it was issued to. */
+  readonly clientId: string
+  /** Seconds since the epoch. */
+  readonly expiresAt: number
+  /** Who acts already. */
+  readonly actor?: Actor
+}
+
+export const refuse = (reason: string): never => {
+  throw new OAuthError('invalid_request', 'A token of the request is invalid, expired, revoked or not for this use.', {
+    reason,
+  })
+}
+
+const strings = (value: unknown): readonly string[] => {
+  const members: readonly unknown[] = Array.isArray(value) ? value : [value]
+  return members.filter((member) => typeof member === 'string')
+}
+
+const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** As many as the core lets act in a row. */
+const maxActors = 4
+
+const readActor = (act: unknown, left = maxActors): Actor => {
+  if (left === 0) return refuse('too many actors')
+  if (!isObject(act) || typeof act['sub'] !== 'string') return refuse('malformed act')
+  const { sub, client_id: clientId, act: before } = act
+  return {
+    sub,
+    ...(typeof clientId === 'string' && { client_id: clientId }),
+    ...(before !== undefined && { act: readActor(before, left - 1) }),
+  }
+}
+
+/** A token bound to a key is shown with a proof of that key, or it would come out as a bearer token (RFC 9449 §7). */
+const checkConfirmation = (cnf: unknown, { constraint }: GrantRequest): void => {
+  if (cnf === undefined) return
+  const shown = new Map(Object.entries(constraint ?? {}))
+  if (!isObject(cnf) || !Object.entries(cnf).every(([name, value]) => shown.get(name) === value))
+    refuse('sender-constrained token without proof')
+}
+
+/**
+ * Reads a token of ours that the client shows: of the type that it says, in time, not revoked, with the proof that it is bound
+ * to. Throws `invalid_request`, `Unavailable`.
+ */
+export const readShown = async (
+  ownTokens: OwnTokens,
+  token: string,
+  type: ShownType,
+  request: GrantRequest,
+): Promise<ShownToken> => {
+  const kind = kinds.get(type) ?? refuse('unknown token type')
+  const own = (await ownTokens.verify(token, kind)) ?? refuse('not a valid token of the type that was named')
+  const { claims, grantId } = own
+  const { sub, exp, act, cnf } = claims
+  const audience = strings(claims['aud'])
+  const clientId = kind === 'id_token' ? audience[0] : claims['client_id']
+  if (typeof sub !== 'string' || typeof clientId !== 'string') return refuse('claims missing')
+  checkConfirmation(cnf, request)
+  return {
+    kind,
+    claims,
+    grantId,
+    subject: sub,
+    audience,
+    clientId,
+    expiresAt: Number(exp),
+    ...(act !== undefined && { actor: readActor(act) }),
+  }
+}
