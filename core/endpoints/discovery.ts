@@ -9,6 +9,8 @@ export interface DiscoveryOptions {
   readonly responseTypes: readonly string[]
   readonly grantTypes: readonly string[]
   readonly clientAuthMethods: readonly string[]
+  /** Absent: DPoP is not available. */
+  readonly dpopAlgs?: readonly JwsAlg[] | undefined
   readonly idTokenAlgs: () => readonly JwsAlg[]
   readonly userinfoAlgs: () => readonly JwsAlg[]
   readonly introspectionAlgs: () => readonly JwsAlg[]
@@ -50,6 +52,7 @@ const metadata = (options: DiscoveryOptions) => {
       introspection_endpoint_auth_signing_alg_values_supported: allAlgorithms,
       revocation_endpoint_auth_signing_alg_values_supported: allAlgorithms,
     }),
+    ...(options.dpopAlgs && { dpop_signing_alg_values_supported: options.dpopAlgs }),
     ...(interactive && {
       code_challenge_methods_supported: ['S256'],
       prompt_values_supported: ['none', 'login', 'consent', 'select_account'],

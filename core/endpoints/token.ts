@@ -23,11 +23,13 @@ export interface TokenOptions {
   readonly tokens: TokenIssuer
   readonly redeem: Redeem
   readonly audit: AuditLog
+  /** Absent without a replay guard: then proofs are refused. */
+  readonly dpop?: Dpop | undefined
 }
 
 /** `POST /token` (RFC 6749 §3.2), from the form to the answer in the order of things. */
 export const createToken = (options: TokenOptions): Endpoint => {
-  const { authenticateClient, grants, login, tokens, redeem, audit } = options
+  const { authenticateClient, grants, login, tokens, redeem, audit, dpop } = options
 
   /** Registered and loaded are two things: RFC 6749 §5.2 names them differently. */
   const grantOf = (params: ReadonlyMap<string, string>, client: Client): GrantHandler => {
@@ -48,6 +50,16 @@ export const createToken = (options: TokenOptions): Endpoint => {
     throw new OAuthError('invalid_grant', 'The grant is invalid, expired, revoked or was already used.', {
       reason: 'the account is gone or disabled',
     })
+  }
+
+  /** RFC 9449 §5: undefined where the client sends none and need not. */
+  const checkProof = async (request: EndpointRequest, client: Client): Promise<DpopProof | undefined> => {
+    const proof = request.header('dpop')
+    if (proof === undefined && client.dpop_bound_access_tokens !== true) return undefined
+    if (dpop === undefined) throw new OAuthError('invalid_dpop_proof', 'DPoP is not available.')
+    if (proof !== undefined) return dpop.check({ proof, method: request.method, path: '/token' })
+    const headers = await dpop.nonceHeader()
+    throw new OAuthError('invalid_dpop_proof', 'This client must send a DPoP proof.', { headers })
   }
 
   const wantsRefresh = (decision: GrantDecision, prepared: PreparedTokens): boolean =>
@@ -74,11 +86,12 @@ export const createToken = (options: TokenOptions): Endpoint => {
       scope: checkScope(params.get('scope'), client),
       resource: checkResources(resources, client, options.defaultAudience),
       audience,
-      ...(confirmation && { constraint: confirmation }),
+      ...(constraint && { constraint }),
       signal: request.signal,
     })
+    const decision = bindGrant(decided, client, constraint)
     const account = await accountOf(decision, request.signal)
-    const prepared = tokens.prepare(client, decision, account, confirmation)
+    const prepared = tokens.prepare(client, decision, account, constraint)
     const refresh = wantsRefresh(decision, prepared)
     const settled = refresh ? withGrant(decision, prepared, confirmation) : decision
     const trail = {
@@ -104,6 +117,7 @@ export const createToken = (options: TokenOptions): Endpoint => {
       exp: prepared.accessToken['exp'],
       id_token: signed.idToken !== undefined,
       refresh_token: refresh,
+      jkt: proof?.jkt,
     } as const
     if (decision.redeem === undefined) {
       const refreshToken = await redeem(client, settled, refresh)

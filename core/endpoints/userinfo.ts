@@ -2,10 +2,12 @@ import type { LoginProvider } from '../interaction/login-provider.js'
 import type { JsonObject } from '../json.js'
 import type { JwsAlg } from '../keys/ports.js'
 import type { Client } from '../oauth/client.js'
+import type { Dpop } from '../oauth/dpop.js'
 import { OAuthError } from '../oauth/errors.js'
 import type { AuditLog } from '../observe/audit.js'
 import type { RevocationStore } from '../storage/ports.js'
 import type { TokenIssuer } from '../tokens/issuer.js'
+import { createAccessTokens, type PresentedToken } from './access-token.js'
 import { json, type Endpoint, type EndpointRequest } from './message.js'
 
 export interface UserinfoOptions {
@@ -18,34 +20,8 @@ export interface UserinfoOptions {
   readonly revocations: RevocationStore
   readonly tokens: TokenIssuer
   readonly audit: AuditLog
-}
-
-const challenge = (error?: string): Readonly<Record<string, string>> => ({
-  'WWW-Authenticate': error === undefined ? 'Bearer' : `Bearer error="${error}"`,
-})
-
-const refuse = (reason: string): never => {
-  throw new OAuthError('invalid_token', 'The access token is invalid, expired or revoked.', {
-    reason,
-    headers: challenge('invalid_token'),
-  })
-}
-
-const badRequest = (description: string): OAuthError =>
-  new OAuthError('invalid_request', description, { headers: challenge('invalid_request') })
-
-/** The token of the header or of a form body, of exactly one of them (RFC 6750 §2). */
-const readToken = (request: EndpointRequest): string => {
-  const header = request.header('authorization')
-  if (request.form.repeated.size > 0) throw badRequest('A parameter was sent more than once.')
-  const inBody = request.form.values.get('access_token')
-  if (request.query.values.has('access_token')) throw badRequest('An access token does not belong in the query.')
-  if (header !== undefined && inBody !== undefined) throw badRequest('The access token was sent in two ways.')
-  const inHeader = header === undefined ? undefined : /^Bearer +([\w\-.~+/]+=*)$/i.exec(header)?.[1]
-  const token = inHeader ?? inBody
-  if (token !== undefined) return token
-  if (header !== undefined) return refuse('malformed Authorization header')
-  throw new OAuthError('invalid_token', 'An access token is needed.', { headers: challenge() })
+  /** Absent without a replay guard: then no sender-constrained token opens anything. */
+  readonly dpop?: Dpop | undefined
 }
 
 /** One string or a list of nothing else (RFC 7519 §4.1.3); empty for any other value. */
@@ -56,15 +32,18 @@ const strings = (value: unknown): readonly string[] => {
 
 /** `GET` and `POST /userinfo` (OIDC Core §5.3). */
 export const createUserinfo = (options: UserinfoOptions): Endpoint => {
-  const { verifyAccessToken, audiences, findClient, login, revocations, tokens, audit } = options
+  const { verifyAccessToken, audiences, findClient, login, revocations, tokens, audit, dpop } = options
+  const { readToken, checkSender, challenge, ...access } = createAccessTokens('/userinfo', dpop)
 
-  const check = async (token: string, signal: AbortSignal) => {
-    const claims = (await verifyAccessToken(token)) ?? refuse('not a valid access token')
+  const check = async (request: EndpointRequest, presented: PresentedToken) => {
+    const { scheme } = presented
+    const refuse = (reason: string): never => access.refuse(scheme, reason)
+    const claims = (await verifyAccessToken(presented.token)) ?? refuse('not a valid access token')
     const { sub, jti, client_id: clientId, cnf } = claims
     if (typeof sub !== 'string' || typeof jti !== 'string' || typeof clientId !== 'string')
       return refuse('claims missing')
     if (!strings(claims['aud']).some((name) => audiences.includes(name))) refuse('token for another audience')
-    if (cnf !== undefined) refuse('sender-constrained token without proof')
+    const proof = await checkSender(request, presented, cnf)
     const [grantId = jti] = jti.split('.')
     if (await revocations.isRevoked([jti, grantId])) refuse('revoked')
     const client = await findClient(clientId)
@@ -72,16 +51,17 @@ export const createUserinfo = (options: UserinfoOptions): Endpoint => {
     const scope = typeof claims['scope'] === 'string' ? claims['scope'].split(' ') : []
     if (!scope.includes('openid'))
       throw new OAuthError('insufficient_scope', 'The access token has no openid scope.', {
-        headers: { 'WWW-Authenticate': 'Bearer error="insufficient_scope", scope="openid"' },
+        headers: challenge(scheme, 'insufficient_scope', ', scope="openid"'),
       })
-    const account = (await login.find(sub, signal)) ?? refuse('the account is gone or disabled')
-    return { client, account, scope, requested: strings(claims['userinfo_claims']), jti }
+    const account = (await login.find(sub, request.signal)) ?? refuse('the account is gone or disabled')
+    await proof?.claim()
+    return { client, account, scope, requested: strings(claims['userinfo_claims']), jti, proof }
   }
 
   return async (request) => {
     const trail = { request_id: request.requestId }
     try {
-      const { client, account, scope, requested, jti } = await check(readToken(request), request.signal)
+      const { client, account, scope, requested, jti, proof } = await check(request, readToken(request))
       const claims = tokens.userinfo(account, scope, requested)
       const alg: JwsAlg | undefined = client.userinfo_signed_response_alg
       const signed = alg && (await tokens.signUserinfo(client, alg, claims, request.signal))
@@ -94,9 +74,9 @@ export const createUserinfo = (options: UserinfoOptions): Endpoint => {
         claims: Object.keys(claims),
         ...(signed && { signatures: [{ ...signed.record }] }),
       })
-      if (signed === undefined) return json(200, claims)
+      if (signed === undefined) return json(200, claims, proof?.headers)
       const headers = { 'Content-Type': 'application/jwt', 'Cache-Control': 'no-store', Pragma: 'no-cache' }
-      return { status: 200, headers, body: signed.token }
+      return { status: 200, headers: { ...headers, ...proof?.headers }, body: signed.token }
     } catch (error) {
       if (error instanceof OAuthError)
         await audit.record({ event: 'userinfo.refused', ...trail, error: error.code, reason: error.reason })

@@ -17,8 +17,10 @@ export const collections = ({ records, ephemeral }: Stores) => ({
   codes: records.oneTime<AuthorizationCode>('codes'),
   families: records.refreshFamilies<Grant>('refresh_families'),
   revocations: records.revocations('revocations'),
+  secrets: records.records<string>('secrets'),
   sessions: ephemeral.records<Session>('sessions'),
   interactions: ephemeral.oneTime<Interaction>('interactions'),
   attempts: ephemeral.attempts('attempts'),
+  proofs: ephemeral.replayGuard('dpop_proofs'),
   clientAssertions: ephemeral.replayGuard('client_assertions'),
 })

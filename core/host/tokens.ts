@@ -9,6 +9,7 @@ import type { KeyRing } from '../keys/ports.js'
 import type { AuditLog } from '../observe/audit.js'
 import type { Log } from '../observe/log.js'
 import type { ClientKeys } from '../oauth/client-keys.js'
+import type { Dpop } from '../oauth/dpop.js'
 import type { TokenIssuer } from '../tokens/issuer.js'
 import type { ClientDirectory } from './clients.js'
 import type { Demo } from './demo.js'
@@ -31,6 +32,7 @@ export const tokens = {
   accounts: token<AccountDirectory>('accounts'),
   passwords: token<PasswordHasher>('passwords'),
   clientKeys: token<ClientKeys>('clientKeys'),
+  dpop: token<Dpop>('dpop'),
   services: token<Services>('services'),
   registries: token<Registries>('registries'),
   ring: token<KeyRing>('ring'),

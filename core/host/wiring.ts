@@ -16,6 +16,7 @@ import { createClientAuthentication } from '../oauth/client-authentication.js'
 import { createClientKeys } from '../oauth/client-keys.js'
 import { createOutboundFetch } from '../oauth/outbound-fetch.js'
 import { createRemoteKeySets } from '../oauth/remote-key-sets.js'
+import { createDpop } from '../oauth/dpop.js'
 import { verifyOwnToken } from '../keys/verify-own-token.js'
 import { packageVersion } from '../package-root.js'
 import { createIdentifyToken } from '../tokens/introspection.js'
@@ -53,6 +54,11 @@ export const wire = (container: DependencyContainer): void => {
     const { allow_private_addresses: allowPrivateAddresses } = get(tokens.config).outbound
     const fetch = createOutboundFetch({ allowPrivateAddresses })
     return createClientKeys(createRemoteKeySets({ fetch, clock: get(tokens.clock), log: get(tokens.log) }))
+  })
+  provide(tokens.dpop, (get) => {
+    const { issuer, clock_tolerance_secs: toleranceSeconds } = get(tokens.config)
+    const { proofs, secrets } = collections(get(tokens.stores))
+    return createDpop({ issuer, clock: get(tokens.clock), toleranceSeconds, proofs, secrets })
   })
   provide(tokens.services, (get) => {
     const config = get(tokens.config)
@@ -113,6 +119,7 @@ const wireEndpoints = (get: Resolve): Endpoints => {
   const enabled = new Map([...grants].filter(([name]) => switchedOn.includes(name)))
   const verification = { ring, issuer: config.issuer, clock, toleranceSeconds: config.clock_tolerance_secs }
 
+  const dpop = get(tokens.dpop)
   const authenticateClient = createClientAuthentication({ authenticators: clientAuthenticators, findClient })
   const grantLifetime = config.refresh_token_absolute_ttl_secs + retention(config, ['access_token'])
   const identify = createIdentifyToken({ verification, families })
@@ -134,6 +141,7 @@ const wireEndpoints = (get: Resolve): Endpoints => {
       grantLifetime,
     }),
     audit,
+    dpop,
   })
   const introspect = createIntrospect({
     issuer: config.issuer,
@@ -163,6 +171,7 @@ const wireEndpoints = (get: Resolve): Endpoints => {
     responseTypes: config.response_types_supported,
     grantTypes: [...enabled.keys()],
     clientAuthMethods: [...clientAuthenticators.keys()],
+    dpopAlgs: dpop.algs,
     idTokenAlgs: () => ring.algorithms('id_token'),
     userinfoAlgs: () => ring.algorithms('userinfo'),
     introspectionAlgs: () => ring.algorithms('introspection'),
@@ -197,6 +206,7 @@ const wireEndpoints = (get: Resolve): Endpoints => {
     revocations,
     tokens: issuer,
     audit,
+    dpop,
   })
   const pages = createAuthorize({
     issuer: config.issuer,

@@ -21,7 +21,6 @@ export type ClientParse =
 const notAvailable = new Set([
   'backchannel_logout_session_required',
   'backchannel_logout_uri',
-  'dpop_bound_access_tokens',
   'initiate_login_uri',
   'post_logout_redirect_uris',
   'request_object_signing_alg',
@@ -96,6 +95,7 @@ const metadataSchema = z.strictObject({
     .optional(),
   default_max_age: z.int().min(0).optional(),
   require_auth_time: z.boolean().optional(),
+  dpop_bound_access_tokens: z.boolean().optional(),
   contacts: z.array(text).optional(),
   logo_uri: webPage.optional(),
   policy_uri: webPage.optional(),

@@ -29,6 +29,8 @@ export interface Client {
   readonly introspection_signed_response_alg?: JwsAlg
   readonly default_max_age?: number
   readonly require_auth_time?: boolean
+  /** The client gets no token without a DPoP proof (RFC 9449 §5.2). */
+  readonly dpop_bound_access_tokens?: boolean
   readonly logo_uri?: string
   readonly policy_uri?: string
   readonly tos_uri?: string
