@@ -49,7 +49,8 @@ export const configObject = z.strictObject({
   refresh_token_absolute_ttl_secs: seconds(90 * day),
   session_ttl_secs: seconds(14 * day),
   clock_tolerance_secs: seconds(10, { min: 0, max: 120 }),
-  device_code_ttl_secs: notAvailable,
+  // RFC 8628 §5.1: short, because a longer life is more time to guess.
+  device_code_ttl_secs: seconds(600, { max: 3600 }),
   par_ttl_secs: notAvailable,
   token_exchange_enabled: z.boolean().default(false),
   default_audience: resourceUri.optional(),
@@ -76,7 +77,6 @@ export type Written = z.output<typeof configObject>
 export const complete = ({
   client_certificate_header: _header,
   attestation: _attestation,
-  device_code_ttl_secs: _device,
   par_ttl_secs: _par,
   ...written
 }: Written) => ({

@@ -4,6 +4,7 @@ export { epochSeconds } from '../clock.js'
 export type {
   AuthorizationCodes,
   Contributions,
+  DeviceCodes,
   OwnTokenKind,
   OwnTokens,
   PluginModule,
@@ -15,6 +16,7 @@ export type {
 } from '../host/modules.js'
 export { definePlugin, defineSigner } from '../host/modules.js'
 export type { AccountDirectory, AccountRecord, PasswordHasher } from '../interaction/account-directory.js'
+export { addressBucket } from '../interaction/address-bucket.js'
 export { canonicalUsername } from '../interaction/username.js'
 export type { Account, LoginProvider, LoginResult } from '../interaction/login-provider.js'
 export type { JsonObject, JsonValue } from '../json.js'
@@ -32,6 +34,7 @@ export { isPublicClient } from '../oauth/client.js'
 export type { ClientAuthenticator, TokenRequest } from '../oauth/client-authenticator.js'
 export type { ClientKey, WantedKey } from '../oauth/client-key-set.js'
 export type { ClientKeys } from '../oauth/client-keys.js'
+export type { DeviceApproval, DeviceRequest } from '../oauth/device-code.js'
 export type { ErrorCode, ErrorDetails } from '../oauth/errors.js'
 export { OAuthError } from '../oauth/errors.js'
 export type {
@@ -49,5 +52,6 @@ export type {
 } from '../oauth/grant.js'
 export { accessTokenType, defineGrant } from '../oauth/grant.js'
 export type { Log } from '../observe/log.js'
+export type { DeviceCode, DeviceCodeState, DevicePoll } from '../storage/ports.js'
 export type { AttemptLimiter, AttemptPolicy, ReplayGuard } from '../storage/ports.js'
 export { Unavailable } from '../unavailable.js'

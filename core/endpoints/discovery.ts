@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { allAlgorithms } from '../keys/algorithms.js'
 import type { JwsAlg } from '../keys/ports.js'
+import { deviceCodeGrant } from '../oauth/device-code.js'
 import type { Endpoint } from './message.js'
 
 export interface DiscoveryOptions {
@@ -32,6 +33,9 @@ const metadata = (options: DiscoveryOptions) => {
       userinfo_endpoint: `${issuer}/userinfo`,
     }),
     token_endpoint: `${issuer}/token`,
+    ...(options.grantTypes.includes(deviceCodeGrant) && {
+      device_authorization_endpoint: `${issuer}/device_authorization`,
+    }),
     jwks_uri: `${issuer}/jwks.json`,
     scopes_supported: options.scopes,
     response_types_supported: interactive ? options.responseTypes : [],

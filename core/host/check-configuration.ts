@@ -32,6 +32,7 @@ const inertServices = (issuer: string): Services => ({
   log: { debug() {}, info() {}, warn() {}, error() {} },
   issuer,
   codes: { find: noOutside },
+  deviceCodes: { find: noOutside, poll: noOutside },
   refreshTokens: { find: noOutside },
   accounts: { findByUsername: noOutside, findBySubject: noOutside },
   passwords: { hash: noOutside, verify: noOutside },

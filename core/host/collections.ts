@@ -2,6 +2,7 @@ import type { Interaction } from '../interaction/interaction.js'
 import type { Consent } from '../interaction/consent.js'
 import type { Session } from '../interaction/session.js'
 import type { Client } from '../oauth/client.js'
+import type { DeviceApproval, DeviceRequest } from '../oauth/device-code.js'
 import type { AuthorizationCode, Grant } from '../oauth/grant.js'
 import type { KeyPublication } from './key-publications.js'
 import type { Stores } from './stores.js'
@@ -15,6 +16,7 @@ export const collections = ({ records, ephemeral }: Stores) => ({
   consents: records.records<Consent>('consents'),
   publications: records.records<KeyPublication>('key_publications'),
   codes: records.oneTime<AuthorizationCode>('codes'),
+  deviceCodes: records.deviceCodes<DeviceRequest, DeviceApproval>('device_codes'),
   families: records.refreshFamilies<Grant>('refresh_families'),
   revocations: records.revocations('revocations'),
   secrets: records.records<string>('secrets'),

@@ -4,6 +4,7 @@ import { formatPath, type Path, type Problem } from '../../config/problems.js'
 import type { Config } from '../../config/schema.js'
 import type { JwsAlg, KeyPurpose } from '../keys/ports.js'
 import type { Client } from '../oauth/client.js'
+import { deviceCodeGrant } from '../oauth/device-code.js'
 import { enabledGrants, tokenExchange } from './enabled-grants.js'
 import type { Registries } from './registries.js'
 
@@ -135,6 +136,8 @@ const grantsHavePlugins: Rule = ({ config, clients, registries, report, warn, is
     }
   if (enabled.includes('authorization_code') && registries.login === undefined)
     report(['plugins'], 'the grant authorization_code needs a plugin that signs people in')
+  if (enabled.includes(deviceCodeGrant) && registries.login === undefined)
+    report(['plugins'], 'the grant of devices needs a plugin that signs people in')
   if ((config.accounts?.length ?? 0) > 0 && registries.login === undefined)
     report(['accounts'], 'no plugin signs people in')
   if (!enabled.includes('refresh_token') || !isWhole('scopes_supported')) return

@@ -20,7 +20,7 @@ export const createLiveEndpoints = (serving: () => Serving): Endpoints => {
       const reply = find(endpoints)(request)
       return reply instanceof Promise ? uses.during(reply) : reply
     }
-  const { interactive } = serving().endpoints
+  const { interactive, device } = serving().endpoints
   return {
     discovery: through((endpoints) => endpoints.discovery),
     keySet: through((endpoints) => endpoints.keySet),
@@ -29,6 +29,13 @@ export const createLiveEndpoints = (serving: () => Serving): Endpoints => {
     revoke: through((endpoints) => endpoints.revoke),
     home: through((endpoints) => endpoints.home),
     asset: through((endpoints) => endpoints.asset),
+    ...(device && {
+      device: {
+        authorization: through(({ device: pages = device }) => pages.authorization),
+        page: through(({ device: pages = device }) => pages.page),
+        verify: through(({ device: pages = device }) => pages.verify),
+      },
+    }),
     // Whether anybody signs in is the plugins' matter, which no reload changes.
     ...(interactive && {
       interactive: {

@@ -35,6 +35,7 @@ const serviceNames: Readonly<Record<ServiceName, true>> = {
   log: true,
   issuer: true,
   codes: true,
+  deviceCodes: true,
   refreshTokens: true,
   accounts: true,
   passwords: true,

@@ -6,14 +6,24 @@ import type { LoginProvider } from '../interaction/login-provider.js'
 import type { SignerProvider } from '../keys/ports.js'
 import type { ClientAuthenticator } from '../oauth/client-authenticator.js'
 import type { ClientKeys } from '../oauth/client-keys.js'
+import type { DeviceApproval, DeviceRequest } from '../oauth/device-code.js'
 import type { AuthorizationCode, Grant, GrantHandler } from '../oauth/grant.js'
 import type { Log } from '../observe/log.js'
+import type { DeviceCode, DevicePoll } from '../storage/ports.js'
 import type { AttemptLimiter, ReplayGuard } from '../storage/ports.js'
 
 /** Reads authorization codes; consuming them is the core's. */
 export interface AuthorizationCodes {
   /** The record, whether it was used or not, until it expires. Throws `Unavailable`. */
   find(code: string): Promise<AuthorizationCode | undefined>
+}
+
+/** Reads device codes; deciding and consuming them is the core's. Both throw `Unavailable`. */
+export interface DeviceCodes {
+  /** What the code stands for; undefined when it is malformed, unknown, forgotten or revoked. */
+  find(code: string): Promise<DeviceCode<DeviceRequest, DeviceApproval> | undefined>
+  /** Counts one poll of the device: `early`, when it has to wait longer (RFC 8628 §3.5). */
+  poll(code: string): Promise<DevicePoll<DeviceRequest, DeviceApproval>>
 }
 
 /** Reads refresh tokens; rotating them is the core's. */
@@ -43,6 +53,7 @@ export interface Services {
   readonly log: Log
   readonly issuer: string
   readonly codes: AuthorizationCodes
+  readonly deviceCodes: DeviceCodes
   readonly refreshTokens: RefreshTokens
   readonly accounts: AccountDirectory
   readonly passwords: PasswordHasher

@@ -1,8 +1,9 @@
-import { hashOpaqueToken } from '../oauth/opaque-token.js'
+import { hashOpaqueToken, isOpaqueToken } from '../oauth/opaque-token.js'
 import { readRefreshToken } from '../oauth/refresh-token.js'
 import type { AuthorizationCode, Grant } from '../oauth/grant.js'
-import type { OneTimeStore, RefreshFamilyStore, RevocationStore } from '../storage/ports.js'
-import type { AuthorizationCodes, RefreshTokens } from './modules.js'
+import type { DeviceApproval, DeviceRequest } from '../oauth/device-code.js'
+import type { DeviceCodeStore, OneTimeStore, RefreshFamilyStore, RevocationStore } from '../storage/ports.js'
+import type { AuthorizationCodes, DeviceCodes, RefreshTokens } from './modules.js'
 
 /** A code of ours; nothing else is looked up. */
 const codeForm = /^[\w-]{43}$/
@@ -16,6 +17,17 @@ export const readCodes = (
     // A used code is still found, so that its second use can revoke; what was revoked before is gone.
     return record && (await revocations.isRevoked([record.grantId])) ? undefined : record
   },
+})
+
+export const readDeviceCodes = (
+  store: DeviceCodeStore<DeviceRequest, DeviceApproval>,
+  revocations: RevocationStore,
+): DeviceCodes => ({
+  async find(code) {
+    const found = isOpaqueToken(code) ? await store.find(hashOpaqueToken(code)) : undefined
+    return found?.approval && (await revocations.isRevoked([found.approval.grantId])) ? undefined : found
+  },
+  poll: (code) => store.poll(hashOpaqueToken(code)),
 })
 
 export const readRefreshTokens = (

@@ -1,6 +1,6 @@
 import { instanceCachingFactory, type DependencyContainer, type InjectionToken } from 'tsyringe'
 import { createAssets } from '../endpoints/assets.js'
-import { createAuthorize } from '../endpoints/authorize/index.js'
+import { createAuthorize, type AuthorizeOptions } from '../endpoints/authorize/index.js'
 import { createDiscovery } from '../endpoints/discovery.js'
 import { createHome } from '../endpoints/home.js'
 import { createIntrospect } from '../endpoints/introspect.js'
@@ -20,15 +20,17 @@ import { createDpop } from '../oauth/dpop.js'
 import { verifyOwnToken } from '../keys/verify-own-token.js'
 import { packageVersion } from '../package-root.js'
 import { createIdentifyToken } from '../tokens/introspection.js'
+import { deviceCodeGrant } from '../oauth/device-code.js'
 import { createTokenIssuer } from '../tokens/issuer.js'
 import { accessTokenProfile } from '../tokens/profiles.js'
 import { verifyIdTokenHint } from '../tokens/id-token-hint.js'
 import { createRedeem } from '../tokens/redeem.js'
 import { collections } from './collections.js'
+import { wireDevice } from './wire-device.js'
 import { enabledGrants } from './enabled-grants.js'
 import { createOwnTokens } from './own-tokens.js'
 import { retention } from './open-ring.js'
-import { readCodes, readRefreshTokens } from './services.js'
+import { readCodes, readDeviceCodes, readRefreshTokens } from './services.js'
 import { tokens } from './tokens.js'
 
 type Resolve = <T>(token: InjectionToken<T>) => T
@@ -62,12 +64,13 @@ export const wire = (container: DependencyContainer): void => {
   })
   provide(tokens.services, (get) => {
     const config = get(tokens.config)
-    const { codes, families, revocations, attempts, clientAssertions } = collections(get(tokens.stores))
+    const { codes, deviceCodes, families, revocations, attempts, clientAssertions } = collections(get(tokens.stores))
     return {
       clock: get(tokens.clock),
       log: get(tokens.log),
       issuer: config.issuer,
       codes: readCodes(codes, revocations),
+      deviceCodes: readDeviceCodes(deviceCodes, revocations),
       refreshTokens: readRefreshTokens(families, revocations),
       accounts: get(tokens.accounts),
       passwords: get(tokens.passwords),
@@ -114,7 +117,9 @@ const wireEndpoints = (get: Resolve): Endpoints => {
   const issuer = get(tokens.issuer)
   const findClient = get(tokens.clients).find
   const { grants, clientAuthenticators, login } = get(tokens.registries)
-  const { codes, families, revocations, sessions, interactions, consents } = collections(get(tokens.stores))
+  const { codes, deviceCodes, families, revocations, sessions, interactions, consents } = collections(
+    get(tokens.stores),
+  )
   const switchedOn = enabledGrants(config, grants.keys())
   const enabled = new Map([...grants].filter(([name]) => switchedOn.includes(name)))
   const verification = { ring, issuer: config.issuer, clock, toleranceSeconds: config.clock_tolerance_secs }
@@ -132,6 +137,7 @@ const wireEndpoints = (get: Resolve): Endpoints => {
     tokens: issuer,
     redeem: createRedeem({
       codes,
+      deviceCodes,
       families,
       revocations,
       audit,
@@ -208,7 +214,7 @@ const wireEndpoints = (get: Resolve): Endpoints => {
     audit,
     dpop,
   })
-  const pages = createAuthorize({
+  const authorize: AuthorizeOptions = {
     issuer: config.issuer,
     defaultAudience: config.default_audience,
     scopesSupported: config.scopes_supported,
@@ -224,6 +230,8 @@ const wireEndpoints = (get: Resolve): Endpoints => {
     sessions,
     interactions,
     consents,
-  })
-  return { ...machine, interactive: { userinfo, ...pages } }
+  }
+  const device =
+    enabled.has(deviceCodeGrant) && wireDevice(config, authorize, authenticateClient, collections(get(tokens.stores)))
+  return { ...machine, ...(device && { device }), interactive: { userinfo, ...createAuthorize(authorize) } }
 }

@@ -12,6 +12,15 @@ export interface Endpoints {
   readonly home: Endpoint
   /** GET of `/assets/{name}`. */
   readonly asset: Endpoint
+  /** Absent without the grant of devices. */
+  readonly device?: {
+    /** POST of `/device_authorization`. */
+    readonly authorization: Endpoint
+    /** GET of `/device`. */
+    readonly page: Endpoint
+    /** POST of `/device/verify`. */
+    readonly verify: Endpoint
+  }
   /** Absent where nobody signs in. */
   readonly interactive?: {
     readonly authorize: Endpoint
@@ -22,6 +31,25 @@ export interface Endpoints {
     readonly consent: Endpoint
   }
 }
+
+/** The flow of devices (RFC 8628). */
+const deviceRoutes = (base: string, { authorization, page, verify }: NonNullable<Endpoints['device']>): Route[] => [
+  {
+    path: `${base}/device_authorization`,
+    methods: ['POST'],
+    body: 'form',
+    cors: 'public-client',
+    endpoint: authorization,
+  },
+  { path: `${base}/device`, methods: ['GET'], body: 'none', errorTitle: 'Device error', endpoint: page },
+  {
+    path: `${base}/device/verify`,
+    methods: ['POST'],
+    body: 'page-form',
+    errorTitle: 'Device error',
+    endpoint: verify,
+  },
+]
 
 const wellKnown = ['/.well-known/openid-configuration', '/.well-known/oauth-authorization-server']
 
@@ -42,6 +70,7 @@ export const routes = (issuer: string, endpoints: Endpoints): readonly Route[] =
     ...homePaths(base).map((path) => ({ path, ...get, errorTitle: 'Error', endpoint: home })),
     { path: `${base}/assets/{name}`, ...get, endpoint: asset },
   ]
+  if (endpoints.device !== undefined) table.push(...deviceRoutes(base, endpoints.device))
   if (interactive === undefined) return table
   const { authorize, userinfo, login, consent } = interactive
   return [

@@ -3,9 +3,17 @@ import { hashOpaqueToken, isOpaqueToken, newOpaqueToken } from '../oauth/opaque-
 import type { OneTimeStore } from '../storage/ports.js'
 import type { Cookies } from './cookies.js'
 
-/** An authorization request that waits for a person. Its id stands in URLs and is no secret. */
-export interface Interaction {
-  readonly request: AuthorizationRequest
+/** What a person signs in for: a client's request, or the page where the code of a device is typed. */
+export type Occasion =
+  | { readonly request: AuthorizationRequest; readonly device?: undefined }
+  | {
+      readonly request?: undefined
+      /** The user code that the page is to be filled in with, in its stored form. */
+      readonly device: { readonly userCode?: string }
+    }
+
+/** What waits for a person. Its id stands in URLs and is no secret. */
+export type Interaction = Occasion & {
   /** Hash of the cookie of the browser that began it: no other may go on with it (RFC 9700 §4.7). */
   readonly browser: string
 }
@@ -17,9 +25,9 @@ export type InteractionPage = 'login' | 'consent'
 
 export interface Interactions {
   pageUrl(id: string, page: InteractionPage): string
-  /** Stores a request for ten minutes and ties it to the browser. Throws `Unavailable`. */
+  /** Stores what it is about for ten minutes and ties it to the browser. Throws `Unavailable`. */
   begin(
-    request: AuthorizationRequest,
+    occasion: Occasion,
     browserCookie: string | undefined,
   ): Promise<{ readonly id: string; readonly cookies: readonly string[] }>
   /** Undefined when malformed, unknown, expired, or another browser's. Throws `Unavailable`. */
@@ -34,14 +42,22 @@ export interface InteractionOptions {
   readonly issuer: string
 }
 
+/**
+ * The cookie that ties forms to a browser, and what to set where it had none. One for all interactions of a browser, so
+ * that many tabs cannot fill its headers.
+ */
+export const tieToBrowser = (cookies: Cookies, cookie: string | undefined) => {
+  const browser = isOpaqueToken(cookie) ? cookie : newOpaqueToken()
+  return { browser, cookies: browser === cookie ? [] : [cookies.set(cookies.browser, browser)] }
+}
+
 export const createInteractions = ({ store, cookies, issuer }: InteractionOptions): Interactions => ({
   pageUrl: (id, page) => `${issuer}/interaction/${id}/${page}`,
-  async begin(request, browserCookie) {
-    // One cookie for all interactions of a browser, so that many tabs cannot fill its headers.
-    const browser = isOpaqueToken(browserCookie) ? browserCookie : newOpaqueToken()
+  async begin(occasion, browserCookie) {
+    const tied = tieToBrowser(cookies, browserCookie)
     const id = newOpaqueToken()
-    await store.put(id, { request, browser: hashOpaqueToken(browser) }, ttlSeconds)
-    return { id, cookies: browser === browserCookie ? [] : [cookies.set(cookies.browser, browser)] }
+    await store.put(id, { ...occasion, browser: hashOpaqueToken(tied.browser) }, ttlSeconds)
+    return { id, cookies: tied.cookies }
   },
   async find(id, browserCookie) {
     if (!isOpaqueToken(id) || !isOpaqueToken(browserCookie)) return undefined

@@ -7,6 +7,15 @@ export interface Account {
   readonly claims: JsonObject
 }
 
+/** What a page calls a person. */
+export const displayName = ({ subject, claims }: Account): string => {
+  for (const name of ['name', 'preferred_username', 'email']) {
+    const value = claims[name]
+    if (typeof value === 'string' && value !== '') return value
+  }
+  return subject
+}
+
 export type LoginResult =
   | { readonly outcome: 'passed'; readonly subject: string; readonly amr: readonly string[]; readonly acr?: string }
   /** Wrong, unknown or disabled: nobody can tell which. */

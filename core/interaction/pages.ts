@@ -13,13 +13,14 @@ interface FormPage {
   readonly action: string
   /** Value of the hidden field `csrf`. */
   readonly csrf: string
-  readonly client: ClientOnPage
   /** The first of `ui_locales` that is a well-formed language tag (OIDC Core §3.1.2.1). */
   readonly locale?: string
 }
 
 /** Fields `csrf`, `username`, `password`; button `#login-submit`. */
 export interface LoginPage extends FormPage {
+  /** Absent where a device is to be connected. */
+  readonly client?: ClientOnPage
   /** What to write into the field `username`: `login_hint`, or what was typed before. Untrusted. */
   readonly username?: string
   readonly problem?: 'wrong' | 'locked'
@@ -31,12 +32,45 @@ export interface LoginPage extends FormPage {
 
 /** Fields `csrf`, and `decision`: button `#consent-allow` sends `allow`, `#consent-deny` sends `deny`. */
 export interface ConsentPage extends FormPage {
+  readonly client: ClientOnPage
   readonly account: { readonly name: string }
   readonly scopes: readonly string[]
   /** Names of single claims that the client asks for beside the scopes (OIDC Core §5.5). */
   readonly claims: readonly string[]
   /** Resource servers that the client asks tokens for (RFC 8707). */
   readonly resources: readonly string[]
+}
+
+/** Where the code of a device is typed (RFC 8628 §3.3). Fields `csrf`, `user_code`; button `#device-continue`. */
+export interface DevicePage extends FormPage {
+  readonly account: { readonly name: string }
+  /** What to write into the field `user_code`: what was typed, or came with the address. Untrusted. */
+  readonly userCode?: string
+  readonly problem?: 'wrong' | 'locked'
+  /** With `locked`: how long until the next attempt counts. */
+  readonly retryAfterSeconds?: number
+}
+
+/**
+ * What a device asks for. Fields `csrf`, `user_code`, and `decision`: button `#device-approve` sends `approve`,
+ * `#device-deny` sends `deny`.
+ */
+export interface DeviceConfirmPage extends FormPage {
+  readonly client: ClientOnPage
+  readonly account: { readonly name: string }
+  /** As the device shows it: `BCDF-GHJK`. */
+  readonly userCode: string
+  readonly scopes: readonly string[]
+  readonly resources: readonly string[]
+  /** Where the device was when it asked; `here`: it has the address of the person's browser. */
+  readonly place: { readonly address: string; readonly here: boolean }
+}
+
+export interface DeviceResultPage {
+  /** The first two answer a decision; of the others there is nothing to decide any more. */
+  readonly outcome: 'approved' | 'denied' | 'expired' | 'used' | 'denied_before'
+  /** Where another code can be typed. */
+  readonly startUrl: string
 }
 
 export interface ErrorPage {
@@ -61,6 +95,9 @@ export interface FormPostPage {
 export interface Pages {
   login(page: LoginPage): string
   consent(page: ConsentPage): string
+  device(page: DevicePage): string
+  deviceConfirm(page: DeviceConfirmPage): string
+  deviceResult(page: DeviceResultPage): string
   error(page: ErrorPage): string
   formPost(page: FormPostPage): string
 }

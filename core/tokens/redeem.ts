@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.js'
 import { isPublicClient, type Client } from '../oauth/client.js'
+import type { DeviceApproval, DeviceRequest } from '../oauth/device-code.js'
 import { OAuthError } from '../oauth/errors.js'
 import type { AuthorizationCode, Grant, GrantDecision, Redeemable } from '../oauth/grant.js'
 import { hashOpaqueToken } from '../oauth/opaque-token.js'
@@ -11,10 +12,11 @@ import {
   readRefreshToken,
 } from '../oauth/refresh-token.js'
 import type { AuditLog } from '../observe/audit.js'
-import type { OneTimeStore, RefreshFamilyStore, RevocationStore } from '../storage/ports.js'
+import type { DeviceCodeStore, OneTimeStore, RefreshFamilyStore, RevocationStore } from '../storage/ports.js'
 
 export interface RedeemOptions {
   readonly codes: OneTimeStore<AuthorizationCode>
+  readonly deviceCodes: DeviceCodeStore<DeviceRequest, DeviceApproval>
   readonly families: RefreshFamilyStore<Grant>
   readonly revocations: RevocationStore
   readonly audit: AuditLog
@@ -33,7 +35,7 @@ const invalidGrant = (reason: string): OAuthError =>
  * or refresh token one wins; the others' tokens are thrown away.
  */
 export const createRedeem = (options: RedeemOptions) => {
-  const { codes, families, revocations, audit, clock } = options
+  const { codes, deviceCodes, families, revocations, audit, clock } = options
 
   const startFamily = async (grant: Grant) => {
     const fresh = newRefreshToken()
@@ -43,12 +45,16 @@ export const createRedeem = (options: RedeemOptions) => {
   }
 
   /** RFC 6749 §4.1.2, RFC 9700 §4.14.2: one record ends everything that came from the grant. */
-  const revokeReused = async (event: 'code.reused' | 'refresh.reused', client: Client, grant: Grant) => {
+  const revokeReused = async (
+    event: 'code.reused' | 'device.reused' | 'refresh.reused',
+    client: Client,
+    grant: Grant,
+  ) => {
     await revocations.revoke(grant.grantId, options.grantLifetime)
     await audit.record({ event, client_id: client.client_id, sub: grant.subject, grant_id: grant.grantId })
   }
 
-  const checkOwner = (client: Client, grant: Grant): void => {
+  const checkOwner = (client: Client, grant: Pick<Grant, 'clientId'>): void => {
     if (grant.clientId !== client.client_id) throw new Error('a grant plugin redeemed the grant of another client')
   }
 
@@ -65,6 +71,21 @@ export const createRedeem = (options: RedeemOptions) => {
     checkOwner(client, redemption.record)
     await revokeReused('code.reused', client, redemption.record)
     throw invalidGrant('code was already used')
+  }
+
+  const redeemDeviceCode = async (client: Client, code: string, refresh: Grant | undefined) => {
+    const started = refresh && (await startFamily(refresh))
+    const redemption = await deviceCodes.redeem(hashOpaqueToken(code))
+    if (redemption.outcome === 'won') {
+      checkOwner(client, redemption.record.request)
+      return started?.token
+    }
+    if (started) await families.remove(started.family)
+    if (redemption.outcome === 'unknown') throw invalidGrant('device code expired before it was redeemed')
+    const { request, approval } = redemption.record
+    checkOwner(client, request)
+    if (approval) await revokeReused('device.reused', client, approval)
+    throw invalidGrant('device code was already used')
   }
 
   const rotateRefreshToken = async (client: Client, token: string): Promise<string | undefined> => {
@@ -101,6 +122,8 @@ export const createRedeem = (options: RedeemOptions) => {
     switch (redeemable?.kind) {
       case 'authorization_code':
         return redeemCode(client, redeemable.code, refresh ? grant : undefined)
+      case 'device_code':
+        return redeemDeviceCode(client, redeemable.code, refresh ? grant : undefined)
       case 'refresh_token':
         return rotateRefreshToken(client, redeemable.token)
       case undefined:

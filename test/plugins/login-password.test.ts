@@ -13,7 +13,7 @@ import { createPasswordHasher } from '../../core/interaction/password-hasher.js'
 import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
 import type { StorageBackend } from '../../core/storage/ports.js'
 import plugin from '../../plugins/login/password/index.js'
-import { addressBucket } from '../../plugins/login/password/address-bucket.js'
+import { addressBucket } from '../../core/interaction/address-bucket.js'
 
 const address = '192.0.2.1'
 const signal = new AbortController().signal

@@ -98,7 +98,6 @@ describe('what this version does not do is refused, not ignored', () => {
     ['client_certificate_header: x-client-cert', 'client_certificate_header'],
     ['workers: 2', 'workers'],
     ['workers: auto', 'workers'],
-    ['device_code_ttl_secs: 600', 'device_code_ttl_secs'],
     ['par_ttl_secs: 60', 'par_ttl_secs'],
     ['storage: { records: { use: mongodb } }', 'storage.records.use'],
     ['storage: { ephemeral: { use: redis } }', 'storage.ephemeral.use'],

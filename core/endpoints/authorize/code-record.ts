@@ -1,7 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import type { Session } from '../../interaction/session.js'
 import type { AuthorizationRequest } from '../../oauth/authorization-request.js'
-import type { AuthorizationCode } from '../../oauth/grant.js'
+import type { Authentication, AuthorizationCode } from '../../oauth/grant.js'
+
+/** What a session knows of how its person signed in. */
+export const authenticationOf = (session: Session): Authentication => ({
+  auth_time: session.authTime,
+  ...(session.acr !== undefined && { acr: session.acr }),
+  ...(session.amr.length > 0 && { amr: session.amr }),
+  sid: session.sid,
+})
+
+export const newGrantId = (): string => randomBytes(16).toString('base64url')
 
 /** What a code stands for: a new grant of all that was asked for, by the person of this session. */
 export const codeRecord = (
@@ -9,18 +19,15 @@ export const codeRecord = (
   session: Session,
   defaultAudience: string,
 ): AuthorizationCode => ({
-  grantId: randomBytes(16).toString('base64url'),
+  grantId: newGrantId(),
   clientId: request.clientId,
   subject: session.subject,
   scope: request.scope,
   // Named, so that `/token` can tell a client that asks for it from one that asks for more (RFC 8707 §2.2).
   resource: request.resource.length > 0 ? request.resource : [defaultAudience],
   authentication: {
-    auth_time: session.authTime,
-    ...(session.acr !== undefined && { acr: session.acr }),
-    ...(session.amr.length > 0 && { amr: session.amr }),
+    ...authenticationOf(session),
     ...(request.nonce !== undefined && { nonce: request.nonce }),
-    sid: session.sid,
   },
   ...(request.requestedClaims && { requestedClaims: request.requestedClaims }),
   redirectUri: request.redirectUri,

@@ -40,6 +40,8 @@ export interface Flow {
   readonly cookies: Cookies
   readonly sessions: Sessions
   readonly interactions: Interactions
+  /** Who is signed in in this browser; undefined also when the account is gone. */
+  signedIn(http: EndpointRequest): Promise<{ readonly session: Session; readonly account: Account } | undefined>
   /** Finds where the person stands and goes on from there; where there is nothing to hope for, back to the client. */
   goOn(journey: Journey, stops: Stops): Promise<Reply>
   /** Issues the code; for an interaction once. `consented`: the person has just allowed it. */
@@ -64,14 +66,18 @@ export const createFlow = (options: AuthorizeOptions): Flow => {
   const consents = createConsents(options.consents)
   const answers = createAnswers(issuer, options.pages)
 
+  const signedIn: Flow['signedIn'] = async (http) => {
+    const session = await sessions.find(http.cookie(cookies.session))
+    const account = session && (await login.find(session.subject, http.signal))
+    return account && { session, account }
+  }
+
   const standing = async ({ http, client, request, interactionId }: Journey): Promise<Standing> => {
-    const found = await sessions.find(http.cookie(cookies.session))
-    const account = found && (await login.find(found.subject, http.signal))
-    const session = account && found
+    const person = await signedIn(http)
+    const session = person?.session
     const remembered = session !== undefined && (await consents.covers(session.subject, request))
     const next = decide({ request, client, session, remembered, interactionId, now: epochSeconds(clock) })
-    if (next === 'login' || session === undefined || account === undefined) return { next: 'login' }
-    return { next, session, account }
+    return next === 'login' || person === undefined ? { next: 'login' } : { next, ...person }
   }
 
   /** Of two answers to one interaction the browser gets one. */
@@ -139,5 +145,5 @@ export const createFlow = (options: AuthorizeOptions): Flow => {
     }
   }
 
-  return { cookies, sessions, interactions, goOn, grant, refuse, recordRefusal }
+  return { cookies, sessions, interactions, signedIn, goOn, grant, refuse, recordRefusal }
 }

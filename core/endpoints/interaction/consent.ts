@@ -1,12 +1,19 @@
 import { csrfToken, isCsrfToken } from '../../interaction/csrf.js'
-import type { Account } from '../../interaction/login-provider.js'
+import { displayName, type Account } from '../../interaction/login-provider.js'
 import type { Session } from '../../interaction/session.js'
 import { personalClaims } from '../../oauth/claims-parameter.js'
 import { OAuthError } from '../../oauth/errors.js'
 import type { Flow } from '../authorize/flow.js'
 import type { AuthorizeOptions } from '../authorize/options.js'
 import { page, redirect, type Endpoint, type Reply } from '../message.js'
-import { checkForm, clientOnPage, openInteraction, refuseForgery, type OpenInteraction } from './open-interaction.js'
+import {
+  checkForm,
+  clientOnPage,
+  getInteraction,
+  openInteraction,
+  refuseForgery,
+  type OpenInteraction,
+} from './open-interaction.js'
 
 /** GET and POST `/interaction/{id}/consent`. What is granted stands in the interaction; the form says yes or no to it. */
 export const createConsentPage = (options: AuthorizeOptions, flow: Flow): Endpoint => {
@@ -22,7 +29,7 @@ export const createConsentPage = (options: AuthorizeOptions, flow: Flow): Endpoi
       action: flow.interactions.pageUrl(interactionId, 'consent'),
       csrf: csrfOf(open, session),
       client: clientOnPage(client),
-      account: { name: nameOf(account) },
+      account: { name: displayName(account) },
       scopes: request.scope,
       claims: personalClaims(request.requestedClaims),
       resources: request.resource,
@@ -49,7 +56,7 @@ export const createConsentPage = (options: AuthorizeOptions, flow: Flow): Endpoi
   }
 
   return async (http) => {
-    const open = await openInteraction(http, flow, options.findClient)
+    const open = await openInteraction(await getInteraction(http, flow), options.findClient)
     const login = () => redirect(flow.interactions.pageUrl(open.interactionId, 'login'))
     // A no counts, even if another tab has said yes meanwhile and nothing would be asked any more.
     const answered = (session: Session) => submit(open, session)
@@ -61,12 +68,4 @@ export const createConsentPage = (options: AuthorizeOptions, flow: Flow): Endpoi
           code: (session) => flow.grant(open, session),
         })
   }
-}
-
-const nameOf = ({ subject, claims }: Account): string => {
-  for (const name of ['name', 'preferred_username', 'email']) {
-    const value = claims[name]
-    if (typeof value === 'string' && value !== '') return value
-  }
-  return subject
 }

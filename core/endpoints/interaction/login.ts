@@ -1,52 +1,58 @@
 import { epochSeconds } from '../../clock.js'
 import { csrfToken, isCsrfToken } from '../../interaction/csrf.js'
 import type { LoginPage } from '../../interaction/pages.js'
+import { formatUserCode } from '../../oauth/device-code.js'
 import { OAuthError } from '../../oauth/errors.js'
 import type { Flow } from '../authorize/flow.js'
 import type { AuthorizeOptions } from '../authorize/options.js'
 import { page, redirect, type Endpoint, type Reply } from '../message.js'
-import { checkForm, clientOnPage, openInteraction, refuseForgery, type OpenInteraction } from './open-interaction.js'
+import {
+  checkForm,
+  clientOnPage,
+  getInteraction,
+  openInteraction,
+  refuseForgery,
+  type OpenInteraction,
+  type OwnInteraction,
+} from './open-interaction.js'
+
+/** What a login page is shown for. */
+interface Asked {
+  readonly page: Partial<LoginPage>
+  readonly clientId?: string
+}
 
 /** GET and POST `/interaction/{id}/login`. Where to go next is the interaction's own; nothing in the form can say. */
 export const createLoginPage = (options: AuthorizeOptions, flow: Flow): Endpoint => {
-  const { pages, login, audit, clock } = options
+  const { issuer, pages, login, audit, clock } = options
 
-  const csrfOf = ({ browserCookie, interactionId }: OpenInteraction): string =>
+  const csrfOf = ({ browserCookie, interactionId }: OwnInteraction): string =>
     csrfToken(browserCookie, interactionId, 'login')
 
-  const show = (open: OpenInteraction, status = 200, extra: Partial<LoginPage> = {}): Reply => {
-    const { client, request, interactionId } = open
-    const html = pages.login({
-      action: flow.interactions.pageUrl(interactionId, 'login'),
-      csrf: csrfOf(open),
-      client: clientOnPage(client),
-      cancel: true,
-      ...(request.loginHint !== undefined && { username: request.loginHint }),
-      ...(request.locale !== undefined && { locale: request.locale }),
-      ...extra,
-    })
-    return page(status, html)
+  const show = (own: OwnInteraction, { page: about }: Asked, status = 200, extra: Partial<LoginPage> = {}): Reply => {
+    const action = flow.interactions.pageUrl(own.interactionId, 'login')
+    return page(status, pages.login({ action, csrf: csrfOf(own), ...about, ...extra }))
   }
 
-  const submit = async (open: OpenInteraction): Promise<Reply> => {
-    const { http, client, interactionId } = open
-    checkForm(http)
-    const field = (name: string): string | undefined => http.form.values.get(name)
-    if (!isCsrfToken(csrfOf(open), field('csrf'))) return refuseForgery()
-    if (field('decision') === 'cancel')
-      return flow.refuse(open, new OAuthError('access_denied', 'The user did not sign in.'))
+  const checkSent = (own: OwnInteraction): void => {
+    checkForm(own.http)
+    if (!isCsrfToken(csrfOf(own), own.http.form.values.get('csrf'))) refuseForgery()
+  }
 
-    const [username = '', password = ''] = [field('username'), field('password')]
+  const submit = async (own: OwnInteraction, asked: Asked): Promise<Reply> => {
+    const { http, interactionId } = own
+    const field = (name: string): string => http.form.values.get(name) ?? ''
+    const [username, password] = [field('username'), field('password')]
     const result = await login.authenticate({ username, password }, http.address, http.signal)
-    const trail = { request_id: http.requestId, client_id: client.client_id }
+    const trail = { request_id: http.requestId, client_id: asked.clientId }
     switch (result.outcome) {
       case 'refused':
         await audit.record({ event: 'login.refused', ...trail, reason: 'refused' })
-        return show(open, 403, { username, problem: 'wrong' })
+        return show(own, asked, 403, { username, problem: 'wrong' })
       case 'locked': {
         await audit.record({ event: 'login.refused', ...trail, reason: 'locked' })
         const { retryAfterSeconds } = result
-        const reply = show(open, 429, { username, problem: 'locked', retryAfterSeconds })
+        const reply = show(own, asked, 429, { username, problem: 'locked', retryAfterSeconds })
         return { ...reply, headers: { ...reply.headers, 'Retry-After': String(retryAfterSeconds) } }
       }
       case 'passed': {
@@ -60,13 +66,44 @@ export const createLoginPage = (options: AuthorizeOptions, flow: Flow): Endpoint
     }
   }
 
-  return async (http) => {
-    const open = await openInteraction(http, flow, options.findClient)
-    if (http.method === 'POST') return submit(open)
+  const forClient = async (own: OwnInteraction, open: OpenInteraction): Promise<Reply> => {
+    const { http, client, request, interactionId } = open
+    const asked: Asked = {
+      page: {
+        client: clientOnPage(client),
+        cancel: true,
+        ...(request.loginHint !== undefined && { username: request.loginHint }),
+        ...(request.locale !== undefined && { locale: request.locale }),
+      },
+      clientId: client.client_id,
+    }
+    if (http.method === 'POST') {
+      checkSent(own)
+      if (http.form.values.get('decision') === 'cancel')
+        return flow.refuse(open, new OAuthError('access_denied', 'The user did not sign in.'))
+      return submit(own, asked)
+    }
     return flow.goOn(open, {
-      login: () => show(open),
-      consent: () => redirect(flow.interactions.pageUrl(open.interactionId, 'consent')),
+      login: () => show(own, asked),
+      consent: () => redirect(flow.interactions.pageUrl(interactionId, 'consent')),
       code: (session) => flow.grant(open, session),
     })
+  }
+
+  const forDevice = async (own: OwnInteraction, userCode: string | undefined): Promise<Reply> => {
+    const asked: Asked = { page: {} }
+    if (own.http.method === 'POST') {
+      checkSent(own)
+      return submit(own, asked)
+    }
+    if ((await flow.signedIn(own.http)) === undefined) return show(own, asked)
+    return redirect(`${issuer}/device${userCode === undefined ? '' : `?user_code=${formatUserCode(userCode)}`}`)
+  }
+
+  return async (http) => {
+    const own = await getInteraction(http, flow)
+    const { device } = own.occasion
+    if (device !== undefined) return forDevice(own, device.userCode)
+    return forClient(own, await openInteraction(own, options.findClient))
   }
 }

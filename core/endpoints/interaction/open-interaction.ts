@@ -1,31 +1,48 @@
 import type { Client } from '../../oauth/client.js'
 import { OAuthError } from '../../oauth/errors.js'
 import { isRegisteredRedirectUri } from '../../oauth/redirect-uri.js'
+import type { Occasion } from '../../interaction/interaction.js'
 import type { ClientOnPage } from '../../interaction/pages.js'
 import type { Flow, Journey } from '../authorize/flow.js'
 import type { EndpointRequest } from '../message.js'
 
 /** An interaction that was opened in its own browser. */
+export interface OwnInteraction {
+  readonly http: EndpointRequest
+  readonly interactionId: string
+  readonly browserCookie: string
+  readonly occasion: Occasion
+}
+
+/** One that a client waits for. */
 export interface OpenInteraction extends Journey {
   readonly interactionId: string
   readonly browserCookie: string
 }
 
+const over = (): never => {
+  throw new OAuthError(
+    'invalid_request',
+    'This sign-in is over or belongs to another browser. Start again from the application.',
+  )
+}
+
 /** Throws `invalid_request` when there is no such interaction, or none of this browser's; `Unavailable`. */
-export const openInteraction = async (
-  http: EndpointRequest,
-  flow: Flow,
-  findClient: (clientId: string) => Promise<Client | undefined>,
-): Promise<OpenInteraction> => {
+export const getInteraction = async (http: EndpointRequest, flow: Flow): Promise<OwnInteraction> => {
   const interactionId = http.path.get('id')
   const browserCookie = http.cookie(flow.cookies.browser)
-  const interaction = await flow.interactions.find(interactionId, browserCookie)
-  if (interaction === undefined || interactionId === undefined || browserCookie === undefined)
-    throw new OAuthError(
-      'invalid_request',
-      'This sign-in is over or belongs to another browser. Start again from the application.',
-    )
-  const { request } = interaction
+  const occasion = await flow.interactions.find(interactionId, browserCookie)
+  if (occasion === undefined || interactionId === undefined || browserCookie === undefined) return over()
+  return { http, interactionId, browserCookie, occasion }
+}
+
+/** The request that a client waits with. Throws `invalid_request` where there is none, `invalid_client`, `Unavailable`. */
+export const openInteraction = async (
+  { http, interactionId, browserCookie, occasion }: OwnInteraction,
+  findClient: (clientId: string) => Promise<Client | undefined>,
+): Promise<OpenInteraction> => {
+  const { request } = occasion
+  if (request === undefined) return over()
   const client = await findClient(request.clientId)
   // Ten minutes are long enough for a client to be shut out.
   if (client === undefined || client.disabled === true || !isRegisteredRedirectUri(client, request.redirectUri))

@@ -1,5 +1,6 @@
 import type { Asset } from '../assets.js'
-import type { ClientOnPage, LoginPage, Pages } from '../pages.js'
+import type { ClientOnPage, Pages } from '../pages.js'
+import { deviceResults } from './device-results.js'
 import { compileTemplates } from './templates.js'
 import { describeWishes } from './wishes.js'
 
@@ -21,9 +22,9 @@ export const createPages = (options: PagesOptions): Pages => {
         title: 'Sign in',
         action: page.action,
         csrf: page.csrf,
-        client: showClient(page.client),
+        client: page.client && showClient(page.client),
         username: page.username ?? '',
-        problem: problemText(page),
+        problem: problemText(page, 'The username or the password is not right.'),
         invalid: page.problem === 'wrong',
         cancel: page.cancel === true,
       }),
@@ -34,9 +35,33 @@ export const createPages = (options: PagesOptions): Pages => {
         csrf: page.csrf,
         client: showClient(page.client),
         account: page.account.name,
-        initial: [...page.account.name.trim()][0]?.toUpperCase() ?? '',
+        initial: initialOf(page.account.name),
         wishes: describeWishes(page.scopes, page.claims, page.resources),
       }),
+    device: (page) =>
+      render('device', {
+        title: 'Connect a device',
+        action: page.action,
+        csrf: page.csrf,
+        account: page.account.name,
+        initial: initialOf(page.account.name),
+        userCode: page.userCode ?? '',
+        problem: problemText(page, 'No device waits with this code. Compare it with your device and type it again.'),
+        invalid: page.problem === 'wrong',
+      }),
+    deviceConfirm: (page) =>
+      render('device-confirm', {
+        title: 'Allow this device',
+        action: page.action,
+        csrf: page.csrf,
+        client: showClient(page.client),
+        account: page.account.name,
+        initial: initialOf(page.account.name),
+        userCode: page.userCode,
+        place: page.place,
+        wishes: describeWishes(page.scopes, [], page.resources),
+      }),
+    deviceResult: (page) => render('device-result', { ...deviceResults[page.outcome], startUrl: page.startUrl }),
     error: (page) =>
       render('error', { title: page.title, message: page.message, requestId: page.requestId, error: page.error }),
     formPost: (page) =>
@@ -58,8 +83,15 @@ const webAddress = (uri: string | undefined): string | undefined => {
   return protocol === 'https:' || protocol === 'http:' ? href : undefined
 }
 
-const problemText = (page: LoginPage): string | undefined => {
-  if (page.problem === 'wrong') return 'The username or the password is not right.'
+const initialOf = (name: string): string => [...name.trim()][0]?.toUpperCase() ?? ''
+
+interface AttemptPage {
+  readonly problem?: 'wrong' | 'locked'
+  readonly retryAfterSeconds?: number
+}
+
+const problemText = (page: AttemptPage, wrong: string): string | undefined => {
+  if (page.problem === 'wrong') return wrong
   if (page.problem === undefined) return undefined
   return `There were too many attempts. Try again in ${waitText(page.retryAfterSeconds ?? 0)}.`
 }

@@ -1,0 +1,114 @@
+import { epochSeconds, type Clock } from '../clock.js'
+import type { ClientAuthentication } from '../oauth/client-authentication.js'
+import type { Client } from '../oauth/client.js'
+import {
+  deviceCodeGrant,
+  formatUserCode,
+  newUserCode,
+  type DeviceApproval,
+  type DeviceRequest,
+} from '../oauth/device-code.js'
+import { OAuthError } from '../oauth/errors.js'
+import { hashOpaqueToken, newOpaqueToken } from '../oauth/opaque-token.js'
+import { checkNoneRepeated } from '../oauth/params.js'
+import { checkResources } from '../oauth/resource.js'
+import { checkScope } from '../oauth/scope.js'
+import type { AuditLog } from '../observe/audit.js'
+import type { DeviceCodeStore } from '../storage/ports.js'
+import { json, type Endpoint, type EndpointRequest, type Reply } from './message.js'
+
+export interface DeviceAuthorizationOptions {
+  readonly issuer: string
+  readonly authenticateClient: ClientAuthentication
+  readonly scopesSupported: readonly string[]
+  readonly defaultAudience: string
+  readonly deviceCodes: DeviceCodeStore<DeviceRequest, DeviceApproval>
+  readonly ttlSeconds: number
+  readonly clock: Clock
+  readonly audit: AuditLog
+}
+
+/** RFC 8628 §3.2. */
+const intervalSeconds = 5
+
+/** Of 25 billion user codes another free one is found at once. */
+const maxTries = 5
+
+/** `POST /device_authorization` (RFC 8628 §3.1). */
+export const createDeviceAuthorization = (options: DeviceAuthorizationOptions): Endpoint => {
+  const { issuer, deviceCodes, ttlSeconds, audit, clock } = options
+
+  const checkGrant = ({ grant_types }: Client): void => {
+    if (!grant_types.includes(deviceCodeGrant))
+      throw new OAuthError('unauthorized_client', 'The client may not use this grant type.')
+  }
+
+  /** There is no default scope, as at `/authorize` (RFC 6749 §3.3). */
+  const readScope = (params: ReadonlyMap<string, string>, client: Client): readonly string[] => {
+    const scope = checkScope(params.get('scope'), client)
+    if (scope.length === 0) throw new OAuthError('invalid_scope', 'The parameter scope is missing.')
+    if (scope.every((name) => options.scopesSupported.includes(name))) return scope
+    throw new OAuthError('invalid_scope', 'The scope is unknown or not allowed to this client.')
+  }
+
+  const start = async (deviceCode: string, request: DeviceRequest): Promise<string> => {
+    const id = hashOpaqueToken(deviceCode)
+    for (let tries = 0; tries < maxTries; tries++) {
+      const userCode = newUserCode()
+      if (await deviceCodes.start(id, { userCode, request, intervalSeconds }, ttlSeconds)) return userCode
+    }
+    throw new Error('no user code is free')
+  }
+
+  const answer = async (http: EndpointRequest, seen: { client?: Client }): Promise<Reply> => {
+    if (http.query.values.size > 0)
+      throw new OAuthError('invalid_request', 'Parameters belong in the body of the request.')
+    const params = checkNoneRepeated(http.form, 'resource')
+    const given = { params, header: (name: string) => http.header(name) }
+    const { client } = await options.authenticateClient(given, http.signal)
+    seen.client = client
+    checkGrant(client)
+    const request: DeviceRequest = {
+      clientId: client.client_id,
+      scope: readScope(params, client),
+      resource: checkResources(http.form.all('resource'), client, options.defaultAudience),
+      address: http.address,
+      askedAt: epochSeconds(clock),
+    }
+    const deviceCode = newOpaqueToken()
+    const userCode = formatUserCode(await start(deviceCode, request))
+    await audit.record({
+      event: 'device.started',
+      request_id: http.requestId,
+      client_id: client.client_id,
+      scope: request.scope.join(' '),
+      resource: request.resource,
+      address: request.address,
+    })
+    return json(200, {
+      device_code: deviceCode,
+      user_code: userCode,
+      verification_uri: `${issuer}/device`,
+      verification_uri_complete: `${issuer}/device?user_code=${userCode}`,
+      expires_in: ttlSeconds,
+      interval: intervalSeconds,
+    })
+  }
+
+  return async (http) => {
+    const seen: { client?: Client } = {}
+    try {
+      return await answer(http, seen)
+    } catch (error) {
+      if (error instanceof OAuthError)
+        await audit.record({
+          event: error.code === 'invalid_client' ? 'client.refused' : 'device.refused',
+          request_id: http.requestId,
+          client_id: seen.client?.client_id,
+          error: error.code,
+          reason: error.reason,
+        })
+      throw error
+    }
+  }
+}

@@ -1,0 +1,51 @@
+import { csrfToken } from '../../interaction/csrf.js'
+import { tieToBrowser } from '../../interaction/interaction.js'
+import { displayName, type Account } from '../../interaction/login-provider.js'
+import type { DevicePage } from '../../interaction/pages.js'
+import type { Session } from '../../interaction/session.js'
+import { formatUserCode, readUserCode } from '../../oauth/device-code.js'
+import { checkNoneRepeated } from '../../oauth/params.js'
+import type { Flow } from '../authorize/flow.js'
+import type { AuthorizeOptions } from '../authorize/options.js'
+import { page, redirect, type Endpoint, type EndpointRequest, type Reply } from '../message.js'
+
+/** Somebody who is signed in. */
+export interface Person {
+  readonly session: Session
+  readonly account: Account
+}
+
+/** Good for this person's page and no other; `confirm` names the code that was shown to be decided. */
+export const deviceCsrf = (browser: string, { session }: Person, confirm = ''): string =>
+  csrfToken(browser, 'device', `${confirm}\n${session.sid}\n${session.subject}`)
+
+/** Shows the page where a code is typed. */
+export const createShowEntry =
+  ({ issuer, pages }: Pick<AuthorizeOptions, 'issuer' | 'pages'>, flow: Flow) =>
+  (http: EndpointRequest, person: Person, extra: Partial<DevicePage> = {}, status = 200): Reply => {
+    const { browser, cookies } = tieToBrowser(flow.cookies, http.cookie(flow.cookies.browser))
+    const html = pages.device({
+      action: `${issuer}/device/verify`,
+      csrf: deviceCsrf(browser, person),
+      account: { name: displayName(person.account) },
+      ...extra,
+    })
+    return page(status, html, cookies)
+  }
+
+/**
+ * GET `/device`. A code in the address fills in the field and does nothing else (RFC 8628 §5.4): it is not even looked
+ * up. Who is not signed in signs in first, so that guesses are somebody's.
+ */
+export const createDevicePage = (options: AuthorizeOptions, flow: Flow): Endpoint => {
+  const showEntry = createShowEntry(options, flow)
+  return async (http) => {
+    const userCode = readUserCode(checkNoneRepeated(http.query).get('user_code'))
+    const person = await flow.signedIn(http)
+    if (person !== undefined)
+      return showEntry(http, person, userCode === undefined ? {} : { userCode: formatUserCode(userCode) })
+    const device = userCode === undefined ? {} : { userCode }
+    const { id, cookies } = await flow.interactions.begin({ device }, http.cookie(flow.cookies.browser))
+    return redirect(flow.interactions.pageUrl(id, 'login'), cookies)
+  }
+}

@@ -1,0 +1,8 @@
+import type { DeviceApproval, DeviceRequest } from '../../oauth/device-code.js'
+import type { AttemptLimiter, DeviceCodeStore } from '../../storage/ports.js'
+
+export interface DeviceOptions {
+  readonly deviceCodes: DeviceCodeStore<DeviceRequest, DeviceApproval>
+  /** Counts what was typed for a user code. */
+  readonly attempts: AttemptLimiter
+}

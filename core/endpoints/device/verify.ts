@@ -1,0 +1,164 @@
+import { isCsrfToken } from '../../interaction/csrf.js'
+import { displayName } from '../../interaction/login-provider.js'
+import type { DeviceResultPage } from '../../interaction/pages.js'
+import type { Client } from '../../oauth/client.js'
+import {
+  deviceCodeGrant,
+  formatUserCode,
+  readUserCode,
+  type DeviceApproval,
+  type DeviceRequest,
+} from '../../oauth/device-code.js'
+import { OAuthError } from '../../oauth/errors.js'
+import { isOpaqueToken } from '../../oauth/opaque-token.js'
+import type { DeviceCode, DeviceCodeState } from '../../storage/ports.js'
+import { authenticationOf, newGrantId } from '../authorize/code-record.js'
+import type { Flow } from '../authorize/flow.js'
+import type { AuthorizeOptions } from '../authorize/options.js'
+import { checkForm, clientOnPage, refuseForgery } from '../interaction/open-interaction.js'
+import { page, type Endpoint, type EndpointRequest, type Reply } from '../message.js'
+import { takeUserCodeAttempt } from './attempts.js'
+import { createShowEntry, deviceCsrf, type Person } from './enter.js'
+import type { DeviceOptions } from './options.js'
+
+/** One form that was sent by our page, in the browser of the person who was shown it. */
+interface Sent {
+  readonly http: EndpointRequest
+  readonly person: Person
+  readonly browser: string
+  readonly userCode: string | undefined
+  readonly decision: string | undefined
+}
+
+type Waiting = DeviceCode<DeviceRequest, DeviceApproval>
+
+const overOutcomes: Readonly<Record<Exclude<DeviceCodeState, 'pending'>, DeviceResultPage['outcome']>> = {
+  approved: 'used',
+  redeemed: 'used',
+  denied: 'denied_before',
+  expired: 'expired',
+}
+
+/**
+ * POST `/device/verify`: with `user_code` alone it shows what the device asks for; with `decision` as well it decides.
+ * The token of the second form is made of the code, so nobody decides what was not shown (RFC 8628 §5.4).
+ */
+export const createDeviceVerify = (options: AuthorizeOptions & DeviceOptions, flow: Flow): Endpoint => {
+  const { issuer, pages, audit, deviceCodes, attempts, findClient, defaultAudience } = options
+  const showEntry = createShowEntry(options, flow)
+  const trailOf = ({ http, person }: Sent) => ({ request_id: http.requestId, sub: person.session.subject })
+
+  const read = async (http: EndpointRequest): Promise<Sent> => {
+    checkForm(http)
+    const person = await flow.signedIn(http)
+    const browser = http.cookie(flow.cookies.browser)
+    if (person === undefined || !isOpaqueToken(browser))
+      throw new OAuthError(
+        'access_denied',
+        'You are not signed in any more. Open the address that your device shows.',
+        {
+          status: 403,
+          reason: 'no session',
+        },
+      )
+    const userCode = readUserCode(http.form.values.get('user_code'))
+    const decision = http.form.values.get('decision')
+    const expected = deviceCsrf(browser, person, decision === undefined ? '' : userCode)
+    // Without a code the token would be that of the first form.
+    if (decision !== undefined && userCode === undefined) return refuseForgery()
+    if (!isCsrfToken(expected, http.form.values.get('csrf'))) return refuseForgery()
+    return { http, person, browser, userCode, decision }
+  }
+
+  const refuse = async (sent: Sent, reason: string): Promise<void> =>
+    audit.record({ event: 'device.refused', ...trailOf(sent), reason })
+
+  const wrong = async (sent: Sent): Promise<Reply> => {
+    await refuse(sent, 'unknown user code')
+    return showEntry(sent.http, sent.person, { problem: 'wrong' }, 400)
+  }
+
+  const isOver = async (sent: Sent, state: Exclude<DeviceCodeState, 'pending'>): Promise<Reply> => {
+    await refuse(sent, `the code is ${state}`)
+    return page(400, pages.deviceResult({ outcome: overOutcomes[state], startUrl: `${issuer}/device` }))
+  }
+
+  const show = ({ http, person, browser }: Sent, { userCode, request }: Waiting, client: Client): Reply => {
+    const html = pages.deviceConfirm({
+      action: `${issuer}/device/verify`,
+      csrf: deviceCsrf(browser, person, userCode),
+      client: clientOnPage(client),
+      account: { name: displayName(person.account) },
+      userCode: formatUserCode(userCode),
+      scopes: request.scope,
+      resources: request.resource,
+      place: { address: request.address, here: request.address === http.address },
+    })
+    return page(200, html)
+  }
+
+  const approvalOf = ({ clientId, scope, resource }: DeviceRequest, { session }: Person): DeviceApproval => ({
+    grantId: newGrantId(),
+    clientId,
+    subject: session.subject,
+    scope,
+    // Named, so that `/token` can tell a client that asks for it from one that asks for more (RFC 8707 §2.2).
+    resource: resource.length > 0 ? resource : [defaultAudience],
+    authentication: authenticationOf(session),
+  })
+
+  const decide = async (sent: Sent, { userCode, request }: Waiting, outcome: 'approved' | 'denied'): Promise<Reply> => {
+    const approval = approvalOf(request, sent.person)
+    const decided = await deviceCodes.decide(userCode, outcome === 'approved' ? { approval } : 'denied')
+    if (decided.outcome === 'unknown') return wrong(sent)
+    const { state } = decided.record
+    if (decided.outcome === 'replayed' && state !== 'pending') return isOver(sent, state)
+    await audit.record({
+      event: `device.${outcome}`,
+      ...trailOf(sent),
+      client_id: request.clientId,
+      ...(outcome === 'approved' && { grant_id: approval.grantId }),
+      scope: request.scope.join(' '),
+      resource: approval.resource,
+      device_address: request.address,
+      address: sent.http.address,
+    })
+    return page(200, pages.deviceResult({ outcome, startUrl: `${issuer}/device` }))
+  }
+
+  const locked = async (sent: Sent, retryAfterSeconds: number): Promise<Reply> => {
+    await refuse(sent, 'too many attempts')
+    const reply = showEntry(sent.http, sent.person, { problem: 'locked', retryAfterSeconds }, 429)
+    return { ...reply, headers: { ...reply.headers, 'Retry-After': String(retryAfterSeconds) } }
+  }
+
+  const answer = async (sent: Sent): Promise<Reply> => {
+    const { http, person, userCode, decision } = sent
+    // Before the look-up, so that parallel guesses are counted.
+    const wait = await takeUserCodeAttempt(attempts, person.session.subject, http.address)
+    if (wait > 0) return locked(sent, wait)
+    const code = userCode === undefined ? undefined : await deviceCodes.findByUserCode(userCode)
+    const client = code && (await findClient(code.request.clientId))
+    // Ten minutes are long enough for a client to be shut out.
+    if (
+      code === undefined ||
+      client === undefined ||
+      client.disabled === true ||
+      !client.grant_types.includes(deviceCodeGrant)
+    )
+      return wrong(sent)
+    if (code.state !== 'pending') return isOver(sent, code.state)
+    switch (decision) {
+      case undefined:
+        return show(sent, code, client)
+      case 'approve':
+        return decide(sent, code, 'approved')
+      case 'deny':
+        return decide(sent, code, 'denied')
+      default:
+        throw new OAuthError('invalid_request', 'The form says neither yes nor no.')
+    }
+  }
+
+  return async (http) => answer(await read(http))
+}
