@@ -2,7 +2,9 @@ import type { SignaturePriority } from '../keys/ports.js'
 import type { LoginProvider } from '../interaction/login-provider.js'
 import type { ClientAuthentication } from '../oauth/client-authentication.js'
 import { isPublicClient, type Client } from '../oauth/client.js'
+import type { Dpop, DpopProof } from '../oauth/dpop.js'
 import { OAuthError } from '../oauth/errors.js'
+import { bindGrant } from '../oauth/grant-binding.js'
 import type { GrantDecision, GrantHandler, SenderConstraint } from '../oauth/grant.js'
 import { checkNoneRepeated } from '../oauth/params.js'
 import { checkResources } from '../oauth/resource.js'
@@ -78,9 +80,11 @@ export const createToken = (options: TokenOptions): Endpoint => {
       request.signal,
     )
     seen.client = client
+    const proof = await checkProof(request, client)
+    const constraint: SenderConstraint | undefined = proof ? { ...confirmation, jkt: proof.jkt } : confirmation
     const handler = grantOf(params, client)
     checkClientAuthentication(handler, method)
-    const decision = await runGrant(handler, {
+    const decided = await runGrant(handler, {
       client,
       params: withoutCredentials(params),
       scope: checkScope(params.get('scope'), client),
@@ -93,7 +97,7 @@ export const createToken = (options: TokenOptions): Endpoint => {
     const account = await accountOf(decision, request.signal)
     const prepared = tokens.prepare(client, decision, account, constraint)
     const refresh = wantsRefresh(decision, prepared)
-    const settled = refresh ? withGrant(decision, prepared, confirmation) : decision
+    const settled = refresh ? withGrant(decision, prepared, constraint) : decision
     const trail = {
       request_id: request.requestId,
       client_id: client.client_id,
@@ -119,16 +123,24 @@ export const createToken = (options: TokenOptions): Endpoint => {
       refresh_token: refresh,
       jkt: proof?.jkt,
     } as const
+    const consume = async () => {
+      await proof?.claim()
+      return redeem(client, settled, refresh)
+    }
+    const reply = (refreshToken: string | undefined): Reply => respond(decision, prepared, signed, refreshToken, proof)
     if (decision.redeem === undefined) {
-      const refreshToken = await redeem(client, settled, refresh)
+      const refreshToken = await consume().catch(async (error: unknown) => {
+        await audit.record(signatures)
+        throw error
+      })
       await audit.record(signatures, issued)
-      return respond(decision, prepared, signed, refreshToken)
+      return reply(refreshToken)
     }
     // A signature that nobody can record burns nothing (F34), so it is recorded before the code is consumed.
     await audit.record(signatures)
-    const refreshToken = await redeem(client, settled, refresh)
+    const refreshToken = await consume()
     await audit.record(issued)
-    return respond(decision, prepared, signed, refreshToken)
+    return reply(refreshToken)
   }
 
   return async (request) => {
@@ -186,13 +198,16 @@ const respond = (
   prepared: PreparedTokens,
   signed: SignedTokens,
   refreshToken: string | undefined,
-): Reply =>
-  json(200, {
+  proof: DpopProof | undefined,
+): Reply => {
+  const body = {
     access_token: signed.accessToken,
-    token_type: 'Bearer',
+    token_type: proof ? 'DPoP' : 'Bearer',
     expires_in: prepared.expiresIn,
     ...(prepared.scope.length > 0 && { scope: prepared.scope.join(' ') }),
     id_token: signed.idToken,
     refresh_token: refreshToken,
     issued_token_type: issuedTokenType,
-  })
+  }
+  return json(200, body, proof?.headers)
+}
