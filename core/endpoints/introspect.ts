@@ -23,6 +23,8 @@ export interface IntrospectOptions {
   readonly tokens: TokenIssuer
   /** Of signed answers, for clients that registered none. */
   readonly signingAlg: JwsAlg
+  /** What there are keys for. */
+  readonly signingAlgs: () => readonly JwsAlg[]
   readonly audit: AuditLog
   readonly clock: Clock
 }
@@ -103,6 +105,8 @@ export const createIntrospect = (options: IntrospectOptions): Endpoint => {
       const answer = await describe(client, token, request.signal)
       if (!wantsJwt(request.header('accept'))) return json(200, answer)
       const alg = client.introspection_signed_response_alg ?? options.signingAlg
+      if (!options.signingAlgs().includes(alg))
+        throw new OAuthError('invalid_request', 'Signed answers are not available.', { status: 406 })
       const signed = await tokens.signIntrospection(client, alg, answer, request.signal)
       await audit.record({
         event: 'introspection.signed',

@@ -158,6 +158,7 @@ const wireEndpoints = (get: Resolve): Endpoints => {
     revocations,
     tokens: issuer,
     signingAlg: config.id_token_signing_alg,
+    signingAlgs: () => ring.algorithms('introspection'),
     audit,
     clock,
   })

@@ -1,0 +1,76 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { expect, it } from 'vitest'
+import type { PublicJwk, PublishedKey } from '../../core/keys/ports.js'
+import { createIdentifyToken } from '../../core/tokens/introspection.js'
+import { forge } from '../adversarial/support/forge.js'
+
+const start = Date.UTC(2026, 10, 20)
+const issuer = 'https://id.bank.example'
+const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+const jwk = publicKey.export({ format: 'jwk' }) as PublicJwk
+const published: PublishedKey = { kid: 'k', alg: 'ES256', jwk, publicKey }
+
+const token = (jti: string, ttl: number): string => {
+  const iat = start / 1000
+  const claims = { iss: issuer, sub: 's', client_id: 'c', jti, iat, exp: iat + ttl }
+  return forge(privateKey, { alg: 'ES256', kid: 'k', typ: 'at+jwt' }, claims)
+}
+
+const setUp = () => {
+  const state = { now: start, key: published as PublishedKey | undefined }
+  const ring = {
+    publishedKey: (kid: string) => (kid === 'k' ? state.key : undefined),
+  }
+  const families = { start: unused, rotate: unused, remove: unused, find: () => Promise.resolve(undefined) }
+  const verification = { ring, issuer, clock: () => state.now, toleranceSeconds: 10 }
+  return { state, identify: createIdentifyToken({ verification, families }) }
+}
+
+const unused = (): Promise<never> => Promise.reject(new Error('not to be called'))
+
+it('a remembered token ends with its time and the tolerance', async () => {
+  const { state, identify } = setUp()
+  const text = token('grant.one', 600)
+  const first = await identify(text)
+  expect(first).toMatchObject({ kind: 'access_token', clientId: 'c', jti: 'grant.one', grantId: 'grant' })
+  expect(await identify(text)).toBe(first)
+  state.now += 609_000
+  expect(await identify(text)).toBe(first)
+  state.now += 1_000
+  expect(await identify(text)).toBeUndefined()
+})
+
+it('a remembered token ends with its key, and is verified again when the key is another', async () => {
+  const { state, identify } = setUp()
+  const text = token('grant.one', 600)
+  const first = await identify(text)
+  state.key = undefined
+  expect(await identify(text)).toBeUndefined()
+  const other = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey
+  state.key = { ...published, jwk: other.export({ format: 'jwk' }) as PublicJwk, publicKey: other }
+  expect(await identify(text)).toBeUndefined()
+  state.key = published
+  expect(await identify(text)).toEqual(first)
+})
+
+it('what does not verify is not remembered', async () => {
+  const { identify } = setUp()
+  const text = token('grant.one', 600)
+  const [head, , tail] = text.split('.')
+  const body = Buffer.from(JSON.stringify({ iss: issuer, sub: 'other' })).toString('base64url')
+  for (let attempt = 0; attempt < 2; attempt++) {
+    expect(await identify(`${head}.${body}.${tail}`)).toBeUndefined()
+    expect(await identify('x')).toBeUndefined()
+  }
+  expect(await identify(text)).toBeDefined()
+})
+
+it('remembers a bounded number: more of them push the oldest out', async () => {
+  const { identify } = setUp()
+  const text = token('grant.one', 600)
+  const first = await identify(text)
+  for (let count = 0; count < 8192; count++) await identify(token(`grant.${count}`, 600))
+  const again = await identify(text)
+  expect(again).toEqual(first)
+  expect(again).not.toBe(first)
+})
