@@ -204,7 +204,10 @@ const narrowScope = (
     throw new OAuthError('invalid_scope', 'The scope is not allowed to this client.')
   const lists = audience.flatMap((name) => resources.get(name)?.scope ?? [])
   const limited = audience.every((name) => resources.get(name)?.scope !== undefined)
-  return limited
-    ? scope.filter((name) => lists.includes(name) || name === 'openid' || name === 'offline_access')
-    : scope
+  if (!limited) return scope
+  const left = scope.filter((name) => lists.includes(name) || name === 'openid' || name === 'offline_access')
+  // An answer without `scope` would say that all of what was asked for is granted (RFC 6749 §5.1).
+  if (left.length === 0 && scope.length > 0 && lists.length > 0)
+    throw new OAuthError('invalid_scope', 'The resource knows none of the scopes.')
+  return left
 }
