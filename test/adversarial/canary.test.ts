@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
+import { createProver } from '../support/dpop-proof.js'
 import { publicClient, redirectUri, serviceClient, startServer, webClient } from '../support/server.js'
 import { UserAgent } from '../support/user-agent.js'
 import { basic, type Credentials } from './support/clients.js'
@@ -151,6 +152,24 @@ const live = async (origin: string): Promise<Session> => {
   await post('/token', { ...rotate, refresh_token: third['refresh_token'] ?? '' })
   await post('/token', rotate)
   expect(third['refresh_token']).toBeTypeOf('string')
+
+  const prover = createProver()
+  const prove = (nonce: string | undefined) => {
+    const proof = prover.proof(`${origin}/token`, nonce, { claims: { jti: `${mark}-jti-${String(nonce)}` } })
+    secrets.add(proof)
+    return { ...withSecret(service), dpop: proof }
+  }
+  const refused = await fetch(`${origin}/token`, {
+    method: 'POST',
+    body: new URLSearchParams({ grant_type: 'client_credentials' }),
+    headers: prove(undefined),
+  })
+  const nonce = refused.headers.get('dpop-nonce') ?? ''
+  await keep(refused)
+  const proved = prove(nonce)
+  expect((await post('/token', { grant_type: 'client_credentials' }, proved))['token_type']).toBe('DPoP')
+  await post('/token', { grant_type: 'client_credentials' }, proved)
+  await post('/token', { grant_type: 'client_credentials' }, { ...withSecret(service), dpop: `${mark}-proof` })
   expect(secrets.size).toBeGreaterThan(20)
   expect(refusals.length).toBeGreaterThanOrEqual(20)
   return { secrets, refusals }
