@@ -1,0 +1,122 @@
+import { chromium, type Browser, type Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { tvClient, withDevices } from '../support/device.js'
+import { person, startServer, type TestServer } from '../support/server.js'
+import { describeWith } from '../support/services/describe-with.js'
+
+describeWith('chromium', 'a person with a phone, and a device', (executablePath) => {
+  let browser: Browser
+  let server: TestServer
+  beforeAll(async () => {
+    browser = await chromium.launch({ executablePath })
+    server = await startServer({ configure: withDevices })
+  })
+  afterAll(async () => {
+    await browser.close()
+    await server[Symbol.asyncDispose]()
+  })
+
+  const start = async (): Promise<Record<'user_code' | 'verification_uri_complete', string>> => {
+    const body = new URLSearchParams({ client_id: tvClient.client_id, scope: 'openid profile offline_access read' })
+    const response = await fetch(`${server.issuer}/device_authorization`, { method: 'POST', body })
+    return (await response.json()) as Record<'user_code' | 'verification_uri_complete', string>
+  }
+
+  /** What a phone of 375 pixels shows is whole, and big enough for a thumb. */
+  const heading = async (page: Page): Promise<string> => {
+    expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBe(0)
+    const small = await page.$$eval('button, input:not([type=hidden]), a', (targets) =>
+      targets.map((target) => target.getBoundingClientRect().height).filter((height) => height < 44),
+    )
+    expect(small).toEqual([])
+    return page.getByRole('heading', { level: 1 }).innerText()
+  }
+
+  const signIn = async (page: Page): Promise<void> => {
+    expect(await heading(page)).toBe('Sign in')
+    expect(await page.innerText('main')).toContain('to connect a device')
+    await page.fill('#username', person.username)
+    await page.fill('#password', person.password)
+    await page.click('#login-submit')
+    await page.waitForSelector('#device-continue')
+  }
+
+  const enter = async (page: Page, code: string): Promise<void> => {
+    await page.fill('#user-code', code)
+    await page.click('#device-continue')
+    await page.waitForLoadState()
+  }
+
+  const result = async (page: Page, button: string): Promise<string> => {
+    await page.click(button)
+    await page.waitForSelector('#device-result')
+    return heading(page)
+  }
+
+  describe.each([true, false])('with javaScriptEnabled: %s', (javaScriptEnabled) => {
+    const walk = async (look: (page: Page) => Promise<void>): Promise<void> => {
+      await using context = await browser.newContext({ viewport: { width: 375, height: 740 }, javaScriptEnabled })
+      const page = await context.newPage()
+      const complaints: string[] = []
+      page.on('console', (message) => complaints.push(message.text()))
+      page.on('pageerror', (error) => complaints.push(error.message))
+      await look(page)
+      // Chromium tells of each answer that is not 200.
+      expect(complaints.filter((text) => !/status of 400/.test(text))).toEqual([])
+    }
+
+    it('types the code, sees who asks for what from where, and allows it; then it is used', () =>
+      walk(async (page) => {
+        const { user_code } = await start()
+        await page.goto(`${server.issuer}/device`)
+        await signIn(page)
+        expect(await heading(page)).toBe('Connect a device')
+        if (javaScriptEnabled) expect(await page.locator('#user-code:focus').count()).toBe(1)
+        await enter(page, user_code.toLowerCase().replace('-', ' '))
+        expect(await heading(page)).toBe('Allow this device')
+        expect(await page.innerText('.lead')).toContain('Living room TV')
+        expect(await page.innerText('#device-code')).toBe(user_code)
+        expect(await page.innerText('#device-place')).toMatch(/127\.0\.0\.1\s+the same address as yours/)
+        expect(await page.locator('.wishes li').allInnerTexts()).toEqual([
+          'Know that it is you',
+          'See your profile: name, picture and the like',
+          'Keep this access while you are away',
+          'Use the permission read',
+        ])
+        expect(await result(page, '#device-approve')).toBe('Device connected')
+        expect(await page.locator('#device-again').count()).toBe(0)
+
+        await page.goto(`${server.issuer}/device`)
+        await enter(page, user_code)
+        expect(await heading(page)).toBe('This code was used before')
+        await page.click('#device-again')
+        await page.waitForSelector('#device-continue')
+      }))
+
+    it('follows the link with the code in it, and still decides; a no stays', () =>
+      walk(async (page) => {
+        const { user_code, verification_uri_complete } = await start()
+        await page.goto(verification_uri_complete)
+        await signIn(page)
+        expect(await page.inputValue('#user-code')).toBe(user_code)
+        await page.click('#device-continue')
+        await page.waitForSelector('#device-deny')
+        expect(await result(page, '#device-deny')).toBe('Device refused')
+        await page.goto(verification_uri_complete)
+        await page.click('#device-continue')
+        await page.waitForSelector('#device-result')
+        expect(await heading(page)).toBe('This code was refused before')
+        expect(await page.innerText('main')).toContain('ask it for a new code')
+      }))
+
+    it('types a wrong code and is told what to do', () =>
+      walk(async (page) => {
+        await page.goto(`${server.issuer}/device`)
+        await signIn(page)
+        await enter(page, 'BBBB-CCCC')
+        expect(await heading(page)).toBe('Connect a device')
+        expect(await page.getByRole('alert').innerText()).toContain('Compare it with your device')
+        expect(await page.locator('#user-code[aria-invalid=true][aria-describedby=problem]').count()).toBe(1)
+      }))
+  })
+})
