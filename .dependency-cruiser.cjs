@@ -66,7 +66,7 @@ module.exports = {
       name: 'nobody-imports-host',
       comment: 'Wiring is asked for by the entry and the command line; the door re-exports the module types.',
       severity: 'error',
-      from: { path: '^(core|plugins|signers|config)/', pathNot: ['^core/(host|cli|api)/', '^core/main\\.ts$'] },
+      from: { path: '^(core|plugins|signers|config)/', pathNot: ['^core/(host|cli|api|testing)/', '^core/main\\.ts$'] },
       to: { path: '^core/host/' },
     },
     room(
@@ -100,6 +100,11 @@ module.exports = {
       from: { path: '^core/storage/(embedded|mongodb|redis)/' },
       to: { path: adapters, pathNot: '^core/storage/$1/' },
     },
+    room(
+      'testing',
+      ['^core/host/modules\\.ts$', '^core/tokens/', oauth],
+      'Tests of plugins hold them to the rules of the core.',
+    ),
     room('observe', [], 'Everybody may be observed, so observing knows nobody.'),
     {
       name: 'only-host-sees-adapters',
@@ -170,7 +175,7 @@ module.exports = {
       to: {
         path: '^core/',
         // Loaded at run time: by browsers, and by a thread.
-        pathNot: ['^core/api/', '^core/interaction/assets/', '^core/keys/verify-worker\\.js$'],
+        pathNot: ['^core/(api|testing)/', '^core/interaction/assets/', '^core/keys/verify-worker\\.js$'],
         reachable: false,
       },
     },

@@ -1,0 +1,68 @@
+import type { Client } from '../oauth/client.js'
+import type { Asked } from './attempt.js'
+
+export interface Attack {
+  readonly name: string
+  readonly asked: Asked
+}
+
+/** A client that nobody of the honest requests is. */
+export const victim = 'victim-client'
+export const stranger = 'another-client'
+
+const hostile = [
+  '0',
+  '-1',
+  'null',
+  '{}',
+  '[object Object]',
+  '__proto__',
+  'constructor',
+  'toString',
+  "' OR '1'='1",
+  '../../etc/passwd',
+  '\u202E😀\uFFFF',
+  'a-value-that-must-not-come-back',
+  'A'.repeat(10_000),
+]
+
+/** Names that a plugin might read a subject, a client or a right from. */
+const invented = ['sub', 'subject', 'user', 'username', 'client', 'azp', 'act', 'aud', 'scope', 'iss', 'exp', 'claims']
+
+const withParam = (asked: Asked, name: string, value: string | undefined): Asked => {
+  const others = [...asked.params].filter(([other]) => other !== name)
+  return { ...asked, params: new Map(value === undefined ? others : [...others, [name, value]]) }
+}
+
+const withClient = (asked: Asked, change: Partial<Client>): Asked => ({
+  ...asked,
+  client: { ...asked.client, ...change },
+})
+
+/** Every request that is made of an honest one, by what it tries. */
+export const attacksOn = (asked: Asked, defaultAudience: string): readonly Attack[] => {
+  const { client, params } = asked
+  const own = [...params.keys()].filter((name) => name !== 'grant_type')
+  const targets = [...client.allowed_audiences, defaultAudience]
+  return [
+    ...client.scope.map((name) => ({ name: `asks for the scope ${name} alone`, asked: { ...asked, scope: [name] } })),
+    ...targets.map((name) => ({ name: `asks for the resource ${name} alone`, asked: { ...asked, resource: [name] } })),
+    { name: 'as a client without scopes', asked: withClient({ ...asked, scope: [] }, { scope: [] }) },
+    {
+      name: 'as a client without resource servers',
+      asked: withClient({ ...asked, resource: [] }, { allowed_audiences: [] }),
+    },
+    { name: 'as another client', asked: withClient(asked, { client_id: stranger }) },
+    ...own.flatMap((name) => [
+      { name: `leaves ${name} out`, asked: withParam(asked, name, undefined) },
+      { name: `names a client in ${name}`, asked: withParam(asked, name, victim) },
+      ...hostile.map((value) => ({
+        name: `sends ${JSON.stringify(value.slice(0, 20))} in ${name}`,
+        asked: withParam(asked, name, value),
+      })),
+    ]),
+    ...invented
+      .filter((name) => !params.has(name))
+      .map((name) => ({ name: `adds ${name}`, asked: withParam(asked, name, victim) })),
+  ]
+}

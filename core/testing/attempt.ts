@@ -1,0 +1,89 @@
+import type { Client } from '../oauth/client.js'
+import { OAuthError } from '../oauth/errors.js'
+import type { GrantDecision, GrantHandler, GrantRequest } from '../oauth/grant.js'
+import { runGrant } from '../oauth/run-grant.js'
+import { protocolClaims } from '../tokens/claims.js'
+import { Unavailable } from '../unavailable.js'
+import type { Rule } from './report.js'
+
+export type Asked = Omit<GrantRequest, 'input' | 'signal'>
+
+/** What came of one request, and what is wrong with it. */
+export interface Outcome {
+  readonly decision?: GrantDecision
+  readonly error?: unknown
+  readonly faults: readonly { readonly rule: Rule; readonly detail: string }[]
+}
+
+class Late extends Error {}
+
+const findWidening = (raw: GrantDecision, { client, scope, resource, audience }: Asked, defaultAudience: string) => {
+  const bound = scope.length > 0 ? scope : client.scope
+  const scopes = raw.scope.filter((name) => !bound.includes(name) || !client.scope.includes(name))
+  const targets = resource.length > 0 ? [...resource, ...audience] : [...client.allowed_audiences, defaultAudience]
+  // What a record or a token bounds was the client's when it was granted.
+  const recorded = raw.grant !== undefined || raw.grantId !== undefined
+  const others = recorded && resource.length === 0 ? [] : (raw.audience ?? []).filter((name) => !targets.includes(name))
+  const claims = Object.keys(raw.claims ?? {}).filter((name) => protocolClaims.has(name))
+  return [
+    ...scopes.map((name) => ({ rule: 'scope', detail: `gives the scope ${name}` }) as const),
+    ...others.map((name) => ({ rule: 'audience', detail: `names the audience ${name}` }) as const),
+    ...claims.map((name) => ({ rule: 'claims', detail: `sets the claim ${name}` }) as const),
+  ]
+}
+
+/** Of whom a decision speaks, when that is another client. */
+const findImpersonation = (raw: GrantDecision, client: Client, others: ReadonlySet<string>) => {
+  const { subject, grant } = raw
+  const faults: { rule: 'client'; detail: string }[] = []
+  if (subject !== client.client_id && others.has(subject))
+    faults.push({ rule: 'client', detail: `takes the client ${subject} for the subject` })
+  if (grant !== undefined && grant.clientId !== client.client_id)
+    faults.push({ rule: 'client', detail: 'continues the grant of another client' })
+  return faults
+}
+
+export interface Setting {
+  readonly defaultAudience: string
+  readonly deadlineMs: number
+  /** Ids of all clients that take part. */
+  readonly clients: ReadonlySet<string>
+}
+
+/** Makes one request as the core does, and looks at what the plugin said before the core narrowed it. */
+export const attempt = async (handler: GrantHandler, asked: Asked, setting: Setting): Promise<Outcome> => {
+  let raw: unknown
+  const watched: GrantHandler = {
+    ...handler,
+    handle: async (request) => (raw = await handler.handle(request)),
+  }
+  const controller = new AbortController()
+  const timer = setTimeout(() => controller.abort(new Late()), setting.deadlineMs)
+  try {
+    const decision = await runGrant(watched, { ...asked, signal: controller.signal })
+    const given = raw as GrantDecision
+    const widened = findWidening(given, asked, setting.defaultAudience)
+    return { decision, faults: [...widened, ...findImpersonation(given, asked.client, setting.clients)] }
+  } catch (error) {
+    if (error instanceof Late) return { error, faults: [{ rule: 'hangs', detail: 'does not end at the deadline' }] }
+    if (error instanceof OAuthError) {
+      // The plugin decided, and the core found nothing in it that was asked for.
+      const rule =
+        raw === undefined ? [] : [{ rule: 'audience', detail: 'ignores the resource that was asked for' } as const]
+      const own = [...asked.params].filter(([name]) => name !== 'grant_type')
+      const sent = own.map(([, value]) => value).filter((value) => value.length >= 8)
+      const echo = sent.some((value) => error.description.includes(value))
+      return { error, faults: echo ? [...rule, { rule: 'echo', detail: 'tells the input back' }] : rule }
+    }
+    if (error instanceof Unavailable) return { error, faults: [] }
+    const { message, cause } = error as Error
+    if (raw === undefined && cause !== undefined) {
+      const detail = `throws ${cause instanceof Error ? cause.name : typeof cause}`
+      return { error, faults: [{ rule: 'throws', detail }] }
+    }
+    const rule = message.includes('another client') ? 'client' : 'junk'
+    return { error, faults: [{ rule, detail: message }] }
+  } finally {
+    clearTimeout(timer)
+  }
+}
