@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createClient, createDeployment, type Client, type Deployment } from '../adversarial/support/processes.js'
+import { raceProofs } from './races-http/race-proofs.js'
 import { raceCodes, raceRefreshTokens, type Race } from './races-http/race.js'
 
 // One code, one refresh token, many processes of the product on one store, all asked at once over HTTP:
@@ -54,6 +55,15 @@ describe(`races over HTTP of ${processes} processes on one store`, () => {
     },
     timeout,
   )
+
+  it(
+    `DP05 ${rounds} DPoP proofs: one 200 each, and invalid_dpop_proof for the rest`,
+    async () => {
+      const score = await raceProofs(race, deployment.issuer, rounds)
+      expect(score).toEqual({ rounds, fair: rounds, doubles: 0, withoutWinner: 0, faults: 0 })
+    },
+    timeout,
+  )
 })
 
 describe('the same races on a store without the atomic predicate', () => {
@@ -73,6 +83,12 @@ describe('the same races on a store without the atomic predicate', () => {
 
   it('find codes that were redeemed twice', async () => {
     const score = await raceCodes(race, few)
+    expect(score.doubles).toBeGreaterThan(0)
+    expect(score.fair).toBeLessThan(few)
+  })
+
+  it('find proofs that passed twice', async () => {
+    const score = await raceProofs(race, deployment.issuer, few)
     expect(score.doubles).toBeGreaterThan(0)
     expect(score.fair).toBeLessThan(few)
   })

@@ -37,6 +37,16 @@ const breakStore = (sound: StorageBackend): StorageBackend => ({
       },
     }
   },
+  replayGuard: (name) => {
+    const seen = sound.records<boolean>(`broken_${name}`)
+    return {
+      claim: async (namespace, id) => {
+        if (await seen.find(`${namespace}.${id}`)) return false
+        await seen.put(`${namespace}.${id}`, true)
+        return true
+      },
+    }
+  },
 })
 
 const [file = ''] = process.argv.slice(2)

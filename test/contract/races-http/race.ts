@@ -37,7 +37,7 @@ export interface RefreshScore {
 const inFlight = 4
 
 /** Runs `round` often enough, a few rounds beside each other. */
-const repeat = async (rounds: number, round: (index: number) => Promise<void>): Promise<void> => {
+export const repeat = async (rounds: number, round: (index: number) => Promise<void>): Promise<void> => {
   let next = 0
   const lane = async (): Promise<void> => {
     while (next < rounds) await round(next++)
@@ -50,7 +50,7 @@ const isRefusal = ({ status, body }: Answer): boolean => status === 400 && body[
 const attempts = 2
 
 /** Every process is asked twice, all at once. */
-const askAll = (origins: readonly string[], ask: (origin: string) => Promise<Answer>): Promise<Answer[]> =>
+export const askAll = (origins: readonly string[], ask: (origin: string) => Promise<Answer>): Promise<Answer[]> =>
   Promise.all(
     Array.from({ length: attempts }, () => origins)
       .flat()
