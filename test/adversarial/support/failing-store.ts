@@ -32,6 +32,7 @@ export const failingStore =
     refreshFamilies: (name) => faulty(name, sound.refreshFamilies(name), faults),
     revocations: (name) => faulty(name, sound.revocations(name), faults),
     attempts: (name) => faulty(name, sound.attempts(name), faults),
+    replayGuard: (name) => faulty(name, sound.replayGuard(name), faults),
   })
 
 /** A double: an audit log that cannot record the events in `lost`. */
