@@ -19,16 +19,6 @@ const breakStore = (sound: StorageBackend): StorageBackend => ({
       },
     }
   },
-  replayGuard: (name) => {
-    const claimed = sound.records<boolean>(`broken_${name}`)
-    return {
-      claim: async (namespace, id, ttlSeconds) => {
-        const key = `${namespace} ${id}`
-        if (await claimed.find(key)) return false
-        return claimed.put(key, true, { ttlSeconds })
-      },
-    }
-  },
   refreshFamilies: <T>(name: string) => {
     const families = sound.refreshFamilies<T>(name)
     const changed = sound.records<RefreshFamily<T>>('broken_families')
