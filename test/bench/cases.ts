@@ -1,4 +1,5 @@
 import type { JwsAlg } from '../../core/keys/ports.js'
+import { createProver } from '../support/dpop-proof.js'
 import {
   apiScope,
   codeVerifier,
@@ -31,10 +32,10 @@ export interface Case {
 
 const get = (path: string, headers = ''): string => `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${headers}\r\n`
 
-const post = (path: string, form: Record<string, string>, headers = ''): string => {
+const post = (path: string, form: Record<string, string>, headers = '', host = '127.0.0.1'): string => {
   const body = new URLSearchParams(form).toString()
   const type = 'Content-Type: application/x-www-form-urlencoded\r\n'
-  return `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${headers}${type}Content-Length: ${body.length}\r\n\r\n${body}`
+  return `POST ${path} HTTP/1.1\r\nHost: ${host}\r\n${headers}${type}Content-Length: ${body.length}\r\n\r\n${body}`
 }
 
 const basic = `Authorization: Basic ${Buffer.from(`${confidential.id}:${confidential.secret}`).toString('base64')}\r\n`
@@ -48,6 +49,31 @@ const clientCredentials = (alg: JwsAlg, target: number | undefined): Case => ({
     repeat: true,
   }),
 })
+
+/**
+ * A new proof for each request, made beforehand, with the nonce that the server asks for: one verification of the client's
+ * key, one signature, one id remembered.
+ */
+const bound: Case = {
+  name: 'DPoP client_credentials ES256',
+  alg: 'ES256',
+  target: 3.5,
+  prepare: async (server, count) => {
+    const prover = createProver('ES256')
+    // The peer makes `htu` from the request's Host.
+    const host = `127.0.0.1:${server.port}`
+    const url = `http://${host}${server.paths.token}`
+    const form = { grant_type: 'client_credentials', scope: apiScope }
+    const refused = await fetch(url, {
+      method: 'POST',
+      body: new URLSearchParams(form),
+      headers: { authorization: basic.slice(15).trim(), dpop: prover.proof(url, undefined) },
+    })
+    const nonce = refused.headers.get('dpop-nonce') ?? undefined
+    const request = () => post(server.paths.token, form, `${basic}DPoP: ${prover.proof(url, nonce)}\r\n`, host)
+    return { requests: Array.from({ length: count }, request), repeat: false }
+  },
+}
 
 const redemption = (server: Contestant, code: string, clientId: string): string => {
   const form = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: codeVerifier }
@@ -145,6 +171,7 @@ export const cases: readonly Case[] = [
   clientCredentials('RS256', 1.8),
   clientCredentials('ES384', undefined),
   { ...clientCredentials('ES256', 2), name: 'client_credentials ES256, key in SoftHSM', keysIn: 'softhsm' },
+  bound,
   code,
   refresh,
   refreshKept,
