@@ -11,6 +11,7 @@ const services = {
   script: { packages: ['bsdutils'], paths: ['/usr/bin/script'] },
   chromium: { packages: ['chromium'], paths: ['/usr/bin/chromium', '/usr/bin/google-chrome'] },
   softhsm2: { packages: ['softhsm2'], paths: ['/usr/lib/softhsm/libsofthsm2.so'] },
+  'oidc-agent': { packages: ['oidc-agent-cli'], paths: ['/usr/bin/oidc-agent'] },
   opensc: { packages: ['opensc'], paths: ['/usr/bin/pkcs11-tool'] },
 } as const satisfies Record<string, Service>
 
