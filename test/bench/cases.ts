@@ -6,9 +6,11 @@ import {
   confidential,
   publicClient,
   redirectUri,
+  signing,
   type CodeRequest,
   type Contestant,
 } from './contestant.js'
+import { assertionClaims, assertionType, signAssertion } from '../support/client-assertion.js'
 
 /** Sends requests and brings back one member of each JSON answer: for what must be there before a measurement. */
 export type Collect = (requests: readonly string[], member: string) => Promise<readonly string[]>
@@ -72,6 +74,30 @@ const bound: Case = {
     const nonce = refused.headers.get('dpop-nonce') ?? undefined
     const request = () => post(server.paths.token, form, `${basic}DPoP: ${prover.proof(url, nonce)}\r\n`, host)
     return { requests: Array.from({ length: count }, request), repeat: false }
+  },
+}
+
+/** Each assertion works once: its signature is verified and its id remembered over all processes. */
+const privateKeyJwt: Case = {
+  name: 'private_key_jwt ES256',
+  alg: 'ES256',
+  target: 3.5,
+  prepare: async (server, count) => {
+    const { id, key } = signing
+    const exp = Math.floor(Date.now() / 1000) + 290
+    const requests = Array.from({ length: count }, () =>
+      post(server.paths.token, {
+        grant_type: 'client_credentials',
+        scope: apiScope,
+        client_assertion_type: assertionType,
+        client_assertion: signAssertion(
+          key,
+          { alg: key.alg, kid: key.kid },
+          assertionClaims(id, `http://127.0.0.1:${String(server.port)}`, Date.now(), { exp }),
+        ),
+      }),
+    )
+    return { requests, repeat: false }
   },
 }
 
@@ -172,6 +198,7 @@ export const cases: readonly Case[] = [
   clientCredentials('ES384', undefined),
   { ...clientCredentials('ES256', 2), name: 'client_credentials ES256, key in SoftHSM', keysIn: 'softhsm' },
   bound,
+  privateKeyJwt,
   code,
   refresh,
   refreshKept,

@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import type { JwsAlg } from '../../core/keys/ports.js'
+import { newAssertionKey } from '../support/client-assertion.js'
 import type { SoftToken } from '../support/softhsm/token.js'
 
 /** What both servers are given alike. */
@@ -38,6 +39,7 @@ export interface Contestant extends AsyncDisposable {
 
 export const confidential = { id: 'bench-service', secret: 'bench-secret-of-a-confidential-client-0123456789' } as const
 export const publicClient = { id: 'bench-app' } as const
+export const signing = { id: 'bench-signer', key: newAssertionKey('ES256', 'bench-client') } as const
 export const redirectUri = 'https://app.bench.example/callback'
 export const resource = 'https://api.bench.example'
 export const apiScope = 'api:read'
@@ -46,7 +48,7 @@ export const apiScope = 'api:read'
 export const codeVerifier = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
 export const codeChallenge = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
 
-/** RFC 7591 metadata of both clients, the same on both sides. */
+/** RFC 7591 metadata of the clients, the same on both sides. */
 export const clientMetadata = [
   {
     client_id: confidential.id,
@@ -64,5 +66,15 @@ export const clientMetadata = [
     redirect_uris: [redirectUri],
     token_endpoint_auth_method: 'none',
     scope: `openid offline_access email ${apiScope}`,
+  },
+  {
+    client_id: signing.id,
+    grant_types: ['client_credentials'],
+    response_types: [],
+    redirect_uris: [],
+    token_endpoint_auth_method: 'private_key_jwt',
+    token_endpoint_auth_signing_alg: 'ES256',
+    jwks: { keys: [signing.key.publicJwk] },
+    scope: apiScope,
   },
 ] as const

@@ -56,6 +56,7 @@ const configuration = (directory: string, port: number, setting: Setting) => ({
     { use: 'plugins/grants/client-credentials' },
     { use: 'plugins/client-auth/none' },
     { use: 'plugins/client-auth/client-secret' },
+    { use: 'plugins/client-auth/private-key-jwt' },
     { use: 'plugins/login/password' },
   ],
   storage: {
