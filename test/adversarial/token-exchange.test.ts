@@ -1,6 +1,7 @@
 import { randomUUID, type KeyObject } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { subject } from '../support/server.js'
+import { createProver } from '../support/dpop-proof.js'
 import { api, basic, type Credentials } from './support/clients.js'
 import {
   accessType,
@@ -183,6 +184,21 @@ describe('token exchange', () => {
   it('TX11 a bound token without its proof', async () => {
     for (const cnf of [{ jkt: 'x'.repeat(43) }, { 'x5t#S256': 'x'.repeat(43) }, { jwk: {} }, 'x', null])
       await expectRefused(shown(access({ cnf })), 'invalid_request')
+  })
+
+  it('TX11 with the proof of its key it is exchanged, and the new token is bound to that key', async () => {
+    const prover = createProver('ES256', () => host.now())
+    const url = `${host.server.issuer}/token`
+    const form = shown(access({ cnf: { jkt: prover.jkt } }))
+    const asked = await host.exchange(gateway, form, { dpop: prover.proof(url, undefined) })
+    expectRefusal(asked, 400, 'use_dpop_nonce')
+    const nonce = asked.headers.get('dpop-nonce') ?? ''
+    const answer = await host.exchange(gateway, form, { dpop: prover.proof(url, nonce) })
+    expect(answer).toMatchObject({ status: 200, body: { token_type: 'DPoP' } })
+    expect(decode(String(answer.body['access_token']), 1)['cnf']).toEqual({ jkt: prover.jkt })
+    const other = createProver('ES256', () => host.now())
+    const stolen = await host.exchange(gateway, form, { dpop: other.proof(url, nonce) })
+    expectRefusal(stolen, 400, 'invalid_request')
   })
 
   it('TX12 nothing outlives the subject token, and there is no refresh token', async () => {
