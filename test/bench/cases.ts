@@ -184,6 +184,22 @@ const userinfo: Case = {
   },
 }
 
+/**
+ * A resource server asks for the same few tokens again and again (`repeat`), or for each once. The peer looks an opaque
+ * token up in its map: it introspects no JWT access tokens.
+ */
+const introspection = (name: string, target: number | undefined, repeat: boolean): Case => ({
+  name,
+  alg: 'ES256',
+  target,
+  prepare: async (server, count, collect) => {
+    const request = { clientId: confidential.id, scope: 'openid email', forResource: false }
+    const codes = await redemptions(server, repeat ? 64 : count, request)
+    const tokens = await collect(codes, 'access_token')
+    return { requests: tokens.map((token) => post(server.paths.introspection, { token }, basic)), repeat }
+  },
+})
+
 const document = (name: string, path: (server: Contestant) => string): Case => ({
   name,
   alg: 'ES256',
@@ -203,6 +219,8 @@ export const cases: readonly Case[] = [
   refresh,
   refreshKept,
   userinfo,
+  introspection('introspection', 3, true),
+  introspection('introspection, each token once', undefined, false),
   document('jwks', (server) => server.paths.keySet),
   document('discovery', (server) => server.paths.discovery),
 ]

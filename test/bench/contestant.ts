@@ -30,6 +30,7 @@ export interface Contestant extends AsyncDisposable {
   readonly paths: {
     readonly token: string
     readonly userinfo: string
+    readonly introspection: string
     readonly keySet: string
     readonly discovery: string
   }

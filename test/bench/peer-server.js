@@ -74,6 +74,7 @@ const provider = new Provider(issuer, {
     devInteractions: { enabled: false },
     clientCredentials: { enabled: true },
     dPoP: { enabled: true, nonceSecret: randomBytes(32), requireNonce: () => true },
+    introspection: { enabled: true },
     resourceIndicators: {
       enabled: true,
       defaultResource: () => resource,

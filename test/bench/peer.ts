@@ -29,7 +29,13 @@ export const startPeer = async ({ alg, privateKey }: Setting): Promise<Contestan
     name: 'oidc-provider',
     port,
     pid: child.pid,
-    paths: { token: '/token', userinfo: '/me', keySet: '/jwks', discovery: '/.well-known/openid-configuration' },
+    paths: {
+      token: '/token',
+      userinfo: '/me',
+      introspection: '/token/introspection',
+      keySet: '/jwks',
+      discovery: '/.well-known/openid-configuration',
+    },
     async mintCodes(count, request) {
       child.send({ count, ...request, redirectUri, codeChallenge })
       const { codes } = (await receive(child)) as { codes: readonly string[] }

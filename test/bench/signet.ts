@@ -116,6 +116,7 @@ export const startSignet = async (setting: Setting): Promise<Contestant> => {
   const paths = {
     token: '/token',
     userinfo: '/userinfo',
+    introspection: '/introspect',
     keySet: '/jwks.json',
     discovery: '/.well-known/openid-configuration',
   }
