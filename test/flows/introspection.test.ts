@@ -56,12 +56,17 @@ const signIn = async (client: oidc.Configuration, parameters: Record<string, str
 describe('introspection and revocation through openid-client', () => {
   it('discovery names the endpoints, who may use them and how answers are signed', async () => {
     const client = await discover('web', oidc.ClientSecretBasic(webClient.client_secret))
-    expect(client.serverMetadata()).toMatchObject({
+    const { token_endpoint_auth_methods_supported: methods = [], ...metadata } = client.serverMetadata()
+    const algs = metadata.token_endpoint_auth_signing_alg_values_supported
+    expect(methods).toEqual(expect.arrayContaining(['none', 'client_secret_basic', 'private_key_jwt']))
+    expect(metadata).toMatchObject({
       introspection_endpoint: `${server.issuer}/introspect`,
-      introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+      introspection_endpoint_auth_methods_supported: methods.filter((method) => method !== 'none'),
+      introspection_endpoint_auth_signing_alg_values_supported: algs,
       introspection_signing_alg_values_supported: ['ES256', 'EdDSA'],
       revocation_endpoint: `${server.issuer}/revoke`,
-      revocation_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post'],
+      revocation_endpoint_auth_methods_supported: methods,
+      revocation_endpoint_auth_signing_alg_values_supported: algs,
     })
   })
 
