@@ -170,7 +170,7 @@ describe('keys behind jwks_uri', () => {
     expectRefusal(await ask(name, key, 'first'), 401, 'invalid_client')
   })
 
-  it('F35 a private address is not connected to, by name or by number, unless that is allowed', async () => {
+  it('F35 a private address is not connected to unless that is allowed', async () => {
     await using strict = await open(false)
     expectRefusal(await ask(newName(), key, key.kid, strict), 503, 'temporarily_unavailable')
     expect(asked).toEqual([])
