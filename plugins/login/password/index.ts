@@ -1,6 +1,12 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import { addressBucket, canonicalUsername, definePlugin, type AttemptPolicy, type LoginResult } from '../../../core/api/index.js'
+import {
+  addressBucket,
+  canonicalUsername,
+  definePlugin,
+  type AttemptPolicy,
+  type LoginResult,
+} from '../../../core/api/index.js'
 
 const policy = (defaults: { free: number; base: number; max: number; forget: number }) =>
   z.strictObject({
