@@ -3,6 +3,7 @@ import * as oauth from 'oauth4webapi'
 import * as oidc from 'openid-client'
 import { chromium, type Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { newAuthorization } from '../support/authorization.js'
 import {
   person,
   publicClient,
@@ -55,18 +56,8 @@ describeWith('chromium', 'a person in a browser, a stock client behind it', (exe
       oidc.ClientSecretBasic(webClient.client_secret),
       { execute: [oidc.allowInsecureRequests, oidc.enableNonRepudiationChecks] },
     )
-    const verifier = oidc.randomPKCECodeVerifier()
-    const checks = { pkceCodeVerifier: verifier, expectedState: oidc.randomState(), expectedNonce: oidc.randomNonce() }
-    const callback = await walk(
-      oidc.buildAuthorizationUrl(configuration, {
-        redirect_uri: redirectUri,
-        scope,
-        code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
-        code_challenge_method: 'S256',
-        state: checks.expectedState,
-        nonce: checks.expectedNonce,
-      }),
-    )
+    const { url, checks } = await newAuthorization(configuration)
+    const callback = await walk(url)
     const tokens = await oidc.authorizationCodeGrant(configuration, callback, checks)
     expect(await oidc.fetchUserInfo(configuration, tokens.access_token, subject)).toMatchObject({ name: 'Alice Adams' })
     const refreshed = await oidc.refreshTokenGrant(configuration, tokens.refresh_token ?? '')

@@ -1,6 +1,7 @@
 import { createLocalJWKSet, createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
 import * as oidc from 'openid-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { newAuthorization } from '../support/authorization.js'
 import {
   person,
   redirectUri,
@@ -37,16 +38,7 @@ describe.each(algorithms)('the code flow through openid-client, signed with %s',
   afterAll(async () => server[Symbol.asyncDispose]())
 
   it('signs in, verifies every token, reads userinfo and refreshes', async () => {
-    const verifier = oidc.randomPKCECodeVerifier()
-    const checks = { pkceCodeVerifier: verifier, expectedState: oidc.randomState(), expectedNonce: oidc.randomNonce() }
-    const url = oidc.buildAuthorizationUrl(client, {
-      redirect_uri: redirectUri,
-      scope: 'openid profile email offline_access',
-      code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
-      code_challenge_method: 'S256',
-      state: checks.expectedState,
-      nonce: checks.expectedNonce,
-    })
+    const { url, checks } = await newAuthorization(client)
     const callback = await new UserAgent().authorize(url, person)
     expect(callback.searchParams.get('iss')).toBe(server.issuer)
 

@@ -5,8 +5,9 @@ import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 
 import * as oidc from 'openid-client'
 import { expect, it } from 'vitest'
 import { startKmsDouble } from '../support/kms-double/index.js'
+import { newAuthorization } from '../support/authorization.js'
 import { describeWith } from '../support/services/describe-with.js'
-import { person, redirectUri, startServer, subject, webClient } from '../support/server.js'
+import { person, startServer, subject, webClient } from '../support/server.js'
 import { makeToken, openProvider } from '../support/softhsm/token.js'
 import { UserAgent } from '../support/user-agent.js'
 
@@ -45,16 +46,7 @@ describeWith('softhsm2', 'the whole code flow on local keys, SoftHSM and the KMS
       oidc.ClientSecretBasic(webClient.client_secret),
       { execute: [oidc.allowInsecureRequests, oidc.enableNonRepudiationChecks] },
     )
-    const verifier = oidc.randomPKCECodeVerifier()
-    const checks = { pkceCodeVerifier: verifier, expectedState: oidc.randomState(), expectedNonce: oidc.randomNonce() }
-    const url = oidc.buildAuthorizationUrl(client, {
-      redirect_uri: redirectUri,
-      scope: 'openid profile email offline_access',
-      code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
-      code_challenge_method: 'S256',
-      state: checks.expectedState,
-      nonce: checks.expectedNonce,
-    })
+    const { url, checks } = await newAuthorization(client)
     const callback = await new UserAgent().authorize(url, person)
     const tokens = await oidc.authorizationCodeGrant(client, callback, checks)
     const refreshed = await oidc.refreshTokenGrant(client, tokens.refresh_token ?? '')
