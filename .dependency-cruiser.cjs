@@ -71,7 +71,7 @@ module.exports = {
     },
     room(
       'cli',
-      ['^core/(host|interaction)/', '^config/', observe, oauth, keys, ports],
+      ['^core/(host|interaction|attestation)/', '^config/', observe, oauth, keys, ports],
       'The command line drives the host.',
     ),
     room(
@@ -90,6 +90,11 @@ module.exports = {
       ['^core/interaction/login-provider\\.ts$', oauth, keys, ports, observe],
       'Prepare, then sign once; of interaction only what an account is.',
     ),
+    room(
+      'attestation',
+      [oauth, keys, '^core/tokens/', '^core/interaction/address-bucket\\.ts$', ports, observe],
+      'The ceremony.',
+    ),
     room('keys', [observe], 'Keys know nothing of the protocol.'),
     room('interaction', [oauth, keys, ports, observe], 'Sessions and pages.'),
     room('storage', [observe], 'A store knows its ports.'),
@@ -102,8 +107,8 @@ module.exports = {
     },
     room(
       'testing',
-      ['^core/host/modules\\.ts$', '^core/tokens/', oauth],
-      'Tests of plugins hold them to the rules of the core.',
+      ['^core/host/modules\\.ts$', '^core/tokens/', '^core/storage/[a-z-]+\\.ts$', oauth],
+      'Tests of plugins and adapters hold them to the rules of the core.',
     ),
     room('observe', [], 'Everybody may be observed, so observing knows nobody.'),
     {

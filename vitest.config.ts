@@ -1,15 +1,38 @@
 import { defineConfig } from 'vitest/config'
+import { findService } from './test/support/services/table.js'
+
+const built = 'test/support/services/built.ts'
+const hasStores = findService('mongodb') !== undefined && findService('redis') !== undefined
+/** Flows of other things than a server: the command line, HTTP alone, processes with stores that they name themselves. */
+const ownStores = ['cli-*', 'http-*', 'haproxy', 'round-trips', 'attestation-{documented,factors,script}', 'custom-*']
+const exclude = ['test/architecture/broken-tree/**']
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    exclude: ['test/architecture/broken-tree/**'],
-    globalSetup: ['test/support/services/built.ts'],
+    exclude,
     reporters: ['default', './test/support/services/counts-reporter.ts'],
     // Tests start servers, processes and browsers; a limit is there to end a hang, not to measure.
     testTimeout: 60_000,
     hookTimeout: 120_000,
     teardownTimeout: 30_000,
     pool: 'forks',
+    projects: [
+      {
+        extends: true,
+        test: { name: 'embedded', include: ['test/**/*.test.ts'], globalSetup: [built] },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'mongodb+redis',
+          include: hasStores
+            ? ['test/flows/*.test.ts', 'test/contract/races-http*.test.ts', 'test/faults/kill-exchange.test.ts']
+            : ['test/support/services/shared-stores.skipped.ts'],
+          exclude: [...exclude, ...ownStores.map((name) => `test/flows/${name}.test.ts`)],
+          globalSetup: hasStores ? [built, 'test/support/services/shared-stores.ts'] : [],
+          env: { SIGNET_TEST_ON: 'mongodb+redis' },
+        },
+      },
+    ],
   },
 })

@@ -5,6 +5,7 @@ import { describeIssue, explainIssues, salvage, type Salvaged } from './explain.
 import { ConfigurationError, type Problem } from './problems.js'
 import { complete, configObject, configSchema, type Config, type Written } from './schema.js'
 import { Secret } from './secret.js'
+import { locateAdapters } from './storage.js'
 import { substitute } from './substitute.js'
 
 /** A configuration file as far as it can be understood, for checks that go on after the first mistake. */
@@ -64,7 +65,8 @@ export const readConfig = async (file: string, env: NodeJS.ProcessEnv): Promise<
     ...explained.filter((problem) => !unread.some((outer) => isWithin(problem.path, outer.path))),
   ]).sort((left, right) => (left.line ?? 0) - (right.line ?? 0))
   if (result.success && problems.length === 0) {
-    const config = deepFreeze(result.data) as Config
+    const located = { ...result.data, storage: locateAdapters(result.data.storage, dirname(path)) }
+    const config = deepFreeze(located) as Config
     return { file: path, config, salvaged: config, problems, locate }
   }
   const salvaged = deepFreeze(complete((salvage(configObject, value) ?? {}) as Written)) as Salvaged<Config>

@@ -1,5 +1,16 @@
 import { z } from 'zod'
-import { issuer, notAvailable, resourceUri, scopeToken, seconds, signingAlg, text, unavailable } from './fields.js'
+import { attestation, rateLimits } from './attestation.js'
+import {
+  isLoopbackHost,
+  isSocketPath,
+  issuer,
+  notAvailable,
+  resourceUri,
+  scopeToken,
+  seconds,
+  signingAlg,
+  text,
+} from './fields.js'
 import {
   accounts,
   admin,
@@ -11,12 +22,15 @@ import {
   module,
   outbound,
   resources,
+  shutdown,
   signers,
-  storage,
   trustedProxies,
 } from './sections.js'
+import { storage } from './storage.js'
 
 const day = 86_400
+
+const workersForm = 'must be a whole number from 1 to 64, or auto'
 
 /** The whole file. Every key here is honoured, or refused with the reason. */
 export const configObject = z.strictObject({
@@ -24,10 +38,7 @@ export const configObject = z.strictObject({
   listen,
   admin,
   workers: z
-    .literal(1, {
-      error: ({ input }) =>
-        input === 'auto' || (Number.isInteger(input) && Number(input) > 1) ? unavailable : undefined,
-    })
+    .union([z.int(workersForm).min(1, workersForm).max(64, workersForm), z.literal('auto', workersForm)])
     .default(1),
   trusted_proxies: trustedProxies,
   client_certificate_header: notAvailable,
@@ -55,7 +66,7 @@ export const configObject = z.strictObject({
   token_exchange_enabled: z.boolean().default(false),
   default_audience: resourceUri.optional(),
   resources,
-  attestation: notAvailable,
+  attestation,
 
   signers,
   keys,
@@ -63,26 +74,27 @@ export const configObject = z.strictObject({
   storage,
   clients,
   accounts,
-  /** How guesses at a password are slowed down is an option of the login plugin. */
-  rate_limits: z.strictObject({}).default({}),
+  rate_limits: rateLimits,
   outbound,
   log,
   audit,
+  shutdown,
 })
 
 /** The file's members with the defaults that stand on their own. */
 export type Written = z.output<typeof configObject>
 
+/** Balancers that ask every two seconds have asked twice. */
+const defaultDelaySeconds = 5
+
+const staysHere = (host: string): boolean => isLoopbackHost(host) || isSocketPath(host)
+
 /** What follows from what was written. */
-export const complete = ({
-  client_certificate_header: _header,
-  attestation: _attestation,
-  par_ttl_secs: _par,
-  ...written
-}: Written) => ({
+export const complete = ({ client_certificate_header: _header, par_ttl_secs: _par, ...written }: Written) => ({
   ...written,
   access_token_signing_alg: written.access_token_signing_alg ?? written.id_token_signing_alg,
   default_audience: written.default_audience ?? written.issuer,
+  shutdown: { delay_secs: written.shutdown.delay_secs ?? (staysHere(written.listen.host) ? 0 : defaultDelaySeconds) },
 })
 
 export const configSchema = configObject.transform(complete)

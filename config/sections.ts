@@ -99,27 +99,6 @@ export const keys = z
   )
   .min(1, 'must have at least one key')
 
-const backend = z
-  .strictObject({
-    use: z.literal('embedded', {
-      error: (issue) =>
-        issue.input === 'mongodb' || issue.input === 'redis'
-          ? `${issue.input}: not available in this version`
-          : undefined,
-    }),
-    options: z
-      .strictObject({
-        path: text.default('./data/store'),
-        /** MiB that records may take; beyond it new ones are refused. */
-        max_size_mb: z.int().min(1).max(1_048_576).default(1024),
-      })
-      .prefault({}),
-  })
-  .prefault({ use: 'embedded' })
-
-/** Relative paths are relative to the working directory. */
-export const storage = z.strictObject({ records: backend, ephemeral: backend }).prefault({})
-
 /** RFC 7591 metadata; checked where clients are understood. */
 export const clients = z.array(z.looseObject({ client_secret: secret.optional() })).default([])
 
@@ -157,6 +136,9 @@ export const resources = z
 export const outbound = z.strictObject({ allow_private_addresses: z.boolean().default(false) }).prefault({})
 
 export const log = z.strictObject({ level: z.enum(['debug', 'info', 'warn', 'error']).default('info') }).prefault({})
+
+/** How a stop goes. Absent delay: 5 s, and none where the public listener is on loopback or a unix socket. */
+export const shutdown = z.strictObject({ delay_secs: z.int().min(0).max(20).optional() }).prefault({})
 
 export const audit = z
   .union([

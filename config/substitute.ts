@@ -12,7 +12,7 @@ interface Sources {
 /** Options belong to a module that alone knows which of them are secret, so all that comes from outside is. */
 const isOption = (path: Path): boolean => (path[0] === 'plugins' || path[0] === 'signers') && path[2] === 'options'
 
-const secretName = /^(?:.*_)?(?:pin|password|passphrase|secret)$/
+const secretName = /^(?:.*_)?(?:pin|password|passphrase|secret)$|_key$/
 
 /**
  * Puts the text of variables and files where `{$env: NAME}` and `{$file: path}` stand. Within the options of plugins

@@ -1,4 +1,19 @@
-/** The door: all that plugins and signers may import. */
+/** The door: all that plugins, signers and adapters of stores may import. */
+export type {
+  AttestationStatusProvider,
+  EnrolmentContext,
+  IssuedFactor,
+  Principal,
+  PrincipalType,
+  SecondFactorAccepted,
+  SecondFactorDenied,
+  SecondFactorProof,
+  SecondFactorVerifier,
+  StatusQuestion,
+  WaitingEnrolment,
+} from '../attestation/ports.js'
+export { principalDigest } from '../attestation/principal-digest.js'
+export type { Enrolment, PrincipalRegistry, Revocation, Standing } from '../attestation/principal-registry.js'
 export type { Clock } from '../clock.js'
 export { epochSeconds } from '../clock.js'
 export type {
@@ -13,27 +28,32 @@ export type {
   Services,
   SignerModule,
   SignerServices,
+  StorageModule,
+  StorageServices,
 } from '../host/modules.js'
-export { definePlugin, defineSigner } from '../host/modules.js'
+export { definePlugin, defineSigner, defineStorage } from '../host/modules.js'
 export type { AccountDirectory, AccountRecord, PasswordHasher } from '../interaction/account-directory.js'
 export { addressBucket } from '../interaction/address-bucket.js'
 export { canonicalUsername } from '../interaction/username.js'
 export type { Account, LoginProvider, LoginResult } from '../interaction/login-provider.js'
 export type { JsonObject, JsonValue } from '../json.js'
 export type { AlgorithmRow, KeyType, KeyTypeRow } from '../keys/algorithms.js'
-export { algorithms, isJwsAlg, keyInput, keyTypes } from '../keys/algorithms.js'
+export { algorithms, findAlgorithm, isJwsAlg, keyInput, keyTypes } from '../keys/algorithms.js'
 export type { CompactJws } from '../keys/compact-jws.js'
 export { parseCompactJws } from '../keys/compact-jws.js'
 export type { JwsAlg, KeyPurpose, PublicJwk, SignatureTrace, Signer, SignerProvider } from '../keys/ports.js'
 export { KeyRefused } from '../keys/ports.js'
 export type { GuardedKey } from '../keys/public-key-guard.js'
 export { BadJwk, checkPublicJwk } from '../keys/public-key-guard.js'
+export type { TurnQueue } from '../keys/turn-queue.js'
+export { createTurnQueue } from '../keys/turn-queue.js'
 export { verifySignature } from '../keys/verify-signature.js'
 export type { Client } from '../oauth/client.js'
 export { isPublicClient } from '../oauth/client.js'
 export type { ClientAuthenticator, TokenRequest } from '../oauth/client-authenticator.js'
 export type { ClientKey, WantedKey } from '../oauth/client-key-set.js'
 export type { ClientKeys } from '../oauth/client-keys.js'
+export type { IssuerKeys, KeyIssuer } from '../oauth/issuer-keys.js'
 export type { DeviceApproval, DeviceRequest } from '../oauth/device-code.js'
 export type { ErrorCode, ErrorDetails } from '../oauth/errors.js'
 export { OAuthError } from '../oauth/errors.js'
@@ -51,7 +71,34 @@ export type {
   SenderConstraint,
 } from '../oauth/grant.js'
 export { accessTokenType, defineGrant } from '../oauth/grant.js'
+export type { OutboundBody, OutboundFetch } from '../oauth/outbound-fetch.js'
+export { findOutboundFault } from '../oauth/outbound-fetch.js'
+export type { Outbound, Webhook } from '../oauth/webhook.js'
+export { findWebhookSecretFault } from '../oauth/webhook.js'
 export type { Log } from '../observe/log.js'
-export type { DeviceCode, DeviceCodeState, DevicePoll } from '../storage/ports.js'
-export type { AttemptLimiter, AttemptPolicy, ReplayGuard } from '../storage/ports.js'
+export type { Attempts, NextAttempt } from '../storage/attempts.js'
+export { nextAttempt } from '../storage/attempts.js'
+export type { DeviceCodeStep, StoredDeviceCode } from '../storage/device-codes.js'
+export { nextDecision, nextPoll, nextRedemption, viewDeviceCode } from '../storage/device-codes.js'
+export type {
+  AttemptLimiter,
+  AttemptPolicy,
+  DeviceCode,
+  DeviceCodeState,
+  DeviceCodeStore,
+  DevicePoll,
+  EphemeralBackend,
+  EphemeralReplayGuard,
+  OneTimeStore,
+  RecordLookup,
+  RecordStore,
+  Redemption,
+  RefreshFamily,
+  RefreshFamilyStore,
+  ReplayGuard,
+  RevocationStore,
+  Rotation,
+  StorageBackend,
+  StorageSchema,
+} from '../storage/ports.js'
 export { Unavailable } from '../unavailable.js'

@@ -1,6 +1,7 @@
 import { readConfig, type ConfigReading } from '../../config/load.js'
 import { ConfigurationError } from '../../config/problems.js'
-import { RecordsUnreadable } from '../observe/json-records.js'
+import { verifyAudit, type AuditVerification } from '../observe/audit-verify.js'
+import { readLines, RecordsUnreadable } from '../observe/json-records.js'
 import { reconcile } from '../observe/reconcile.js'
 import { CommandFailed } from './failure.js'
 import { print, printJson, printTable } from './output.js'
@@ -12,6 +13,10 @@ export interface ReconcileCommandOptions {
   readonly from?: number
   readonly until?: number
   readonly json?: true
+}
+
+const explain = (error: unknown): never => {
+  throw error instanceof RecordsUnreadable ? new CommandFailed(error.message) : error
 }
 
 /** Secrets of the file need not be there: only names are read. */
@@ -37,9 +42,7 @@ export const reconcileAudit = async (options: ReconcileCommandOptions): Promise<
     ...(keys && { keys }),
     ...(from !== undefined && { from }),
     ...(until !== undefined && { until }),
-  }).catch((error: unknown) => {
-    throw error instanceof RecordsUnreadable ? new CommandFailed(error.message) : error
-  })
+  }).catch(explain)
   const { unissued, unsigned } = found
   if (unissued.length + unsigned.length > 0) process.exitCode = 1
   if (options.json) return printJson(found)
@@ -59,4 +62,43 @@ export const reconcileAudit = async (options: ReconcileCommandOptions): Promise<
       ['TIME', 'EVENT', 'REFERENCE', 'SIGNER', 'KID', 'CLIENT_ID', 'JTI'],
       unsigned.map((one) => [one.time, one.event, one.reference, one.signer, one.kid, one.client_id, one.jti]),
     )
+}
+
+export interface VerifyCommandOptions {
+  readonly partial?: true
+  readonly head?: readonly string[]
+  readonly json?: true
+}
+
+/** `signet audit verify`: exit code 1 when a line is not what its writer wrote, or not where, and when there is none. */
+export const verifyAuditFiles = async (files: readonly string[], options: VerifyCommandOptions): Promise<void> => {
+  const { partial = false, head: heads = [], json } = options
+  const found = await verifyAudit((files.length === 0 ? ['-'] : files).map(readLines), { partial, heads }).catch(
+    explain,
+  )
+  // An empty file would pass for a whole log.
+  if (found.lines === 0) throw new CommandFailed('There is no line, so nothing was verified.')
+  if (found.faults.length + found.lostHeads.length > 0) process.exitCode = 1
+  if (json) return printJson(found)
+  printVerification(found)
+}
+
+const printVerification = ({ lines, writers, faults, torn, unchained, lostHeads }: AuditVerification): void => {
+  print(`${String(lines)} lines of ${String(writers.length)} writers`)
+  if (unchained > 0) print(`${String(unchained)} lines of earlier versions, which are not chained`)
+  for (const line of torn) print(`line ${String(line)} is torn: a process ended, or the disk was full, in mid-line`)
+  if (writers.length > 0) {
+    print('')
+    printTable(
+      ['WRITER', 'PID', 'LINES', 'SEQ', 'HEAD'],
+      writers.map(({ writer, pid, lines: count, first, last, head }) => {
+        return [writer, String(pid), String(count), `${String(first)}-${String(last)}`, head]
+      }),
+    )
+  }
+  print('')
+  for (const { kind, line, writer, message } of faults)
+    print(`line ${String(line)}${writer === undefined ? '' : ` of ${writer}`}: ${kind}: ${message}`)
+  for (const head of lostHeads) print(`head ${head}: no line has it`)
+  if (faults.length + lostHeads.length === 0) print('Every chain is whole.')
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { Config } from '../../config/schema.js'
 import { loadConfig } from '../../config/load.js'
 import { openStores, type Stores } from '../host/stores.js'
-import { createAuditLog, openAudit, type AuditFile } from '../observe/audit-file.js'
+import { openAudit, openAuditStream, type AuditFile } from '../observe/audit-file.js'
 import { packageRoot } from '../package-root.js'
 
 /** What `start` and the other commands use without `--config`. */
@@ -26,7 +26,7 @@ export const withStores = async <T>(config: Config, work: (stores: Stores) => Pr
 /** As `withStores`, for a change that the audit log tells of when `work` returns true. */
 export const changeStores = async (
   config: Config,
-  change: { readonly action: string; readonly client_id?: string; readonly username?: string },
+  change: { readonly action: string; readonly [whom: string]: string },
   work: (stores: Stores) => Promise<boolean>,
 ): Promise<boolean> => {
   // Opened first: what cannot be recorded is not done.
@@ -39,8 +39,7 @@ export const changeStores = async (
 /** Standard output has the results of commands. */
 export const openAuditBeside = (config: Config): Promise<AuditFile> => {
   if (config.audit !== 'stdout') return openAudit(config.audit, Date.now)
-  const write = async (lines: string): Promise<void> => void process.stderr.write(lines)
-  return Promise.resolve(createAuditLog({ write, close: async () => undefined }, Date.now))
+  return Promise.resolve(openAuditStream(process.stderr, Date.now))
 }
 
 /** Every record, page by page. */

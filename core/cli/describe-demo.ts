@@ -6,7 +6,12 @@ import { defaultConfigFile } from './deployment.js'
 import { heading } from './output.js'
 
 /** What to try next, for whoever started the service without a configuration. */
-export const describeDemo = (config: Config, demo: Demo, listening: Host['listening']): string => `
+export const describeDemo = (
+  config: Config,
+  demo: Demo,
+  listening: Host['listening'],
+  deviceSecret: string | undefined,
+): string => `
 ${heading(`Signet ${packageVersion} serves ${config.issuer} with the demo configuration.`)}
 
 Get a token for a service:
@@ -18,8 +23,8 @@ Sign a person in and see the tokens:
   ${config.issuer}/
   username  ${demo.page.username}
   password  ${demo.page.password}
-
-The secret and the password are new at every start. Files of the demo:
+${deviceSecret === undefined ? '' : enrolment(config.issuer, deviceSecret)}
+Secrets and password are new at every start. Files of the demo:
 
 ${dataFiles(config)
   .map(([what, path]) => `  ${what.padEnd(8)}  ${path}`)
@@ -32,11 +37,18 @@ Health is on ${listening.admin}/health/ready. A configuration of your own, witho
   npm start -- --config my.yaml
 `
 
+const enrolment = (issuer: string, secret: string): string => `
+Enrol your browser as a device, once with this secret, further down the same page:
+
+  ${issuer}/#demo-enrolment
+  secret    ${secret}
+`
+
 const dataFiles = ({ signers, storage, audit }: Config): readonly (readonly [string, string])[] => [
   ...Object.values(signers).flatMap(({ options }) => {
     const { directory } = (options ?? {}) as { readonly directory?: unknown }
     return typeof directory === 'string' ? [['keys', directory] as const] : []
   }),
-  ['data', storage.records.options.path],
+  ['data', storage.records.use === 'embedded' ? storage.records.options.path : storage.records.use],
   ['audit', audit === 'stdout' ? 'standard output' : audit.file],
 ]

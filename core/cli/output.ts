@@ -43,3 +43,9 @@ export const printTable = (head: readonly string[], rows: readonly (readonly str
   for (const row of rows) table.push(row.map((cell) => (cell === '' ? '-' : show(cell))))
   print(table.toString().replaceAll(/ +$/gm, ''))
 }
+
+/** A line for each name and value, the values below each other. */
+export const printFields = (fields: Readonly<Record<string, string>>): void => {
+  const width = Math.max(...Object.keys(fields).map((name) => name.length))
+  for (const [name, value] of Object.entries(fields)) print(`${show(name).padEnd(width)}  ${show(value)}`)
+}

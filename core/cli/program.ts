@@ -4,13 +4,16 @@ import { allAlgorithms } from '../keys/algorithms.js'
 import { packageVersion } from '../package-root.js'
 import type { AddAccountOptions, ListAccountsOptions } from './accounts.js'
 import type { AddClientOptions } from './add-client.js'
-import type { ReconcileCommandOptions } from './audit.js'
+import type { ReconcileCommandOptions, VerifyCommandOptions } from './audit.js'
 import type { ClientOptions } from './clients.js'
 import type { DeploymentOptions } from './deployment.js'
 import type { DoctorOptions } from './doctor.js'
 import { reportFailure } from './failure.js'
+import { addFactorCommands } from './factor-commands.js'
 import type { CreateKeyOptions, ListKeysOptions } from './keys.js'
+import { configOption, demand, jsonOption } from './options.js'
 import type { PlanKeysOptions } from './plan-keys.js'
+import { addPrincipalCommands } from './principal-commands.js'
 import type { ReloadOptions } from './reload.js'
 
 /**
@@ -64,6 +67,12 @@ const createProgram = (): Command => {
     })
 
   program
+    .command('migrate')
+    .description('make and check what the stores need beside records: the indexes of MongoDB')
+    .addOption(configOption())
+    .action(async (options: DeploymentOptions) => (await import('./migrate.js')).migrate(options))
+
+  program
     .command('reload')
     .description('have the running service read its configuration anew')
     .addOption(configOption())
@@ -76,6 +85,9 @@ const createProgram = (): Command => {
     program.command('clients').description('clients in the records store, while the service runs').helpCommand(false),
   )
   addAccountCommands(program.command('accounts').description('accounts for sign-in by password').helpCommand(false))
+  const principals = program.command('principals').description('devices and services that enrol keys')
+  addFactorCommands(principals.helpCommand(false))
+  addPrincipalCommands(principals)
   return program
 }
 
@@ -107,6 +119,16 @@ const addKeyCommands = (keys: Command): void => {
 }
 
 const addAuditCommands = (audit: Command): void => {
+  audit
+    .command('verify')
+    .description('follow the chains of the audit log: is a line changed, missing, or in another place?')
+    .argument('[files...]', 'the oldest first, gzip or not; - or none: standard input')
+    .option('--partial', 'the lines before the first ones are in files that are not at hand')
+    .option('--head <hashes...>', 'heads that were noted before, which must be there')
+    .addOption(jsonOption())
+    .action(async (files: readonly string[], options: VerifyCommandOptions) =>
+      (await import('./audit.js')).verifyAuditFiles(files, options),
+    )
   audit
     .command('reconcile')
     .description('hold the signatures of CloudTrail against those of the audit log')
@@ -190,19 +212,6 @@ const addAccountCommands = (accounts: Command): void => {
       (await import('./accounts.js')).removeAccountFrom(username, options),
     )
 }
-
-/** Refuses missing options after unknown ones, which are what was meant; commander's own order is the other. */
-const demand = (command: Command, ...names: readonly string[]): void => {
-  const missing = command.options.find(
-    (one) => names.includes(one.name()) && command.getOptionValue(one.name()) == null,
-  )
-  if (missing) command.error(`error: required option '${missing.flags}' not specified`)
-}
-
-const configOption = (description = 'the configuration; default: the one of the demo'): Option =>
-  new Option('-c, --config <file>', description)
-
-const jsonOption = (): Option => new Option('--json', 'print JSON')
 
 const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]
 

@@ -1,11 +1,15 @@
+import cluster from 'node:cluster'
 import { constants } from 'node:os'
 import { checkConfiguration } from '../host/check-configuration.js'
 import { startHost } from '../host/compose.js'
-import { createDemo } from '../host/demo.js'
+import { createDemo, deviceFactor, type Demo } from '../host/demo.js'
+import { countWorkers } from '../host/workers/serve-workers.js'
 import { createLogger, type Logger } from '../observe/logger.js'
 import { defaultConfigFile, type DeploymentOptions } from './deployment.js'
 import { describeDemo } from './describe-demo.js'
 import { print } from './output.js'
+import { makeFactor } from './principal-factors.js'
+import { startAbove, startAsWorker } from './start-workers.js'
 
 /** An orchestrator that kills after 30 seconds still sees an orderly end. */
 const graceMs = 25_000
@@ -15,18 +19,34 @@ export const start = async (options: DeploymentOptions): Promise<void> => {
   const checked = await checkConfiguration(options.config ?? defaultConfigFile, process.env)
   const { config, warnings } = checked
   const log = createLogger({ level: config.log.level, pretty: process.stdout.isTTY })
+  const socket = cluster.isWorker ? process.env['SIGNET_WORKER_ADMIN'] : undefined
+  if (socket !== undefined) return startAsWorker(checked, socket, log, graceMs)
   const stopped = untilStopped(log)
   for (const { path, message } of warnings) log.warn('configuration', { path, message })
+  if (countWorkers(config) > 1) return startAbove(config, log, stopped, graceMs)
   const demo = options.config === undefined ? createDemo(config) : undefined
-  const host = await startHost(checked, { clock: Date.now, log, ...(demo && { demo }) })
+  const stopping = new AbortController()
+  void stopped.then(() => stopping.abort())
+  const starting = startHost(checked, { clock: Date.now, log, stopping: stopping.signal, ...(demo && { demo }) })
+  const host = await starting.catch((error: unknown) => {
+    if (!stopping.signal.aborted) throw error
+  })
+  if (host === undefined) return log.info('stopped', { signal: await stopped })
   // The log has what came of it.
   process.on('SIGHUP', () => void host.reload({ force: false }).catch(() => undefined))
   log.info('started', { issuer: config.issuer, ...host.listening })
   await log.flush()
-  if (demo) print(describeDemo(config, demo, host.listening))
+  if (demo) print(describeDemo(config, demo, host.listening, await issueSecret(demo)))
   log.info('stopping', { signal: await stopped })
   await host.close(graceMs)
   log.info('stopped')
+}
+
+/** What the demo's device enrols with: new at every start, as the rest of the demo is. */
+const issueSecret = async ({ device }: Demo): Promise<string | undefined> => {
+  if (device === undefined) return undefined
+  const { subject, principalId, principalType: type } = device
+  return (await makeFactor({ kind: deviceFactor, subject, principalId, type })).lines['secret']
 }
 
 /** The first signal to stop. A second one ends the process at once, and so does what nobody has caught. */

@@ -1,6 +1,6 @@
 import { epochSeconds, type Clock } from '../clock.js'
 import type { ClientAuthentication } from '../oauth/client-authentication.js'
-import type { Client } from '../oauth/client.js'
+import { isPublicClient, type Client } from '../oauth/client.js'
 import {
   deviceCodeGrant,
   formatUserCode,
@@ -14,7 +14,8 @@ import { checkNoneRepeated } from '../oauth/params.js'
 import { checkResources } from '../oauth/resource.js'
 import { checkScope } from '../oauth/scope.js'
 import type { AuditLog } from '../observe/audit.js'
-import type { DeviceCodeStore } from '../storage/ports.js'
+import type { AttemptLimiter, DeviceCodeStore } from '../storage/ports.js'
+import { takeDeviceStart } from './device/attempts.js'
 import { json, type Endpoint, type EndpointRequest, type Reply } from './message.js'
 
 export interface DeviceAuthorizationOptions {
@@ -23,6 +24,8 @@ export interface DeviceAuthorizationOptions {
   readonly scopesSupported: readonly string[]
   readonly defaultAudience: string
   readonly deviceCodes: DeviceCodeStore<DeviceRequest, DeviceApproval>
+  /** Counts what public clients ask for. */
+  readonly attempts: AttemptLimiter
   readonly ttlSeconds: number
   readonly clock: Clock
   readonly audit: AuditLog
@@ -36,11 +39,21 @@ const maxTries = 5
 
 /** `POST /device_authorization` (RFC 8628 §3.1). */
 export const createDeviceAuthorization = (options: DeviceAuthorizationOptions): Endpoint => {
-  const { issuer, deviceCodes, ttlSeconds, audit, clock } = options
+  const { issuer, deviceCodes, attempts, ttlSeconds, audit, clock } = options
 
   const checkGrant = ({ grant_types }: Client): void => {
     if (!grant_types.includes(deviceCodeGrant))
       throw new OAuthError('unauthorized_client', 'The client may not use this grant type.')
+  }
+
+  const checkRate = async (client: Client, address: string): Promise<void> => {
+    const wait = isPublicClient(client) ? await takeDeviceStart(attempts, address, clock) : 0
+    if (wait > 0)
+      throw new OAuthError('slow_down', 'There were too many requests from this address.', {
+        status: 429,
+        reason: 'too many device codes for one address',
+        headers: { 'Retry-After': String(wait) },
+      })
   }
 
   /** There is no default scope, as at `/authorize` (RFC 6749 §3.3). */
@@ -75,6 +88,7 @@ export const createDeviceAuthorization = (options: DeviceAuthorizationOptions): 
       address: http.address,
       askedAt: epochSeconds(clock),
     }
+    await checkRate(client, http.address)
     const deviceCode = newOpaqueToken()
     const userCode = formatUserCode(await start(deviceCode, request))
     await audit.record({

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { allAlgorithms } from '../keys/algorithms.js'
+import { understoodAlgorithms } from '../keys/algorithms.js'
 import type { JwsAlg } from '../keys/ports.js'
 import { deviceCodeGrant } from '../oauth/device-code.js'
 import type { Endpoint } from './message.js'
@@ -11,7 +11,7 @@ export interface DiscoveryOptions {
   readonly grantTypes: readonly string[]
   readonly clientAuthMethods: readonly string[]
   /** Absent: DPoP is not available. */
-  readonly dpopAlgs?: readonly JwsAlg[] | undefined
+  readonly dpopAlgs?: readonly string[] | undefined
   readonly idTokenAlgs: () => readonly JwsAlg[]
   readonly userinfoAlgs: () => readonly JwsAlg[]
   readonly introspectionAlgs: () => readonly JwsAlg[]
@@ -52,9 +52,9 @@ const metadata = (options: DiscoveryOptions) => {
     revocation_endpoint_auth_methods_supported: options.clientAuthMethods,
     // RFC 8414 §2: required beside this method.
     ...(options.clientAuthMethods.includes('private_key_jwt') && {
-      token_endpoint_auth_signing_alg_values_supported: allAlgorithms,
-      introspection_endpoint_auth_signing_alg_values_supported: allAlgorithms,
-      revocation_endpoint_auth_signing_alg_values_supported: allAlgorithms,
+      token_endpoint_auth_signing_alg_values_supported: understoodAlgorithms,
+      introspection_endpoint_auth_signing_alg_values_supported: understoodAlgorithms,
+      revocation_endpoint_auth_signing_alg_values_supported: understoodAlgorithms,
     }),
     ...(options.dpopAlgs && { dpop_signing_alg_values_supported: options.dpopAlgs }),
     ...(interactive && {

@@ -1,3 +1,4 @@
+import type { Principal } from '../attestation/ports.js'
 import type { Asset } from '../interaction/assets.js'
 import { compileTemplates } from '../interaction/pages/templates.js'
 import { page, type Endpoint } from './message.js'
@@ -6,12 +7,16 @@ import { page, type Endpoint } from './message.js'
 export interface Demo {
   /** A public client whose redirect URI is the issuer with a slash after it. */
   readonly clientId: string
-  /** The scopes that it asks for. */
+  /** A public client of the device flow, which the page plays when there is one. */
+  readonly deviceClientId: string
+  /** The scopes that both ask for. */
   readonly scope: readonly string[]
   readonly username: string
   readonly password: string
   /** A confidential client with the grant `client_credentials`. */
   readonly service: { readonly clientId: string; readonly clientSecret: string }
+  /** Whom a browser enrols as, with a secret that the terminal shows; absent: nothing is enrolled. */
+  readonly enrolment?: Principal & { readonly kind: string }
 }
 
 export interface HomeOptions {
@@ -36,6 +41,7 @@ export const createHome = (options: HomeOptions): Endpoint => {
         version,
         demo: { ...demo, scope: demo.scope.join(' ') },
         curl: clientCredentialsCommand(issuer, demo.service),
+        commands: demo.enrolment && principalCommands(demo.enrolment),
       })
     : render('home', { title: 'OpenID Provider', issuer, name, version })
   const reply = page(200, html)
@@ -46,6 +52,14 @@ export const createHome = (options: HomeOptions): Endpoint => {
 export const clientCredentialsCommand = (issuer: string, service: Demo['service']): string => {
   const credentials = [service.clientId, service.clientSecret].map(encodeURIComponent).join(':')
   return ['curl', '-u', credentials, '-d', 'grant_type=client_credentials', `${issuer}/token`].map(shellWord).join(' ')
+}
+
+/** What a person types to let the demo's device in, and to put it out. */
+const principalCommands = ({ kind, subject, principalId, principalType }: NonNullable<Demo['enrolment']>) => {
+  const whom = ['--subject', subject, '--principal-id', principalId, '--type', principalType]
+  const command = (...words: readonly string[]): string =>
+    ['npx', 'signet', 'principals', ...words, ...whom].map(shellWord).join(' ')
+  return { issue: command('issue', '--kind', kind), revoke: command('revoke'), restore: command('restore') }
 }
 
 const shellWord = (word: string): string =>

@@ -7,6 +7,8 @@ export interface EndpointRequest {
   readonly query: ParameterList
   /** Parameters of a form body; empty where there was none. */
   readonly form: ParameterList
+  /** Bytes of a JSON body, not yet looked at; undefined on routes that take none. */
+  readonly body?: Buffer | undefined
   /** `{id}` of `/interaction/{id}/login`. */
   readonly path: ReadonlyMap<string, string>
   /** A header by its lower-case name; one that came twice where only one may come is refused before. */
@@ -31,10 +33,12 @@ export type Endpoint = (request: EndpointRequest) => Promise<Reply> | Reply
 
 const noStore = { 'Cache-Control': 'no-store', Pragma: 'no-cache' } as const
 
+const jsonHeaders = Object.freeze({ 'Content-Type': 'application/json; charset=utf-8', ...noStore })
+
 /** A JSON answer that no cache may keep (RFC 6749 §5.1). */
-export const json = (status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Reply => ({
+export const json = (status: number, body: unknown, headers?: Readonly<Record<string, string>>): Reply => ({
   status,
-  headers: { 'Content-Type': 'application/json; charset=utf-8', ...noStore, ...headers },
+  headers: headers === undefined ? jsonHeaders : { ...jsonHeaders, ...headers },
   body: JSON.stringify(body),
 })
 

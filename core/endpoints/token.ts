@@ -11,8 +11,9 @@ import { checkResources } from '../oauth/resource.js'
 import { checkClientAuthentication, runGrant, withoutCredentials } from '../oauth/run-grant.js'
 import { checkScope } from '../oauth/scope.js'
 import type { AuditLog } from '../observe/audit.js'
-import type { PreparedTokens, SignatureRecord, SignedTokens, TokenIssuer } from '../tokens/issuer.js'
+import type { PreparedTokens, SignedTokens, TokenIssuer } from '../tokens/issuer.js'
 import type { Redeem } from '../tokens/redeem.js'
+import type { SignatureRecord } from '../tokens/sign-token.js'
 import { json, type Endpoint, type EndpointRequest, type Reply } from './message.js'
 
 export interface TokenOptions {

@@ -1,18 +1,18 @@
 import type { LoginProvider } from '../interaction/login-provider.js'
-import type { JsonObject } from '../json.js'
 import type { JwsAlg } from '../keys/ports.js'
 import type { Client } from '../oauth/client.js'
 import type { Dpop } from '../oauth/dpop.js'
 import { OAuthError } from '../oauth/errors.js'
 import type { AuditLog } from '../observe/audit.js'
 import type { RevocationStore } from '../storage/ports.js'
+import type { IdentifyAccessToken } from '../tokens/introspection.js'
 import type { TokenIssuer } from '../tokens/issuer.js'
+import type { SignedToken } from '../tokens/sign-token.js'
 import { createAccessTokens, type PresentedToken } from './access-token.js'
 import { json, type Endpoint, type EndpointRequest } from './message.js'
 
 export interface UserinfoOptions {
-  /** The claims of an access token of ours that is whole and in time; undefined otherwise. */
-  readonly verifyAccessToken: (token: string) => Promise<JsonObject | undefined>
+  readonly identifyAccessToken: IdentifyAccessToken
   /** A token for another resource server opens nothing here. */
   readonly audiences: readonly string[]
   readonly findClient: (clientId: string) => Promise<Client | undefined>
@@ -30,21 +30,20 @@ const strings = (value: unknown): readonly string[] => {
   return members.every((member) => typeof member === 'string') ? members : []
 }
 
+const outage = { error: 'temporarily_unavailable' }
+
 /** `GET` and `POST /userinfo` (OIDC Core §5.3). */
 export const createUserinfo = (options: UserinfoOptions): Endpoint => {
-  const { verifyAccessToken, audiences, findClient, login, revocations, tokens, audit, dpop } = options
+  const { identifyAccessToken, audiences, findClient, login, revocations, tokens, audit, dpop } = options
   const { readToken, checkSender, challenge, ...access } = createAccessTokens('/userinfo', dpop)
 
   const check = async (request: EndpointRequest, presented: PresentedToken) => {
     const { scheme } = presented
     const refuse = (reason: string): never => access.refuse(scheme, reason)
-    const claims = (await verifyAccessToken(presented.token)) ?? refuse('not a valid access token')
-    const { sub, jti, client_id: clientId, cnf } = claims
-    if (typeof sub !== 'string' || typeof jti !== 'string' || typeof clientId !== 'string')
-      return refuse('claims missing')
+    const token = (await identifyAccessToken(presented.token)) ?? refuse('not a valid access token')
+    const { claims, clientId, subject, jti, grantId } = token
     if (!strings(claims['aud']).some((name) => audiences.includes(name))) refuse('token for another audience')
-    const proof = await checkSender(request, presented, cnf)
-    const [grantId = jti] = jti.split('.')
+    const proof = await checkSender(request, presented, claims['cnf'])
     if (await revocations.isRevoked([jti, grantId])) refuse('revoked')
     const client = await findClient(clientId)
     if (client === undefined || client.disabled) return refuse('the client is gone or disabled')
@@ -53,18 +52,21 @@ export const createUserinfo = (options: UserinfoOptions): Endpoint => {
       throw new OAuthError('insufficient_scope', 'The access token has no openid scope.', {
         headers: challenge(scheme, 'insufficient_scope', ', scope="openid"'),
       })
-    const account = (await login.find(sub, request.signal)) ?? refuse('the account is gone or disabled')
-    await proof?.claim()
+    const account = (await login.find(subject, request.signal)) ?? refuse('the account is gone or disabled')
     return { client, account, scope, requested: strings(claims['userinfo_claims']), jti, proof }
   }
 
   return async (request) => {
     const trail = { request_id: request.requestId }
+    let signed: SignedToken | undefined
+    const signatures = () => signed && { signatures: [{ ...signed.record }] }
     try {
       const { client, account, scope, requested, jti, proof } = await check(request, readToken(request))
       const claims = tokens.userinfo(account, scope, requested)
       const alg: JwsAlg | undefined = client.userinfo_signed_response_alg
-      const signed = alg && (await tokens.signUserinfo(client, alg, claims, request.signal))
+      if (alg !== undefined) signed = await tokens.signUserinfo(client, alg, claims, request.signal)
+      // After signing, so that an outage of the signer leaves the proof as it was.
+      await proof?.claim()
       await audit.record({
         event: 'userinfo.released',
         ...trail,
@@ -72,14 +74,16 @@ export const createUserinfo = (options: UserinfoOptions): Endpoint => {
         sub: account.subject,
         jti,
         claims: Object.keys(claims),
-        ...(signed && { signatures: [{ ...signed.record }] }),
+        ...signatures(),
       })
       if (signed === undefined) return json(200, claims, proof?.headers)
       const headers = { 'Content-Type': 'application/jwt', 'Cache-Control': 'no-store', Pragma: 'no-cache' }
       return { status: 200, headers: { ...headers, ...proof?.headers }, body: signed.token }
     } catch (error) {
-      if (error instanceof OAuthError)
-        await audit.record({ event: 'userinfo.refused', ...trail, error: error.code, reason: error.reason })
+      const refused = error instanceof OAuthError ? { error: error.code, reason: error.reason } : undefined
+      // What was signed is in the log, also when it went to nobody.
+      if (refused ?? signed)
+        await audit.record({ event: 'userinfo.refused', ...trail, ...(refused ?? outage), ...signatures() })
       throw error
     }
   }

@@ -1,3 +1,4 @@
+import { dirname } from 'node:path'
 import { readConfig, type ConfigReading } from '../../config/load.js'
 import { ConfigurationError, type Problem } from '../../config/problems.js'
 import type { Config } from '../../config/schema.js'
@@ -5,6 +6,7 @@ import type { Client } from '../oauth/client.js'
 import { parseClientMetadata } from '../oauth/client-metadata.js'
 import { Unavailable } from '../unavailable.js'
 import { crossCheck } from './cross-check.js'
+import { checkAdapters } from './load-adapter.js'
 import { loadModules, type LoadedModules } from './load-modules.js'
 import type { Services } from './modules.js'
 import { createRegistries, type Registries } from './registries.js'
@@ -27,7 +29,7 @@ const noOutside = async (): Promise<never> => {
 }
 
 /** Enough for a plugin to say what it provides; whatever it would reach is not there. */
-const inertServices = (issuer: string): Services => ({
+const inertServices = (issuer: string): Omit<Services, 'secondFactors'> => ({
   clock: Date.now,
   log: { debug() {}, info() {}, warn() {}, error() {} },
   issuer,
@@ -41,6 +43,20 @@ const inertServices = (issuer: string): Services => ({
   clientKeys: { find: noOutside },
   clientAssertions: { claim: noOutside },
   ownTokens: { verify: noOutside },
+  factorRecords: { find: noOutside, put: noOutside, remove: noOutside, list: noOutside },
+  factorClaims: { claim: noOutside },
+  evidenceChallenges: { redeem: noOutside },
+  principals: {
+    find: noOutside,
+    enrol: noOutside,
+    findOwner: noOutside,
+    claimId: noOutside,
+    revoke: noOutside,
+    restore: noOutside,
+    list: noOutside,
+  },
+  outbound: { fetch: noOutside, ask: noOutside },
+  issuerKeys: { find: noOutside },
 })
 
 const sectionOf = ({ path }: Problem): string => /^[\w-]*/.exec(path)?.[0] ?? ''
@@ -73,8 +89,9 @@ const tryRegistries = async (modules: LoadedModules, issuer: string) => {
   }
 }
 
-const nothing: Pick<Registries, 'grants' | 'clientAuthenticators'> = {
+const nothing: Pick<Registries, 'grants' | 'clientAuthenticators' | 'secondFactors'> = {
   grants: new Map(),
+  secondFactors: new Map(),
   clientAuthenticators: new Map(),
 }
 
@@ -94,7 +111,8 @@ export const checkConfiguration = async (file: string, env: NodeJS.ProcessEnv): 
     modules,
     salvaged.issuer ?? 'https://issuer.invalid',
   )
-  const found = [...reading.problems, ...clientProblems, ...modules.problems, ...createProblems]
+  const adapterProblems = await checkAdapters(salvaged, dirname(reading.file))
+  const found = [...reading.problems, ...clientProblems, ...modules.problems, ...createProblems, ...adapterProblems]
   try {
     const checked = crossCheck(salvaged, clients, registries ?? nothing, new Set(found.map(sectionOf)))
     const problems = reading.locate([...found, ...checked.problems])

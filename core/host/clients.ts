@@ -1,5 +1,5 @@
 import type { Client } from '../oauth/client.js'
-import type { RecordStore } from '../storage/ports.js'
+import type { RecordLookup } from '../storage/ports.js'
 
 /** Every client of this deployment: those of the configuration, then those of the store. */
 export interface ClientDirectory {
@@ -10,7 +10,10 @@ export interface ClientDirectory {
 const form = /^[\x20-\x7e]{1,512}$/
 
 /** What the configuration names, the store cannot change. */
-export const createClientDirectory = (fixed: readonly Client[], store: RecordStore<Client>): ClientDirectory => {
+export const createClientDirectory = (
+  fixed: readonly Client[],
+  store: Pick<RecordLookup<Client>, 'find'>,
+): ClientDirectory => {
   const byId = new Map(fixed.map((client) => [client.client_id, client]))
   return {
     async find(clientId) {

@@ -1,6 +1,9 @@
+import type { Enrolment, Revocation } from '../attestation/principal-registry.js'
+import type { ChallengeRecord } from '../attestation/challenges.js'
 import type { Interaction } from '../interaction/interaction.js'
 import type { Consent } from '../interaction/consent.js'
 import type { Session } from '../interaction/session.js'
+import type { JsonObject } from '../json.js'
 import type { Client } from '../oauth/client.js'
 import type { DeviceApproval, DeviceRequest } from '../oauth/device-code.js'
 import type { AuthorizationCode, Grant } from '../oauth/grant.js'
@@ -20,8 +23,15 @@ export const collections = ({ records, ephemeral }: Stores) => ({
   families: records.refreshFamilies<Grant>('refresh_families'),
   revocations: records.revocations('revocations'),
   secrets: records.records<string>('secrets'),
+  factorRecords: records.records<JsonObject>('second_factors'),
+  factorClaims: records.replayGuard('second_factor_claims'),
+  principals: records.records<Enrolment>('principals'),
+  revokedPrincipals: records.records<Revocation>('revoked_principals'),
+  principalOwners: records.records<string>('principal_owners'),
   sessions: ephemeral.records<Session>('sessions'),
   interactions: ephemeral.oneTime<Interaction>('interactions'),
+  challenges: ephemeral.oneTime<ChallengeRecord>('challenges'),
+  evidence: ephemeral.replayGuard('evidence_challenges'),
   attempts: ephemeral.attempts('attempts'),
   proofs: ephemeral.replayGuard('dpop_proofs'),
   clientAssertions: ephemeral.replayGuard('client_assertions'),

@@ -1,12 +1,18 @@
 import 'reflect-metadata'
+import { setTimeout } from 'node:timers/promises'
 import { container as root, type DependencyContainer } from 'tsyringe'
 import type { Clock } from '../clock.js'
+import type { TraceContexts } from '../http/carry-trace.js'
 import { routes, type Endpoints } from '../http/routes.js'
 import type { AccountDirectory } from '../interaction/account-directory.js'
+import { observeAudit } from '../observe/audit-counts.js'
 import { openAudit } from '../observe/audit-file.js'
 import { createReadiness } from '../observe/health.js'
 import type { Log } from '../observe/log.js'
+import { LoopLag } from '../observe/loop-lag.js'
 import { createMetrics } from '../observe/metrics.js'
+import { findTracing } from '../observe/tracing.js'
+import { observeProcess } from '../observe/process-metrics.js'
 import type { CheckedConfiguration } from './check-configuration.js'
 import { CleanUp } from './clean-up.js'
 import { collections } from './collections.js'
@@ -20,8 +26,13 @@ import { proveKeys } from './open-ring.js'
 import { createRegistries } from './registries.js'
 import { createReload, type Reload } from './reload.js'
 import { serve } from './serve.js'
+import { observeDeployment, observeRateLimits, observeRequests, observeShedding } from './service-metrics.js'
+import { tellStoreWarnings, watchStoreHealth } from './store-health.js'
 import { openStores } from './stores.js'
 import { tokens } from './tokens.js'
+import { traceSignatures } from './traced.js'
+import { isWorthWaiting, waitForStores } from './wait-for-stores.js'
+import { watchStores } from './watched-stores.js'
 import { wire, wireGeneration } from './wiring.js'
 
 export interface HostOptions {
@@ -29,6 +40,8 @@ export interface HostOptions {
   readonly log: Log
   /** Clients and an account to try the service with; absent in any configuration of one's own. */
   readonly demo?: Demo
+  /** Ends a start that waits for a store. */
+  readonly stopping?: AbortSignal
 }
 
 export interface Host {
@@ -36,13 +49,17 @@ export interface Host {
   readonly listening: { readonly public: string; readonly admin: string }
   /** Reads the configuration anew; what may change without a restart changes for the next request. */
   readonly reload: Reload
-  /** Not ready first, then finish what is in flight within `graceMs`, then close stores and signers. */
+  /**
+   * Not ready first, then the delay for balancers, then finish what is in flight, both within `graceMs`; then close stores
+   * and signers.
+   */
   close(graceMs: number): Promise<void>
 }
 
 /**
- * Opens everything in order, wires it, listens. Throws `ConfigurationError` when a key or a plugin cannot be used,
- * `Unavailable` or the system's error otherwise; what was opened is closed again, in reverse.
+ * Opens everything in order, wires it, listens. While a store behind a network is down it listens, is not ready and tries
+ * again (F32). Throws `ConfigurationError` when a key or a plugin cannot be used, `Unavailable` or the system's error
+ * otherwise, and when `stopping` ends the wait; what was opened is closed again, in reverse.
  */
 export const startHost = async (checked: CheckedConfiguration, options: HostOptions): Promise<Host> => {
   const cleanUp = new CleanUp()
@@ -51,7 +68,9 @@ export const startHost = async (checked: CheckedConfiguration, options: HostOpti
   } catch (error) {
     // Why the start failed matters more than what else went wrong then.
     await cleanUp.close().catch(() => undefined)
-    throw error
+    if (!isWorthWaiting(checked.config, error)) throw error
+    await waitForStores(checked.config, options, error)
+    return startHost(checked, options)
   }
 }
 
@@ -67,11 +86,15 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
   container.register(tokens.config, { useValue: config })
   container.register(tokens.clock, { useValue: clock })
   container.register(tokens.log, { useValue: log })
-  container.register(tokens.options, { useValue: options })
+  const tracing = findTracing()
+  container.register(tokens.options, { useValue: { ...options, tracing } })
 
-  const audit = keep(await openAudit(config.audit, clock))
+  const metrics = createMetrics()
+  const traces: TraceContexts = new Map()
+  cleanUp.add(observeProcess(metrics))
+  const audit = keep(await openAudit(config.audit, clock, { recorded: observeAudit(metrics), traces }))
   container.register(tokens.audit, { useValue: audit })
-  const stores = keep(await openStores(config, clock))
+  const stores = watchStores(keep(await openStores(config, clock)), metrics, tracing)
   container.register(tokens.stores, { useValue: stores })
   const publications = await readPublications(collections(stores).publications)
   const passwords = container.resolve(tokens.passwords)
@@ -93,11 +116,9 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
   await ledger.publish(generation)
   const readiness = createReadiness(clock, log)
   cleanUp.add(() => readiness.close())
-  for (const role of ['records', 'ephemeral'] as const) {
-    const check = (signal: AbortSignal) => stores[role].ping(signal)
-    readiness.register({ name: `storage.${role}`, intervalMs: 1000, deadlineMs: 1000, check })
-  }
-  const metrics = createMetrics()
+  watchStoreHealth(readiness, stores, clock)
+  observeRateLimits(metrics, container.resolve(tokens.rateLimits))
+  observeDeployment(metrics, () => generation.checked.config)
   observeKeys(metrics, () => generation.ring.report(), clock)
   const prove = (signal: AbortSignal) => generation.uses.during(proveKeys(generation.ring, signal))
   readiness.register({ name: 'keys', intervalMs: 1000, deadlineMs: 5000, check: prove })
@@ -111,6 +132,8 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
       generation = next
     },
   })
+  const lag = new LoopLag()
+  cleanUp.add(() => lag[Symbol.dispose]())
   const listeners = await serve({
     config,
     log,
@@ -122,19 +145,28 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
     readiness,
     reload,
     metrics,
+    observe: observeRequests(metrics),
+    shedding: observeShedding(metrics, lag),
+    traces,
+    tracing,
   })
   cleanUp.add(() => listeners.admin.close(0))
   const published = generation.ring.states().map(({ kid, alg, state }) => ({ kid, alg, state }))
   await audit.record({ event: 'configuration.loaded', issuer: config.issuer, keys: published })
   await ledger.tell(generation)
   cleanUp.add(ledger.watch(() => generation))
+  await tellStoreWarnings(stores, log)
 
   return {
     listening: { public: listeners.public.url, admin: listeners.admin.url },
     reload,
     async close(graceMs) {
       readiness.drain()
-      await listeners.public.close(graceMs)
+      // Whoever balances the load has to see it before connections are refused.
+      const delayMs = Math.min(config.shutdown.delay_secs * 1000, graceMs)
+      listeners.public.drain()
+      if (delayMs > 0) await setTimeout(delayMs)
+      await listeners.public.close(graceMs - delayMs)
       await cleanUp.close()
     },
   }
@@ -146,7 +178,7 @@ const endpointsOf = (container: DependencyContainer, generation: Generation): En
   wireGeneration(own)
   own.register(tokens.config, { useValue: generation.checked.config })
   own.register(tokens.clients, { useValue: generation.clients })
-  own.register(tokens.ring, { useValue: generation.ring })
+  own.register(tokens.ring, { useValue: traceSignatures(generation.ring, container.resolve(tokens.options).tracing) })
   return own.resolve(tokens.endpoints)
 }
 

@@ -2,6 +2,7 @@ import { findNearMiss } from '../../config/near-miss.js'
 import type { Salvaged } from '../../config/explain.js'
 import { formatPath, type Path, type Problem } from '../../config/problems.js'
 import type { Config } from '../../config/schema.js'
+import { directKinds } from '../attestation/second-factor.js'
 import type { JwsAlg, KeyPurpose } from '../keys/ports.js'
 import type { Client } from '../oauth/client.js'
 import { deviceCodeGrant } from '../oauth/device-code.js'
@@ -14,11 +15,16 @@ export interface CrossCheck {
   readonly warnings: readonly Problem[]
 }
 
+type CheckedRegistries = Pick<
+  Registries,
+  'grants' | 'clientAuthenticators' | 'login' | 'secondFactors' | 'statusProvider'
+>
+
 interface Deployment {
   readonly config: Salvaged<Config>
   /** In the order of the configuration; undefined where the metadata is wrong. */
   readonly clients: readonly (Client | undefined)[]
-  readonly registries: Pick<Registries, 'grants' | 'clientAuthenticators' | 'login'>
+  readonly registries: CheckedRegistries
   readonly report: (path: Path, message: string) => void
   readonly warn: (path: Path, message: string) => void
   /** False when something is wrong in one of these sections: then nothing follows from what is missing there. */
@@ -98,6 +104,7 @@ const keysForAlgorithms: Rule = ({ config, clients, report, isWhole }) => {
     need(config.access_token_signing_alg, 'access_token', ['access_token_signing_alg'])
   if (isWhole('id_token_signing_alg') && config.scopes_supported?.includes('openid'))
     need(config.id_token_signing_alg, 'id_token', ['id_token_signing_alg'])
+  need(config.attestation?.signing_alg, 'attestation', ['attestation', 'signing_alg'])
   for (const [index, client] of clients.entries()) {
     need(client?.id_token_signed_response_alg, 'id_token', ['clients', index, 'id_token_signed_response_alg'])
     need(client?.userinfo_signed_response_alg, 'userinfo', ['clients', index, 'userinfo_signed_response_alg'])
@@ -179,6 +186,21 @@ const withinSupported: Rule = ({ config, clients, report, isWhole }) => {
 
 const known = (words: readonly (string | undefined)[]): string[] => words.filter((word) => word !== undefined)
 
+/** Nobody is enrolled without a second factor, and without the section nobody is asked for one. */
+const attestation: Rule = ({ config, registries, report, warn, isWhole }) => {
+  if (!isWhole('plugins', 'attestation')) return
+  const { secondFactors, statusProvider } = registries
+  const kinds = [...secondFactors.keys()]
+  for (const { kind, parts = [] } of secondFactors.values())
+    for (const part of parts)
+      if (!kinds.includes(part))
+        report(['plugins'], `the second factor ${kind} asks for ${part}, which no plugin provides${meant(part, kinds)}`)
+  if (config.attestation !== undefined) {
+    if (directKinds(secondFactors).length === 0) report(['attestation'], 'no plugin provides a second factor')
+  } else if (kinds.length > 0 || statusProvider !== undefined)
+    warn(['plugins'], 'a plugin is for attestation, and there is no section attestation')
+}
+
 const lifetimes: Rule = ({ config, report }) => {
   const { refresh_token_idle_ttl_secs: idle, refresh_token_absolute_ttl_secs: absolute } = config
   if (idle !== undefined && absolute !== undefined && idle > absolute)
@@ -192,6 +214,7 @@ const rules: readonly Rule[] = [
   grantsHavePlugins,
   clientMethods,
   withinSupported,
+  attestation,
   lifetimes,
 ]
 
@@ -202,7 +225,7 @@ const rules: readonly Rule[] = [
 export const crossCheck = (
   config: Salvaged<Config>,
   clients: readonly (Client | undefined)[],
-  registries: Pick<Registries, 'grants' | 'clientAuthenticators' | 'login'>,
+  registries: CheckedRegistries,
   faulty: ReadonlySet<string> = new Set(),
 ): CrossCheck => {
   const problems: Problem[] = []

@@ -1,8 +1,10 @@
 import { isLoopbackHost } from '../../config/fields.js'
 import type { Config } from '../../config/schema.js'
+import type { Principal } from '../attestation/ports.js'
 import { clientCredentialsCommand, type Demo as DemoPage } from '../endpoints/home.js'
 import type { NewAccount } from '../interaction/accounts.js'
 import type { Client } from '../oauth/client.js'
+import { deviceCodeGrant } from '../oauth/device-code.js'
 import { hashOpaqueToken, newOpaqueToken } from '../oauth/opaque-token.js'
 
 /** Clients and an account to try the service with. They live in memory, for as long as the process. */
@@ -13,6 +15,8 @@ export interface Demo {
   readonly page: DemoPage
   /** A command that gets a token. */
   readonly curl: string
+  /** Whom a browser enrols as; absent without the section `attestation`. */
+  readonly device?: Principal
 }
 
 /** The scopes that are about a person (OIDC Core §5.4, §11); the others are about an API. */
@@ -22,7 +26,7 @@ const personal = new Set(['openid', 'profile', 'email', 'address', 'phone', 'off
  * What a start without configuration is tried with. Secret and password are new at every start. Throws for an issuer
  * off loopback: a service that others reach has no account that it tells about.
  */
-export const createDemo = (config: Pick<Config, 'issuer' | 'scopes_supported'>): Demo => {
+export const createDemo = (config: Pick<Config, 'issuer' | 'scopes_supported' | 'attestation'>): Demo => {
   const { issuer, scopes_supported } = config
   if (!isLoopbackHost(new URL(issuer).hostname)) throw new Error('The demo is for loopback issuers only.')
   const secret = newOpaqueToken()
@@ -48,21 +52,36 @@ export const createDemo = (config: Pick<Config, 'issuer' | 'scopes_supported'>):
     scope: scopes_supported,
     token_endpoint_auth_method: 'none',
   }
+  const television: Client = {
+    ...page,
+    client_id: 'demo-device',
+    client_name: 'Demo television',
+    redirect_uris: [],
+    grant_types: [deviceCodeGrant, 'refresh_token'],
+    response_types: [],
+  }
   const account = { ...person, password: newOpaqueToken().slice(0, 16) }
   const shown = { clientId: service.client_id, clientSecret: secret }
+  const device: Principal = { subject: account.sub, principalId: 'demo-browser', principalType: 'device' }
   return {
-    clients: [service, page],
+    clients: [service, page, television],
     accounts: [account],
     page: {
       clientId: page.client_id,
+      deviceClientId: television.client_id,
       scope: page.scope,
       username: account.username,
       password: account.password,
       service: shown,
+      ...(config.attestation && { enrolment: { kind: deviceFactor, ...device } }),
     },
     curl: clientCredentialsCommand(issuer, shown),
+    ...(config.attestation && { device }),
   }
 }
+
+/** The second factor of the demo's device, a secret that works once. */
+export const deviceFactor = 'bootstrap_secret'
 
 const common = { application_type: 'web', allowed_audiences: [], security_profile: 'oauth2', metadata: {} } as const
 

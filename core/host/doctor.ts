@@ -21,6 +21,8 @@ import { describeExchanged, holdBack, readPublications, type KeyPublications } f
 import type { LoadedSigner } from './load-modules.js'
 import { retention } from './open-ring.js'
 import { createSignerProviders } from './registries.js'
+import { findStoreWarnings } from './store-health.js'
+import { schemasOf } from './store-schemas.js'
 import { openStores } from './stores.js'
 
 export interface Part {
@@ -70,27 +72,53 @@ const inTime = <T>(what: string, call: (signal: AbortSignal) => Promise<T>): Pro
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : 'unknown error')
 
-const timed = async (name: string, ping: () => Promise<void>): Promise<Part> => {
+/** `ask` may have something to tell of what answered. */
+const timed = async (name: string, ask: () => Promise<string | void>): Promise<Part> => {
   const begun = performance.now()
   try {
-    await ping()
-    return { name, latency: performance.now() - begun, verdict: 'ok', sound: true }
+    const told = await ask()
+    const latency = performance.now() - begun
+    return { name, latency, verdict: told === undefined ? 'ok' : `ok: ${told}`, sound: true }
   } catch (error) {
     return { name, verdict: reasonOf(error), sound: false }
   }
 }
 
+const noWarnings = (error: unknown): ReadonlyMap<string, string> => {
+  if (error instanceof Unavailable) return new Map()
+  throw error
+}
+
 const examineStores = async (config: Config, clock: Clock) => {
+  const parts: Part[] = []
+  const warnings: string[] = []
+  const examineStore = async (name: string, ask: (signal: AbortSignal) => Promise<string | void>): Promise<boolean> => {
+    const part = await timed(name, () => inTime(name, ask))
+    parts.push(part)
+    return part.sound
+  }
   try {
     await using stores = await inTime('storage', () => openStores(config, clock))
-    const ping = (role: 'records' | 'ephemeral') =>
-      timed(`storage.${role}`, () => inTime(`storage.${role}`, (signal) => stores[role].ping(signal)))
-    const parts = [await ping('records'), await ping('ephemeral')]
+    const examineRole = (role: 'records' | 'ephemeral') =>
+      examineStore(`storage.${role}`, async (signal) => {
+        await stores[role].ping(signal)
+        return stores[role].describe?.()
+      })
+    const answering = { records: await examineRole('records'), ephemeral: await examineRole('ephemeral') }
+    // What does not answer is told once.
+    for (const [name, schema] of schemasOf(stores))
+      if (answering[name === 'storage.records' ? 'records' : 'ephemeral'])
+        await examineStore(`${name}.indexes`, () => schema.check())
+    for (const [message, store] of await inTime('storage', () => findStoreWarnings(stores)).catch(noWarnings))
+      warnings.push(`${store}: ${message}`)
+    if (!answering.records) return { parts, warnings, publications: new Map() as KeyPublications }
     const { publications } = collections(stores)
-    return { parts, publications: await inTime('storage.records', () => readPublications(publications)) }
+    return { parts, warnings, publications: await inTime('storage.records', () => readPublications(publications)) }
   } catch (error) {
     const name = error instanceof Unavailable ? error.component : 'storage'
-    return { parts: [{ name, verdict: reasonOf(error), sound: false }], publications: new Map() as KeyPublications }
+    const [problem] = error instanceof ConfigurationError ? error.problems : []
+    parts.push({ name: problem?.path ?? name, verdict: problem?.message ?? reasonOf(error), sound: false })
+    return { parts, warnings, publications: new Map() as KeyPublications }
   }
 }
 
@@ -125,7 +153,7 @@ type Keys = Config['keys']
 export const examine = async (checked: CheckedConfiguration, services: DoctorServices): Promise<Examination> => {
   const { config, modules } = checked
   const now = services.clock()
-  const { parts, publications } = await examineStores(config, services.clock)
+  const { parts, warnings, publications } = await examineStores(config, services.clock)
   const inventory = holdBack(config.keys, publications, now, 'start')
   const thumbprints = new Map<string, string>()
   const cleanUp = new CleanUp()
@@ -199,7 +227,7 @@ export const examine = async (checked: CheckedConfiguration, services: DoctorSer
       parts: everyPart,
       keys,
       problems: problemsOf(everyPart, keys),
-      warnings: planKeys(config, inventory, now).warnings,
+      warnings: [...warnings, ...planKeys(config, inventory, now).warnings],
     }
   } finally {
     // What was found is told, however the end goes.

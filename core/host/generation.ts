@@ -7,6 +7,7 @@ import { KeyRefused } from '../keys/ports.js'
 import type { AuditLog } from '../observe/audit.js'
 import type { Log } from '../observe/log.js'
 import type { CheckedConfiguration } from './check-configuration.js'
+import { cacheClients } from './client-cache.js'
 import { createClientDirectory, type ClientDirectory } from './clients.js'
 import { collections } from './collections.js'
 import type { Demo } from './demo.js'
@@ -94,6 +95,7 @@ export const openGeneration = async (
   const { clock, log, audit, stores, passwords, demo, publications } = sources
   const people = config.accounts.map((account) => ({ ...account, password: account.password.reveal() }))
   const accounts = await staticAccounts([...people, ...(demo?.accounts ?? [])], passwords)
+  const { clients: stored } = collections(stores)
   const inventory = holdBack(config.keys, publications, clock(), running ? 'running' : 'start')
   const { signers, opened } = await openSigners(modules.signers, running?.signers ?? new Map(), sources)
   try {
@@ -114,7 +116,11 @@ export const openGeneration = async (
       inventory,
       signers,
       ring: await openRing({ ...config, keys: inventory.keys }, new Map(guarded), clock, { inProcess, log, audit }),
-      clients: createClientDirectory([...checked.clients, ...(demo?.clients ?? [])], collections(stores).clients),
+      // The embedded store is as near as a cache.
+      clients: createClientDirectory(
+        [...checked.clients, ...(demo?.clients ?? [])],
+        config.storage.records.use === 'embedded' ? stored : cacheClients(stored, clock),
+      ),
       accounts: createAccountDirectory({ static: accounts, store: openAccountStore(stores.records) }),
       uses: new Uses(),
     }

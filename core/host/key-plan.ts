@@ -53,6 +53,7 @@ const needsOf = (config: Config, keys: readonly PlannedKey[]): readonly Need[] =
       needs.push({ purpose, alg: key.alg })
   }
   if (config.scopes_supported.includes('openid')) add('id_token', config.id_token_signing_alg)
+  if (config.attestation !== undefined) add('attestation', config.attestation.signing_alg)
   for (const client of config.clients) {
     add('id_token', client['id_token_signed_response_alg'])
     add('userinfo', client['userinfo_signed_response_alg'])

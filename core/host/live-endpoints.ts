@@ -20,7 +20,7 @@ export const createLiveEndpoints = (serving: () => Serving): Endpoints => {
       const reply = find(endpoints)(request)
       return reply instanceof Promise ? uses.during(reply) : reply
     }
-  const { interactive, device } = serving().endpoints
+  const { interactive, device, attestation } = serving().endpoints
   return {
     discovery: through((endpoints) => endpoints.discovery),
     keySet: through((endpoints) => endpoints.keySet),
@@ -34,6 +34,14 @@ export const createLiveEndpoints = (serving: () => Serving): Endpoints => {
         authorization: through(({ device: pages = device }) => pages.authorization),
         page: through(({ device: pages = device }) => pages.page),
         verify: through(({ device: pages = device }) => pages.verify),
+      },
+    }),
+    ...(attestation && {
+      attestation: {
+        enrol: through(({ attestation: ceremony = attestation }) => ceremony.enrol),
+        complete: through(({ attestation: ceremony = attestation }) => ceremony.complete),
+        reissue: through(({ attestation: ceremony = attestation }) => ceremony.reissue),
+        challenge: through(({ attestation: ceremony = attestation }) => ceremony.challenge),
       },
     }),
     // Whether anybody signs in is the plugins' matter, which no reload changes.

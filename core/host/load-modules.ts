@@ -44,24 +44,38 @@ const serviceNames: Readonly<Record<ServiceName, true>> = {
   clientKeys: true,
   clientAssertions: true,
   ownTokens: true,
+  factorRecords: true,
+  factorClaims: true,
+  evidenceChallenges: true,
+  secondFactors: true,
+  principals: true,
+  outbound: true,
+  issuerKeys: true,
 }
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null
 
-/** What is wrong with a default export, in the order of reading. */
-const findFaults = (exported: unknown, kind: ModuleKind): string[] => {
-  if (!isRecord(exported)) return ['has no default export made with definePlugin or defineSigner']
+/** What is wrong with any module's default export, in the order of reading. */
+export const findModuleFaults = (exported: unknown, makers: string, verb: 'create' | 'open'): string[] => {
+  if (!isRecord(exported)) return [`has no default export made with ${makers}`]
   const faults: string[] = []
   if (exported.apiVersion !== 1)
     faults.push(`was made for apiVersion ${String(exported.apiVersion)} of this program, which speaks apiVersion 1`)
   if (typeof exported.name !== 'string' || exported.name === '') faults.push('has no name')
-  if (typeof exported.create !== 'function') faults.push('has no create function')
-  const { options, needs } = exported
+  if (typeof exported[verb] !== 'function') faults.push(`has no ${verb} function`)
+  const { options } = exported
   const standard =
     (isRecord(options) || typeof options === 'function') && (options as Record<string, unknown>)['~standard']
   if (options !== undefined && !(isRecord(standard) && typeof standard.validate === 'function'))
     faults.push('has options that are no Standard Schema')
+  return faults
+}
+
+const findFaults = (exported: unknown, kind: ModuleKind): string[] => {
+  const faults = findModuleFaults(exported, 'definePlugin or defineSigner', 'create')
+  if (!isRecord(exported)) return faults
+  const { needs } = exported
   if (needs === undefined) return faults
   if (!Array.isArray(needs) || kind === 'signers')
     return [...faults, kind === 'signers' ? 'is a plugin, not a signer' : 'has needs that are no list']
@@ -92,12 +106,12 @@ const explain = (schema: StandardSchemaV1, issues: readonly StandardSchemaV1.Iss
         }
       })
 
-interface Checked {
+export interface Checked {
   readonly value: unknown
   readonly problems: readonly Problem[]
 }
 
-const checkOptions = async (
+export const checkOptions = async (
   schema: StandardSchemaV1 | undefined,
   options: unknown,
   base: Path,
@@ -122,9 +136,26 @@ const checkOptions = async (
   }
 }
 
+/** The default export of a file. */
+export const importModule = async (
+  file: string,
+): Promise<{ readonly exported: unknown } | { readonly fault: string }> => {
+  try {
+    return { exported: ((await import(pathToFileURL(file).href)) as { default?: unknown }).default }
+  } catch (error) {
+    return { fault: `cannot be loaded: ${error instanceof Error ? error.message : 'unknown error'}` }
+  }
+}
+
 interface Entry {
   readonly use?: string | undefined
   readonly options?: unknown
+}
+
+/** Hides what is secret in the options from a message about them. */
+export const maskOf = (options: unknown) => {
+  const secrets = findSecrets(options)
+  return (message: string): string => secrets.reduce((text, secret) => text.replaceAll(secret, '[secret]'), message)
 }
 
 const loadModule = async <Module extends PluginModule | SignerModule>(
@@ -140,18 +171,13 @@ const loadModule = async <Module extends PluginModule | SignerModule>(
   })
   const resolved = resolveSpecifier(kind, entry.use, configDirectory)
   if ('fault' in resolved) return fail([resolved.fault])
-  let exported: unknown
-  try {
-    exported = ((await import(pathToFileURL(resolved.file).href)) as { default?: unknown }).default
-  } catch (error) {
-    return fail([`cannot be loaded: ${error instanceof Error ? error.message : 'unknown error'}`])
-  }
+  const imported = await importModule(resolved.file)
+  if ('fault' in imported) return fail([imported.fault])
+  const { exported } = imported
   const faults = findFaults(exported, kind)
   if (faults.length > 0) return fail(faults)
   const module = exported as Module
-  const secrets = findSecrets(entry.options)
-  const mask = (message: string): string =>
-    secrets.reduce((text, secret) => text.replaceAll(secret, '[secret]'), message)
+  const mask = maskOf(entry.options)
   const { value, problems } = await checkOptions(module.options, entry.options, base, mask)
   return problems.length > 0
     ? { problems }

@@ -20,15 +20,21 @@ const listBuiltIn = (kind: ModuleKind): string[] =>
 
 export type ResolvedSpecifier = { readonly file: string } | { readonly fault: string }
 
+/** The file of `./file.js` beside the configuration, or of an npm package as seen from its folder, then from ours. */
+export const resolveOutside = (use: string, configDirectory: string): ResolvedSpecifier => {
+  if (/^\.{0,2}\//.test(use)) {
+    const file = resolve(configDirectory, use)
+    return existsSync(file) ? { file } : { fault: 'no such file beside the configuration' }
+  }
+  const file = resolvePackage(use, configDirectory) ?? resolvePackage(use, packageRoot)
+  return file === undefined ? { fault: 'no such npm package is installed' } : { file }
+}
+
 /**
  * The file that `use` means: `plugins/…` or `signers/…` of this package, `./file.js` beside the configuration, or an
  * npm package as seen from the configuration's folder, then from ours.
  */
 export const resolveSpecifier = (kind: ModuleKind, use: string, configDirectory: string): ResolvedSpecifier => {
-  if (/^\.{0,2}\//.test(use)) {
-    const file = resolve(configDirectory, use)
-    return existsSync(file) ? { file } : { fault: 'no such file beside the configuration' }
-  }
   const [root] = use.split('/')
   if (root === kind) {
     const builtIn = listBuiltIn(kind)
@@ -39,6 +45,5 @@ export const resolveSpecifier = (kind: ModuleKind, use: string, configDirectory:
     }
   }
   if (root === 'plugins' || root === 'signers') return { fault: `must be one of ${kind}/…, not of ${root}/…` }
-  const file = resolvePackage(use, configDirectory) ?? resolvePackage(use, packageRoot)
-  return file === undefined ? { fault: 'no such npm package is installed' } : { file }
+  return resolveOutside(use, configDirectory)
 }

@@ -1,4 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
+import type { EvidenceChallenges } from '../attestation/evidence-challenges.js'
+import type { AttestationStatusProvider, SecondFactorVerifier } from '../attestation/ports.js'
+import type { PrincipalRegistry } from '../attestation/principal-registry.js'
 import type { Clock } from '../clock.js'
 import type { AccountDirectory, PasswordHasher } from '../interaction/account-directory.js'
 import type { JsonObject } from '../json.js'
@@ -8,9 +11,17 @@ import type { ClientAuthenticator } from '../oauth/client-authenticator.js'
 import type { ClientKeys } from '../oauth/client-keys.js'
 import type { DeviceApproval, DeviceRequest } from '../oauth/device-code.js'
 import type { AuthorizationCode, Grant, GrantHandler } from '../oauth/grant.js'
+import type { IssuerKeys } from '../oauth/issuer-keys.js'
+import type { Outbound } from '../oauth/webhook.js'
 import type { Log } from '../observe/log.js'
 import type { DeviceCode, DevicePoll } from '../storage/ports.js'
-import type { AttemptLimiter, ReplayGuard } from '../storage/ports.js'
+import type {
+  AttemptLimiter,
+  EphemeralReplayGuard,
+  RecordStore,
+  ReplayGuard,
+  StorageBackend,
+} from '../storage/ports.js'
 
 /** Reads authorization codes; consuming them is the core's. */
 export interface AuthorizationCodes {
@@ -62,8 +73,22 @@ export interface Services {
   readonly clockToleranceSeconds: number
   readonly clientKeys: ClientKeys
   /** Ids of client assertions, by client: each passes once (RFC 7523 §3). */
-  readonly clientAssertions: ReplayGuard
+  readonly clientAssertions: EphemeralReplayGuard
   readonly ownTokens: OwnTokens
+  /** What second factors keep: secrets in hashed or sealed form, approvals. An id begins with the factor's kind and a colon. */
+  readonly factorRecords: RecordStore<JsonObject>
+  /** What second factors accept once: steps of a one-time password, ids of tokens. The namespace is the factor's kind. */
+  readonly factorClaims: ReplayGuard
+  /** Values of `POST /challenge`, which evidence contains: each passes once. */
+  readonly evidenceChallenges: Pick<EvidenceChallenges, 'redeem'>
+  /** The other second factors, for one that asks several. Complete once all plugins are created. */
+  readonly secondFactors: Pick<ReadonlyMap<string, SecondFactorVerifier>, 'get'>
+  /** Who was enrolled, and who was revoked by command. A status provider that needs it makes those commands work. */
+  readonly principals: PrincipalRegistry
+  /** Requests to services of the deployer, which may have private addresses: 2 s, 64 KiB, no redirect. */
+  readonly outbound: Outbound
+  /** Keys of issuers that the options of a plugin name. */
+  readonly issuerKeys: IssuerKeys
 }
 
 export type ServiceName = keyof Services
@@ -73,6 +98,8 @@ export interface Contributions {
   readonly grants?: readonly GrantHandler[]
   readonly clientAuthenticators?: readonly ClientAuthenticator[]
   readonly login?: LoginProvider
+  readonly secondFactors?: readonly SecondFactorVerifier[]
+  readonly statusProvider?: AttestationStatusProvider
   /** Called at the stop, in reverse order of loading. */
   readonly close?: () => Promise<void> | void
 }
@@ -99,6 +126,26 @@ export interface SignerModule<Options = unknown> {
   create(options: Options, services: SignerServices): SignerProvider | Promise<SignerProvider>
 }
 
+/** What an adapter of a store is given beside its options. */
+export interface StorageServices {
+  /** All time comes from here, expiry too. */
+  readonly clock: Clock
+  /** What `Unavailable` is to call the store: `storage.records`. */
+  readonly component: string
+}
+
+/** The default export of an adapter of a store. */
+export interface StorageModule<Options = unknown> {
+  readonly name: string
+  readonly apiVersion: 1
+  /** The version of the contract that it passed: `contract` of the report that `checkStorage` of `signet/testing` made. */
+  readonly contract: number
+  /** Checks `storage.*.options`: any Standard Schema. Absent: options are refused. */
+  readonly options?: StandardSchemaV1<unknown, Options>
+  /** Opens the store; it need not answer yet. The host disposes of what it is given. Throws `Unavailable`. */
+  open(options: Options, services: StorageServices): Promise<StorageBackend>
+}
+
 /** Types a plugin's default export. */
 export const definePlugin = <Options = undefined, const Need extends ServiceName = never>(
   module: PluginModule<Options, Need>,
@@ -106,3 +153,6 @@ export const definePlugin = <Options = undefined, const Need extends ServiceName
 
 /** Types a signer's default export. */
 export const defineSigner = <Options = undefined>(module: SignerModule<Options>): SignerModule<Options> => module
+
+/** Types an adapter's default export. */
+export const defineStorage = <Options = undefined>(module: StorageModule<Options>): StorageModule<Options> => module

@@ -22,6 +22,7 @@ export const retention = (config: Config, purposes: readonly KeyPurpose[]): numb
     config.access_token_ttl_secs,
     ...config.resources.map((resource) => resource.access_token_ttl_secs ?? 0),
     purposes.includes('id_token') ? config.id_token_ttl_secs : 0,
+    purposes.includes('attestation') ? (config.attestation?.attestation_ttl_secs ?? 0) : 0,
   )
   return longest + config.clock_tolerance_secs
 }

@@ -1,4 +1,5 @@
 import { formatPath, type Problem, ConfigurationError } from '../../config/problems.js'
+import type { AttestationStatusProvider, SecondFactorVerifier } from '../attestation/ports.js'
 import type { LoginProvider } from '../interaction/login-provider.js'
 import type { SignerProvider } from '../keys/ports.js'
 import type { ClientAuthenticator } from '../oauth/client-authenticator.js'
@@ -15,6 +16,9 @@ export interface Registries extends AsyncDisposable {
   /** By `token_endpoint_auth_method`. */
   readonly clientAuthenticators: ReadonlyMap<string, ClientAuthenticator>
   readonly login?: LoginProvider
+  /** By `kind`. */
+  readonly secondFactors: ReadonlyMap<string, SecondFactorVerifier>
+  readonly statusProvider?: AttestationStatusProvider
 }
 
 const refuseChange = (): never => {
@@ -51,6 +55,8 @@ const contributionNames: Readonly<Record<keyof Contributions, true>> = {
   grants: true,
   clientAuthenticators: true,
   login: true,
+  secondFactors: true,
+  statusProvider: true,
   close: true,
 }
 
@@ -58,7 +64,13 @@ const findFault = (contributions: unknown): string | undefined => {
   if (typeof contributions !== 'object' || contributions === null) return 'create returned no contributions'
   const unknown = Object.keys(contributions).find((name) => !Object.hasOwn(contributionNames, name))
   if (unknown !== undefined) return `create returned ${unknown}, which is no contribution`
-  const { grants = [], clientAuthenticators = [], login } = contributions as Contributions
+  const {
+    grants = [],
+    clientAuthenticators = [],
+    login,
+    secondFactors = [],
+    statusProvider,
+  } = contributions as Contributions
   if (!grants.every((grant) => typeof grant.grantType === 'string' && typeof grant.handle === 'function'))
     return 'create returned a grant without grantType or handle'
   if (
@@ -70,6 +82,10 @@ const findFault = (contributions: unknown): string | undefined => {
     return 'create returned a client authenticator without method, detect or authenticate'
   if (login !== undefined && (typeof login.authenticate !== 'function' || typeof login.find !== 'function'))
     return 'create returned a login provider without authenticate or find'
+  if (!secondFactors.every((factor) => typeof factor.kind === 'string' && typeof factor.verify === 'function'))
+    return 'create returned a second factor without kind or verify'
+  if (statusProvider !== undefined && typeof statusProvider.current !== 'function')
+    return 'create returned a status provider without current'
   return undefined
 }
 
@@ -87,13 +103,19 @@ const explainFailure = (error: unknown, { mask }: Pick<LoadedPlugin, 'mask'>): s
  * others. Throws `ConfigurationError` with every problem, or `Unavailable`; then all that was created is closed again,
  * in reverse.
  */
-export const createRegistries = async (plugins: readonly LoadedPlugin[], services: Services): Promise<Registries> => {
+export const createRegistries = async (
+  plugins: readonly LoadedPlugin[],
+  outside: Omit<Services, 'secondFactors'>,
+): Promise<Registries> => {
   const cleanUp = new CleanUp()
   const problems: Problem[] = []
   const grants = new Registry<GrantHandler>('grant')
   const clientAuthenticators = new Registry<ClientAuthenticator>('client authentication method')
   const logins = new Registry<LoginProvider>('login')
+  const secondFactors = new Registry<SecondFactorVerifier>('second factor')
+  const statusProviders = new Registry<AttestationStatusProvider>('status')
 
+  const services: Services = { ...outside, secondFactors: { get: (kind) => secondFactors.entries.get(kind) } }
   const create = async (plugin: LoadedPlugin): Promise<void> => {
     const { module, options, path } = plugin
     let contributions: Contributions
@@ -113,6 +135,10 @@ export const createRegistries = async (plugins: readonly LoadedPlugin[], service
     for (const item of contributions.clientAuthenticators ?? [])
       problems.push(...clientAuthenticators.add(item.method, item, plugin))
     if (contributions.login !== undefined) problems.push(...logins.add('provider', contributions.login, plugin))
+    for (const factor of contributions.secondFactors ?? [])
+      problems.push(...secondFactors.add(factor.kind, factor, plugin))
+    const { statusProvider } = contributions
+    if (statusProvider !== undefined) problems.push(...statusProviders.add('provider', statusProvider, plugin))
   }
 
   try {
@@ -124,10 +150,13 @@ export const createRegistries = async (plugins: readonly LoadedPlugin[], service
     throw error
   }
   const login = logins.entries.get('provider')
+  const statusProvider = statusProviders.entries.get('provider')
   return Object.freeze({
     grants: freezeMap(grants.entries),
     clientAuthenticators: freezeMap(clientAuthenticators.entries),
     ...(login !== undefined && { login }),
+    secondFactors: freezeMap(secondFactors.entries),
+    ...(statusProvider !== undefined && { statusProvider }),
     [Symbol.asyncDispose]: () => cleanUp.close(),
   })
 }

@@ -1,12 +1,16 @@
 import type { Config } from '../../config/schema.js'
 import { adminRoutes } from '../http/admin.js'
 import { createApp } from '../http/app.js'
+import type { TraceContexts } from '../http/carry-trace.js'
+import type { RequestObserver } from '../http/request-log.js'
+import type { LoadShedding } from '../http/shed-load.js'
 import type { Route } from '../http/route.js'
 import { listen, type Listening } from '../http/server.js'
 import type { Pages } from '../interaction/pages.js'
 import type { Readiness } from '../observe/health.js'
 import type { Log } from '../observe/log.js'
 import type { Metrics } from '../observe/metrics.js'
+import type { Tracing } from '../observe/tracing.js'
 import type { Reload } from './reload.js'
 import { createReloadEndpoint } from './reload-endpoint.js'
 
@@ -21,11 +25,16 @@ export interface ServeOptions {
   readonly readiness: Readiness
   readonly reload: Reload
   readonly metrics: Metrics
+  /** Told of each answer of the public listener. */
+  readonly observe?: RequestObserver
+  readonly shedding?: LoadShedding
+  readonly traces?: TraceContexts
+  readonly tracing?: Tracing | undefined
 }
 
 /** Opens the public listener and the admin listener, which serve different tables on different ports. */
 export const serve = async (options: ServeOptions): Promise<{ public: Listening; admin: Listening }> => {
-  const { config, log, pages, routes, readiness, reload, metrics } = options
+  const { config, log, pages, routes, readiness, reload, metrics, observe, traces, tracing, shedding } = options
   const common = {
     log,
     errorPage: (_status: number, title: string, message: string, requestId: string) =>
@@ -38,6 +47,9 @@ export const serve = async (options: ServeOptions): Promise<{ public: Listening;
     secure: config.issuer.startsWith('https:'),
     trustedProxies: config.trusted_proxies,
     logLevel: 'info',
+    ...(observe && { observe }),
+    ...(shedding && { shedding }),
+    ...(traces && { traces, tracing }),
   })
   const adminApp = createApp({
     ...common,
@@ -47,7 +59,7 @@ export const serve = async (options: ServeOptions): Promise<{ public: Listening;
     logLevel: 'debug',
   })
   const { host, port, tls } = config.listen
-  const admin = await listen(adminApp, { ...config.admin, log })
+  const admin = await listen(adminApp, { ...config.admin, exclusive: true, log })
   try {
     const listening = await listen(app, {
       host,

@@ -13,9 +13,14 @@ export const readCodes = (
   revocations: RevocationStore,
 ): AuthorizationCodes => ({
   async find(code) {
-    const record = codeForm.test(code) ? await store.find(hashOpaqueToken(code)) : undefined
+    if (!codeForm.test(code)) return undefined
+    const id = hashOpaqueToken(code)
+    // Whether the grant of an unused one is revoked is asked when it is redeemed, beside other things.
+    const unused = await store.findUnused(id)
+    if (unused !== undefined) return unused
     // A used code is still found, so that its second use can revoke; what was revoked before is gone.
-    return record && (await revocations.isRevoked([record.grantId])) ? undefined : record
+    const used = await store.find(id)
+    return used && (await revocations.isRevoked([used.grantId])) ? undefined : used
   },
 })
 

@@ -1,41 +1,79 @@
 import { isDeepStrictEqual } from 'node:util'
+import { ConfigurationError } from '../../config/problems.js'
 import type { Config } from '../../config/schema.js'
+import { revealOptions } from '../../config/substitute.js'
 import type { Clock } from '../clock.js'
 import { openEmbedded } from '../storage/embedded/open-embedded.js'
-import type { StorageBackend } from '../storage/ports.js'
+import { openMongodb } from '../storage/mongodb/open-mongodb.js'
+import type { EphemeralBackend, StorageBackend } from '../storage/ports.js'
+import { openRedis } from '../storage/redis/open-redis.js'
+import { loadAdapter, type AdapterChoice } from './load-adapter.js'
 
 /** The two storage roles. Both may be one backend. */
 export interface Stores extends AsyncDisposable {
   readonly records: StorageBackend
-  readonly ephemeral: StorageBackend
+  readonly ephemeral: EphemeralBackend
 }
 
-type Choice = Config['storage']['records' | 'ephemeral']
+type Choices = Config['storage']
+type Choice = Choices[keyof Choices]
 
-type Adapters = {
-  readonly [Use in Choice['use']]: (
-    options: Extract<Choice, { readonly use: Use }>['options'],
-    given: { readonly clock: Clock; readonly component: string },
-  ) => Promise<StorageBackend>
+interface Given {
+  readonly clock: Clock
+  readonly component: string
 }
 
-/** By the word that `storage.*.use` has for it. */
-const adapters: Adapters = {
-  embedded: (options, given) => openEmbedded({ ...options, ...given }),
-}
-
-/** Opens what `storage` names, one backend where both roles name the same. Throws `Unavailable`. */
-export const openStores = async ({ storage }: Pick<Config, 'storage'>, clock: Clock): Promise<Stores> => {
-  const open = (role: keyof typeof storage): Promise<StorageBackend> => {
-    const { use, options } = storage[role]
-    return adapters[use](options, { clock, component: `storage.${role}` })
+/** What is wrong with a connection string is found when the store is opened, without asking anybody. */
+const withUri = async <B>({ component }: Given, open: () => Promise<B>): Promise<B> => {
+  try {
+    return await open()
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    throw new ConfigurationError([{ path: `${component}.options.uri`, message: error.message }])
   }
-  const records = await open('records')
-  if (isDeepStrictEqual(storage.records, storage.ephemeral)) {
+}
+
+const openAdapter = async (choice: AdapterChoice, given: Given): Promise<StorageBackend> => {
+  const loaded = await loadAdapter(choice, given.component)
+  if (loaded.module === undefined) throw new ConfigurationError(loaded.problems)
+  return loaded.module.open(loaded.options, given)
+}
+
+const openRecords = async (choice: Choices['records'], given: Given): Promise<StorageBackend> => {
+  switch (choice.use) {
+    case 'embedded':
+      return openEmbedded({ ...choice.options, ...given })
+    case 'mongodb': {
+      const { uri, ...options } = choice.options
+      return withUri(given, () => openMongodb({ ...options, ...given, uri: uri.reveal() }))
+    }
+    case 'adapter':
+      return openAdapter(choice, given)
+  }
+}
+
+const openEphemeral = async (choice: Choices['ephemeral'], given: Given): Promise<EphemeralBackend> => {
+  if (choice.use !== 'redis') return openRecords(choice, given)
+  const { uri, sentinel, ...options } = choice.options
+  const password = sentinel?.password?.reveal()
+  return openRedis({ ...options, ...given, uri: uri.reveal(), sentinel: sentinel && { ...sentinel, password } })
+}
+
+/** Secrets are compared by what they hide: two that look alike need not be. */
+const isSame = (left: Choice, right: Choice): boolean => isDeepStrictEqual(revealOptions(left), revealOptions(right))
+
+/**
+ * Opens what `storage` names, one backend where both roles name the same. A store behind a network is not asked yet.
+ * Throws `ConfigurationError`, `Unavailable`.
+ */
+export const openStores = async ({ storage }: Pick<Config, 'storage'>, clock: Clock): Promise<Stores> => {
+  const given = (role: keyof Choices): Given => ({ clock, component: `storage.${role}` })
+  const records = await openRecords(storage.records, given('records'))
+  if (isSame(storage.records, storage.ephemeral)) {
     return { records, ephemeral: records, [Symbol.asyncDispose]: () => records[Symbol.asyncDispose]() }
   }
   try {
-    const ephemeral = await open('ephemeral')
+    const ephemeral = await openEphemeral(storage.ephemeral, given('ephemeral'))
     return {
       records,
       ephemeral,

@@ -1,6 +1,8 @@
 import type { InjectionToken } from 'tsyringe'
 import type { Config } from '../../config/schema.js'
+import type { EvidenceChallenges } from '../attestation/evidence-challenges.js'
 import type { Clock } from '../clock.js'
+import type { RateLimits } from '../endpoints/rate-limits.js'
 import type { Endpoints } from '../http/routes.js'
 import type { AccountDirectory, PasswordHasher } from '../interaction/account-directory.js'
 import type { Asset } from '../interaction/assets.js'
@@ -8,6 +10,7 @@ import type { Pages } from '../interaction/pages.js'
 import type { KeyRing } from '../keys/ports.js'
 import type { AuditLog } from '../observe/audit.js'
 import type { Log } from '../observe/log.js'
+import type { Tracing } from '../observe/tracing.js'
 import type { ClientKeys } from '../oauth/client-keys.js'
 import type { Dpop } from '../oauth/dpop.js'
 import type { TokenIssuer } from '../tokens/issuer.js'
@@ -24,8 +27,8 @@ export const tokens = {
   config: token<Config>('config'),
   clock: token<Clock>('clock'),
   log: token<Log>('log'),
-  /** What was asked of the start beside the configuration. */
-  options: token<{ readonly demo?: Demo }>('options'),
+  /** What the start has beside the configuration. */
+  options: token<{ readonly demo?: Demo; readonly tracing?: Tracing | undefined }>('options'),
   audit: token<AuditLog>('audit'),
   stores: token<Stores>('stores'),
   clients: token<ClientDirectory>('clients'),
@@ -33,7 +36,9 @@ export const tokens = {
   passwords: token<PasswordHasher>('passwords'),
   clientKeys: token<ClientKeys>('clientKeys'),
   dpop: token<Dpop>('dpop'),
-  services: token<Services>('services'),
+  rateLimits: token<RateLimits>('rateLimits'),
+  evidence: token<EvidenceChallenges>('evidence'),
+  services: token<Omit<Services, 'secondFactors'>>('services'),
   registries: token<Registries>('registries'),
   ring: token<KeyRing>('ring'),
   /** The keys of whatever ring is in force. */

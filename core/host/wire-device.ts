@@ -20,6 +20,7 @@ export const wireDevice = (
     scopesSupported: config.scopes_supported,
     defaultAudience: config.default_audience,
     deviceCodes,
+    attempts,
     ttlSeconds: config.device_code_ttl_secs,
     clock: authorize.clock,
     audit: authorize.audit,

@@ -1,10 +1,12 @@
 import { instanceCachingFactory, type DependencyContainer, type InjectionToken } from 'tsyringe'
+import { createEvidenceChallenges } from '../attestation/evidence-challenges.js'
 import { createAssets } from '../endpoints/assets.js'
 import { createAuthorize, type AuthorizeOptions } from '../endpoints/authorize/index.js'
 import { createDiscovery } from '../endpoints/discovery.js'
 import { createHome } from '../endpoints/home.js'
 import { createIntrospect } from '../endpoints/introspect.js'
 import { createKeySet } from '../endpoints/key-set.js'
+import { createRateLimits } from '../endpoints/rate-limits.js'
 import { createRevoke } from '../endpoints/revoke.js'
 import { createToken } from '../endpoints/token.js'
 import { createUserinfo } from '../endpoints/userinfo.js'
@@ -14,24 +16,27 @@ import { createPages } from '../interaction/pages/create-pages.js'
 import { createPasswordHasher } from '../interaction/password-hasher.js'
 import { createClientAuthentication } from '../oauth/client-authentication.js'
 import { createClientKeys } from '../oauth/client-keys.js'
+import { createIssuerKeys } from '../oauth/issuer-keys.js'
 import { createOutboundFetch } from '../oauth/outbound-fetch.js'
 import { createRemoteKeySets } from '../oauth/remote-key-sets.js'
+import { createOutbound } from '../oauth/webhook.js'
 import { createDpop } from '../oauth/dpop.js'
-import { verifyOwnToken } from '../keys/verify-own-token.js'
 import { packageVersion } from '../package-root.js'
-import { createIdentifyToken } from '../tokens/introspection.js'
+import { createIdentifyAccessToken, createIdentifyToken } from '../tokens/introspection.js'
 import { deviceCodeGrant } from '../oauth/device-code.js'
 import { createTokenIssuer } from '../tokens/issuer.js'
-import { accessTokenProfile } from '../tokens/profiles.js'
 import { verifyIdTokenHint } from '../tokens/id-token-hint.js'
 import { createRedeem } from '../tokens/redeem.js'
 import { collections } from './collections.js'
+import { wireAttestation } from './wire-attestation.js'
 import { wireDevice } from './wire-device.js'
 import { enabledGrants } from './enabled-grants.js'
 import { createOwnTokens } from './own-tokens.js'
 import { retention } from './open-ring.js'
+import { openPrincipals } from './principals.js'
 import { readCodes, readDeviceCodes, readRefreshTokens } from './services.js'
 import { tokens } from './tokens.js'
+import { traceClientAuthentication } from './traced.js'
 
 type Resolve = <T>(token: InjectionToken<T>) => T
 
@@ -55,19 +60,33 @@ export const wire = (container: DependencyContainer): void => {
   provide(tokens.clientKeys, (get) => {
     const { allow_private_addresses: allowPrivateAddresses } = get(tokens.config).outbound
     const fetch = createOutboundFetch({ allowPrivateAddresses })
-    return createClientKeys(createRemoteKeySets({ fetch, clock: get(tokens.clock), log: get(tokens.log) }))
+    const remote = createRemoteKeySets({ owner: 'client', fetch, clock: get(tokens.clock), log: get(tokens.log) })
+    return createClientKeys(remote)
   })
   provide(tokens.dpop, (get) => {
     const { issuer, clock_tolerance_secs: toleranceSeconds } = get(tokens.config)
     const { proofs, secrets } = collections(get(tokens.stores))
     return createDpop({ issuer, clock: get(tokens.clock), toleranceSeconds, proofs, secrets })
   })
+  provide(tokens.rateLimits, (get) => createRateLimits(collections(get(tokens.stores)).attempts, get(tokens.clock)))
+  provide(tokens.evidence, (get) => {
+    const { attestation, clock_tolerance_secs: toleranceSeconds } = get(tokens.config)
+    const { secrets, evidence: redeemed } = collections(get(tokens.stores))
+    const ttlSeconds = attestation?.challenge_ttl_secs ?? 0
+    return createEvidenceChallenges({ secrets, redeemed, clock: get(tokens.clock), ttlSeconds, toleranceSeconds })
+  })
   provide(tokens.services, (get) => {
     const config = get(tokens.config)
-    const { codes, deviceCodes, families, revocations, attempts, clientAssertions } = collections(get(tokens.stores))
+    const stored = collections(get(tokens.stores))
+    const { codes, deviceCodes, families, revocations, attempts, clientAssertions, factorRecords, factorClaims } =
+      stored
+    const clock = get(tokens.clock)
+    const log = get(tokens.log)
+    // What the deployer's own options name may be anywhere.
+    const fetch = createOutboundFetch({ allowPrivateAddresses: true })
     return {
-      clock: get(tokens.clock),
-      log: get(tokens.log),
+      clock,
+      log,
       issuer: config.issuer,
       codes: readCodes(codes, revocations),
       deviceCodes: readDeviceCodes(deviceCodes, revocations),
@@ -81,10 +100,16 @@ export const wire = (container: DependencyContainer): void => {
       ownTokens: createOwnTokens({
         ring: get(tokens.publishedKeys),
         issuer: config.issuer,
-        clock: get(tokens.clock),
+        clock,
         revocations,
         toleranceSeconds: config.clock_tolerance_secs,
       }),
+      factorRecords,
+      factorClaims,
+      evidenceChallenges: get(tokens.evidence),
+      principals: openPrincipals(get(tokens.stores)),
+      outbound: createOutbound(fetch, clock),
+      issuerKeys: createIssuerKeys(createRemoteKeySets({ owner: 'issuer', fetch, clock, log })),
     }
   })
 }
@@ -125,12 +150,18 @@ const wireEndpoints = (get: Resolve): Endpoints => {
   const verification = { ring, issuer: config.issuer, clock, toleranceSeconds: config.clock_tolerance_secs }
 
   const dpop = get(tokens.dpop)
-  const authenticateClient = createClientAuthentication({ authenticators: clientAuthenticators, findClient })
+  const authenticateClient = traceClientAuthentication(
+    createClientAuthentication({ authenticators: clientAuthenticators, findClient }),
+    get(tokens.options).tracing,
+  )
   const grantLifetime = config.refresh_token_absolute_ttl_secs + retention(config, ['access_token'])
-  const identify = createIdentifyToken({ verification, families })
+  const identifyAccessToken = createIdentifyAccessToken(verification)
+  const identify = createIdentifyToken({ identifyAccessToken, families })
 
+  const { rate_limits: rates } = config
+  const limits = get(tokens.rateLimits)
   const token = createToken({
-    authenticateClient,
+    authenticateClient: limits.byClient('token', rates.token.client_per_minute, authenticateClient),
     grants: enabled,
     login,
     defaultAudience: config.default_audience,
@@ -151,7 +182,7 @@ const wireEndpoints = (get: Resolve): Endpoints => {
   })
   const introspect = createIntrospect({
     issuer: config.issuer,
-    authenticateClient,
+    authenticateClient: limits.byClient('introspect', rates.introspect.client_per_minute, authenticateClient),
     identify,
     findClient,
     login,
@@ -196,17 +227,24 @@ const wireEndpoints = (get: Resolve): Endpoints => {
   const machine = {
     discovery,
     keySet: createKeySet(ring),
-    token,
-    introspect,
+    token: limits.byAddress('token', rates.token.address_per_minute, token),
+    introspect: limits.byAddress('introspect', rates.introspect.address_per_minute, introspect),
     revoke,
     home,
     asset: createAssets(assets),
+    attestation: wireAttestation(config, {
+      ring,
+      clock,
+      audit,
+      registries: get(tokens.registries),
+      stored: collections(get(tokens.stores)),
+      evidence: get(tokens.evidence),
+    }),
   }
   if (login === undefined) return machine
 
   const userinfo = createUserinfo({
-    verifyAccessToken: async (text) =>
-      (await verifyOwnToken(text, { ...verification, typ: accessTokenProfile.typ }))?.claims,
+    identifyAccessToken,
     audiences: [config.issuer, config.default_audience],
     findClient,
     login,
@@ -232,7 +270,16 @@ const wireEndpoints = (get: Resolve): Endpoints => {
     interactions,
     consents,
   }
+  const pages = createAuthorize(authorize)
   const device =
     enabled.has(deviceCodeGrant) && wireDevice(config, authorize, authenticateClient, collections(get(tokens.stores)))
-  return { ...machine, ...(device && { device }), interactive: { userinfo, ...createAuthorize(authorize) } }
+  return {
+    ...machine,
+    ...(device && { device }),
+    interactive: {
+      userinfo,
+      ...pages,
+      authorize: limits.byAddress('authorize', rates.authorize.address_per_minute, pages.authorize),
+    },
+  }
 }

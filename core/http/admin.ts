@@ -10,7 +10,7 @@ import type { Route } from './route.js'
  * `/health/live` wants it as `Authorization: Bearer`.
  */
 export const adminRoutes = (
-  readiness: Readiness,
+  readiness: Pick<Readiness, 'report'>,
   token?: string,
   reload?: Endpoint,
   metrics?: Metrics,

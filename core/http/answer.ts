@@ -24,9 +24,8 @@ export const answer = (ctx: Context, reply: Reply): void => {
   }
   if (reply.cookies !== undefined) for (const cookie of reply.cookies) headers.push('Set-Cookie', cookie)
   const body = reply.body ?? ''
-  if (reply.status !== 204 && reply.status !== 304) {
-    headers.push('Content-Length', String(typeof body === 'string' ? Buffer.byteLength(body) : body.length))
-  }
+  const bytes = typeof body === 'string' ? Buffer.byteLength(body) : body.length
+  if (reply.status !== 204 && reply.status !== 304) headers.push('Content-Length', String(bytes))
   if (bodyPending(req)) {
     if (!('Connection' in reply.headers)) headers.push('Connection', 'close')
     res.writeHead(reply.status, headers)
@@ -35,7 +34,9 @@ export const answer = (ctx: Context, reply: Reply): void => {
     linger(req, res)
   } else {
     res.writeHead(reply.status, headers)
-    res.end(body)
+    // One byte for each character: copied, not encoded, and in one piece with the headers.
+    if (typeof body === 'string' && bytes === body.length) res.end(body, 'latin1')
+    else res.end(body)
   }
 }
 

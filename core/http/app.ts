@@ -1,15 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import Koa from 'koa'
 import type { Log } from '../observe/log.js'
+import type { Tracing } from '../observe/tracing.js'
+import { carryTrace, type TraceContexts } from './carry-trace.js'
 import { createAddressReader } from './client-address.js'
 import { cors } from './cors.js'
 import { createDeadlines } from './deadline.js'
 import { exactRoutes, notFound, pageRoutes } from './dispatch.js'
 import { errorFunnel, type ErrorPage } from './error-response.js'
-import { checkHeaders, type Exchange, type Middleware } from './exchange.js'
-import { identify, requestLog } from './request-log.js'
+import { checkHeaders, type Context, type Exchange, type Middleware } from './exchange.js'
+import { identify, requestLog, type RequestObserver } from './request-log.js'
 import type { Route } from './route.js'
 import { securityHeaders } from './security-headers.js'
+import { shedLoad, type LoadShedding } from './shed-load.js'
 
 export interface AppOptions {
   readonly routes: readonly Route[]
@@ -23,6 +26,13 @@ export interface AppOptions {
   readonly requestBudgetMs: number
   /** Level of the request log. */
   readonly logLevel: 'debug' | 'info'
+  /** Where requests are in traces; filled while they are under way. Absent: traces mean nothing here. */
+  readonly traces?: TraceContexts
+  readonly tracing?: Tracing | undefined
+  /** Absent: no request is turned away, however busy the process is. */
+  readonly shedding?: LoadShedding
+  /** Told of each answer. */
+  readonly observe?: RequestObserver
 }
 
 const refuseBadHeaders: Middleware = (ctx, next) => {
@@ -30,17 +40,41 @@ const refuseBadHeaders: Middleware = (ctx, next) => {
   return next()
 }
 
+/**
+ * The list as one function. koa-compose and Koa's own end of a request (on-finished, `respond`) cost a small request
+ * 5 µs, and have nothing to do here: the funnel answers everything, and answers end on `res`.
+ */
+const chain = (list: readonly Middleware[]): ((ctx: Context) => Promise<void>) =>
+  list.reduceRight<(ctx: Context) => Promise<void>>(
+    (next, middleware) => (ctx) => middleware(ctx, () => next(ctx)) as Promise<void>,
+    () => Promise.resolve(),
+  )
+
 /** The Koa application as a listener for `listen`. Every request goes down this list and nowhere else. */
 export const createApp = (options: AppOptions): ((request: IncomingMessage, response: ServerResponse) => void) => {
-  const { routes, log, errorPage, secure, trustedProxies, requestBudgetMs, logLevel } = options
+  const {
+    routes,
+    log,
+    errorPage,
+    secure,
+    trustedProxies,
+    requestBudgetMs,
+    logLevel,
+    observe,
+    traces,
+    tracing,
+    shedding,
+  } = options
   const services = { addressOf: createAddressReader(trustedProxies), deadline: createDeadlines(requestBudgetMs) }
 
   const app = new Koa<Exchange>()
   app.use(identify)
+  if (traces !== undefined) app.use(carryTrace(traces, tracing))
   app.use(errorFunnel(log, errorPage))
-  app.use(requestLog(log, logLevel))
+  app.use(requestLog(log, logLevel, observe))
   app.use(securityHeaders(secure))
   app.use(cors(routes))
+  if (shedding !== undefined) app.use(shedLoad(routes, shedding))
   app.use(refuseBadHeaders)
   app.use(exactRoutes(routes, services))
   app.use(pageRoutes(routes, services))
@@ -48,6 +82,9 @@ export const createApp = (options: AppOptions): ((request: IncomingMessage, resp
   // The funnel has answered everything; what comes here is a socket that broke.
   app.on('error', () => log.debug('A connection broke'))
 
-  const callback = app.callback()
-  return (request, response) => void callback(request, response)
+  const run = chain(app.middleware)
+  return (request, response) => {
+    const ctx = app.createContext<Exchange>(request, response) as Context
+    run(ctx).catch((error: Error) => ctx.onerror(error))
+  }
 }

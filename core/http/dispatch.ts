@@ -5,6 +5,7 @@ import { OAuthError } from '../oauth/errors.js'
 import { answer } from './answer.js'
 import type { Context, Middleware } from './exchange.js'
 import { readForm } from './form-reader.js'
+import { readJsonBody } from './json-reader.js'
 import { readPageForm } from './page-form.js'
 import { HttpRequest, type RequestServices } from './request.js'
 import type { Route } from './route.js'
@@ -49,10 +50,13 @@ const serve = async (
   path?: ReadonlyMap<string, string>,
 ): Promise<void> => {
   ctx.state.routePath = route.path
+  ctx.state.hasErrorCodes = route.body === 'json'
   checkMethod(ctx, route)
   ctx.state.errorTitle = route.errorTitle
-  const form = ctx.req.method === 'POST' ? await readBody(ctx, route) : noParameters
-  answer(ctx, await route.endpoint(new HttpRequest(ctx.req, ctx.state, services, form, path)))
+  const isPost = ctx.req.method === 'POST'
+  const form = isPost ? await readFormOf(ctx, route) : noParameters
+  const body = isPost && route.body === 'json' ? await readJsonBody(ctx.req) : undefined
+  answer(ctx, await route.endpoint(new HttpRequest(ctx.req, ctx.state, services, { form, path, body })))
 }
 
 const checkMethod = (ctx: Context, route: Route): void => {
@@ -66,9 +70,9 @@ const checkMethod = (ctx: Context, route: Route): void => {
   })
 }
 
-const readBody = (ctx: Context, route: Route) => {
-  if (route.body === 'none') return noParameters
-  return route.body === 'form' ? readForm(ctx.req) : readPageForm(ctx)
+const readFormOf = (ctx: Context, { body }: Route) => {
+  if (body === 'form') return readForm(ctx.req)
+  return body === 'page-form' ? readPageForm(ctx) : noParameters
 }
 
 /** The end of the line. People get a page, machines JSON. */

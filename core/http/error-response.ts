@@ -12,6 +12,7 @@ interface Failure {
   readonly status: number
   readonly code: ErrorCode
   readonly description: string
+  readonly errorCode?: string | undefined
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -22,7 +23,9 @@ export const errorFunnel =
     try {
       await next()
     } catch (error) {
-      answer(ctx, errorReply(toFailure(error, ctx.state, log), ctx.state, errorPage))
+      const failure = toFailure(error, ctx.state, log)
+      ctx.state.error = failure.code
+      answer(ctx, errorReply(failure, ctx.state, errorPage))
     }
   }
 
@@ -55,12 +58,22 @@ const clientErrorStatus = (error: unknown): number | undefined => {
 }
 
 /** Seconds, spread so that the clients of one outage do not come back as one (F36). */
-const retryAfter = (): string => String(1 + Math.floor(Math.random() * 5))
+export const retryAfter = (): string => String(1 + Math.floor(Math.random() * 5))
+
+/** The name of what was refused before the ceremony began, or failed beneath it. */
+const errorCodeOf = ({ status, code }: Failure): string | undefined => {
+  if (status === 429) return 'RateLimited'
+  if (code === 'temporarily_unavailable') return 'Unavailable'
+  return code === 'invalid_request' ? 'InvalidRequest' : undefined
+}
 
 const errorReply = (failure: Failure, exchange: Exchange, errorPage: ErrorPage): Reply => {
   const { status, code, description, headers } = failure
   const title = exchange.errorTitle
-  if (title === undefined) return json(status, { error: code, error_description: description }, headers)
+  if (title === undefined) {
+    const error_code = exchange.hasErrorCodes ? (failure.errorCode ?? errorCodeOf(failure)) : undefined
+    return json(status, { error: code, error_description: description, error_code }, headers)
+  }
   const reply = page(status, errorPage(status, title, description, exchange.requestId))
   return { ...reply, headers: { ...reply.headers, ...headers } }
 }

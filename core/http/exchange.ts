@@ -17,6 +17,12 @@ export class Exchange {
   routePath: string | undefined
   /** Heading of the error page; undefined: errors are JSON. */
   errorTitle: string | undefined
+  /** Errors have an `error_code`. */
+  hasErrorCodes: boolean
+  /** What it was refused with. */
+  error: ErrorCode | undefined
+  /** Where it is in a trace (W3C Trace Context). */
+  traceparent: string | undefined
 
   constructor(requestId: string, url: string) {
     const target = url.startsWith('/') ? url : originForm(url)
@@ -28,6 +34,9 @@ export class Exchange {
     this.pageHeaders = {}
     this.routePath = undefined
     this.errorTitle = undefined
+    this.hasErrorCodes = false
+    this.error = undefined
+    this.traceparent = undefined
   }
 }
 

@@ -2,7 +2,8 @@ import { koaBody } from 'koa-body'
 import { OAuthError } from '../oauth/errors.js'
 import { noParameters, type ParameterList } from '../oauth/params.js'
 import type { Context } from './exchange.js'
-import { checkFormHeaders, maxBodyBytes, parseForm, tooLarge } from './form-reader.js'
+import { tooLarge } from './body-bytes.js'
+import { checkFormHeaders, maxBodyBytes, parseForm } from './form-reader.js'
 
 /**
  * koa-body hands over the form as text, one character a byte: its own form parser makes objects of brackets and replaces

@@ -1,4 +1,5 @@
 import { randomFillSync } from 'node:crypto'
+import type { ErrorCode } from '../oauth/errors.js'
 import type { Log } from '../observe/log.js'
 import { Exchange, type Middleware } from './exchange.js'
 
@@ -24,21 +25,36 @@ export const identify: Middleware = (ctx, next) => {
 
 const maxLoggedPath = 200
 
+/** An answer that is out. */
+export interface Answered {
+  /** The path of the table; absent where it has none. */
+  readonly endpoint?: string | undefined
+  readonly status: number | 'aborted'
+  readonly error?: ErrorCode | undefined
+  readonly milliseconds: number
+}
+
+export type RequestObserver = (answered: Answered) => void
+
 /**
  * One line for each answer. The path is the table's, so that it holds no id of an interaction; the query is never told.
  */
 export const requestLog =
-  (log: Log, level: 'debug' | 'info'): Middleware =>
+  (log: Log, level: 'debug' | 'info', observe?: RequestObserver): Middleware =>
   (ctx, next) => {
     const { res, req, state } = ctx
     const start = performance.now()
     res.once('close', () => {
+      const status = res.writableEnded ? res.statusCode : 'aborted'
+      const milliseconds = performance.now() - start
+      observe?.({ endpoint: state.routePath, status, error: state.error, milliseconds })
       log[level]('request', {
         request_id: state.requestId,
         method: req.method,
         path: state.routePath ?? state.path.slice(0, maxLoggedPath),
-        status: res.writableEnded ? res.statusCode : 'aborted',
-        ms: Math.round((performance.now() - start) * 10) / 10,
+        status,
+        ms: Math.round(milliseconds * 10) / 10,
+        ...(state.traceparent !== undefined && { traceparent: state.traceparent }),
       })
     })
     return next()

@@ -10,6 +10,13 @@ export interface RequestServices {
   readonly deadline: () => AbortSignal
 }
 
+/** What was read of it before. */
+export interface RequestParts {
+  readonly form?: ParameterList
+  readonly path?: ReadonlyMap<string, string> | undefined
+  readonly body?: Buffer | undefined
+}
+
 const noPath: ReadonlyMap<string, string> = new Map()
 const visibleAscii = /^[\x21-\x7e]*$/
 
@@ -18,6 +25,7 @@ export class HttpRequest implements EndpointRequest {
   readonly method: string
   readonly form: ParameterList
   readonly path: ReadonlyMap<string, string>
+  readonly body: Buffer | undefined
   readonly #request: IncomingMessage
   readonly #exchange: Exchange
   readonly #services: RequestServices
@@ -29,8 +37,7 @@ export class HttpRequest implements EndpointRequest {
     request: IncomingMessage,
     exchange: Exchange,
     services: RequestServices,
-    form: ParameterList = noParameters,
-    path: ReadonlyMap<string, string> = noPath,
+    { form = noParameters, path = noPath, body }: RequestParts = {},
   ) {
     this.#request = request
     this.#exchange = exchange
@@ -39,6 +46,7 @@ export class HttpRequest implements EndpointRequest {
     this.method = request.method === 'HEAD' ? 'GET' : (request.method ?? 'GET')
     this.form = form
     this.path = path
+    this.body = body
   }
 
   get requestId(): string {

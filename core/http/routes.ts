@@ -21,6 +21,19 @@ export interface Endpoints {
     /** POST of `/device/verify`. */
     readonly verify: Endpoint
   }
+  /** Absent without the section `attestation`. */
+  readonly attestation?:
+    | {
+        /** POST of `/enrol`. */
+        readonly enrol: Endpoint
+        /** POST of `/enrol/complete`. */
+        readonly complete: Endpoint
+        /** POST of `/reissue`. */
+        readonly reissue: Endpoint
+        /** POST of `/challenge`. */
+        readonly challenge: Endpoint
+      }
+    | undefined
   /** Absent where nobody signs in. */
   readonly interactive?: {
     readonly authorize: Endpoint
@@ -51,6 +64,17 @@ const deviceRoutes = (base: string, { authorization, page, verify }: NonNullable
   },
 ]
 
+/** The ceremony of attestation. No other origin may read an answer, and no cookie means anything here. */
+const attestationRoutes = (base: string, endpoints: NonNullable<Endpoints['attestation']>): Route[] => {
+  const post = { methods: ['POST'], body: 'json' } as const
+  return [
+    { path: `${base}/enrol`, ...post, endpoint: endpoints.enrol },
+    { path: `${base}/enrol/complete`, ...post, endpoint: endpoints.complete },
+    { path: `${base}/reissue`, ...post, endpoint: endpoints.reissue },
+    { path: `${base}/challenge`, ...post, endpoint: endpoints.challenge },
+  ]
+}
+
 const wellKnown = ['/.well-known/openid-configuration', '/.well-known/oauth-authorization-server']
 
 /** The one route table. `issuer` is the only source of every path: all of them lie under its own (decisions section 1). */
@@ -62,8 +86,10 @@ export const routes = (issuer: string, endpoints: Endpoints): readonly Route[] =
   const form = { body: 'form', cors: 'public-client' } as const
 
   const table: Route[] = [
-    ...discoveryPaths(base).map((path) => ({ path, ...get, cors: 'any', endpoint: discovery }) as const),
-    { path: `${base}/jwks.json`, ...get, cors: 'any', endpoint: keySet },
+    ...discoveryPaths(base).map(
+      (path) => ({ path, ...get, cors: 'any', fromMemory: true, endpoint: discovery }) as const,
+    ),
+    { path: `${base}/jwks.json`, ...get, cors: 'any', fromMemory: true, endpoint: keySet },
     { path: `${base}/token`, methods: ['POST'], ...form, endpoint: token },
     { path: `${base}/introspect`, methods: ['POST'], body: 'form', endpoint: introspect },
     { path: `${base}/revoke`, methods: ['POST'], ...form, endpoint: revoke },
@@ -71,6 +97,7 @@ export const routes = (issuer: string, endpoints: Endpoints): readonly Route[] =
     { path: `${base}/assets/{name}`, ...get, endpoint: asset },
   ]
   if (endpoints.device !== undefined) table.push(...deviceRoutes(base, endpoints.device))
+  if (endpoints.attestation !== undefined) table.push(...attestationRoutes(base, endpoints.attestation))
   if (interactive === undefined) return table
   const { authorize, userinfo, login, consent } = interactive
   return [

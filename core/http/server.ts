@@ -1,3 +1,4 @@
+import cluster from 'node:cluster'
 import { chmod, lstat, unlink } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
@@ -38,6 +39,8 @@ export interface ListenOptions {
   /** PEM. Absent: plain HTTP. */
   readonly tls?: { readonly cert: string; readonly key: string }
   readonly limits?: Partial<ServerLimits>
+  /** This process alone listens there, although it is one of several workers. */
+  readonly exclusive?: boolean
   readonly log: Log
 }
 
@@ -46,6 +49,8 @@ export interface Listening {
   readonly url: string
   /** 0 on a unix socket. */
   readonly port: number
+  /** Goes on, and has each connection end with its next answer: whoever keeps them open finds another server. */
+  drain(): void
   /**
    * Accepts no more, lets what is in flight finish with `Connection: close`, and cuts what has not after `graceMs`.
    */
@@ -56,7 +61,7 @@ type Listener = (request: IncomingMessage, response: ServerResponse) => void
 
 /** Opens a listener for `createApp`'s application. Rejects with the system's error, `EADDRINUSE` for instance. */
 export const listen = async (app: Listener, options: ListenOptions): Promise<Listening> => {
-  const { host, port, tls, log } = options
+  const { host, port, tls, log, exclusive = false } = options
   const limits = { ...defaultLimits, ...options.limits }
   const serverOptions: ServerOptions = {
     maxHeaderSize: limits.maxHeaderSize,
@@ -93,10 +98,11 @@ export const listen = async (app: Listener, options: ListenOptions): Promise<Lis
   server.on('drop', () => log.warn('A connection was refused: there are too many'))
 
   const path = host.startsWith('/') || host.startsWith('./') ? host : undefined
-  if (path !== undefined) await removeStaleSocket(path)
+  // Of workers the process above them opens it, for all.
+  if (path !== undefined && (exclusive || cluster.isPrimary)) await removeStaleSocket(path)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
-    server.listen(path === undefined ? { host, port } : { path }, () => {
+    server.listen(path === undefined ? { host, port, exclusive } : { path, exclusive }, () => {
       server.off('error', reject)
       resolve()
     })
@@ -104,13 +110,17 @@ export const listen = async (app: Listener, options: ListenOptions): Promise<Lis
   if (path !== undefined) await chmod(path, 0o660)
   server.on('error', (error) => log.error('The listener failed', {}, error))
 
+  const drain = (): void => {
+    stopping = true
+    for (const response of inFlight) response.shouldKeepAlive = false
+  }
   const bound = path === undefined ? (server.address() as AddressInfo).port : 0
   return {
     url: path === undefined ? `${tls === undefined ? 'http' : 'https'}://${urlHost(host)}:${bound}` : `unix:${path}`,
     port: bound,
+    drain,
     close: (graceMs) => {
-      stopping = true
-      for (const response of inFlight) response.shouldKeepAlive = false
+      drain()
       return closeServer(server, unused, graceMs)
     },
   }
@@ -136,7 +146,7 @@ const closeServer = (server: Server, unused: ReadonlySet<Socket>, graceMs: numbe
 const urlHost = (host: string): string => (host.includes(':') ? `[${host}]` : host)
 
 /** Removes what a killed process left behind; a socket that somebody answers on, or a file, stays. */
-const removeStaleSocket = async (path: string): Promise<void> => {
+export const removeStaleSocket = async (path: string): Promise<void> => {
   const found = await lstat(path).catch(() => undefined)
   if (found?.isSocket() !== true) return
   const answered = await new Promise<boolean>((resolve) => {

@@ -1,5 +1,5 @@
 import { hashOpaqueToken, isOpaqueToken, newOpaqueToken } from '../oauth/opaque-token.js'
-import type { RecordStore } from '../storage/ports.js'
+import type { RecordLookup } from '../storage/ports.js'
 import type { Cookies } from './cookies.js'
 import type { LoginResult } from './login-provider.js'
 
@@ -33,7 +33,7 @@ export interface Sessions {
 }
 
 export interface SessionOptions {
-  readonly store: RecordStore<Session>
+  readonly store: RecordLookup<Session>
   readonly cookies: Cookies
   readonly ttlSeconds: number
 }

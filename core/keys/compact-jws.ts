@@ -1,7 +1,7 @@
-import type { JsonObject } from '../json.js'
+import type { JsonObject, JsonValue } from '../json.js'
 import { parseStrictJsonObject } from './strict-json.js'
 
-/** A JWS that was read and not verified: trust nothing in it yet. */
+/** A JWS that was read and not verified: trust nothing in it yet. Its header is frozen. */
 export interface CompactJws {
   readonly header: JsonObject
   readonly payload: JsonObject
@@ -23,19 +23,44 @@ export const parseCompactJws = (text: string): CompactJws | undefined => {
   if (text.length > maxLength || !form.test(text)) return undefined
   const dot = text.lastIndexOf('.')
   const [head = '', body = '', tail = ''] = text.split('.')
-  const headerBytes = decode(head)
-  const payloadBytes = decode(body)
-  const signature = decode(tail)
-  if (headerBytes === undefined || payloadBytes === undefined || signature === undefined) return undefined
-  const header = parseStrictJsonObject(headerBytes)
-  if (header === undefined || 'crit' in header || 'b64' in header) return undefined
-  const payload = parseStrictJsonObject(payloadBytes)
+  if (!isCanonical(head) || !isCanonical(body) || !isCanonical(tail)) return undefined
+  const header = recallHeader(head)
+  if (header === undefined) return undefined
+  const payload = parseStrictJsonObject(Buffer.from(body, 'base64url'))
   if (payload === undefined) return undefined
+  const signature = Buffer.from(tail, 'base64url')
   return { header, payload, signingInput: Buffer.from(text.slice(0, dot), 'latin1'), signature }
 }
 
-/** Undefined when the trailing bits are not zero (RFC 4648 §3.5): such a text has other spellings. */
-const decode = (segment: string): Buffer | undefined => {
-  const bytes = Buffer.from(segment, 'base64url')
-  return bytes.toString('base64url') === segment ? bytes : undefined
+/**
+ * Of base64url text: are the bits that its last character has too many zero (RFC 4648 §3.5)? Else the text has other
+ * spellings. No number of bytes takes one character more than a multiple of four.
+ */
+const isCanonical = (segment: string): boolean => {
+  const over = segment.length % 4
+  if (over === 0) return true
+  return over > 1 && (over === 2 ? 'AQgw' : 'AEIMQUYcgkosw048').includes(segment.charAt(segment.length - 1))
+}
+
+const maxHeaders = 1000
+const maxHeaderLength = 1024
+const headers = new Map<string, JsonObject>()
+
+/** The header of one key is the same in all that it signs, and reading it a third of the work. The oldest is forgotten. */
+const recallHeader = (segment: string): JsonObject | undefined => {
+  const known = headers.get(segment)
+  if (known !== undefined) return known
+  const header = parseStrictJsonObject(Buffer.from(segment, 'base64url'))
+  if (header === undefined || 'crit' in header || 'b64' in header) return undefined
+  if (segment.length > maxHeaderLength) return header
+  // A copy: the segment itself would keep the whole token in memory.
+  headers.set(Buffer.from(segment, 'latin1').toString('latin1'), freeze(header))
+  if (headers.size > maxHeaders) headers.delete(headers.keys().next().value as string)
+  return header
+}
+
+/** Nobody changes what the next one is given. */
+const freeze = <T extends JsonValue>(value: T): T => {
+  if (typeof value === 'object' && value !== null) for (const child of Object.values(value)) freeze(child as JsonValue)
+  return Object.freeze(value)
 }

@@ -1,5 +1,5 @@
 import { createHash, createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
-import { algorithms, isJwsAlg, keyTypes, publicExponent, type KeyType, type KeyTypeRow } from './algorithms.js'
+import { algorithms, findAlgorithm, keyTypes, publicExponent, type KeyType, type KeyTypeRow } from './algorithms.js'
 import { isEd25519Point } from './ed25519-point.js'
 import type { JwsAlg, PublicJwk } from './ports.js'
 
@@ -87,8 +87,8 @@ const checkUse = (members: Members, type: KeyType, allowed: readonly JwsAlg[]): 
   const fitting = allowed.filter((alg) => algorithms[alg].keyType === type)
   if (fitting.length === 0) throw new BadJwk('type')
   if (members.has('alg')) {
-    const alg = members.get('alg')
-    if (!isJwsAlg(alg) || !fitting.includes(alg)) throw new BadJwk('use')
+    const alg = findAlgorithm(members.get('alg'))
+    if (alg === undefined || !fitting.includes(alg)) throw new BadJwk('use')
   }
   if (members.has('use') && members.get('use') !== 'sig') throw new BadJwk('use')
   if (members.has('key_ops')) {

@@ -10,26 +10,28 @@ const fault = (what: string): never => {
   throw new Error(`a grant plugin decided what cannot be issued: ${what}`)
 }
 
-/** The own members, each read once; a member that computes itself is refused: it may say something else the next time. */
+/** Read once; what computes itself is refused: it may say something else the next time. */
+const ownValue = (object: object, name: string, fault: () => never): unknown => {
+  const descriptor = Object.getOwnPropertyDescriptor(object, name)
+  return descriptor !== undefined && 'value' in descriptor ? descriptor.value : fault()
+}
+
+/** The own members, each read once. */
 const members = (value: unknown, what: string): ReadonlyMap<string, unknown> => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return fault(`${what} is no object`)
-  const found = Object.entries(Object.getOwnPropertyDescriptors(value))
-  return new Map(
-    found
-      .filter(([, descriptor]) => descriptor.enumerable === true)
-      .map(([name, descriptor]) =>
-        'value' in descriptor ? [name, descriptor.value as unknown] : fault(`${what} computes a member`),
-      ),
-  )
+  const computed = (): never => fault(`${what} computes a member`)
+  const found = new Map<string, unknown>()
+  for (const name of Object.keys(value)) found.set(name, ownValue(value, name, computed))
+  return found
 }
 
 const list = (value: unknown, what: string): readonly unknown[] => {
   if (!Array.isArray(value) || value.length > 1000) return fault(`${what} is no list, or too long a one`)
-  const own: Readonly<Record<string, PropertyDescriptor>> = Object.getOwnPropertyDescriptors(value as unknown[])
-  return Array.from({ length: value.length }, (_, index): unknown => {
-    const descriptor = own[String(index)]
-    return descriptor !== undefined && 'value' in descriptor ? descriptor.value : fault(`${what} has a hole`)
-  })
+  const hole = (): never => fault(`${what} has a hole`)
+  const { length } = value
+  const items: unknown[] = []
+  for (let index = 0; index < length; index++) items.push(ownValue(value, String(index), hole))
+  return items
 }
 
 const text = (value: unknown, what: string, form = /^[\x20-\x7E]{1,255}$/): string =>
@@ -144,12 +146,13 @@ const narrow = ({ scope, audience }: GrantDecision, asked: Asked) => {
  */
 export const checkDecision = (decided: unknown, request: Asked): GrantDecision => {
   const given = members(decided, 'the decision')
-  for (const name of given.keys()) if (!Object.hasOwn(checks, name)) fault(`it has the unknown member ${name}`)
   if (!given.has('subject') || !given.has('scope')) fault('it has no subject or no scope')
-  const read = [...given].filter(([, value]) => value !== undefined)
-  const decision = Object.fromEntries(
-    read.map(([name, value]) => [name, checks[name as keyof GrantDecision](value, name)]),
-  ) as unknown as GrantDecision
+  const read: Record<string, unknown> = {}
+  for (const [name, value] of given) {
+    if (!Object.hasOwn(checks, name)) fault(`it has the unknown member ${name}`)
+    if (value !== undefined) read[name] = checks[name as keyof GrantDecision](value, name)
+  }
+  const decision = read as unknown as GrantDecision
   checkGrant(decision, request.client)
   return { ...decision, ...narrow(decision, request) }
 }

@@ -15,13 +15,15 @@ export interface AuthenticatedClient {
   readonly confirmation?: SenderConstraint
 }
 
+type Detected = NonNullable<ReturnType<ClientAuthenticator['detect']>>
+
 const refusal = 'Client authentication failed.'
 
 /** How many credentials a request carries, known to a plugin or not (RFC 6749 §2.3, RFC 7521 §4.2). */
 const countCredentials = ({ params, header }: TokenRequest): number =>
-  [header('authorization'), params.get('client_secret'), params.get('client_assertion')].filter(
-    (credential) => credential !== undefined,
-  ).length
+  Number(header('authorization') !== undefined) +
+  Number(params.has('client_secret')) +
+  Number(params.has('client_assertion'))
 
 /**
  * Authenticates the client of a request to `/token` and its siblings (RFC 6749 §2.3): exactly one mechanism, the one
@@ -31,12 +33,15 @@ export const createClientAuthentication = ({ authenticators, findClient }: Clien
   const methods = [...authenticators.values()]
 
   const detect = (request: TokenRequest) => {
-    const found = methods.flatMap((authenticator) => {
+    let only: (Detected & { readonly authenticator: ClientAuthenticator }) | undefined
+    let found = 0
+    for (const authenticator of methods) {
       const detected = authenticator.detect(request)
-      return detected === undefined ? [] : [{ authenticator, ...detected }]
-    })
-    const [only, second] = found
-    if (second !== undefined || countCredentials(request) > 1)
+      if (detected === undefined) continue
+      found++
+      only = { authenticator, clientId: detected.clientId, evidence: detected.evidence }
+    }
+    if (found > 1 || countCredentials(request) > 1)
       throw new OAuthError('invalid_request', 'Only one client authentication method may be used.')
     if (only === undefined) throw new OAuthError('invalid_client', refusal, { reason: 'no client authentication' })
     return only

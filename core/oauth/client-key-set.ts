@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto'
-import { algorithms, allAlgorithms, isJwsAlg } from '../keys/algorithms.js'
+import { algorithms, allAlgorithms, findAlgorithm } from '../keys/algorithms.js'
 import { checkPublicJwk } from '../keys/public-key-guard.js'
 import type { JwsAlg, PublicJwk } from '../keys/ports.js'
 
@@ -33,8 +33,9 @@ interface Member {
 /** One member for each algorithm that the key may be used with. */
 const membersOf = (input: unknown): readonly Member[] => {
   const { jwk, publicKey } = checkPublicJwk(input, allAlgorithms)
-  const { kid, alg: only } = input as { readonly kid?: string; readonly alg?: string }
-  const fitting = allAlgorithms.filter((alg) => (isJwsAlg(only) ? alg === only : true) && fits(alg, jwk))
+  const { kid, alg: named } = input as { readonly kid?: string; readonly alg?: string }
+  const only = findAlgorithm(named)
+  const fitting = allAlgorithms.filter((alg) => (only === undefined || alg === only) && fits(alg, jwk))
   return fitting.map((alg) => ({ kid, key: { alg, jwk, publicKey } }))
 }
 

@@ -3,13 +3,16 @@ import { importKeySet, type ClientKey, type ClientKeySet, type WantedKey } from 
 import type { Client } from './client.js'
 import type { RemoteKeySets } from './remote-key-sets.js'
 
+/** What of a client says where its keys are. */
+export type KeyOwner = Pick<Client, 'client_id' | 'jwks' | 'jwks_uri'>
+
 /** The public keys that clients registered: `jwks`, or what is behind `jwks_uri`. */
 export interface ClientKeys {
   /**
    * The keys of this client that a signature may be by, none when nothing fits. A `kid` is looked for among the client's
    * own keys and nowhere else. Throws `Unavailable` when the set behind `jwks_uri` cannot be fetched.
    */
-  find(client: Client, wanted: WantedKey): Promise<readonly ClientKey[]>
+  find(client: KeyOwner, wanted: WantedKey): Promise<readonly ClientKey[]>
 }
 
 const maxSets = 1000

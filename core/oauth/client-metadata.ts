@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { closest, distance } from 'fastest-levenshtein'
 import { z } from 'zod'
-import { allAlgorithms, isJwsAlg } from '../keys/algorithms.js'
+import { allAlgorithms, findAlgorithm, isJwsAlg } from '../keys/algorithms.js'
 import type { JwsAlg } from '../keys/ports.js'
 import type { Client } from './client.js'
 import { clientJwks, clientJwksUri } from './client-jwks.js'
@@ -84,7 +84,7 @@ const metadataSchema = z.strictObject({
     )
     .optional(),
   token_endpoint_auth_method: text.default('client_secret_basic'),
-  token_endpoint_auth_signing_alg: signingAlg.optional(),
+  token_endpoint_auth_signing_alg: z.preprocess((value) => findAlgorithm(value) ?? value, signingAlg).optional(),
   jwks: clientJwks.optional(),
   jwks_uri: clientJwksUri.optional(),
   id_token_signed_response_alg: signingAlg.optional(),

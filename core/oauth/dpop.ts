@@ -1,11 +1,11 @@
 import { epochSeconds, type Clock } from '../clock.js'
 import type { JsonObject } from '../json.js'
-import { allAlgorithms, isJwsAlg } from '../keys/algorithms.js'
+import { findAlgorithm, understoodAlgorithms } from '../keys/algorithms.js'
 import { parseCompactJws } from '../keys/compact-jws.js'
 import type { JwsAlg } from '../keys/ports.js'
 import { BadJwk } from '../keys/public-key-guard.js'
 import { verifySignature } from '../keys/verify-signature.js'
-import type { RecordStore, ReplayGuard } from '../storage/ports.js'
+import type { EphemeralReplayGuard, RecordStore } from '../storage/ports.js'
 import { normaliseHtu } from './dpop-htu.js'
 import { createProofKeys, type ProofKey } from './dpop-keys.js'
 import { createNonces, type Nonces } from './dpop-nonce.js'
@@ -22,7 +22,7 @@ export interface DpopOptions {
   readonly issuer: string
   readonly clock: Clock
   readonly toleranceSeconds: number
-  readonly proofs: ReplayGuard
+  readonly proofs: EphemeralReplayGuard
   /** Shared by all replicas. */
   readonly secrets: RecordStore<string>
 }
@@ -49,7 +49,8 @@ export interface DpopProof {
 }
 
 export interface Dpop {
-  readonly algs: readonly JwsAlg[]
+  /** As they may stand in the header of a proof. */
+  readonly algs: readonly string[]
   /** Throws `invalid_dpop_proof` or `use_dpop_nonce`, both with a fresh `DPoP-Nonce`, or `Unavailable`. */
   check(presented: PresentedProof): Promise<DpopProof>
   /** `DPoP-Nonce`, for who has sent no proof. Throws `Unavailable`. */
@@ -74,12 +75,12 @@ export const createDpop = (options: DpopOptions): Dpop => {
     return jti
   }
 
-  const check = async (presented: PresentedProof, { current, accepted }: Nonces): Promise<DpopProof> => {
+  const check = async (presented: PresentedProof, { current, accepted, since }: Nonces): Promise<DpopProof> => {
     const jws = parseCompactJws(presented.proof) ?? refuse('not a compact JWS')
     const { header, payload } = jws
     if (header['typ'] !== 'dpop+jwt') refuse('typ is not dpop+jwt')
-    const { alg } = header
-    if (!isJwsAlg(alg)) return refuse('algorithm not accepted')
+    const alg = findAlgorithm(header['alg'])
+    if (alg === undefined) return refuse('algorithm not accepted')
     const key = checkKey(keyOf, header['jwk'], alg)
     const jti = checkClaims(payload, presented)
     const { nonce } = payload
@@ -95,7 +96,7 @@ export const createDpop = (options: DpopOptions): Dpop => {
       async claim() {
         // To the end of the time in which any replica takes it, whose clock may be behind ours, and ends what it took.
         const end = (payload['iat'] as number) + maxAge + 2 * toleranceSeconds + underway
-        if (!(await proofs.claim(jkt, hashOpaqueToken(jti), end - epochSeconds(clock))))
+        if (!(await proofs.claim(jkt, hashOpaqueToken(jti), end - epochSeconds(clock), since)))
           refuse('the proof came before', { 'DPoP-Nonce': current })
       },
     }
@@ -104,7 +105,7 @@ export const createDpop = (options: DpopOptions): Dpop => {
   const nonceHeader = async () => ({ 'DPoP-Nonce': (await nonces()).current })
 
   return {
-    algs: allAlgorithms,
+    algs: understoodAlgorithms,
     nonceHeader,
     async check(presented) {
       const now = await nonces()

@@ -40,6 +40,8 @@ export interface ErrorDetails {
   readonly reason?: string
   /** Another status than the table's: 405, 413, 415, 429. */
   readonly status?: number
+  /** Answered as `error_code`: the named errors of attestation. */
+  readonly errorCode?: string
   /** Answered as they are: `Allow`, `Retry-After`, `WWW-Authenticate`, `DPoP-Nonce`. */
   readonly headers?: Readonly<Record<string, string>>
   readonly cause?: unknown
@@ -58,6 +60,7 @@ export class OAuthError extends Error {
   readonly description: string
   readonly status: number
   readonly reason: string
+  readonly errorCode: string | undefined
   readonly headers: Readonly<Record<string, string>>
 
   constructor(code: ErrorCode, description: string, details: ErrorDetails = {}) {
@@ -66,6 +69,7 @@ export class OAuthError extends Error {
     this.description = description
     this.status = details.status ?? errorStatus[code]
     this.reason = details.reason ?? description
+    this.errorCode = details.errorCode
     this.headers = details.headers ?? {}
   }
 

@@ -10,8 +10,23 @@ export interface OutboundOptions {
   readonly allowPrivateAddresses: boolean
 }
 
-/** GETs a document from an address that a client registered. Throws `Unavailable`, whatever went wrong. */
-export type OutboundFetch = (url: string, accept: string) => Promise<Uint8Array>
+/** What is POSTed. */
+export interface OutboundBody {
+  readonly contentType: string
+  readonly bytes: Uint8Array
+  /** Beside `accept`, `content-type` and `content-length`. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/**
+ * GETs a document, or POSTs `body` and returns the answer's. Throws `Unavailable`, whatever went wrong: any status but
+ * 200 too. `signal` ends it before its own deadline.
+ */
+export type OutboundFetch = (
+  url: string,
+  accept: string,
+  more?: { readonly body?: OutboundBody; readonly signal?: AbortSignal },
+) => Promise<Uint8Array>
 
 /** Less than the deadline of a request, so that the client hears what is down. */
 const deadlineMs = 2000
@@ -60,14 +75,14 @@ const readBody = async (response: IncomingMessage): Promise<Uint8Array> => {
 }
 
 /**
- * For every fetch that a client's registration asks of this server: one GET within 2 s, no redirect, at most 64 KiB, no
- * private address unless allowed, no connection kept.
+ * For every fetch of this server: one request within 2 s, no redirect, an answer of at most 64 KiB, no private address
+ * unless allowed, no connection kept.
  */
 export const createOutboundFetch = ({ allowPrivateAddresses }: OutboundOptions): OutboundFetch => {
-  const get = (url: URL, options: RequestOptions): Promise<Uint8Array> =>
+  const send = (url: URL, options: RequestOptions, body?: Uint8Array): Promise<Uint8Array> =>
     new Promise((resolve, reject) => {
-      const send = url.protocol === 'https:' ? requestHttps : requestHttp
-      const sent = send(url, options)
+      const request = url.protocol === 'https:' ? requestHttps : requestHttp
+      const sent = request(url, options)
       const timer = setTimeout(() => sent.destroy(new Error('the answer took too long')), deadlineMs)
       sent.on('error', reject)
       sent.on('response', (response) => {
@@ -76,10 +91,10 @@ export const createOutboundFetch = ({ allowPrivateAddresses }: OutboundOptions):
           .finally(() => sent.destroy())
       })
       sent.on('close', () => clearTimeout(timer))
-      sent.end()
+      sent.end(body)
     })
 
-  return async (text, accept) => {
+  return async (text, accept, { body, signal } = {}) => {
     try {
       const fault = findOutboundFault(text)
       if (fault !== undefined) throw new Error(`the URL ${fault}`)
@@ -87,15 +102,22 @@ export const createOutboundFetch = ({ allowPrivateAddresses }: OutboundOptions):
       const host = url.hostname.replace(/^\[|\]$/g, '')
       // An address is never looked up.
       if (!allowPrivateAddresses && isIP(host) !== 0 && isPrivateAddress(host)) throw new Error(refused)
-      return await get(url, {
+      const options: RequestOptions = {
         agent: false,
         headers: { accept },
         maxHeaderSize: maxHeaderBytes,
         ...(!allowPrivateAddresses && { lookup: lookupPublic }),
-      })
+        ...(signal && { signal }),
+      }
+      if (body === undefined) return await send(url, options)
+      const { contentType, bytes, headers } = body
+      const described = { ...headers, accept, 'content-type': contentType, 'content-length': bytes.byteLength }
+      return await send(url, { ...options, method: 'POST', headers: described }, bytes)
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : 'unknown error'
-      throw new Unavailable('outbound', 'no', `An outbound fetch failed: ${reason}`, { cause })
+      // What was POSTed may have been read.
+      const applied = body === undefined ? 'no' : 'unknown'
+      throw new Unavailable('outbound', applied, `An outbound fetch failed: ${reason}`, { cause })
     }
   }
 }

@@ -5,13 +5,13 @@ import { Unavailable } from '../unavailable.js'
 import { importKnownKeys, maxKeys, type ClientKey, type ClientKeySet, type WantedKey } from './client-key-set.js'
 import type { OutboundFetch } from './outbound-fetch.js'
 
-/** How long a set that was fetched is used: also the longest that a key is accepted after its client withdrew it. */
+/** How long a set that was fetched is used: also the longest that a key is accepted after its owner withdrew it. */
 const maxAgeMs = 600_000
 /** A `kid` that is not in the set may be new, or invented: one fetch a minute finds out (attacks CA19). */
 const refetchMs = 60_000
 /** After a failure, for so long nobody waits for the next one. */
 const retryMs = 10_000
-const maxClients = 10_000
+const maxOwners = 10_000
 
 interface Entry {
   readonly uri: string
@@ -22,16 +22,33 @@ interface Entry {
   pending?: Promise<void> | undefined
 }
 
+/** Whose sets they are: for log and outage. */
+const owners = {
+  client: {
+    component: 'clients.jwks_uri',
+    log: 'the keys of a client cannot be fetched',
+    field: 'client_id',
+    outage: 'The keys of the client cannot be fetched',
+  },
+  issuer: {
+    component: 'plugins.jwks_uri',
+    log: 'the keys of an issuer cannot be fetched',
+    field: 'jwks_uri',
+    outage: 'The keys of the issuer cannot be fetched',
+  },
+} as const
+
 export interface RemoteKeySetsOptions {
+  readonly owner: keyof typeof owners
   readonly fetch: OutboundFetch
   readonly clock: Clock
   readonly log: Log
 }
 
-/** The sets behind `jwks_uri`, each of its own client alone: what is down for one is down for no other. */
+/** The sets behind `jwks_uri`, each of its own owner alone: what is down for one is down for no other. */
 export interface RemoteKeySets {
   /** Throws `Unavailable` when no key fits and the set could not be fetched. */
-  find(clientId: string, uri: string, wanted: WantedKey): Promise<readonly ClientKey[]>
+  find(ownerId: string, uri: string, wanted: WantedKey): Promise<readonly ClientKey[]>
 }
 
 const readKeySet = (body: Uint8Array): ClientKeySet => {
@@ -40,21 +57,22 @@ const readKeySet = (body: Uint8Array): ClientKeySet => {
   return importKnownKeys(keys.slice(0, maxKeys))
 }
 
-export const createRemoteKeySets = ({ fetch, clock, log }: RemoteKeySetsOptions): RemoteKeySets => {
+export const createRemoteKeySets = ({ owner, fetch, clock, log }: RemoteKeySetsOptions): RemoteKeySets => {
+  const told = owners[owner]
   const entries = new Map<string, Entry>()
 
-  const entryOf = (clientId: string, uri: string): Entry => {
-    const known = entries.get(clientId)
+  const entryOf = (ownerId: string, uri: string): Entry => {
+    const known = entries.get(ownerId)
     if (known?.uri === uri) return known
     const entry: Entry = { uri, fetchedAt: -Infinity, attemptedAt: -Infinity, failed: false }
-    entries.delete(clientId)
-    entries.set(clientId, entry)
+    entries.delete(ownerId)
+    entries.set(ownerId, entry)
     const [oldest] = entries.keys()
-    if (entries.size > maxClients && oldest !== undefined) entries.delete(oldest)
+    if (entries.size > maxOwners && oldest !== undefined) entries.delete(oldest)
     return entry
   }
 
-  const fetchInto = async (clientId: string, entry: Entry): Promise<void> => {
+  const fetchInto = async (ownerId: string, entry: Entry): Promise<void> => {
     entry.attemptedAt = clock()
     try {
       entry.keys = readKeySet(await fetch(entry.uri, 'application/jwk-set+json, application/json'))
@@ -63,7 +81,7 @@ export const createRemoteKeySets = ({ fetch, clock, log }: RemoteKeySetsOptions)
     } catch (error) {
       entry.failed = true
       const reason = error instanceof Error ? error.message : 'unknown error'
-      log.warn('the keys of a client cannot be fetched', { client_id: clientId, reason })
+      log.warn(told.log, { [told.field]: ownerId, reason })
     } finally {
       entry.pending = undefined
     }
@@ -79,16 +97,15 @@ export const createRemoteKeySets = ({ fetch, clock, log }: RemoteKeySetsOptions)
   }
 
   return {
-    async find(clientId, uri, wanted) {
-      const entry = entryOf(clientId, uri)
+    async find(ownerId, uri, wanted) {
+      const entry = entryOf(ownerId, uri)
       const known = select(entry, wanted)
       if (known.length > 0) return known
       // All who wait, wait for one fetch.
-      if (entry.pending === undefined && mayFetch(entry)) entry.pending = fetchInto(clientId, entry)
+      if (entry.pending === undefined && mayFetch(entry)) entry.pending = fetchInto(ownerId, entry)
       await entry.pending
       const found = select(entry, wanted)
-      if (found.length === 0 && entry.failed)
-        throw new Unavailable('clients.jwks_uri', 'no', 'The keys of the client cannot be fetched')
+      if (found.length === 0 && entry.failed) throw new Unavailable(told.component, 'no', told.outage)
       return found
     },
   }

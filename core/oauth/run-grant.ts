@@ -2,14 +2,18 @@ import { checkDecision } from './check-decision.js'
 import { errorStatus, OAuthError } from './errors.js'
 import type { GrantDecision, GrantHandler, GrantRequest } from './grant.js'
 import { Unavailable } from '../unavailable.js'
+import { until } from './until.js'
 
 /** What the core reads itself: a grant's own schema does not see it. */
 const ofTheCore: ReadonlySet<string> = new Set(['grant_type', 'client_id', 'scope', 'resource', 'audience'])
 const credentials: ReadonlySet<string> = new Set(['client_secret', 'client_assertion', 'client_assertion_type'])
 
 /** The form without what proves the client. */
-export const withoutCredentials = (params: ReadonlyMap<string, string>): ReadonlyMap<string, string> =>
-  new Map([...params].filter(([name]) => !credentials.has(name)))
+export const withoutCredentials = (params: ReadonlyMap<string, string>): ReadonlyMap<string, string> => {
+  const others = new Map(params)
+  for (const name of credentials) others.delete(name)
+  return others
+}
 
 /** Throws `unauthorized_client` when the grant asks for another authentication than `method` (RFC 6749 §5.2). */
 export const checkClientAuthentication = (handler: GrantHandler, method: string): void => {
@@ -20,21 +24,11 @@ export const checkClientAuthentication = (handler: GrantHandler, method: string)
   })
 }
 
-/** Rejects with the reason of `signal` at the latest when it is aborted, whether the work heeds it or not. */
-const until = <T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> =>
-  new Promise((resolve, reject) => {
-    const stop = (): void => reject(signal.reason as Error)
-    if (signal.aborted) return stop()
-    signal.addEventListener('abort', stop, { once: true })
-    // Called in a promise, so that one that throws at once rejects too.
-    const outcome = (async () => work())()
-    void outcome.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
-  })
+type Schema = NonNullable<GrantHandler['params']>
 
-const readInput = async (handler: GrantHandler, params: ReadonlyMap<string, string>): Promise<unknown> => {
-  if (handler.params === undefined) return undefined
+const readInput = async (schema: Schema, params: ReadonlyMap<string, string>): Promise<unknown> => {
   const own = Object.fromEntries([...params].filter(([name]) => !ofTheCore.has(name)))
-  const result = await handler.params['~standard'].validate(own)
+  const result = await schema['~standard'].validate(own)
   if (result.issues === undefined) return result.value
   throw new OAuthError('invalid_request', 'A parameter of the grant is missing or malformed.', {
     reason: `parameters refused: ${String(result.issues.length)}`,
@@ -59,7 +53,7 @@ export const runGrant = async (handler: GrantHandler, request: Omit<GrantRequest
   let decision: unknown
   try {
     decision = await until(signal, async () => {
-      const input = await readInput(handler, request.params)
+      const input = handler.params && (await readInput(handler.params, request.params))
       return handler.handle({ ...request, input })
     })
   } catch (error) {

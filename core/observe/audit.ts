@@ -38,6 +38,10 @@ export type AuditEventName =
   | 'introspection.refused'
   | 'userinfo.released'
   | 'userinfo.refused'
+  | 'attestation.challenged'
+  | 'attestation.signed'
+  | 'attestation.issued'
+  | 'attestation.refused'
   | 'administration'
   | 'outage'
 

@@ -27,6 +27,25 @@ const readText = async (file: string): Promise<AsyncIterable<string>> => {
 }
 
 /**
+ * The lines of a file, gzip or not, without line feeds; what comes after the last one too. `-` is standard input. Throws
+ * `RecordsUnreadable`, and the system's error when there is no such file.
+ */
+export const readLines = async function* (file: string): AsyncGenerator<string> {
+  let rest = ''
+  try {
+    const source = file === '-' ? (process.stdin.setEncoding('utf8') as AsyncIterable<string>) : await readText(file)
+    for await (const text of source) {
+      const lines = (rest + text).split('\n')
+      rest = lines.pop() ?? ''
+      yield* lines
+    }
+  } catch (error) {
+    throw explain(file, error)
+  }
+  if (rest !== '') yield rest
+}
+
+/**
  * The objects of a JSON file of any size, one by one: members of a list, of a list within an object (`{"Records":[…]}`,
  * `{"Events":[…]}`), or one after the other as in JSON lines. Gzip is unpacked. Throws `RecordsUnreadable`, and the
  * system's error when there is no such file.
@@ -56,17 +75,7 @@ const parseRecord = (text: string): JsonObject => {
  * wrote: it is passed over. Throws `RecordsUnreadable`, and the system's error when there is no such file.
  */
 export const readJsonLines = async function* (file: string): AsyncGenerator<JsonObject> {
-  let rest = ''
-  try {
-    for await (const text of await readText(file)) {
-      const lines = (rest + text).split('\n')
-      rest = lines.pop() ?? ''
-      for (const line of lines) yield* parseLine(line)
-    }
-  } catch (error) {
-    throw explain(file, error)
-  }
-  yield* parseLine(rest)
+  for await (const line of readLines(file)) yield* parseLine(line)
 }
 
 const parseLine = (line: string): readonly JsonObject[] => {

@@ -1,12 +1,5 @@
-import { Counter, Gauge, Registry } from 'prom-client'
-
-/** Names and values of labels. Never a `client_id` or a `sub`: a label's values must be few, and nobody's business. */
-export type Labels = Readonly<Record<string, string>>
-
-export interface Sample {
-  readonly labels: Labels
-  readonly value: number
-}
+import { Counter, Gauge, Registry, type Histogram } from 'prom-client'
+import { durationBounds, type DurationSample, type Sample } from './counts.js'
 
 /** A number that somebody else counts: it is asked for when the metrics are read. */
 export interface Observation {
@@ -17,10 +10,16 @@ export interface Observation {
   readonly read: () => Iterable<Sample>
 }
 
+/** Durations that somebody else counts. */
+export interface DurationObservation extends Omit<Observation, 'type' | 'read'> {
+  readonly type: 'histogram'
+  readonly read: () => Iterable<DurationSample>
+}
+
 /** What is told to Prometheus. Counting happens where things happen; nothing here is on the way of a request. */
 export interface Metrics {
   /** A name may be registered once. */
-  observe(observation: Observation): void
+  observe(observation: Observation | DurationObservation): void
   /** The text format of Prometheus, and its media type. */
   expose(): Promise<{ readonly type: string; readonly text: string }>
 }
@@ -28,7 +27,9 @@ export interface Metrics {
 export const createMetrics = (): Metrics => {
   const registry = new Registry()
   return {
-    observe({ type, name, help, labels, read }) {
+    observe(observation) {
+      if (observation.type === 'histogram') return registry.registerMetric(histogramOf(observation))
+      const { type, name, help, labels, read } = observation
       const common = { name, help, labelNames: [...labels], registers: [registry] }
       // What is gone since the last reading is told no more.
       if (type === 'counter') {
@@ -53,4 +54,22 @@ export const createMetrics = (): Metrics => {
       return { type: registry.contentType, text: await registry.metrics() }
     },
   }
+}
+
+/** As prom-client's own histogram tells itself; its own counts on the way of a request. */
+const histogramOf = ({ name, help, read }: DurationObservation): Histogram => {
+  const valuesOf = ({ labels, durations: { counts, sum } }: DurationSample) => {
+    let count = 0
+    const buckets = counts.map((more, index) => {
+      count += more
+      return { metricName: `${name}_bucket`, labels: { ...labels, le: durationBounds[index] ?? '+Inf' }, value: count }
+    })
+    return [
+      ...buckets,
+      { metricName: `${name}_sum`, labels, value: sum },
+      { metricName: `${name}_count`, labels, value: count },
+    ]
+  }
+  const get = () => Promise.resolve({ name, help, type: 'histogram', values: [...read()].flatMap(valuesOf) })
+  return { name, get } as unknown as Histogram
 }

@@ -13,7 +13,17 @@ const redacted = '[redacted]'
 const maxDepth = 8
 
 /** The fields with every secret one replaced, at any depth. */
-export const redact = (fields: JsonObject): JsonObject => redactObject(fields, 0)
+export const redact = (fields: JsonObject): JsonObject => (isClean(fields) ? fields : redactObject(fields, 0))
+
+/** Flat and without anything to replace: what nearly every line is, and it need not be copied. */
+const isClean = (fields: JsonObject): boolean => {
+  for (const name in fields) {
+    const value = fields[name]
+    if (isSecretName(name) || (typeof value === 'string' ? suspect.test(value) : typeof value === 'object'))
+      return false
+  }
+  return true
+}
 
 const redactObject = (object: JsonObject, depth: number): JsonObject => {
   const copy: Record<string, JsonValue | undefined> = {}
@@ -38,7 +48,7 @@ const redactValue = (value: JsonValue | undefined, depth: number): JsonValue | u
 
 const isSecretName = (name: string): boolean => secretNames.has(name) || secretNames.has(normalize(name))
 
-const normalize = (name: string): string => name.toLowerCase().replaceAll('-', '_')
+const normalize = (name: string): string => (/[A-Z-]/.test(name) ? name.toLowerCase().replaceAll('-', '_') : name)
 
 const suspect = /eyJ| |@/
 

@@ -20,6 +20,8 @@ export interface DeviceCodeStep<Result, Stored> {
 }
 
 const raiseSeconds = 5
+/** A device that went wrong once goes on within a minute of coming to its senses. */
+const maxIntervalSeconds = 60
 
 const stateOf = ({ decision, redeemed, expiresAt }: StoredDeviceCode<unknown, unknown>, now: number) => {
   if (redeemed) return 'redeemed'
@@ -50,8 +52,10 @@ export const nextPoll = <R, A>(
   // A stamp in the future is that of a clock that was set back.
   if (polledAt === undefined || polledAt > now || now - polledAt >= intervalSeconds * 1000)
     return due({ ...stored, polledAt: now })
-  const slower = { ...stored, intervalSeconds: intervalSeconds + raiseSeconds }
-  return { result: { outcome: 'early', code: viewDeviceCode(slower, now) }, write: slower }
+  const raised = Math.max(intervalSeconds, Math.min(intervalSeconds + raiseSeconds, maxIntervalSeconds))
+  const slower = { ...stored, intervalSeconds: raised }
+  const result = { outcome: 'early', code: viewDeviceCode(slower, now) } as const
+  return raised === intervalSeconds ? { result } : { result, write: slower }
 }
 
 /** The rule of `DeviceCodeStore.decide`. */

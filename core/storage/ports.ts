@@ -15,6 +15,8 @@ export interface OneTimeStore<T> {
   put(id: string, record: T, ttlSeconds: number): Promise<void>
   /** The record, whether it was redeemed or not, until it expires. */
   find(id: string): Promise<T | undefined>
+  /** As `find`, but for a record that was redeemed. */
+  findUnused(id: string): Promise<T | undefined>
   /** Of N callers, in any number of processes, exactly one gets `won`; the others `replayed`. Durable before it resolves. */
   redeem(id: string): Promise<Redemption<T>>
 }
@@ -23,6 +25,24 @@ export interface OneTimeStore<T> {
 export interface ReplayGuard {
   /** True for the first caller within `ttlSeconds`, false for everybody else. */
   claim(namespace: string, id: string, ttlSeconds: number): Promise<boolean>
+}
+
+/**
+ * A guard whose memory may be lost: a store that answers before it has written, or whose successor missed something. It
+ * knows when that happened, and answers for nothing that may have been claimed before. A `ReplayGuard` is one that never
+ * forgets.
+ */
+export interface EphemeralReplayGuard {
+  /**
+   * As `ReplayGuard.claim`. `earliest` is when any process could have accepted the id at the soonest, whatever its clock:
+   * milliseconds since the epoch. Throws `Unavailable` when the claim of that time may be forgotten.
+   */
+  claim(namespace: string, id: string, ttlSeconds: number, earliest: number): Promise<boolean>
+  /**
+   * Since when every claim is remembered, the same in all processes: milliseconds since the epoch. Throws `Unavailable`
+   * until that is known, and then never. Absent: for ever.
+   */
+  since?(): number
 }
 
 /** One chain of rotated refresh tokens (RFC 9700 §4.14). Hashes only: the store never sees a token. */
@@ -68,8 +88,8 @@ export interface RevocationStore {
   isRevoked(ids: readonly string[]): Promise<boolean>
 }
 
-/** Records that are kept and changed as a whole: clients, accounts, consents, sessions. */
-export interface RecordStore<T> {
+/** Records that are kept and changed as a whole and looked up by id alone: sessions. */
+export interface RecordLookup<T> {
   find(id: string): Promise<T | undefined>
   /** Returns false, and changes nothing, when `onlyIfAbsent` and the id exists. No `ttlSeconds`: for ever. */
   put(
@@ -79,6 +99,10 @@ export interface RecordStore<T> {
   ): Promise<boolean>
   /** True when there was one. */
   remove(id: string): Promise<boolean>
+}
+
+/** As `RecordLookup`, and listed: clients, accounts, consents. */
+export interface RecordStore<T> extends RecordLookup<T> {
   /** In order of id, at most `limit`, from after `after`. */
   list(after: string | undefined, limit: number): Promise<readonly { readonly id: string; readonly record: T }[]>
 }
@@ -142,7 +166,7 @@ export interface DeviceCodeStore<Request, Approval> {
   findByUserCode(userCode: string): Promise<DeviceCode<Request, Approval> | undefined>
   /**
    * One atomic step over all processes (RFC 8628 §3.5). `due` stamps the time. `early` makes the interval five seconds
-   * longer and leaves the stamp of the last `due`. A code that is denied or expired is `due` always, and stays as it is.
+   * longer, up to a minute, and leaves the stamp of the last `due`. A code that is denied or expired is `due` always, and stays as it is.
    */
   poll(id: string): Promise<DevicePoll<Request, Approval>>
   /** `won`: it was pending and is decided now. `replayed`: it was not; the record is as it stands. Durable. */
@@ -154,15 +178,38 @@ export interface DeviceCodeStore<Request, Approval> {
   redeem(id: string): Promise<Redemption<DeviceCode<Request, Approval>>>
 }
 
-/** The collections that one opened backend serves. A name is a constant of the core, `[a-z_]+`. */
-export interface StorageBackend extends AsyncDisposable {
+/** What the collections asked for so far need in the store beside their records, such as indexes: made by command. */
+export interface StorageSchema {
+  /** Makes what is missing or is other than it should be, and checks it; a line on each thing that it did. */
+  migrate(): Promise<readonly string[]>
+  /** Throws `Unavailable`, which names all that is missing or is other than it should be. */
+  check(): Promise<void>
+}
+
+/**
+ * The collections that one opened backend serves to the ephemeral role: what, if lost, makes someone begin anew. A name is a
+ * constant of the core, `[a-z_]+`.
+ */
+export interface EphemeralBackend extends AsyncDisposable {
   oneTime<T>(name: string): OneTimeStore<T>
+  records<T>(name: string): RecordLookup<T>
+  replayGuard(name: string): EphemeralReplayGuard
+  attempts(name: string): AttemptLimiter
+  /** Resolves when the backend answers; throws `Unavailable`. */
+  ping(signal: AbortSignal): Promise<void>
+  /** What an operator should know of the server, in a line: product, version, role. Throws `Unavailable`. */
+  describe?(): Promise<string>
+  /** Absent: records are all that this store needs. */
+  readonly schema?: StorageSchema
+  /** What is allowed and probably not meant, in words for the operator. Absent: there is no such thing. */
+  warnings?(): Promise<readonly string[]>
+}
+
+/** As `EphemeralBackend`, for what must never be lost: either role. */
+export interface StorageBackend extends EphemeralBackend {
   records<T>(name: string): RecordStore<T>
   refreshFamilies<T>(name: string): RefreshFamilyStore<T>
   replayGuard(name: string): ReplayGuard
   revocations(name: string): RevocationStore
-  attempts(name: string): AttemptLimiter
   deviceCodes<Request, Approval>(name: string): DeviceCodeStore<Request, Approval>
-  /** Resolves when the backend answers; throws `Unavailable`. */
-  ping(signal: AbortSignal): Promise<void>
 }

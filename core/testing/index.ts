@@ -1,4 +1,11 @@
-/** For those who write plugins: `signet/testing`. */
+/** For those who write plugins and adapters of stores: `signet/testing`. */
 export type { GrantAttack, HonestRequest } from './attack-grant.js'
 export { attackGrant } from './attack-grant.js'
 export type { Finding, Report, Rule } from './report.js'
+export type { StorageCase, StorageContract, StorageReport, StorageUnderTest } from './storage/storage-contract.js'
+export { checkStorage, storageContract } from './storage/storage-contract.js'
+export { storageContractVersion } from '../storage/contract-version.js'
+export type { RaceReport, StorageRace } from './storage/races/race-storage.js'
+export { raceStorage } from './storage/races/race-storage.js'
+export type { RaceScore } from './storage/races/race-track.js'
+export type { StorageVerb } from './storage/races/verbs.js'

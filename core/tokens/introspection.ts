@@ -33,7 +33,7 @@ export interface IdentifiedRefreshToken {
 export type IdentifiedToken = IdentifiedAccessToken | IdentifiedRefreshToken
 
 export interface IdentifyOptions {
-  readonly verification: Omit<OwnTokenExpectation, 'typ' | 'expired'>
+  readonly identifyAccessToken: IdentifyAccessToken
   readonly families: RefreshFamilyStore<Grant>
 }
 
@@ -43,14 +43,14 @@ interface Verified {
   readonly key: PublishedKey | undefined
 }
 
-/** Verifying P-256 is most of an introspection, and resource servers ask for the same token again and again. */
+/** Verifying P-256 is most of an introspection and of a userinfo answer, and the same token comes again and again. */
 const maxRemembered = 8192
 
 /**
- * Finds what a token is by the token itself: a `token_type_hint` could only be wrong (RFC 7009 §2.1, RFC 7662 §2.1).
- * Undefined for whatever is no access or refresh token of this issuer. Throws `Unavailable`.
+ * Verifies access tokens of this issuer, each once: that its bytes are whole stays true for as long as their key is
+ * published and they are in time, which is asked every time. Undefined for whatever is none. Throws `Unavailable`.
  */
-export const createIdentifyToken = ({ verification, families }: IdentifyOptions) => {
+export const createIdentifyAccessToken = (verification: Omit<OwnTokenExpectation, 'typ' | 'expired'>) => {
   const { ring, clock, toleranceSeconds } = verification
   /** By hash, so that no token lies in memory; the oldest goes first. */
   const remembered = new Map<string, Verified>()
@@ -64,7 +64,7 @@ export const createIdentifyToken = ({ verification, families }: IdentifyOptions)
     return undefined
   }
 
-  const identifyAccessToken = async (text: string): Promise<IdentifiedAccessToken | undefined> => {
+  return async (text: string): Promise<IdentifiedAccessToken | undefined> => {
     const digest = hash('sha256', text, 'base64url')
     const recalled = recall(digest)
     if (recalled !== undefined) return recalled
@@ -77,15 +77,23 @@ export const createIdentifyToken = ({ verification, families }: IdentifyOptions)
     if (remembered.size > maxRemembered) remembered.delete(remembered.keys().next().value as string)
     return token
   }
+}
 
-  return async (text: string): Promise<IdentifiedToken | undefined> => {
+export type IdentifyAccessToken = ReturnType<typeof createIdentifyAccessToken>
+
+/**
+ * Finds what a token is by the token itself: a `token_type_hint` could only be wrong (RFC 7009 §2.1, RFC 7662 §2.1).
+ * Undefined for whatever is no access or refresh token of this issuer. Throws `Unavailable`.
+ */
+export const createIdentifyToken =
+  ({ identifyAccessToken, families }: IdentifyOptions) =>
+  async (text: string): Promise<IdentifiedToken | undefined> => {
     const read = readRefreshToken(text)
     if (read === undefined) return identifyAccessToken(text)
     const record = await families.find(read.family)
     if (record === undefined) return undefined
     return { kind: 'refresh_token', family: read.family, grant: record.grant, current: record.current === read.hash }
   }
-}
 
 export type IdentifyToken = ReturnType<typeof createIdentifyToken>
 

@@ -1,15 +1,13 @@
-import { hash } from 'node:crypto'
 import { epochSeconds, type Clock } from '../clock.js'
 import type { Account } from '../interaction/login-provider.js'
 import type { JsonObject } from '../json.js'
 import { algorithms } from '../keys/algorithms.js'
-import type { JwsAlg, KeyPurpose, KeyRing, SignatureOrder, SignaturePriority } from '../keys/ports.js'
+import type { JwsAlg, KeyRing, SignaturePriority } from '../keys/ports.js'
 import type { Client } from '../oauth/client.js'
 import { OAuthError } from '../oauth/errors.js'
 import type { GrantDecision, SenderConstraint } from '../oauth/grant.js'
 import { newOpaqueToken } from '../oauth/opaque-token.js'
 import { claimsOfScopes, pickClaims, protocolClaims, requestedNames } from './claims.js'
-import { serialize, signingInput } from './compact-serializer.js'
 import {
   accessTokenClaims,
   accessTokenHash,
@@ -19,7 +17,7 @@ import {
   introspectionProfile,
   userinfoProfile,
 } from './profiles.js'
-import type { TokenProfile } from './profiles.js'
+import { createSignToken, type SignatureRecord } from './sign-token.js'
 
 export interface Resource {
   readonly identifier: string
@@ -54,39 +52,14 @@ export interface PreparedTokens {
   readonly idToken?: JsonObject
 }
 
-/** What the audit log keeps of a signature: enough to find it in the signer's own log, nothing to replay it. */
-export type SignatureRecord = {
-  readonly kid: string
-  readonly alg: JwsAlg
-  readonly typ: string
-  readonly purpose: KeyPurpose
-  /** base64url SHA-256 of what was signed. */
-  readonly digest: string
-  /** The name of the signer in the configuration. */
-  readonly signer: string
-  /** As the backend's own log has them. */
-  readonly reference: string | undefined
-  readonly key_version: string | undefined
-}
-
-type SigningContext = Pick<SignatureOrder, 'priority' | 'clientId' | 'signal'>
-
 export interface SignedTokens {
   readonly accessToken: string
   readonly idToken?: string
 }
 
 export const createTokenIssuer = (options: IssuerOptions) => {
-  const { ring, clock } = options
-
-  const sign = async (profile: TokenProfile, alg: JwsAlg, claims: JsonObject, by: SigningContext) => {
-    const { typ, purpose } = profile
-    const made = await ring.sign({ purpose, alg, ...by, input: (key) => signingInput({ ...key, typ }, claims) })
-    const { kid, signer, reference, keyVersion } = made
-    const digest = hash('sha256', made.input, 'base64url')
-    const record = { kid, alg: made.alg, typ, purpose, digest, signer, reference, key_version: keyVersion }
-    return { token: serialize(made.input, made.signature), record }
-  }
+  const { clock } = options
+  const sign = createSignToken(options.ring)
 
   return {
     /**
@@ -113,9 +86,13 @@ export const createTokenIssuer = (options: IssuerOptions) => {
       const grantId = decision.grant?.grantId ?? decision.grantId ?? newOpaqueToken().slice(0, 22)
       const jti = newJti(grantId)
       const { subject, authentication, requestedClaims, actor, mayAct } = decision
-      const common = { issuer: options.issuer, subject, clientId: client.client_id, issuedAt }
+      const { issuer } = options
+      const clientId = client.client_id
       const accessToken = accessTokenClaims({
-        ...common,
+        issuer,
+        subject,
+        clientId,
+        issuedAt,
         audience,
         scope,
         expiresAt: issuedAt + expiresIn,
@@ -131,7 +108,17 @@ export const createTokenIssuer = (options: IssuerOptions) => {
       if (!decision.idToken || authentication === undefined || !scope.includes('openid')) return prepared
       const further = pickClaims(account?.claims ?? {}, requestedNames(requestedClaims, 'id_token'))
       const expiresAt = issuedAt + Math.min(options.idTokenTtl, left)
-      const idToken = idTokenClaims({ ...common, expiresAt, jti: newJti(grantId), authentication, further })
+      const jtiOfId = newJti(grantId)
+      const idToken = idTokenClaims({
+        issuer,
+        subject,
+        clientId,
+        issuedAt,
+        expiresAt,
+        jti: jtiOfId,
+        authentication,
+        further,
+      })
       return { ...prepared, idToken }
     },
 

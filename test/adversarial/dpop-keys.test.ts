@@ -29,12 +29,15 @@ describe('keys of proofs', () => {
       'HS512',
       'es256',
       'ES256K',
+      'ed25519',
+      'Ed448',
       'RSA-OAEP',
       '',
       undefined,
       null,
       1,
       ['ES256'],
+      ['Ed25519'],
     ])
       await refused({ header: { alg } })
     await refused({ header: { alg: 'none' }, signature: () => Buffer.alloc(0) })
@@ -93,7 +96,7 @@ describe('keys of proofs', () => {
     ])
       await refused({ header: { jwk: bad } })
     await refused({ header: { alg: 'EdDSA', jwk: { ...ed25519.jwk, x: zero } }, signature: () => Buffer.alloc(64) })
-    for (const alg of ['RS256', 'ES384', 'EdDSA', 'PS256']) await refused({ header: { alg } })
+    for (const alg of ['RS256', 'ES384', 'EdDSA', 'Ed25519', 'PS256']) await refused({ header: { alg } })
     // What was once taken does not lend its place to the same key with another member.
     expect((await dpop.ask(await dpop.proof({ header: { jwk: { ...jwk, use: 'sig' } } }))).status).toBe(200)
     await refused({ header: { jwk: { ...jwk, use: 'enc' } } })
@@ -104,6 +107,23 @@ describe('keys of proofs', () => {
     const answer = await dpop.ask(await dpop.proof({}, prover))
     expect(answer).toMatchObject({ status: 200, body: { token_type: 'DPoP' } })
     expect(decode(String(answer.body['access_token']), 1)['cnf']).toEqual({ jkt: prover.jkt })
+  })
+
+  it('EdDSA is understood by its newer name too, in the header and in the key (RFC 9864)', async () => {
+    const { jwk, ...prover } = createProver('EdDSA', dpop.host.now)
+    const wished = [
+      { alg: 'Ed25519' },
+      { alg: 'Ed25519', jwk: { ...jwk, alg: 'Ed25519' } },
+      { jwk: { ...jwk, alg: 'Ed25519' } },
+    ]
+    for (const header of wished) {
+      const answer = await dpop.ask(await dpop.proof({ header }, { jwk, ...prover }))
+      expect(answer).toMatchObject({ status: 200, body: { token_type: 'DPoP' } })
+      expect(decode(String(answer.body['access_token']), 1)['cnf']).toEqual({ jkt: prover.jkt })
+    }
+    await refused({ header: { alg: 'Ed25519', jwk: { ...dpop.prover.jwk } } })
+    const metadata = await (await fetch(`${dpop.host.server.issuer}/.well-known/openid-configuration`)).json()
+    expect(metadata).toMatchObject({ dpop_signing_alg_values_supported: expect.arrayContaining(['EdDSA', 'Ed25519']) })
   })
 
   it('a proof with all that JOSE knows of a key in its header is verified with jwk alone', async () => {

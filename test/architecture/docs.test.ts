@@ -73,7 +73,9 @@ describe.each(documents)('%s', (path) => {
   })
 
   it('names files and tests of this repository that exist', () => {
-    const named = [...text.matchAll(/\b((?:core|test|config|plugins|signers)\/[\w./-]+\.(?:ts|json|yaml))\b/g)]
+    const named = [
+      ...text.matchAll(/(?<![\s`:]\/)\b((?:core|test|config|plugins|signers)\/[\w./-]+\.(?:ts|json|yaml))\b/g),
+    ]
     const missing = named.map(([, file = '']) => file).filter((file) => !existsSync(join(packageRoot, file)))
     expect(missing).toEqual([])
   })
@@ -91,12 +93,13 @@ type Schema = {
   readonly items?: Schema
   readonly additionalProperties?: Schema | boolean
   readonly anyOf?: readonly Schema[]
+  readonly oneOf?: readonly Schema[]
 }
 
 /** Every key of the file: `keys[].alg`, `signers.*.use`. */
 const keysOf = (schema: Schema, path = ''): string[] => {
   if (schema.$ref !== undefined) return []
-  const { properties = {}, items, additionalProperties: further, anyOf = [] } = schema
+  const { properties = {}, items, additionalProperties: further, anyOf = [], oneOf = [] } = schema
   const named = Object.entries(properties).flatMap(([name, inner]) => {
     const key = path === '' ? name : `${path}.${name}`
     return [key, ...keysOf(inner, key)]
@@ -105,7 +108,7 @@ const keysOf = (schema: Schema, path = ''): string[] => {
     ...named,
     ...(items === undefined ? [] : keysOf(items, `${path}[]`)),
     ...(typeof further === 'object' ? keysOf(further, `${path}.*`) : []),
-    ...anyOf.flatMap((branch) => keysOf(branch, path)),
+    ...[...anyOf, ...oneOf].flatMap((branch) => keysOf(branch, path)),
   ]
 }
 

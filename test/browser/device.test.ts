@@ -1,5 +1,5 @@
 import { chromium, type Browser, type Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { tvClient, withDevices } from '../support/device.js'
 import { person, startServer, type TestServer } from '../support/server.js'
 import { describeWith } from '../support/services/describe-with.js'
@@ -7,14 +7,17 @@ import { describeWith } from '../support/services/describe-with.js'
 describeWith('chromium', 'a person with a phone, and a device', (executablePath) => {
   let browser: Browser
   let server: TestServer
+  let ahead = 0
   beforeAll(async () => {
     browser = await chromium.launch({ executablePath })
-    server = await startServer({ configure: withDevices })
+    server = await startServer({ configure: withDevices, clock: () => Date.now() + ahead })
   })
   afterAll(async () => {
     await browser.close()
     await server[Symbol.asyncDispose]()
   })
+  // What the last test typed is forgotten.
+  beforeEach(() => void (ahead += 3_600_000))
 
   const start = async (): Promise<Record<'user_code' | 'verification_uri_complete', string>> => {
     const body = new URLSearchParams({ client_id: tvClient.client_id, scope: 'openid profile offline_access read' })
@@ -107,6 +110,28 @@ describeWith('chromium', 'a person with a phone, and a device', (executablePath)
         await page.waitForSelector('#device-result')
         expect(await heading(page)).toBe('This code was refused before')
         expect(await page.innerText('main')).toContain('ask it for a new code')
+      }))
+
+    it('types a code that has expired, or decides too late, and is told what to do', () =>
+      walk(async (page) => {
+        const [early, late] = [await start(), await start()]
+        await page.goto(`${server.issuer}/device`)
+        await signIn(page)
+        await enter(page, late.user_code)
+        expect(await heading(page)).toBe('Allow this device')
+        ahead += 600_000
+        expect(await result(page, '#device-approve')).toBe('This code has expired')
+        await page.click('#device-again')
+        await page.waitForSelector('#device-continue')
+        await enter(page, early.user_code)
+        expect(await heading(page)).toBe('This code has expired')
+        expect(await page.innerText('main')).toContain('ask it for a new code')
+        expect(await page.getAttribute('#device-again', 'href')).toBe(`${server.issuer}/device`)
+        const fresh = await start()
+        await page.click('#device-again')
+        await page.waitForSelector('#device-continue')
+        await enter(page, fresh.user_code)
+        expect(await result(page, '#device-approve')).toBe('Device connected')
       }))
 
     it('types a wrong code and is told what to do', () =>

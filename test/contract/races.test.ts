@@ -19,7 +19,7 @@ afterAll(() => rmSync(directory, { recursive: true }))
 describe(`races of ${processes} processes on the embedded store`, () => {
   let track: RaceTrack
   beforeAll(async () => {
-    track = await openRaceTrack(join(directory, 'embedded'), 'embedded', processes)
+    track = await openRaceTrack({ use: 'embedded', path: join(directory, 'embedded') }, processes)
   })
   afterAll(() => track[Symbol.asyncDispose]())
 
@@ -37,7 +37,7 @@ describe(`races of ${processes} processes on a backend without the atomic predic
   const few = 100
   let track: RaceTrack
   beforeAll(async () => {
-    track = await openRaceTrack(join(directory, 'broken'), 'broken', processes)
+    track = await openRaceTrack({ use: 'embedded', path: join(directory, 'broken'), broken: true }, processes)
   })
   afterAll(() => track[Symbol.asyncDispose]())
 

@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import { collect } from '../../core/storage/embedded/collector.js'
 import { acquireEnvironment } from '../../core/storage/embedded/environment.js'
-import { recordKey } from '../../core/storage/embedded/key.js'
+import { expiryKey, recordKey } from '../../core/storage/embedded/key.js'
 import { embeddedOptions, openEmbedded } from '../../core/storage/embedded/open-embedded.js'
 import { Unavailable } from '../../core/unavailable.js'
 
@@ -95,6 +96,30 @@ describe('records of other versions', () => {
     })
   })
 
+  it('are collected in their time though their index is in whole seconds', async () => {
+    const ours = join(directory, 'seconds')
+    let now = 1_800_000_000_000
+    const environment = await acquireEnvironment(ours, 1024 * 1024 * 1024)
+    const { records, expiry } = environment
+    const key = recordKey('codes', 'id')!
+    const expires = now + 60_500
+    const inSeconds = expiryKey(Math.ceil(expires / 1000), key)
+    await records.batch(() => {
+      void records.put(key, JSON.stringify({ schema: 1, expires, record: 1 }), 1)
+      void expiry.put(inSeconds, Buffer.from([1]))
+    })
+    const collectAll = async () => {
+      while (await collect(environment, now));
+      return { kept: records.doesExist(key), planned: expiry.getKeysCount() }
+    }
+    expect(await collectAll()).toEqual({ kept: true, planned: 1 })
+    now = expires - 1
+    expect(await collectAll()).toEqual({ kept: true, planned: 1 })
+    now = expires
+    expect(await collectAll()).toEqual({ kept: false, planned: 0 })
+    await environment.release()
+  })
+
   it.each([
     ['of a later version', '{"schema":2,"record":1}'],
     ['without a version', '{"record":1}'],
@@ -106,5 +131,32 @@ describe('records of other versions', () => {
     const codes = backend.oneTime('codes')
     for (const call of [codes.find('id'), codes.redeem('id'), codes.put('id', 1, 60)])
       await expect(call).rejects.toSatisfy((error) => error instanceof Unavailable && error.applied === 'no')
+  })
+})
+
+describe('changes to one record at once', () => {
+  it('are each decided on the one before, whichever of them share a transaction', async () => {
+    await using backend = await openEmbedded({ path: join(directory, 'hot'), clock })
+    const records = backend.records<number>('hot')
+    const claim = async () => ({ claimed: await records.put('one', 1, { onlyIfAbsent: true }) })
+    const remove = async () => ({ removed: await records.remove('one') })
+    const outcomes = await Promise.all(
+      Array.from({ length: 400 }, (_, index) => (index % 3 === 2 ? remove() : claim())),
+    )
+    const count = (name: 'claimed' | 'removed') =>
+      outcomes.filter((outcome) => name in outcome && Object.values(outcome)[0] === true).length
+    expect(count('removed')).toBeGreaterThan(0)
+    // Whatever the order: it can be claimed once more than it was removed, and is there exactly then.
+    expect(count('claimed') - count('removed')).toBe((await records.find('one')) === undefined ? 0 : 1)
+  })
+
+  it('of which one needs no write wait for those that do', async () => {
+    await using backend = await openEmbedded({ path: join(directory, 'order'), clock })
+    const codes = backend.oneTime<string>('codes')
+    await codes.put('a', 'record', 60)
+    const told: string[] = []
+    const redeem = async () => void told.push((await codes.redeem('a')).outcome)
+    await Promise.all(Array.from({ length: 50 }, redeem))
+    expect(told).toEqual(['won', ...Array.from({ length: 49 }, () => 'replayed')])
   })
 })

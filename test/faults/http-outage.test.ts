@@ -93,7 +93,7 @@ describe('a store that fails', () => {
     }
   }
 
-  it.each(['*', 'codes.find', 'codes.redeem', 'refresh_families.start', 'revocations.isRevoked'])(
+  it.each(['*', 'codes.findUnused', 'codes.redeem', 'refresh_families.start', 'revocations.isRevoked'])(
     'SF01 %s does not happen: 503, and the code works afterwards',
     async (verb) => {
       const { code } = await host.mint.code()

@@ -63,7 +63,8 @@ describe('the ledger', () => {
   })
 
   it('finds an outage that was told as an invalid grant', async () => {
-    const store = withCodes(() => ({ find: () => Promise.resolve(undefined) }))
+    const nothing = () => Promise.resolve(undefined)
+    const store = withCodes(() => ({ find: nothing, findUnused: nothing }))
     const { redeem, host, contradictions, ledger } = await start({
       keys: [localKey('es256.pem')],
       doubles: { store },

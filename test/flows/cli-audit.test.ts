@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { configuration, openCommandLine, type CommandLine } from './cli-fixture.js'
 
@@ -62,5 +64,46 @@ describe('signet audit reconcile', () => {
     expect(none).toMatchObject({ code: 1, stderr: expect.stringContaining('no audit log') })
     const absent = await cli.run(['audit', 'reconcile', '--cloudtrail', 'absent.json', '--audit', 'audit.jsonl'])
     expect(absent).toMatchObject({ code: 1, stderr: expect.stringContaining('absent.json') })
+  })
+})
+
+describe('signet audit verify', () => {
+  /** Two commands that the log tells of. */
+  const addClients = async (log: string): Promise<string[]> => {
+    await cli.write('signet.yaml', configuration(`audit: { file: ./${log} }`))
+    for (let count = 0; count < 2; count++) {
+      const added = await cli.run(['clients', 'add', '--config', 'signet.yaml', '--grant-type', 'client_credentials'])
+      expect(added.code).toBe(0)
+    }
+    return (await readFile(join(cli.folder, log), 'utf8')).trimEnd().split('\n')
+  }
+
+  it('exits with 0 when every chain is whole, from a file and from standard input', async () => {
+    const lines = await addClients('whole.jsonl')
+    const named = await cli.run(['audit', 'verify', 'whole.jsonl'])
+    expect(named).toMatchObject({ code: 0, stdout: expect.stringContaining('Every chain is whole.') })
+    const piped = await cli.run(['audit', 'verify', '--json'], { input: lines.join('\n') })
+    expect(piped.code).toBe(0)
+    const { writers } = JSON.parse(piped.stdout) as { writers: { head: string }[] }
+    expect(writers).toHaveLength(2)
+    const head = writers[1]?.head ?? ''
+    const cut = await cli.run(['audit', 'verify', '-', '--head', head], { input: `${lines[0] ?? ''}\n` })
+    expect(cut).toMatchObject({ code: 1, stdout: expect.stringContaining(`head ${head}: no line has it`) })
+  })
+
+  it('exits with 1 and names the line when one was changed, and when it cannot read', async () => {
+    const [first = '', second = ''] = await addClients('changed.jsonl')
+    const input = `${first.replace('client.add', 'client.remove')}\n${second}\n`
+    const changed = await cli.run(['audit', 'verify'], { input })
+    expect(changed).toMatchObject({ code: 1, stdout: expect.stringMatching(/^line 2 of [0-9a-f]{16}: missing: /m) })
+    const absent = await cli.run(['audit', 'verify', 'absent.jsonl'])
+    expect(absent).toMatchObject({ code: 1, stderr: expect.stringContaining('absent.jsonl') })
+  })
+
+  it('exits with 1 when there is nothing to verify: an empty log is none that is whole', async () => {
+    for (const words of [[], ['--json'], ['-']]) {
+      const empty = await cli.run(['audit', 'verify', ...words], { input: '' })
+      expect(empty).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('There is no line') })
+    }
   })
 })

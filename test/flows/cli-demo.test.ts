@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { packageRoot } from '../../core/package-root.js'
+import { createDevice } from '../support/attestation.js'
 import { openCommandLine, requestToken, type CommandLine } from './cli-fixture.js'
 
 let product: string
@@ -47,8 +48,15 @@ describe('signet start without a configuration', () => {
       text: expect.stringContaining('demo-page'),
     })
 
+    const [, bootstrap] = /secret {4}(\S{43})\n/.exec(printed)!
+    const demoDevice = { subject: 'demo-248289761001', principal_id: 'demo-browser' }
+    const second_factor = { kind: 'bootstrap_secret', value: bootstrap! }
+    const browser = await createDevice(running.public, { ...demoDevice, second_factor })
+    await browser.renew(await browser.attest())
+    expect((await browser.enrol()).body).toMatchObject({ error_code: 'SecondFactorFailed' })
+
     const lines = printed.split('\n').filter((line) => line.startsWith('{'))
-    for (const hidden of [secret!, password!]) expect(lines.join('\n')).not.toContain(hidden)
+    for (const hidden of [secret!, password!, bootstrap!]) expect(lines.join('\n')).not.toContain(hidden)
     running.child.kill('SIGTERM')
     expect(await running.ended).toBe(0)
 

@@ -15,7 +15,9 @@ export interface CommandLine extends AsyncDisposable {
     args: readonly string[],
     options?: { readonly input?: string; readonly env?: NodeJS.ProcessEnv },
   ): Promise<Outcome>
+  /** Resolves when it has started. */
   serve(args: readonly string[]): Promise<Service>
+  launch(args: readonly string[]): Launched
 }
 
 export interface Outcome {
@@ -24,10 +26,17 @@ export interface Outcome {
   readonly stderr: string
 }
 
-export interface Service {
-  /** From the log, so that the test may listen on port 0. */
+/** Where it listens: from the log, so that the test may listen on port 0. */
+interface Started {
   readonly public: string
   readonly admin: string
+}
+
+export interface Service extends Started, Launched {}
+
+/** A service that may not have started yet. */
+export interface Launched {
+  readonly started: Promise<Started>
   readonly child: ChildProcessWithoutNullStreams
   /** All that was printed so far. */
   output(): string
@@ -47,6 +56,28 @@ export const openCommandLine = async (product = packageRoot): Promise<CommandLin
     children.push(child)
     return child
   }
+  const launch = (args: readonly string[]): Launched => {
+    const child = start(args)
+    const ended = once(child, 'close').then(() => child.exitCode ?? child.signalCode!)
+    let output = ''
+    const lines = createInterface({ input: child.stdout })
+    child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()))
+    const logged = new Promise<Started>((resolve) => {
+      lines.on('line', (line) => {
+        output += `${line}\n`
+        const entry = line.startsWith('{') ? JSON.parse(line) : {}
+        if (entry.msg === 'started') resolve(entry)
+      })
+    })
+    const failed = ended.then((code) => Promise.reject(new Error(`Ended with ${code}: ${output}`)))
+    const printed = async (wanted: string): Promise<void> => {
+      while (!output.includes(wanted)) await Promise.race([once(lines, 'line'), failed])
+    }
+    const started = Promise.race([logged, failed])
+    // Whoever waits for neither is not told.
+    started.catch(() => undefined)
+    return { child, started, output: () => output, printed, ended }
+  }
   return {
     folder,
     write: (name, content) => writeFile(join(folder, name), content),
@@ -56,26 +87,11 @@ export const openCommandLine = async (product = packageRoot): Promise<CommandLin
       const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
       return { code: child.exitCode, stdout, stderr }
     },
+    launch,
     serve: async (args) => {
-      const child = start(args)
-      const ended = once(child, 'close').then(() => child.exitCode ?? child.signalCode!)
-      let output = ''
-      const lines = createInterface({ input: child.stdout })
-      child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()))
-      const started = new Promise<{ public: string; admin: string }>((resolve) => {
-        lines.on('line', (line) => {
-          output += `${line}\n`
-          const entry = line.startsWith('{') ? JSON.parse(line) : {}
-          if (entry.msg === 'started') resolve(entry)
-        })
-      })
-      const printed = async (wanted: string): Promise<void> => {
-        while (!output.includes(wanted)) await Promise.race([once(lines, 'line'), failed])
-      }
-      const failed = ended.then((code) => Promise.reject(new Error(`Ended with ${code}: ${output}`)))
-      const { public: address, admin } = await Promise.race([started, failed])
-      failed.catch(() => undefined)
-      return { public: address, admin, child, output: () => output, printed, ended }
+      const launched = launch(args)
+      const { public: address, admin } = await launched.started
+      return { ...launched, public: address, admin }
     },
     [Symbol.asyncDispose]: async () => {
       const running = children.filter((child) => child.exitCode === null && child.signalCode === null)

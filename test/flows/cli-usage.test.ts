@@ -22,6 +22,8 @@ const commands = [
   ['accounts', 'list'],
   ['accounts', 'add'],
   ['accounts', 'remove'],
+  ['principals'],
+  ...['list', 'show', 'revoke', 'restore', 'waiting', 'approve', 'deny'].map((name) => ['principals', name]),
 ]
 
 describe('the command line', () => {

@@ -10,8 +10,9 @@ const scope = 'openid profile offline_access read'
 
 describe('the device flow', () => {
   let server: TestServer
+  let ahead = 0
   beforeAll(async () => {
-    server = await startServer({ configure: withDevices })
+    server = await startServer({ configure: withDevices, clock: () => Date.now() + ahead })
   })
   afterAll(() => server[Symbol.asyncDispose]())
 
@@ -53,29 +54,37 @@ describe('the device flow', () => {
     expect(await oidc.fetchUserInfo(config, refreshed.access_token, subject)).toMatchObject({ name: 'Alice Adams' })
   }, 30_000)
 
-  it('is run by oauth4webapi for a confidential client: pending, slow_down, then tokens', async () => {
+  it('is run by oauth4webapi for a confidential client: pending, slow_down, tokens, and a refusal', async () => {
     const as = await oauth.processDiscoveryResponse(
       new URL(server.issuer),
       await oauth.discoveryRequest(new URL(server.issuer), { [oauth.allowInsecureRequests]: true }),
     )
-    const client: oauth.Client = { client_id: boxClient.client_id }
+    const client: oauth.Client = { client_id: boxClient.client_id, id_token_signed_response_alg: 'ES256' }
     const authentication = oauth.ClientSecretBasic(boxClient.client_secret)
     const insecure = { [oauth.allowInsecureRequests]: true } as const
-    const device = await oauth.processDeviceAuthorizationResponse(
-      as,
-      client,
-      await oauth.deviceAuthorizationRequest(as, client, authentication, { scope: 'openid read' }, insecure),
-    )
-    const poll = async () =>
-      oauth.processDeviceCodeResponse(
-        as,
-        client,
-        await oauth.deviceCodeGrantRequest(as, client, authentication, device.device_code, insecure),
-      )
-    await expect(poll()).rejects.toMatchObject({ error: 'authorization_pending', status: 400 })
-    await expect(poll()).rejects.toMatchObject({ error: 'slow_down', status: 400 })
-    const denied = await anybody().answer(person, device.user_code, 'deny')
+    const ask = async () => {
+      const asked = { scope: 'openid read' }
+      const response = await oauth.deviceAuthorizationRequest(as, client, authentication, asked, insecure)
+      return oauth.processDeviceAuthorizationResponse(as, client, response)
+    }
+    const poll = async ({ device_code: code }: oauth.DeviceAuthorizationResponse) => {
+      const response = await oauth.deviceCodeGrantRequest(as, client, authentication, code, insecure)
+      return oauth.processDeviceCodeResponse(as, client, response)
+    }
+    const device = await ask()
+    await expect(poll(device)).rejects.toMatchObject({ error: 'authorization_pending', status: 400 })
+    await expect(poll(device)).rejects.toMatchObject({ error: 'slow_down', status: 400 })
+    await anybody().answer(person, device.user_code)
+    ahead += 10_000
+    const tokens = await poll(device)
+    expect(tokens).toMatchObject({ token_type: 'bearer', scope: 'openid read' })
+    expect(oauth.getValidatedIdTokenClaims(tokens)).toMatchObject({ sub: subject, aud: 'box' })
+    expect(tokens).not.toHaveProperty('refresh_token')
+
+    const refused = await ask()
+    const denied = await anybody().answer(person, refused.user_code, 'deny')
     expect(denied).toMatchObject({ status: 200, html: expect.stringContaining('Device refused') })
+    await expect(poll(refused)).rejects.toMatchObject({ error: 'access_denied', status: 400 })
   })
 
   it('tells the audit log who allowed what to which device', async () => {

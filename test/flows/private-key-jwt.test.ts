@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { person, redirectUri, startServer, subject, type TestServer } from '../support/server.js'
 import { UserAgent } from '../support/user-agent.js'
 
-const algorithms = ['ES256', 'EdDSA', 'RS256', 'PS256', 'ES384'] as const
+const algorithms = ['ES256', 'EdDSA', 'Ed25519', 'RS256', 'PS256', 'ES384'] as const
 
 describe.each(algorithms)('private_key_jwt with %s', (alg) => {
   let server: TestServer

@@ -24,6 +24,10 @@ export const watchOneTime = <T>(store: OneTimeStore<T>): OneTimeStore<T> & Watch
     checkUp(this)
     return store.find(id)
   },
+  async findUnused(id) {
+    checkUp(this)
+    return store.findUnused(id)
+  },
   async redeem(id) {
     checkUp(this)
     return store.redeem(id)

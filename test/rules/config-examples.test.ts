@@ -10,6 +10,12 @@ import { folderWith } from './config-files.js'
 const config = join(packageRoot, 'config')
 const examples = ['default.yaml', ...(await readdir(join(config, 'examples'))).map((name) => `examples/${name}`)]
 
+/** What the examples take from there. */
+const environment = {
+  MONGODB_URI: 'mongodb://signet:a-secret@db-1.example.com,db-2.example.com/?replicaSet=rs0&tls=true',
+  REDIS_URI: 'rediss://signet:a-secret@redis-1.example.com:6379',
+}
+
 /** The example where a deployer would have put it, beside the files that it names. */
 const deploy = async (example: string): Promise<string> => {
   const text = await readFile(join(config, example), 'utf8')
@@ -19,7 +25,7 @@ const deploy = async (example: string): Promise<string> => {
 
 describe('the example files', () => {
   it.each(examples)('%s holds', async (example) => {
-    const checked = await checkConfiguration(await deploy(example), {})
+    const checked = await checkConfiguration(await deploy(example), environment)
     expect(checked.warnings).toEqual([])
     expect(checked.modules.plugins).toHaveLength(checked.config.plugins.length)
     expect(checked.clients).toHaveLength(checked.config.clients.length)

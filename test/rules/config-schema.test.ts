@@ -94,13 +94,8 @@ describe('keys', () => {
 
 describe('what this version does not do is refused, not ignored', () => {
   it.each([
-    ['attestation: { attestation_ttl_secs: 86400 }', 'attestation'],
     ['client_certificate_header: x-client-cert', 'client_certificate_header'],
-    ['workers: 2', 'workers'],
-    ['workers: auto', 'workers'],
     ['par_ttl_secs: 60', 'par_ttl_secs'],
-    ['storage: { records: { use: mongodb } }', 'storage.records.use'],
-    ['storage: { ephemeral: { use: redis } }', 'storage.ephemeral.use'],
   ])('%s', async (text, path) => {
     const { problems } = await read(minimal(text))
     expect(problems.map((problem) => problem.path)).toContain(path)
@@ -108,8 +103,50 @@ describe('what this version does not do is refused, not ignored', () => {
   })
 
   it('the same keys with nothing behind them are no mistake', async () => {
-    const text = 'attestation:\nclient_certificate_header:\nworkers: 1\ntoken_exchange_enabled: false\nrate_limits: {}'
+    const text = 'client_certificate_header:\nworkers: 1\ntoken_exchange_enabled: false\nrate_limits: {}'
     expect((await read(minimal(text))).problems).toEqual([])
+  })
+})
+
+describe('storage', () => {
+  const uri = 'uri: "redis://h"'
+  it.each([
+    ['records: { use: redis, options: { uri: "redis://h" } }', 'records.use', /only for storage.ephemeral/],
+    ['ephemeral: { use: rediss }', 'ephemeral.use', /did you mean `redis`/],
+    ['ephemeral: { options: {} }', 'ephemeral.use', /is required/],
+    ['ephemeral: { use: redis, options: {} }', 'ephemeral.options.uri', /is required/],
+    ['ephemeral: { use: redis, options: { uri: "http://h" } }', 'ephemeral.options.uri', /redis:\/\//],
+    ['ephemeral: { use: redis, options: { uri: "redis://h/cache" } }', 'ephemeral.options.uri', /number of a database/],
+    ['ephemeral: { use: redis, options: { uri: "redis://h?db=1" } }', 'ephemeral.options.uri', /no query/],
+    [`ephemeral: { use: redis, options: { ${uri}, key_prefix: "{a}" } }`, 'ephemeral.options.key_prefix', /letters/],
+    [`ephemeral: { use: redis, options: { ${uri}, ca: ./ca.pem } }`, 'ephemeral.options.ca', /PEM/],
+    [
+      `ephemeral: { use: redis, options: { ${uri}, cluster: { nodes: [h] } } }`,
+      'ephemeral.options.cluster.nodes[0]',
+      /host:port/,
+    ],
+    [
+      `ephemeral: { use: redis, options: { ${uri}, cluster: {}, sentinel: { name: a } } }`,
+      'ephemeral.options.cluster',
+      /does not go with sentinel/,
+    ],
+    [
+      `ephemeral: { use: redis, options: { ${uri}, eviction_policy_acknowledged: allkeys-lru } }`,
+      'ephemeral.options.eviction_policy_acknowledged',
+      /must be noeviction/,
+    ],
+  ])('refuses %s', async (text, path, message) => {
+    const { problems } = await read(minimal(`storage: { ${text} }`))
+    expect(problems.map((problem) => problem.path)).toEqual([`storage.${path}`])
+    expect(problems[0]?.message).toMatch(message)
+  })
+
+  it('keeps the URI, which has the password in it, from every print', async () => {
+    const text =
+      'storage: { ephemeral: { use: redis, options: { uri: "rediss://signet:pa55@h:6380/1", sentinel: { name: a, password: pa55 } } } }'
+    const { problems, config } = await read(minimal(text))
+    expect(problems).toEqual([])
+    expect(JSON.stringify(config)).not.toContain('pa55')
   })
 })
 
@@ -164,5 +201,28 @@ describe('the JSON Schema for editors', () => {
     expect(schema.additionalProperties).toBe(false)
     expect(schema.properties.issuer.anyOf).toContainEqual({ $ref: '#/$defs/substitution' })
     expect(schema.properties.access_token_ttl_secs.type).toBe('integer')
+  })
+})
+
+describe('workers', () => {
+  it.each(['1', '2', '64', 'auto'])('%s', async (count) => {
+    expect((await read(minimal(`workers: ${count}`))).problems).toEqual([])
+  })
+
+  it.each(['0', '65', '1.5', 'all', '[]'])('refuses %s', async (count) => {
+    const { problems } = await read(minimal(`workers: ${count}`))
+    expect(problems).toMatchObject([{ path: 'workers', message: 'must be a whole number from 1 to 64, or auto' }])
+  })
+})
+
+describe('shutdown.delay_secs', () => {
+  it.each([
+    ['', 5],
+    ['listen: { host: 127.0.0.1 }', 0],
+    ['listen: { host: ./signet.sock }', 0],
+    ['listen: { host: 127.0.0.1 }\nshutdown: { delay_secs: 3 }', 3],
+    ['shutdown: { delay_secs: 0 }', 0],
+  ])('%j: %d', async (text, seconds) => {
+    expect((await read(minimal(text))).config?.shutdown.delay_secs).toBe(seconds)
   })
 })

@@ -65,20 +65,22 @@ describe('nonces', () => {
   it('of all replicas are the same, also when many ask for the secret at once', async () => {
     const secrets = store.records<string>('secrets')
     const now = 1_790_000_000_000
-    const replicas = Array.from({ length: 8 }, () => createNonces({ secrets, clock: () => now }))
+    const replicas = Array.from({ length: 8 }, () => createNonces({ proofs: {}, secrets, clock: () => now }))
     const found = await Promise.all(replicas.map((nonces) => nonces()))
     expect(new Set(found.map(({ current }) => current)).size).toBe(1)
-    const another = await createNonces({ secrets: store.records<string>('other'), clock: () => now })()
+    const another = await createNonces({ proofs: {}, secrets: store.records<string>('other'), clock: () => now })()
     expect(another.current).not.toBe(found[0]?.current)
   })
 
   it('of a replica whose clock is a minute ahead or behind are taken', async () => {
     const secrets = store.records<string>('secrets')
     for (let start = 1_790_000_000_000; start < 1_790_000_400_000; start += 17_000) {
-      const { accepted } = await createNonces({ secrets, clock: () => start })()
+      const { accepted } = await createNonces({ proofs: {}, secrets, clock: () => start })()
       for (const skew of [-60_000, 0, 60_000])
-        expect(accepted).toContain((await createNonces({ secrets, clock: () => start + skew })()).current)
-      expect(accepted).not.toContain((await createNonces({ secrets, clock: () => start - 361_000 })()).current)
+        expect(accepted).toContain((await createNonces({ proofs: {}, secrets, clock: () => start + skew })()).current)
+      expect(accepted).not.toContain(
+        (await createNonces({ proofs: {}, secrets, clock: () => start - 361_000 })()).current,
+      )
     }
   })
 })

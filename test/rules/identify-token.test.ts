@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { expect, it } from 'vitest'
 import type { PublicJwk, PublishedKey } from '../../core/keys/ports.js'
-import { createIdentifyToken } from '../../core/tokens/introspection.js'
+import { createIdentifyAccessToken, createIdentifyToken } from '../../core/tokens/introspection.js'
 import { forge } from '../adversarial/support/forge.js'
 
 const start = Date.UTC(2026, 10, 20)
@@ -23,7 +23,10 @@ const setUp = () => {
   }
   const families = { start: unused, rotate: unused, remove: unused, find: () => Promise.resolve(undefined) }
   const verification = { ring, issuer, clock: () => state.now, toleranceSeconds: 10 }
-  return { state, identify: createIdentifyToken({ verification, families }) }
+  return {
+    state,
+    identify: createIdentifyToken({ identifyAccessToken: createIdentifyAccessToken(verification), families }),
+  }
 }
 
 const unused = (): Promise<never> => Promise.reject(new Error('not to be called'))

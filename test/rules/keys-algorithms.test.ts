@@ -1,6 +1,15 @@
 import { createHash, generateKeyPairSync, sign, verify } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { algorithms, allAlgorithms, isJwsAlg, keyInput, keyTypes, signatureLength } from '../../core/keys/algorithms.js'
+import {
+  algorithms,
+  allAlgorithms,
+  findAlgorithm,
+  isJwsAlg,
+  keyInput,
+  keyTypes,
+  signatureLength,
+  understoodAlgorithms,
+} from '../../core/keys/algorithms.js'
 import { checkPublicJwk } from '../../core/keys/public-key-guard.js'
 import { verifySignature } from '../../core/keys/verify-signature.js'
 import { serialize, signingInput } from '../../core/tokens/compact-serializer.js'
@@ -10,6 +19,15 @@ describe('the table of algorithms', () => {
     expect(allAlgorithms).toEqual(['RS256', 'RS384', 'RS512', 'PS256', 'ES256', 'ES384', 'EdDSA'])
     for (const name of ['HS256', 'none', 'ES512', 'RSA-OAEP', 'toString', '__proto__', '', 'es256', 1, null, ['ES256']])
       expect(isJwsAlg(name)).toBe(false)
+  })
+
+  it('understands EdDSA by its newer name, which nothing is issued under (RFC 9864 §2.2)', () => {
+    expect(understoodAlgorithms).toEqual([...allAlgorithms, 'Ed25519'])
+    expect(findAlgorithm('Ed25519')).toBe('EdDSA')
+    expect(isJwsAlg('Ed25519')).toBe(false)
+    for (const alg of allAlgorithms) expect(findAlgorithm(alg)).toBe(alg)
+    for (const name of ['ed25519', 'Ed448', 'HS256', 'none', '__proto__', 1, null, undefined, ['Ed25519']])
+      expect(findAlgorithm(name)).toBeUndefined()
   })
 
   it('has the hash of at_hash of each (OIDC Core §3.1.3.6)', () => {

@@ -123,6 +123,37 @@ describe('compact JWS (RFC 7515 §7.1)', () => {
     expect(parseCompactJws(text)).toBeUndefined()
   })
 
+  it('a header that comes again is read alike, cannot be changed in between, and vouches for no other', () => {
+    const jwk = { kty: 'EC', key_ops: ['verify'] }
+    const bound = b64(JSON.stringify({ alg: 'ES256', jwk }))
+    const read = () => parseCompactJws(`${bound}.${payload}.${signature}`)?.header as Record<string, unknown>
+    const first = read()
+    expect(() => Object.assign(first, { alg: 'none' })).toThrow(TypeError)
+    expect(() => Object.assign(first['jwk'] as object, { kty: 'oct' })).toThrow(TypeError)
+    expect(() => ((first['jwk'] as typeof jwk).key_ops[0] = 'sign')).toThrow(TypeError)
+    expect(read()).toEqual({ alg: 'ES256', jwk })
+    expect(parseCompactJws(`${b64('{"crit":[]}')}.${payload}.${signature}`)).toBeUndefined()
+    expect(parseCompactJws(`${b64('{"crit":[]}')}.${payload}.${signature}`)).toBeUndefined()
+  })
+
+  it('every one of more headers than are remembered is read as it is', () => {
+    const kids = Array.from({ length: 2500 }, (_, index) => String(index))
+    for (const kid of [...kids, ...kids]) {
+      const text = `${b64(JSON.stringify({ alg: 'ES256', kid }))}.${payload}.${signature}`
+      expect(parseCompactJws(text)?.header['kid']).toBe(kid)
+    }
+  })
+
+  it('a segment is read if and only if its bytes are spelled so', () => {
+    fc.assert(
+      fc.property(fc.stringMatching(/^[\w-]{1,9}$/), (tail) => {
+        const spelled = Buffer.from(tail, 'base64url').toString('base64url') === tail
+        expect(parseCompactJws(`${header}.${payload}.${tail}`) !== undefined).toBe(spelled)
+      }),
+      { numRuns: 3000 },
+    )
+  })
+
   it('8 KiB is the limit', () => {
     const sized = (length: number) => {
       const body = b64(JSON.stringify({ a: 'x'.repeat(length) }))

@@ -59,7 +59,7 @@ const load = (): { readonly outcome: Outcome; readonly stop: () => Promise<unkno
   return { outcome, stop }
 }
 
-describeWith('softhsm2', 'a PKCS#11 child that dies (F19)', () => {
+describeWith(['softhsm2', 'gcc'], 'a PKCS#11 child that dies (F19)', () => {
   beforeEach(() => setUp())
   afterEach(tearDown)
 
@@ -98,7 +98,7 @@ describeWith('softhsm2', 'a PKCS#11 child that dies (F19)', () => {
   })
 })
 
-describeWith('softhsm2', 'a PKCS#11 library that hangs (F19)', () => {
+describeWith(['softhsm2', 'gcc'], 'a PKCS#11 library that hangs (F19)', () => {
   beforeEach(() => setUp({ deadline_ms: 400, sessions: 2 }))
   afterEach(tearDown)
 
@@ -140,7 +140,7 @@ describeWith('softhsm2', 'a PKCS#11 library that hangs (F19)', () => {
   })
 })
 
-describeWith('softhsm2', 'a token that loses what it had', () => {
+describeWith(['softhsm2', 'gcc'], 'a token that loses what it had', () => {
   beforeEach(() => setUp({ sessions: 2 }))
   afterEach(tearDown)
 
@@ -180,7 +180,7 @@ describeWith('softhsm2', 'a token that loses what it had', () => {
   })
 })
 
-describeWith('softhsm2', 'another key behind the same name (F17)', () => {
+describeWith(['softhsm2', 'gcc'], 'another key behind the same name (F17)', () => {
   beforeEach(() => setUp({ sessions: 2 }))
   afterEach(tearDown)
 
@@ -215,7 +215,7 @@ describeWith('softhsm2', 'another key behind the same name (F17)', () => {
   })
 })
 
-describeWith('softhsm2', 'the start of a PKCS#11 signer', () => {
+describeWith(['softhsm2', 'gcc'], 'the start of a PKCS#11 signer', () => {
   beforeEach(() => setUp())
   afterEach(tearDown)
 

@@ -5,7 +5,7 @@ import { describeWith } from '../support/services/describe-with.js'
 import { makeToken, openProvider, type SoftToken } from '../support/softhsm/token.js'
 import { newJournal, never, signsRightly } from '../support/softhsm/watched.js'
 
-describeWith('opensc', 'keys in a PKCS#11 token', () => {
+describeWith(['softhsm2', 'opensc'], 'keys in a PKCS#11 token', () => {
   let token: SoftToken
   let provider: SignerProvider
   beforeAll(async () => {

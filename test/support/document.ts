@@ -7,7 +7,9 @@ export const readDocument = (path: string): string => readFileSync(join(packageR
 
 /** The code block of a document whose first line is `// <name>` or `# <name>`. Throws when there is not exactly one. */
 export const codeBlock = (path: string, name: string): string => {
-  const blocks = [...readDocument(path).matchAll(/^```(?:js|yaml)\n([\s\S]*?)^```$/gm)].map(([, code = '']) => code)
+  const blocks = [...readDocument(path).matchAll(/^```(?:js|sh|ts|yaml)\n([\s\S]*?)^```$/gm)].map(
+    ([, code = '']) => code,
+  )
   const [found, ...others] = blocks.filter((code) => /^(?:\/\/|#) (.*)\n/.exec(code)?.[1] === name)
   if (found === undefined || others.length > 0) throw new Error(`${path} has not one code block called ${name}`)
   return found

@@ -7,6 +7,7 @@ import { checkConfiguration } from '../../core/host/check-configuration.js'
 import { startHost } from '../../core/host/compose.js'
 import type { Log } from '../../core/observe/log.js'
 import { freePort } from './free-port.js'
+import { prepareStores, testStorage } from './test-stores.js'
 
 type Json = Record<string, unknown>
 
@@ -51,10 +52,7 @@ export const testConfiguration = (directory: string, port: number): Json => ({
     { use: 'plugins/client-auth/private-key-jwt' },
     { use: 'plugins/login/password' },
   ],
-  storage: {
-    records: { use: 'embedded', options: { path: join(directory, 'store') } },
-    ephemeral: { use: 'embedded', options: { path: join(directory, 'store') } },
-  },
+  storage: testStorage(join(directory, 'store')),
   clients: [webClient, publicClient, serviceClient],
   accounts: [
     { ...person, sub: subject, claims: { name: 'Alice Adams', email: 'alice@bank.example', email_verified: true } },
@@ -87,6 +85,7 @@ export const startServer = async (options: TestServerOptions = {}): Promise<Test
   const written = testConfiguration(directory, await freePort())
   await writeFile(file, stringify(options.configure?.(written) ?? written))
   const checked = await checkConfiguration(file, {})
+  await prepareStores(checked.config)
   const host = await startHost(checked, { clock: options.clock ?? Date.now, log: options.log ?? quiet })
   return {
     issuer: checked.config.issuer,

@@ -7,7 +7,7 @@ import type { Session } from '../../interaction/session.js'
 import type { Client } from '../../oauth/client.js'
 import type { AuthorizationCode } from '../../oauth/grant.js'
 import type { AuditLog } from '../../observe/audit.js'
-import type { OneTimeStore, RecordStore } from '../../storage/ports.js'
+import type { OneTimeStore, RecordLookup, RecordStore } from '../../storage/ports.js'
 
 /** An id_token that we signed; its time may be over (OIDC Core §3.1.2.1). */
 export interface IdTokenHint {
@@ -30,7 +30,7 @@ export interface AuthorizeOptions {
   /** Undefined unless it is an id_token of this issuer under any published key, expired or not. */
   readonly verifyIdTokenHint: (token: string) => Promise<IdTokenHint | undefined>
   readonly codes: OneTimeStore<AuthorizationCode>
-  readonly sessions: RecordStore<Session>
+  readonly sessions: RecordLookup<Session>
   readonly interactions: OneTimeStore<Interaction>
   readonly consents: RecordStore<Consent>
 }

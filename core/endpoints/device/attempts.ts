@@ -1,3 +1,4 @@
+import type { Clock } from '../../clock.js'
 import { addressBucket } from '../../interaction/address-bucket.js'
 import type { AttemptLimiter, AttemptPolicy } from '../../storage/ports.js'
 
@@ -10,6 +11,21 @@ const perPerson: AttemptPolicy = { free: 20, baseDelaySeconds: 2, maxDelaySecond
 /** Many people may share an address, and nothing but time clears it: so it slows guessing and locks nobody out. */
 const perAddress: AttemptPolicy = { free: 100, baseDelaySeconds: 1, maxDelaySeconds: 15, forgetAfterSeconds: 900 }
 
+const window = (free: number): AttemptPolicy => ({
+  free,
+  baseDelaySeconds: 60,
+  maxDelaySeconds: 60,
+  forgetAfterSeconds: 60,
+})
+
+/** However many people and addresses guess together: at 300 codes a minute one of 100 that wait is found in a year and a half. */
+const perService = window(300)
+
+/** What asks without a secret costs a record each time; a household that switches on all it has stays below. */
+const startsPerAddress = window(60)
+
+const minuteOf = (clock: Clock): string => String(Math.floor(clock() / 60_000))
+
 /**
  * Counts one user code that was typed, right or wrong: a right one clears nothing, or a guesser would type one of his own
  * now and then. Gives the seconds to wait; 0: go on. Throws `Unavailable`.
@@ -18,9 +34,20 @@ export const takeUserCodeAttempt = async (
   attempts: AttemptLimiter,
   subject: string,
   address: string,
+  clock: Clock,
 ): Promise<number> => {
   const bucket = addressBucket(address)
   const byAddress = bucket && (await attempts.take('user_code_address', bucket, perAddress))
   if (byAddress && !byAddress.allowed) return byAddress.retryAfterSeconds
-  return (await attempts.take('user_code', subject, perPerson)).retryAfterSeconds
+  const byPerson = await attempts.take('user_code', subject, perPerson)
+  if (!byPerson.allowed) return byPerson.retryAfterSeconds
+  // Last, so that who is refused already fills up nothing.
+  return (await attempts.take('user_code_minute', minuteOf(clock), perService)).retryAfterSeconds
+}
+
+/** Counts one device code that a public client asks for. Gives the seconds to wait; 0: go on. Throws `Unavailable`. */
+export const takeDeviceStart = async (attempts: AttemptLimiter, address: string, clock: Clock): Promise<number> => {
+  const bucket = addressBucket(address)
+  if (bucket === undefined) return 0
+  return (await attempts.take('device_start', `${bucket} ${minuteOf(clock)}`, startsPerAddress)).retryAfterSeconds
 }

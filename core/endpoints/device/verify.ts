@@ -44,7 +44,7 @@ const overOutcomes: Readonly<Record<Exclude<DeviceCodeState, 'pending'>, DeviceR
  * The token of the second form is made of the code, so nobody decides what was not shown (RFC 8628 §5.4).
  */
 export const createDeviceVerify = (options: AuthorizeOptions & DeviceOptions, flow: Flow): Endpoint => {
-  const { issuer, pages, audit, deviceCodes, attempts, findClient, defaultAudience } = options
+  const { issuer, pages, audit, clock, deviceCodes, attempts, findClient, defaultAudience } = options
   const showEntry = createShowEntry(options, flow)
   const trailOf = ({ http, person }: Sent) => ({ request_id: http.requestId, sub: person.session.subject })
 
@@ -135,7 +135,7 @@ export const createDeviceVerify = (options: AuthorizeOptions & DeviceOptions, fl
   const answer = async (sent: Sent): Promise<Reply> => {
     const { http, person, userCode, decision } = sent
     // Before the look-up, so that parallel guesses are counted.
-    const wait = await takeUserCodeAttempt(attempts, person.session.subject, http.address)
+    const wait = await takeUserCodeAttempt(attempts, person.session.subject, http.address, clock)
     if (wait > 0) return locked(sent, wait)
     const code = userCode === undefined ? undefined : await deviceCodes.findByUserCode(userCode)
     const client = code && (await findClient(code.request.clientId))

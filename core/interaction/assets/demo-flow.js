@@ -10,25 +10,23 @@ const readAnswer = async (response) => {
   try {
     body = JSON.parse(text)
   } catch {
-    throw new Error(`${response.status} without a JSON answer`)
+    throw Object.assign(new Error(`${response.status} without a JSON answer`), { status: response.status })
   }
   if (response.ok) return body
-  throw new Error(body.error_description ? `${body.error}: ${body.error_description}` : `${body.error}`)
+  const message = body.error_description ? `${body.error}: ${body.error_description}` : `${body.error}`
+  throw Object.assign(new Error(message), { code: body.error, status: response.status })
 }
 
 const getJson = async (url, init) => await readAnswer(await fetch(url, { credentials: 'omit', ...init }))
 
 /** A client of the provider at `issuer`, as any other would be: it knows the issuer and reads the rest. */
-export const openClient = async ({ issuer, clientId, scope, username }) => {
+export const openClient = async ({ issuer, clientId, deviceClientId, scope, username }) => {
   const provider = await getJson(`${issuer}/.well-known/openid-configuration`)
   if (provider.issuer !== issuer) throw new Error('The discovery document is of another issuer.')
   const redirectUri = `${issuer}/`
 
-  const requestTokens = async (parameters) =>
-    await getJson(provider.token_endpoint, {
-      method: 'POST',
-      body: new URLSearchParams({ client_id: clientId, ...parameters }),
-    })
+  const post = async (url, parameters) => await getJson(url, { method: 'POST', body: new URLSearchParams(parameters) })
+  const requestTokens = async (parameters) => await post(provider.token_endpoint, parameters)
 
   return {
     /** Leaves this page (OIDC Core §3.1.2.1, RFC 7636 §4.3). */
@@ -51,7 +49,7 @@ export const openClient = async ({ issuer, clientId, scope, username }) => {
       location.assign(`${provider.authorization_endpoint}?${parameters}`)
     },
 
-    /** Tokens and the nonce for the answer in `parameters`; undefined when they hold none. */
+    /** The client, tokens and the nonce for the answer in `parameters`; undefined when they hold none. */
     finishSignIn: async (parameters) => {
       if (!parameters.has('code') && !parameters.has('error')) return undefined
       const pending = JSON.parse(sessionStorage.getItem(pendingKey) ?? 'null')
@@ -65,14 +63,31 @@ export const openClient = async ({ issuer, clientId, scope, username }) => {
       }
       const tokens = await requestTokens({
         grant_type: 'authorization_code',
+        client_id: clientId,
         code: parameters.get('code'),
         redirect_uri: redirectUri,
         code_verifier: pending.verifier,
       })
-      return { tokens, nonce: pending.nonce }
+      return { clientId, tokens, nonce: pending.nonce }
     },
 
-    refresh: async (refreshToken) => await requestTokens({ grant_type: 'refresh_token', refresh_token: refreshToken }),
+    hasDeviceFlow: provider.device_authorization_endpoint !== undefined,
+
+    /** RFC 8628 §3.1: codes for a device, which this page plays. */
+    startDevice: async () => await post(provider.device_authorization_endpoint, { client_id: deviceClientId, scope }),
+
+    /** One poll (RFC 8628 §3.4). No browser took part, so there is no nonce. */
+    pollDevice: async (deviceCode) => {
+      const tokens = await requestTokens({
+        grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
+        client_id: deviceClientId,
+        device_code: deviceCode,
+      })
+      return { clientId: deviceClientId, tokens, nonce: undefined }
+    },
+
+    refresh: async ({ clientId: client, tokens }) =>
+      await requestTokens({ grant_type: 'refresh_token', client_id: client, refresh_token: tokens.refresh_token }),
 
     fetchUserinfo: async (accessToken) =>
       await getJson(provider.userinfo_endpoint, { headers: { Authorization: `Bearer ${accessToken}` } }),

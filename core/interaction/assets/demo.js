@@ -1,78 +1,26 @@
+import { waitForTokens } from './demo-device.js'
 import { openClient } from './demo-flow.js'
-import { accessTokenHash, decodeJwt, verifyJwt } from './demo-jwt.js'
+import { offerEnrolment } from './demo-enrolment.js'
+import { accessTokenHash, decodeJwt } from './demo-jwt.js'
+import { checkSignature, createStep, fill, find, showChecks, showMembers, showToken } from './demo-show.js'
 
-const find = (id) => document.getElementById(id)
 const settings = find('demo').dataset
-const buttons = [find('demo-sign-in'), find('demo-refresh'), find('demo-ask'), find('demo-forget')]
+const buttons = [
+  find('demo-sign-in'),
+  find('demo-device-start'),
+  find('demo-refresh'),
+  find('demo-ask'),
+  find('demo-forget'),
+]
 
 /** Tokens live here alone: a reload forgets them. */
 let signIn
-
-const element = (name, className, ...children) => {
-  const created = document.createElement(name)
-  if (className) created.className = className
-  created.append(...children)
-  return created
-}
-
-const times = new Set(['exp', 'iat', 'nbf', 'auth_time', 'updated_at'])
-
-const showValue = (name, value) => {
-  const shown = typeof value === 'string' ? value : JSON.stringify(value)
-  const parts = [element('code', '', shown)]
-  if (times.has(name) && typeof value === 'number') {
-    parts.push(element('small', '', new Date(value * 1000).toLocaleString()))
-  }
-  return parts
-}
-
-const showMembers = (object) =>
-  element(
-    'dl',
-    'pairs members',
-    ...Object.entries(object).map(([name, value]) =>
-      element('div', '', element('dt', '', element('code', '', name)), element('dd', '', ...showValue(name, value))),
-    ),
-  )
-
-const showChecks = (checks) =>
-  element(
-    'ul',
-    'checks',
-    ...checks.map(({ passed, text }) => element('li', passed ? 'passed' : 'failed', passed ? text : `not so: ${text}`)),
-  )
-
-const showCompact = (segments) => {
-  const parts = segments.flatMap((segment, index) => [index > 0 ? '.' : '', element('span', `part-${index}`, segment)])
-  const code = element('pre', 'compact', element('code', '', ...parts))
-  code.tabIndex = 0
-  return element('details', '', element('summary', '', 'As it was sent'), code)
-}
-
-/** Keeps the heading and the line under it, replaces the rest. */
-const fill = (id, ...children) => {
-  const panel = find(id)
-  panel.replaceChildren(panel.children[0], panel.children[1], ...children)
-}
-
-const showToken = (id, { header, claims, segments }, checks) =>
-  fill(
-    id,
-    showChecks(checks),
-    element('h4', '', 'Header'),
-    showMembers(header),
-    element('h4', '', 'Claims'),
-    showMembers(claims),
-    showCompact(segments),
-  )
-
-const checkSignature = async (jwt, header, keySet) => ({
-  passed: await verifyJwt(jwt, keySet),
-  text: `signature verified (${header.alg}, key ${header.kid})`,
-})
+/** Ends the waiting for another device. */
+let waiting
+let hasDeviceFlow = false
 
 const showTokens = async (client) => {
-  const { tokens, nonce } = signIn
+  const { clientId, tokens, nonce } = signIn
   const keySet = await client.fetchKeySet()
   const idToken = decodeJwt(tokens.id_token)
   const accessToken = decodeJwt(tokens.access_token)
@@ -86,8 +34,11 @@ const showTokens = async (client) => {
   showToken('id-token', idToken, [
     await checkSignature(tokens.id_token, idToken.header, keySet),
     ...common(idToken),
-    { passed: audience.length === 1 && audience[0] === settings.clientId, text: 'made for this client' },
-    { passed: claims.nonce === nonce, text: 'nonce of this sign-in' },
+    { passed: audience.length === 1 && audience[0] === clientId, text: 'made for this client' },
+    {
+      passed: claims.nonce === nonce,
+      text: nonce === undefined ? 'no nonce, as none was sent' : 'nonce of this sign-in',
+    },
     {
       passed: claims.at_hash === (await accessTokenHash(tokens.access_token, idToken.header.alg)),
       text: 'at_hash fits the access token',
@@ -110,23 +61,11 @@ const showUserinfo = async (client) => {
 const showSignedIn = (signedIn) => {
   find('demo-result').hidden = !signedIn
   find('demo-sign-in').hidden = signedIn
+  find('demo-device-start').hidden = signedIn || !hasDeviceFlow || waiting !== undefined
   find('demo-refresh').hidden = !signIn?.tokens.refresh_token
 }
 
-/** One step at a time; what goes wrong is told as text. */
-const step = async (doing, done, work) => {
-  for (const button of buttons) button.disabled = true
-  find('demo-problem').hidden = true
-  find('demo-status').textContent = doing
-  try {
-    find('demo-status').textContent = (await work()) === 'nothing' ? '' : done
-  } catch (error) {
-    find('demo-status').textContent = ''
-    find('demo-problem').textContent = error.message
-    find('demo-problem').hidden = false
-  }
-  for (const button of buttons) button.disabled = false
-}
+const step = createStep(buttons, find('demo-status'), find('demo-problem'))
 
 const forget = () => {
   signIn = undefined
@@ -136,21 +75,84 @@ const forget = () => {
   find('demo-sign-in').focus()
 }
 
-const receive = async (client) => {
-  const answer = new URLSearchParams(location.search)
-  history.replaceState(null, '', location.pathname)
-  signIn = await client.finishSignIn(answer)
-  if (!signIn) return 'nothing'
+const showSignIn = async (client) => {
   await showTokens(client)
   await showUserinfo(client)
   showSignedIn(true)
   find('demo-result-title').focus()
+}
+
+const receive = async (client) => {
+  hasDeviceFlow = client.hasDeviceFlow
+  showSignedIn(false)
+  const answer = new URLSearchParams(location.search)
+  history.replaceState(null, '', location.pathname)
+  signIn = await client.finishSignIn(answer)
+  if (!signIn) return 'nothing'
+  await showSignIn(client)
   return 'signed in'
+}
+
+/** RFC 8628 §3.5 in words. */
+const deviceEndings = new Map([
+  ['access_denied', 'It was refused on the other device. This page got no token. You can ask again.'],
+  ['expired_token', 'The code has expired before anybody allowed it. Ask again for a new one.'],
+])
+
+const showDevice = (device) => {
+  find('demo-device-code').textContent = device.user_code
+  const links = {
+    'demo-device-link': device.verification_uri,
+    'demo-device-complete': device.verification_uri_complete,
+  }
+  for (const [id, href] of Object.entries(links)) find(id).href = href
+  find('demo-device-link').textContent = device.verification_uri
+  const end = new Date(Date.now() + device.expires_in * 1000)
+  find('demo-device-end').textContent = end.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })
+  find('demo-device').hidden = false
+  find('demo-device-title').focus()
+}
+
+const tellInterval = (seconds) =>
+  (find('demo-device-status').textContent = `Waiting for your answer there, asking every ${seconds} seconds.`)
+
+const stopDevice = (told) => {
+  waiting?.abort()
+  waiting = undefined
+  find('demo-device').hidden = true
+  showSignedIn(signIn !== undefined)
+  find('demo-status').textContent = told
+}
+
+const finishDevice = async (client, device, signal) => {
+  const poll = () => client.pollDevice(device.device_code)
+  const show = await waitForTokens(poll, device.interval ?? 5, signal, tellInterval).then(
+    (done) => async () => {
+      signIn = done
+      await showSignIn(client)
+    },
+    (error) => () => {
+      throw new Error(deviceEndings.get(error.code) ?? error.message)
+    },
+  )
+  if (signal.aborted) return
+  stopDevice('')
+  await step('', 'Signed in with the other device.', async () => await show())
+}
+
+const startDevice = async (client) => {
+  const device = await client.startDevice()
+  waiting = new AbortController()
+  showSignedIn(false)
+  showDevice(device)
+  tellInterval(device.interval ?? 5)
+  // Not waited for: the buttons stay alive meanwhile.
+  void finishDevice(client, device, waiting.signal)
 }
 
 const refresh = async (client) => {
   const { sub } = decodeJwt(signIn.tokens.id_token).claims
-  const tokens = await client.refresh(signIn.tokens.refresh_token)
+  const tokens = await client.refresh(signIn)
   if (decodeJwt(tokens.id_token).claims.sub !== sub) throw new Error('The new tokens are of another person.')
   signIn = { ...signIn, tokens: { ...signIn.tokens, ...tokens } }
   await showTokens(client)
@@ -176,6 +178,13 @@ const start = async () => {
       async () => await (await connected()).startSignIn(),
     ),
   )
+  find('demo-device-start').addEventListener('click', () =>
+    step('Asking for a code …', '', async () => await startDevice(await connected())),
+  )
+  find('demo-device-stop').addEventListener('click', () => {
+    stopDevice('Stopped waiting. The code is good for nothing here any more.')
+    find('demo-device-start').focus()
+  })
   find('demo-refresh').addEventListener('click', () =>
     step('Refreshing …', 'Refreshed: new tokens for the same sign-in.', async () => await refresh(await connected())),
   )
@@ -184,6 +193,7 @@ const start = async () => {
   )
   find('demo-forget').addEventListener('click', forget)
   offerCopies()
+  await offerEnrolment(settings.issuer)
   await step('', 'Signed in.', async () => await receive(await connected()))
 }
 

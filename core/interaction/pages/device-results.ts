@@ -27,7 +27,7 @@ export const deviceResults: Readonly<Record<DeviceResultPage['outcome'], Result>
   used: {
     title: 'This code was used before',
     message: 'Each code connects one device once. If it was you, there is nothing left to do here.',
-    next: `If your device still waits: ${newCode.charAt(0).toLowerCase()}${newCode.slice(1)}`,
+    next: 'If your device still waits, ask it for a new code, and type that one.',
   },
   denied_before: {
     title: 'This code was refused before',

@@ -38,13 +38,19 @@ interface Pending {
   reject(error: unknown): void
 }
 
+/** What becomes of one record in one transaction. */
 interface Write {
-  readonly pending: Pending
+  readonly key: Buffer
   readonly entry: Entry | undefined
-  readonly result: unknown
-  readonly replacement: Envelope | null
+  /** In order: each was decided on what the one before leaves. All of it happens, or nothing. */
+  readonly decided: { readonly pending: Pending; readonly result: unknown }[]
+  replacement: Envelope | null
   /** The replacement in writing; empty for a removal. */
-  readonly text: string
+  text: string
+}
+
+interface Plan extends Decision<unknown> {
+  readonly entry: Entry | undefined
 }
 
 type Batch = Promise<boolean> & { readonly flushed?: Promise<unknown> }
@@ -59,12 +65,16 @@ const anchor = Buffer.from([1])
 /**
  * Group commit by compare-and-set. All changes that wait are decided on the newest state and written as one LMDB
  * transaction in a thread, each on the condition that its record still has the version it was decided on. LMDB's
- * write lock is never held while JavaScript runs, so a busy event loop stops no other process.
+ * write lock is never held while JavaScript runs, so a busy event loop stops no other process. Changes to one record
+ * are decided one upon the other and written once: a counter that everybody touches costs one write in each transaction.
  */
 export const createCommitter = (tables: Tables, isFull: () => boolean, disk: DiskRoom): Committer => {
   const { records, expiry } = tables
   const queue: Pending[] = []
   const waiting = new Set<Pending>()
+  /** Records of transactions under way, and the changes that would be decided on what is about to be replaced. */
+  const busy = new Set<string>()
+  const held: Pending[] = []
   let underway = 0
   let scheduled = false
   let watchdog: NodeJS.Timeout | undefined
@@ -114,24 +124,21 @@ export const createCommitter = (tables: Tables, isFull: () => boolean, disk: Dis
       schedule()
     })
 
-  /** Decides one change; undefined when it needs no write. Throws what the change is to be rejected with. */
-  const plan = (pending: Pending, refuseNew: () => boolean): Write | undefined => {
-    const { key, clock, component, essential, decide } = pending.change
-    const entry = orUnavailable(component, () => readEntry(tables, key))
+  /** Decides one change, on what an earlier one of this transaction leaves. Throws what it is to be rejected with. */
+  const plan = ({ change }: Pending, earlier: Write | undefined, refuseNew: () => boolean): Plan => {
+    const { key, clock, component, essential, decide } = change
+    const entry = earlier ? earlier.entry : orUnavailable(component, () => readEntry(tables, key))
+    const current = earlier ? earlier.replacement : entry?.envelope
     const now = clock()
-    const { result, write } = decide(entry && isLive(entry.envelope, now) ? entry.envelope : undefined, now)
-    if (write === undefined) {
-      pending.resolve(result)
-      return undefined
-    }
-    if (entry === undefined && write !== null && essential !== true && orUnavailable(component, refuseNew))
+    const decision = decide(current && isLive(current, now) ? current : undefined, now)
+    const isNew = entry === undefined && earlier === undefined && (decision.write ?? null) !== null
+    if (isNew && essential !== true && orUnavailable(component, refuseNew))
       throw new Unavailable(component, 'no', 'the store is full')
-    return { pending, entry, result, replacement: write, text: write === null ? '' : encodeEnvelope(write) }
+    return { ...decision, entry }
   }
 
-  const issue = ({ pending, entry, replacement, text }: Write): Promise<boolean> => {
-    const { key } = pending.change
-    pending.issued = true
+  const issue = ({ key, decided, entry, replacement, text }: Write): Promise<boolean> => {
+    for (const { pending } of decided) pending.issued = true
     if (replacement === null) return entry ? records.remove(key, entry.version) : Promise.resolve(true)
     const { expires } = replacement
     const planned = entry?.envelope.expires
@@ -145,7 +152,7 @@ export const createCommitter = (tables: Tables, isFull: () => boolean, disk: Dis
   const nothingApplied = ([first]: readonly Write[]): boolean => {
     try {
       refresh(tables)
-      return first !== undefined && readEntry(tables, first.pending.change.key)?.version === first.entry?.version
+      return first !== undefined && readEntry(tables, first.key)?.version === first.entry?.version
     } catch {
       return false
     }
@@ -161,52 +168,79 @@ export const createCommitter = (tables: Tables, isFull: () => boolean, disk: Dis
       await batch
       await batch.flushed
       const won = await Promise.all(outcomes)
-      writes.forEach(({ pending, result }, index) => {
-        if (pending.settled) return
-        if (won[index] === true) pending.resolve(result)
-        else queue.push(pending)
+      writes.forEach(({ decided }, index) => {
+        for (const { pending, result } of decided) {
+          if (pending.settled) continue
+          if (won[index] === true) pending.resolve(result)
+          else queue.push(pending)
+        }
       })
     } catch (error) {
       const reason = await commitFailure(error)
       const applied = nothingApplied(writes) ? 'no' : 'unknown'
-      for (const { pending } of writes) pending.reject(unavailable(pending.change.component, applied, reason))
+      for (const { pending } of writes.flatMap(({ decided }) => decided))
+        pending.reject(unavailable(pending.change.component, applied, reason))
     }
   }
 
   /** Takes from the queue what fits into one transaction and on the disk. */
-  const planBatch = (): Write[] => {
+  const planBatch = (): ReadonlyMap<string, Write> => {
     let full: boolean | undefined
     const refuseNew = () => (full ??= isFull())
     let room: number | undefined
     let fresh: true | undefined
-    const writes: Write[] = []
-    for (let pending; writes.length < maxBatch && (pending = queue.shift());) {
-      const { component } = pending.change
+    const writes = new Map<string, Write>()
+    for (let pending; writes.size < maxBatch && (pending = queue.shift());) {
+      if (pending.settled) continue
+      const { component, key } = pending.change
+      const id = key.toString('latin1')
+      if (busy.has(id)) {
+        held.push(pending)
+        continue
+      }
       try {
         fresh ??= orUnavailable(component, () => refresh(tables))
-        const write = pending.settled ? undefined : plan(pending, refuseNew)
-        if (write === undefined) continue
-        room = (room ?? orUnavailable(component, disk.left) - disk.forCollecting) - bytesToChange(write.text.length)
-        if (room < 0 && writes.length > 0) {
+        const earlier = writes.get(id)
+        const { entry, result, write } = plan(pending, earlier, refuseNew)
+        if (write === undefined) {
+          // What nobody can know before the transaction is over, nobody is told before.
+          if (earlier) earlier.decided.push({ pending, result })
+          else pending.resolve(result)
+          continue
+        }
+        // A record that comes and goes at once would leave nothing that another process could lose against.
+        if (earlier && write === null && entry === undefined) {
+          held.push(pending)
+          continue
+        }
+        const text = write === null ? '' : encodeEnvelope(write)
+        room = (room ?? orUnavailable(component, disk.left) - disk.forCollecting) - bytesToChange(text.length)
+        if (room < 0 && writes.size > 0) {
           queue.unshift(pending)
           break
         }
         if (room < 0) throw new Unavailable(component, 'no', 'the disk is full')
-        writes.push(write)
+        if (earlier) {
+          earlier.decided.push({ pending, result })
+          Object.assign(earlier, { replacement: write, text })
+        } else writes.set(id, { key, entry, decided: [{ pending, result }], replacement: write, text })
       } catch (error) {
         pending.reject(error)
       }
     }
+    for (const id of writes.keys()) busy.add(id)
     return writes
   }
 
   const drain = () => {
     scheduled = false
     const writes = planBatch()
-    if (writes.length > 0) {
+    if (writes.size > 0) {
       underway += 1
-      void commit(writes).finally(() => {
+      void commit([...writes.values()]).finally(() => {
         underway -= 1
+        for (const id of writes.keys()) busy.delete(id)
+        queue.unshift(...held.splice(0))
         schedule()
       })
     }

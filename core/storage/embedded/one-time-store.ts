@@ -23,6 +23,11 @@ export const createOneTimeStore = <T>(table: Table, name: string): OneTimeStore<
     const key = recordKey(name, id)
     return key && (table.find(key)?.record as T | undefined)
   },
+  findUnused: async (id) => {
+    const key = recordKey(name, id)
+    const found = key && table.find(key)
+    return found?.redeemed === true ? undefined : (found?.record as T | undefined)
+  },
   redeem: async (id) => {
     const key = recordKey(name, id)
     return key === undefined ? { outcome: 'unknown' } : table.update(key, redeem<T>)

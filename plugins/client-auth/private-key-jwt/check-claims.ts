@@ -29,7 +29,7 @@ export const checkClaims = (
   claims: JsonObject,
   client: Client,
   { issuer, clock, toleranceSeconds }: ClaimRules,
-): { readonly jti: string; readonly ttlSeconds: number } => {
+): { readonly jti: string; readonly ttlSeconds: number; readonly earliest: number } => {
   const { iss, sub, aud, exp, nbf, iat, jti } = claims
   if (iss !== client.client_id || sub !== client.client_id) throw refusal('iss or sub is not the client')
   checkAudience(aud, client, issuer)
@@ -44,5 +44,7 @@ export const checkClaims = (
   }
   if (typeof jti !== 'string' || jti === '' || jti.length > maxJtiLength) throw refusal('jti is missing or too long')
   // Whole seconds on both sides: one more, so that the guard outlasts the assertion.
-  return { jti, ttlSeconds: exp + toleranceSeconds - now + 1 }
+  // What any replica checks above, whose clock may be ahead of ours.
+  const begun = Math.max(exp - maxAheadSeconds, ...[nbf, iat].filter(isTime)) - 2 * toleranceSeconds
+  return { jti, ttlSeconds: exp + toleranceSeconds - now + 1, earliest: begun * 1000 }
 }

@@ -1,6 +1,6 @@
 import {
   definePlugin,
-  isJwsAlg,
+  findAlgorithm,
   OAuthError,
   parseCompactJws,
   verifySignature,
@@ -19,12 +19,11 @@ const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 const types: readonly unknown[] = [undefined, 'JWT', 'jwt', 'client-authentication+jwt']
 
 const checkHeader = ({ header }: CompactJws, client: Client): { alg: JwsAlg; kid: string | undefined } => {
-  const { alg: named, kid, typ } = header
-  // RFC 9864 §2.2 has another name for it, which clients use already.
-  const alg = named === 'Ed25519' ? 'EdDSA' : named
+  const { kid, typ } = header
+  const alg = findAlgorithm(header['alg'])
   if (!types.includes(typ)) throw refusal('typ is of another token')
   // RFC 8725 §3.1: never `none`, never symmetric, and what the client registered where it did.
-  if (!isJwsAlg(alg) || alg !== (client.token_endpoint_auth_signing_alg ?? alg)) throw refusal('alg is not accepted')
+  if (alg === undefined || alg !== (client.token_endpoint_auth_signing_alg ?? alg)) throw refusal('alg is not accepted')
   if (kid !== undefined && (typeof kid !== 'string' || kid.length > 256)) throw refusal('kid is no name of a key')
   return { alg, kid }
 }
@@ -55,12 +54,12 @@ export default definePlugin({
       },
       async authenticate(client, jws) {
         const { alg, kid } = checkHeader(jws, client)
-        const { jti, ttlSeconds } = checkClaims(jws.payload, client, rules)
+        const { jti, ttlSeconds, earliest } = checkClaims(jws.payload, client, rules)
         const keys = await clientKeys.find(client, { kid, alg })
         if (keys.length === 0) throw refusal('no key of the client fits')
         if (!(await isSigned(jws, keys))) throw refusal('wrong signature')
         // After the signature: else anybody could use up the ids of others.
-        if (!(await clientAssertions.claim(client.client_id, jti, ttlSeconds))) throw refusal('used before')
+        if (!(await clientAssertions.claim(client.client_id, jti, ttlSeconds, earliest))) throw refusal('used before')
         return {}
       },
     }

@@ -6,10 +6,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { stringify } from 'yaml'
+import { loadConfig } from '../../../config/load.js'
 import { packageRoot } from '../../../core/package-root.js'
-import { openEmbedded } from '../../../core/storage/embedded/open-embedded.js'
 import { freePort } from '../../support/free-port.js'
 import { testConfiguration } from '../../support/server.js'
+import { openTestRecords, prepareStores } from '../../support/test-stores.js'
 import { createMint, type Mint } from './mint.js'
 
 type Json = Record<string, unknown>
@@ -54,8 +55,13 @@ export interface SignetProcess {
 }
 
 /** Starts the built product; resolves when it serves. */
-const startProcess = async (args: readonly string[], port: number): Promise<SignetProcess> => {
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'], cwd: packageRoot })
+const startProcess = async (
+  args: readonly string[],
+  port: number,
+  more: Readonly<Record<string, string>>,
+): Promise<SignetProcess> => {
+  const env = { ...process.env, ...more }
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'], cwd: packageRoot, env })
   let output = ''
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => (output += chunk))
   const exited = once(child, 'exit')
@@ -86,8 +92,8 @@ export interface Deployment extends AsyncDisposable {
   readonly issuer: string
   readonly directory: string
   readonly mint: Mint
-  /** One more process on the same store; the first listens where the issuer is. `args` are of Node: default, the built product's `start`. */
-  start(args?: (file: string) => readonly string[]): Promise<SignetProcess>
+  /** One more process on the same store; the first listens where the issuer is. `args` are of Node: default, the built product's `start`; `env` is added. */
+  start(args?: (file: string) => readonly string[], env?: Readonly<Record<string, string>>): Promise<SignetProcess>
   audit(): Promise<readonly Json[]>
 }
 
@@ -103,17 +109,20 @@ export const createDeployment = async (configure: (written: Json) => Json = (wri
   const directory = await mkdtemp(join(tmpdir(), 'signet-processes-'))
   const issuerPort = await freePort()
   const written = configure(testConfiguration(directory, issuerPort))
-  const store = await openEmbedded({ path: join(directory, 'store'), clock: Date.now })
+  const first = join(directory, 'signet.yaml')
+  await writeFile(first, stringify(written))
+  await prepareStores(await loadConfig(first, process.env))
+  const store = await openTestRecords(join(directory, 'store'), Date.now)
   const processes: SignetProcess[] = []
   const deployment: Deployment = {
     issuer: String(written['issuer']),
     directory,
     mint: createMint(store),
-    async start(args = product) {
+    async start(args = product, env = {}) {
       const port = processes.length === 0 ? issuerPort : await freePort()
       const file = join(directory, `signet-${port}.yaml`)
       await writeFile(file, stringify({ ...written, listen: { host: '127.0.0.1', port } }))
-      const started = await startProcess(args(file), port)
+      const started = await startProcess(args(file), port, env)
       processes.push(started)
       return started
     },

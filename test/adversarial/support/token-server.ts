@@ -2,10 +2,11 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { expect } from 'vitest'
+import type { Clock } from '../../../core/clock.js'
 import type { Log } from '../../../core/observe/log.js'
-import { openEmbedded } from '../../../core/storage/embedded/open-embedded.js'
 import type { StorageBackend } from '../../../core/storage/ports.js'
 import { publicClient, redirectUri, startServer, subject, webClient, type TestServer } from '../../support/server.js'
+import { openTestRecords } from '../../support/test-stores.js'
 import { basic, clients, type Credentials } from './clients.js'
 import { startServerWithDoubles, type Doubles } from './composed-host.js'
 import { createMint, verifier, type Mint } from './mint.js'
@@ -76,6 +77,8 @@ export interface TokenServer extends AsyncDisposable {
 export interface TokenServerOptions {
   readonly configure?: (configuration: Json) => Json
   readonly log?: Log
+  /** The store that the configuration names, when it is not the embedded one. */
+  readonly openStore?: (clock: Clock) => Promise<StorageBackend>
   /** Puts doubles between the core and its store or its audit log. */
   readonly doubles?: Doubles
 }
@@ -93,7 +96,7 @@ export const startTokenServer = async (options: TokenServerOptions = {}): Promis
     },
   }
   const server = await (options.doubles ? startServerWithDoubles(settings, options.doubles) : startServer(settings))
-  const store = await openEmbedded({ path: join(server.directory, 'store'), clock })
+  const store = await (options.openStore?.(clock) ?? openTestRecords(join(server.directory, 'store'), clock))
   const stored = createMint(store)
   const mint: Mint = {
     code: (overrides, minting) => stored.code(overrides, { now: clock(), ...minting }),

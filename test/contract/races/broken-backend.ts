@@ -18,7 +18,7 @@ interface Code {
  * What an adapter must not be: everywhere it looks first and saves afterwards, on a store that is sound. The races must
  * find it out, else they prove nothing.
  */
-export const breakBackend = (sound: StorageBackend): RaceBackend => ({
+export const breakBackend = (sound: Pick<StorageBackend, 'records'>): RaceBackend => ({
   oneTime: (name) => {
     const codes = sound.records<Code>(name)
     return {
@@ -63,9 +63,15 @@ export const breakBackend = (sound: StorageBackend): RaceBackend => ({
   records: (name) => {
     const records = sound.records<unknown>(name)
     return {
+      ...records,
       put: async (id, record) => {
         if ((await records.find(id)) !== undefined) return false
         return records.put(id, record)
+      },
+      remove: async (id) => {
+        if ((await records.find(id)) === undefined) return false
+        await records.remove(id)
+        return true
       },
     }
   },
@@ -76,6 +82,9 @@ export const breakBackend = (sound: StorageBackend): RaceBackend => ({
         const next = nextAttempt(await attempts.find(namespace + id), policy, Date.now())
         if (next.attempts !== undefined) await attempts.put(namespace + id, next.attempts)
         return next
+      },
+      clear: async (namespace, id) => {
+        await attempts.remove(namespace + id)
       },
     }
   },

@@ -1,117 +1,61 @@
-import type {
-  AttemptLimiter,
-  DeviceCodeStore,
-  OneTimeStore,
-  RecordStore,
-  RefreshFamilyStore,
-  ReplayGuard,
-} from '../../../core/storage/ports.js'
+import type { JsonObject, Principal, SecondFactorVerifier } from '../../../core/api/index.js'
+import type { RecordStore } from '../../../core/storage/ports.js'
+import { once, storageVerbs, type RaceBackend, type RaceVerb } from '../../../core/testing/storage/races/verbs.js'
+import bootstrap from '../../../plugins/attestation/bootstrap/index.js'
+import totp from '../../../plugins/attestation/totp/index.js'
+import { createFactor, enrolmentOf, showPassword } from '../../support/second-factor.js'
 
-/** What of a backend takes part in races. */
-export interface RaceBackend {
-  oneTime(name: string): Pick<OneTimeStore<unknown>, 'put' | 'redeem'>
-  replayGuard(name: string): ReplayGuard
-  refreshFamilies(name: string): Pick<RefreshFamilyStore<unknown>, 'start' | 'find' | 'rotate'>
-  records(name: string): Pick<RecordStore<unknown>, 'put'>
-  attempts(name: string): Pick<AttemptLimiter, 'take'>
-  deviceCodes(name: string): Pick<DeviceCodeStore<unknown, unknown>, 'start' | 'decide' | 'poll' | 'redeem'>
+export type { RaceBackend } from '../../../core/testing/storage/races/verbs.js'
+
+const deviceOf = (id: string): Principal => ({ subject: id, principalId: id, principalType: 'device' })
+
+const openFactor = (backend: RaceBackend, kind: 'totp' | 'bootstrap_secret'): Promise<SecondFactorVerifier> => {
+  const services = {
+    clock: Date.now,
+    issuer: 'https://op.example',
+    clockToleranceSeconds: 10,
+    attempts: backend.attempts('race_factor_attempts'),
+    factorRecords: backend.records('race_factors') as RecordStore<JsonObject>,
+    factorClaims: backend.replayGuard('race_factor_claims'),
+  }
+  return kind === 'totp'
+    ? createFactor(totp, { sealing_key: 'A'.repeat(43) }, services)
+    : createFactor(bootstrap, undefined, services)
 }
 
-/** `lost` is the answer that a loser must get; any third answer is a fault. */
-export type Outcome = 'won' | 'lost' | 'fault'
-
-interface Primitive {
-  /** Makes what the round is about. */
-  prepare(backend: RaceBackend, id: string): Promise<unknown>
-  /** What each process does once in each round. */
-  attempt(backend: RaceBackend, id: string, process: number): Promise<Outcome>
+const issueFactor = async (backend: RaceBackend, id: string, kind: 'totp' | 'bootstrap_secret'): Promise<string> => {
+  const issued = await (await openFactor(backend, kind)).issue?.(deviceOf(id))
+  return issued?.lines['secret'] ?? ''
 }
 
-const ttlSeconds = 3600
-const grant = { sub: 'alice' }
-const policy = { free: 0, baseDelaySeconds: 3600, maxDelaySeconds: 3600, forgetAfterSeconds: 3600 }
-
-const once = (won: boolean): Outcome => (won ? 'won' : 'lost')
-
-const startDevice = async (backend: RaceBackend, id: string) => {
-  const codes = backend.deviceCodes('race_device_codes')
-  if (!(await codes.start(id, { userCode: id, request: {}, intervalSeconds: 5 }, ttlSeconds)))
-    throw new Error('a user code of a race was taken')
-  return codes
+/** Undefined: it was not even right. */
+const useFactor = async (
+  backend: RaceBackend,
+  id: string,
+  kind: 'totp' | 'bootstrap_secret',
+  value: string,
+): Promise<boolean | undefined> => {
+  const factor = await openFactor(backend, kind)
+  const answer = await factor.verify(enrolmentOf(deviceOf(id)), { kind, value })
+  return answer.ok ? answer.consume?.() : undefined
 }
 
-/** Each verb of which only one caller may win. */
+/** The verbs of the published races, and those of the second factors that come with us. */
 export const primitives = {
-  redeem: {
-    prepare: (backend, id) => backend.oneTime('race_codes').put(id, grant, ttlSeconds),
-    attempt: async (backend, id) => {
-      const { outcome } = await backend.oneTime('race_codes').redeem(id)
-      return outcome === 'unknown' ? 'fault' : once(outcome === 'won')
+  ...storageVerbs,
+  'use a one-time password': {
+    prepare: async (backend, id) => showPassword(await issueFactor(backend, id, 'totp'), Date.now()),
+    attempt: async (backend, id, _process, given) => {
+      const used = await useFactor(backend, id, 'totp', String(given))
+      return used === undefined ? 'fault' : once(used)
     },
   },
-  claim: {
-    prepare: async () => {},
-    attempt: async (backend, id) => once(await backend.replayGuard('race_replays').claim('client', id, ttlSeconds)),
+  'use a bootstrap secret': {
+    prepare: (backend, id) => issueFactor(backend, id, 'bootstrap_secret'),
+    // Whoever comes late does not find it any more.
+    attempt: async (backend, id, _process, given) =>
+      once((await useFactor(backend, id, 'bootstrap_secret', String(given))) === true),
   },
-  'claim what expired': {
-    prepare: (backend, id) => backend.replayGuard('race_replays').claim('client', id, 0),
-    attempt: async (backend, id) => once(await backend.replayGuard('race_replays').claim('client', id, ttlSeconds)),
-  },
-  rotate: {
-    prepare: (backend, id) => {
-      const family = { grant, current: 'first', absoluteExpiry: Date.now() + ttlSeconds * 1000 }
-      return backend.refreshFamilies('race_families').start(id, family, ttlSeconds)
-    },
-    attempt: async (backend, id, process) => {
-      const families = backend.refreshFamilies('race_families')
-      const successor = { hash: `successor ${process}`, salt: `salt ${process}` }
-      const rotation = await families.rotate(id, { presented: 'first', successor, idleTtlSeconds: ttlSeconds })
-      if (rotation.outcome === 'unknown') return 'fault'
-      const ours = rotation.record.current === successor.hash
-      if (rotation.outcome === 'won') return ours ? 'won' : 'fault'
-      // A loser is told another's successor, and so is whoever looks afterwards.
-      const stands = (await families.find(id))?.current === rotation.record.current
-      return !ours && stands ? 'lost' : 'fault'
-    },
-  },
-  'put onlyIfAbsent': {
-    prepare: async () => {},
-    attempt: async (backend, id, process) =>
-      once(await backend.records('race_records').put(id, { process }, { onlyIfAbsent: true })),
-  },
-  'take an attempt': {
-    prepare: async () => {},
-    attempt: async (backend, id) => once((await backend.attempts('race_attempts').take('login', id, policy)).allowed),
-  },
-  'start with one user code': {
-    prepare: async () => {},
-    attempt: async (backend, userCode, process) => {
-      const record = { userCode, request: {}, intervalSeconds: 5 }
-      return once(await backend.deviceCodes('race_device_codes').start(`${userCode} ${process}`, record, ttlSeconds))
-    },
-  },
-  'decide for a device': {
-    prepare: startDevice,
-    attempt: async (backend, id, process) => {
-      const decision = process % 2 ? ('denied' as const) : { approval: process }
-      const { outcome } = await backend.deviceCodes('race_device_codes').decide(id, decision)
-      return outcome === 'unknown' ? 'fault' : once(outcome === 'won')
-    },
-  },
-  'poll for a device': {
-    prepare: startDevice,
-    attempt: async (backend, id) => {
-      const { outcome } = await backend.deviceCodes('race_device_codes').poll(id)
-      return outcome === 'unknown' ? 'fault' : once(outcome === 'due')
-    },
-  },
-  'redeem a device code': {
-    prepare: async (backend, id) => (await startDevice(backend, id)).decide(id, { approval: {} }),
-    attempt: async (backend, id) => {
-      const { outcome } = await backend.deviceCodes('race_device_codes').redeem(id)
-      return outcome === 'unknown' ? 'fault' : once(outcome === 'won')
-    },
-  },
-} as const satisfies Record<string, Primitive>
+} as const satisfies Record<string, RaceVerb>
 
 export type PrimitiveName = keyof typeof primitives

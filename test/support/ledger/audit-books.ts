@@ -43,7 +43,7 @@ export const auditBooks = async ({ ledger, audit, keySet, issuer }: Books): Prom
   }
   const issued = new Set(audit.flatMap(({ event, jti }) => (event === 'token.issued' ? [String(jti)] : [])))
 
-  for (const { once, honest, answer } of ledger.entries) {
+  for (const { once, honest, never, answer } of ledger.entries) {
     if (answer === undefined) {
       found.push('a request was never answered')
       continue
@@ -53,6 +53,7 @@ export const auditBooks = async ({ ledger, audit, keySet, issuer }: Books): Prom
       if (honest && status !== 503) found.push(`an honest client was told ${status} ${String(body['error'])}`)
       continue
     }
+    if (never) found.push('what may not succeed did')
     if (once !== undefined) successes.set(once, (successes.get(once) ?? 0) + 1)
     for (const token of tokensOf(body)) {
       const verified = await jwtVerify(token, keys, { issuer }).then(

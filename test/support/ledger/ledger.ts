@@ -4,6 +4,8 @@ export interface Entry {
   readonly once?: string
   /** The client did nothing wrong: it may be told of an outage, but never that its grant is invalid. */
   readonly honest: boolean
+  /** It may not succeed at all: what it shows has expired, say. */
+  readonly never?: true
   readonly answer?: { readonly status: number; readonly body: Readonly<Record<string, unknown>> }
 }
 
@@ -14,15 +16,15 @@ interface Answered {
 
 /** A driver tells it every request before it is sent and every answer that comes. */
 export class Ledger {
-  readonly #entries: { once?: string; honest: boolean; answer?: Answered }[] = []
+  readonly #entries: { once?: string; honest: boolean; never?: true; answer?: Answered }[] = []
 
   get entries(): readonly Entry[] {
     return this.#entries
   }
 
   /** Sends and records. What `send` fails with stays unanswered in the books, and is thrown on. */
-  async ask<T extends Answered>(request: { readonly once?: string; readonly honest: boolean }, send: () => Promise<T>) {
-    const entry: { once?: string; honest: boolean; answer?: Answered } = { ...request }
+  async ask<T extends Answered>(request: Omit<Entry, 'answer'>, send: () => Promise<T>) {
+    const entry: { once?: string; honest: boolean; never?: true; answer?: Answered } = { ...request }
     this.#entries.push(entry)
     const answer = await send()
     entry.answer = { status: answer.status, body: answer.body }

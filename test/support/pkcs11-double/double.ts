@@ -8,8 +8,8 @@ import type { SoftToken } from '../softhsm/token.js'
 
 const run = promisify(execFile)
 const source = fileURLToPath(new URL('double.c', import.meta.url))
-/** The headers of PKCS#11 that pkcs11js is compiled with. */
-const headers = join(dirname(createRequire(import.meta.url).resolve('pkcs11js')), 'includes', 'pkcs11')
+/** Where the headers of PKCS#11 are that pkcs11js, which is optional, is compiled with. */
+const headers = (): string => join(dirname(createRequire(import.meta.url).resolve('pkcs11js')), 'includes', 'pkcs11')
 
 /** A token behind a library that fails on command. */
 export interface DoubledToken {
@@ -29,7 +29,7 @@ export const doubleOf = async (token: SoftToken): Promise<DoubledToken> => {
   const module = join(token.directory, 'double.so')
   const control = join(token.directory, 'control')
   const log = join(token.directory, 'calls')
-  await run('gcc', ['-shared', '-fPIC', '-O1', '-Wall', '-Werror', '-I', headers, '-o', module, source])
+  await run('gcc', ['-shared', '-fPIC', '-O1', '-Wall', '-Werror', '-I', headers(), '-o', module, source])
   await writeFile(log, '')
   return {
     module,

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
-import { findService, onContinuousIntegration, packagesOf, serviceNames } from './table.js'
+import { buildMongoServer } from '../mongo-server/build.js'
+import { findService, howToGet, onContinuousIntegration, packagesOf, serviceNames } from './table.js'
 
 /** Brings what tests need beside Node: as root on Debian by apt-get, otherwise it says what is missing. */
 const apt = (...args: string[]): boolean => {
@@ -21,10 +22,11 @@ if (wanted.length > 0 && process.getuid?.() === 0) {
     console.error('Test services: apt-get failed')
 }
 
+if (missing().includes('mongodb') && !buildMongoServer())
+  console.error('Test services: mongo-java-server could not be fetched and compiled')
+
 for (const name of missing()) {
-  console.error(
-    `Test services: ${name} is missing (Debian: apt-get install ${packagesOf(name).join(' ')}); tests that need it`,
-  )
+  console.error(`Test services: missing is ${howToGet(name)}; tests that need it`)
   console.error(onContinuousIntegration() ? '  FAIL, because CI=true' : '  are SKIPPED')
 }
 if (missing().length === 0) console.log(`Test services: ${serviceNames.join(', ')} present`)

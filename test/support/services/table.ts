@@ -1,18 +1,34 @@
 import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { mongoServerDirectory } from '../mongo-server/build.js'
 
 /** What tests need beside Node: a program, and the Debian packages that bring it. */
 interface Service {
   readonly packages: readonly string[]
   /** The first that exists is the one to run. */
   readonly paths: readonly string[]
+  /** The npm package that reaches it, which may be absent: it is optional, and compiled when it is installed. */
+  readonly through?: string
+  /** The environment variable that names a server of one's own, to be used instead. */
+  readonly instead?: string
 }
 
 const services = {
   script: { packages: ['bsdutils'], paths: ['/usr/bin/script'] },
   chromium: { packages: ['chromium'], paths: ['/usr/bin/chromium', '/usr/bin/google-chrome'] },
-  softhsm2: { packages: ['softhsm2'], paths: ['/usr/lib/softhsm/libsofthsm2.so'] },
+  softhsm2: { packages: ['softhsm2'], paths: ['/usr/lib/softhsm/libsofthsm2.so'], through: 'pkcs11js' },
   'oidc-agent': { packages: ['oidc-agent-cli'], paths: ['/usr/bin/oidc-agent'] },
+  openssl: { packages: ['openssl'], paths: ['/usr/bin/openssl'] },
+  gcc: { packages: ['gcc', 'libc6-dev'], paths: ['/usr/bin/gcc'] },
   opensc: { packages: ['opensc'], paths: ['/usr/bin/pkcs11-tool'] },
+  haproxy: { packages: ['haproxy'], paths: ['/usr/sbin/haproxy'] },
+  mongodb: {
+    packages: ['default-jdk-headless', 'maven'],
+    paths: [join(mongoServerDirectory, 'Main.class')],
+    instead: 'MONGODB_URI',
+  },
+  redis: { packages: ['redis-server'], paths: ['/usr/bin/redis-server'], instead: 'REDIS_URI' },
 } as const satisfies Record<string, Service>
 
 export type ServiceName = keyof typeof services
@@ -21,10 +37,29 @@ export const serviceNames = Object.keys(services) as readonly ServiceName[]
 
 export const packagesOf = (name: ServiceName): readonly string[] => services[name].packages
 
-/** The path of the program, or undefined where it is not installed. */
-export const findService = (name: ServiceName): string | undefined =>
-  services[name].paths.find((path) => existsSync(path))
+const load = createRequire(import.meta.url)
+
+const loads = (name: string): boolean => {
+  try {
+    load(name)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** The path of the program, or undefined where it, or what reaches it, is not installed; or the server to be used instead. */
+export const findService = (name: ServiceName): string | undefined => {
+  const { paths, through, instead }: Service = services[name]
+  const server = instead && process.env[instead]
+  if (server !== undefined && server !== '') return server
+  return through === undefined || loads(through) ? paths.find((path) => existsSync(path)) : undefined
+}
 
 export const onContinuousIntegration = (): boolean => process.env['CI'] === 'true'
 
-export const howToGet = (name: ServiceName): string => `${name} (Debian: apt-get install ${packagesOf(name).join(' ')})`
+export const howToGet = (name: ServiceName): string => {
+  const { packages, through }: Service = services[name]
+  const rebuild = through === undefined ? '' : `; npm rebuild ${through}, with a C++ compiler, make and python3`
+  return `${name} (Debian: apt-get install ${packages.join(' ')}${rebuild})`
+}

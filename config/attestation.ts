@@ -1,0 +1,74 @@
+import { z } from 'zod'
+import { seconds, signingAlg } from './fields.js'
+
+const day = 86_400
+
+/** What other tokens of this service and of its clients have: nothing that is signed may pass for two things. */
+const takenTypes = new Set(
+  'jwt jose at+jwt userinfo+jwt token-introspection+jwt logout+jwt dpop+jwt enrol-proof+jws client-authentication+jwt'.split(
+    ' ',
+  ),
+)
+
+/** A media type without `application/` (RFC 7515 §4.1.9). */
+const typ = z
+  .string()
+  .regex(/^[\w!#$&^.+-]{1,100}$/, 'must be a media type without application/, such as device-attestation+jwt')
+  .refine((value) => !takenTypes.has(value.toLowerCase()), 'is the type of other tokens')
+
+const attributeName = z
+  .string()
+  .min(1, 'must not be empty')
+  .refine((name) => name !== 'status', 'is set by this service alone')
+
+/** AttestationConfig of the specification. Without the section nothing of the ceremony exists. */
+export const attestation = z
+  .strictObject({
+    attestation_ttl_secs: seconds(day, { max: 30 * day }),
+    attestation_reissue_after_secs: seconds(day / 2),
+    // A challenge is for one round trip; a long one is time to relay it.
+    challenge_ttl_secs: seconds(300, { max: 3600 }),
+    max_continuity_secs: seconds(90 * day),
+    signing_alg: signingAlg.default('ES256'),
+    typ: typ.default('device-attestation+jwt'),
+    /** Absent: any name but `status`. */
+    attributes: z.strictObject({ allow: z.array(attributeName) }).optional(),
+    require_audience_in_proof: z.boolean().default(false),
+  })
+  .refine((section) => section.attestation_reissue_after_secs < section.attestation_ttl_secs, {
+    path: ['attestation_reissue_after_secs'],
+    message: 'must be less than attestation_ttl_secs: what has expired is not renewed',
+  })
+  .refine((section) => section.attestation_ttl_secs <= section.max_continuity_secs, {
+    path: ['max_continuity_secs'],
+    message: 'must be at least attestation_ttl_secs',
+  })
+  .optional()
+
+const perMinute = (fallback: number, most = 1_000_000) => z.int().min(1).max(most).default(fallback)
+
+/** More than any machine serves. */
+const most = 100_000_000
+
+/** Of one IPv4 address, or one /64 of IPv6, and of one client that has authenticated. */
+const requests = (address: number, client: number) =>
+  z
+    .strictObject({ address_per_minute: perMinute(address, most), client_per_minute: perMinute(client, most) })
+    .prefault({})
+
+/** How guesses at a password are slowed down is an option of the login plugin. */
+export const rateLimits = z
+  .strictObject({
+    token: requests(60_000, 60_000),
+    introspect: requests(600_000, 600_000),
+    authorize: z.strictObject({ address_per_minute: perMinute(3000, most) }).prefault({}),
+    attestation: z
+      .strictObject({
+        address_per_minute: perMinute(600),
+        key_per_minute: perMinute(30),
+        subject_per_minute: perMinute(60),
+        principal_free: z.int().min(1).max(1000).default(10),
+      })
+      .prefault({}),
+  })
+  .prefault({})

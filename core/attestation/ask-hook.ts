@@ -1,0 +1,52 @@
+import type { JsonObject, JsonValue } from '../json.js'
+import { withDeadline } from '../keys/deadline.js'
+import { Unavailable } from '../unavailable.js'
+import { findAttributesFault, isObject, withoutStatus } from './attributes.js'
+
+/** Milliseconds that a plugin may take: within the request's own deadline, so that there is time to say so. */
+const hookBudgetMs = 2000
+
+/**
+ * Asks a plugin. Throws `Unavailable`, its own or one that names `component`, whatever the plugin throws and however long
+ * it takes: a fault is never a refusal (decisions section 8).
+ */
+export const askHook = async <T>(
+  component: string,
+  outer: AbortSignal,
+  ask: (signal: AbortSignal) => Promise<T>,
+): Promise<T> => {
+  const late = (): Error => new Unavailable(component, 'unknown', 'the plugin did not answer in time')
+  try {
+    // In a promise of its own, so that a plugin that throws at once rejects too.
+    return await withDeadline(hookBudgetMs, outer, async (signal) => ask(signal), late)
+  } catch (error) {
+    if (error instanceof Unavailable) throw error
+    throw hookFault(component, 'the plugin failed', error)
+  }
+}
+
+/** The cause without its message: plugins put what they were given into those. */
+export const hookFault = (component: string, message: string, error?: unknown): Unavailable => {
+  const frames = error instanceof Error ? /(?:\n {4}at .*)+/.exec(error.stack ?? '')?.[0] : undefined
+  const cause = new Error('thrown by a plugin')
+  cause.stack = `${cause.message}${frames ?? ''}`
+  return new Unavailable(component, 'unknown', message, { cause })
+}
+
+/**
+ * Attributes that a plugin gave, as JSON has them and without `status`, which is the core's. Throws `Unavailable` when
+ * they are no attributes.
+ */
+export const checkGivenAttributes = (component: string, given: unknown): JsonObject => {
+  let copy: JsonValue
+  try {
+    copy = JSON.parse(JSON.stringify(given)) as JsonValue
+  } catch (error) {
+    throw hookFault(component, 'the plugin returned attributes that are not JSON', error)
+  }
+  if (!isObject(copy)) throw hookFault(component, 'the plugin returned attributes that are no object')
+  const attributes = withoutStatus(copy)
+  const fault = findAttributesFault(attributes)
+  if (fault !== undefined) throw hookFault(component, `the plugin returned attributes that cannot be carried: ${fault}`)
+  return attributes
+}

@@ -1,0 +1,118 @@
+import { epochSeconds, type Clock } from '../clock.js'
+import type { JsonObject } from '../json.js'
+import type { JwsAlg, KeyRing } from '../keys/ports.js'
+import { verifyOwnToken } from '../keys/verify-own-token.js'
+import { newOpaqueToken } from '../oauth/opaque-token.js'
+import { createSignToken, type SignedToken } from '../tokens/sign-token.js'
+import { isObject, withoutStatus } from './attributes.js'
+import { attestationError } from './errors.js'
+import type { Principal, StatusQuestion } from './ports.js'
+import { isPrincipalType } from './read-body.js'
+
+/** What an attestation says. */
+export interface AttestationContent {
+  readonly principal: Principal
+  readonly jkt: string
+  /** Without `status`. */
+  readonly attributes: JsonObject
+  /** When the full enrolment was: seconds since the epoch. Renewals carry it on in `jti`. */
+  readonly enrolledAt: number
+}
+
+export interface AttestationTokenOptions {
+  readonly issuer: string
+  readonly ring: Pick<KeyRing, 'sign' | 'publishedKey'>
+  readonly clock: Clock
+  readonly toleranceSeconds: number
+  readonly ttlSeconds: number
+  readonly alg: JwsAlg
+  readonly typ: string
+}
+
+export interface PreparedAttestation {
+  readonly content: AttestationContent
+  readonly jti: string
+  readonly expiresAt: number
+  readonly claims: JsonObject
+}
+
+/** Bytes of claims that leave an attestation below 8 KiB, whatever the names of type and key are. */
+const maxClaimBytes = 5600
+
+const jtiForm = /^([0-9a-z]{1,8})\.[\w-]{22}$/
+const thumbprint = /^[\w-]{43}$/
+/** What is in other tokens of ours and in no attestation. */
+const foreign = ['aud', 'scope', 'client_id'] as const
+
+export const createAttestationTokens = (options: AttestationTokenOptions) => {
+  const { issuer, clock, ttlSeconds, alg, typ } = options
+  const sign = createSignToken(options.ring)
+  const expected = { ring: options.ring, issuer, clock, typ, toleranceSeconds: options.toleranceSeconds }
+
+  return {
+    /** Gives an attestation its claims (decisions section 8). Throws `InvalidRequest` when they are too long to carry. */
+    prepare(content: AttestationContent): PreparedAttestation {
+      const { principal, jkt, attributes, enrolledAt } = content
+      const iat = epochSeconds(clock)
+      const jti = `${enrolledAt.toString(36)}.${newOpaqueToken().slice(0, 22)}`
+      const claims = {
+        iss: issuer,
+        sub: principal.subject,
+        iat,
+        nbf: iat,
+        exp: iat + ttlSeconds,
+        jti,
+        cnf: { jkt },
+        did: principal.principalId,
+        principal_type: principal.principalType,
+        att: { ...attributes, status: 'active' },
+      }
+      if (Buffer.byteLength(JSON.stringify(claims)) > maxClaimBytes)
+        throw attestationError('InvalidRequest', { description: 'Identifiers and attributes together are too long.' })
+      return { content, jti, expiresAt: claims.exp, claims }
+    },
+
+    /** Throws `Unavailable`. */
+    sign(
+      { claims, content }: PreparedAttestation,
+      step: StatusQuestion['step'],
+      signal: AbortSignal,
+    ): Promise<SignedToken> {
+      const by = { priority: step === 'renewal' ? 'renewal' : 'machine', clientId: content.jkt, signal } as const
+      return sign({ typ, purpose: 'attestation' }, alg, claims, by)
+    },
+
+    /**
+     * What an attestation of ours says that has not expired, signed by any key that is published or retired. Throws
+     * `AttestationInvalid` for everything else, however well it is signed.
+     */
+    async check(token: string): Promise<AttestationContent> {
+      const own = await verifyOwnToken(token, expected)
+      const content = own && readContent(own.claims)
+      // The tolerance is for clocks that differ; nobody renews what is over.
+      if (content === undefined || Number(own?.claims['exp']) <= epochSeconds(clock))
+        throw attestationError('AttestationInvalid')
+      return content
+    },
+  }
+}
+
+export type AttestationTokens = ReturnType<typeof createAttestationTokens>
+
+/** The shape of claims, beyond a good signature: another token under the same type is no attestation. */
+const readContent = (claims: JsonObject): AttestationContent | undefined => {
+  const { sub, did, principal_type: principalType, cnf, att, jti, iat } = claims
+  if (foreign.some((name) => name in claims)) return undefined
+  if (typeof sub !== 'string' || typeof did !== 'string' || !isPrincipalType(principalType)) return undefined
+  if (!isObject(cnf) || !isObject(att) || att['status'] !== 'active') return undefined
+  const { jkt } = cnf
+  if (typeof jkt !== 'string' || !thumbprint.test(jkt)) return undefined
+  const [, time] = (typeof jti === 'string' && jtiForm.exec(jti)) || []
+  if (time === undefined || parseInt(time, 36) > Number(iat)) return undefined
+  return {
+    principal: { subject: sub, principalId: did, principalType },
+    jkt,
+    attributes: withoutStatus(att),
+    enrolledAt: parseInt(time, 36),
+  }
+}

@@ -1,0 +1,48 @@
+import type { JsonObject, JsonValue } from '../json.js'
+
+export const isObject = (value: JsonValue | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Names that reach the prototype of whoever copies them member by member. */
+const poison: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
+
+/** Has it such a name at any depth? */
+export const hasPoison = (value: JsonValue | undefined): boolean => {
+  if (typeof value !== 'object' || value === null) return false
+  return Object.entries(value).some(
+    ([name, inner]: [string, JsonValue | undefined]) => poison.has(name) || hasPoison(inner),
+  )
+}
+
+/** Attributes without `status`, which is the core's alone. */
+export const withoutStatus = (attributes: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(attributes).filter(([name]) => name !== 'status'))
+
+const maxAttributesBytes = 4096
+const maxDepth = 5
+const maxKeys = 64
+
+/** What keeps attributes from being carried, in constant words: an attestation has to fit into a header. */
+export const findAttributesFault = (attributes: JsonObject): string | undefined => {
+  const measured = measure(attributes)
+  if (measured.depth > maxDepth || measured.keys > maxKeys) return 'The attributes are nested too deep or too many.'
+  if (measured.hasNull) return 'An attribute has no value.'
+  if (Buffer.byteLength(JSON.stringify(attributes)) > maxAttributesBytes) return 'The attributes are too long.'
+  return hasPoison(attributes) ? 'An attribute has a name that is not accepted.' : undefined
+}
+
+interface Measured {
+  readonly depth: number
+  readonly keys: number
+  readonly hasNull: boolean
+}
+
+const measure = (value: JsonValue | undefined): Measured => {
+  if (typeof value !== 'object' || value === null) return { depth: 0, keys: 0, hasNull: value === null }
+  const inner = (Object.values(value) as readonly (JsonValue | undefined)[]).map(measure)
+  return {
+    depth: 1 + Math.max(0, ...inner.map(({ depth }) => depth)),
+    keys: inner.reduce((sum, { keys }) => sum + keys, Array.isArray(value) ? 0 : inner.length),
+    hasNull: inner.some(({ hasNull }) => hasNull),
+  }
+}

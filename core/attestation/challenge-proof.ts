@@ -1,0 +1,67 @@
+import { epochSeconds, type Clock } from '../clock.js'
+import type { JsonObject } from '../json.js'
+import { parseCompactJws } from '../keys/compact-jws.js'
+import { parseStrictJsonObject } from '../keys/strict-json.js'
+import { verifySignature } from '../keys/verify-signature.js'
+import { hashOpaqueToken } from '../oauth/opaque-token.js'
+import type { OpenChallenge } from './challenges.js'
+import type { EnrolmentKeys } from './enrolment-keys.js'
+import { attestationError } from './errors.js'
+import { isSameText } from './same-text.js'
+
+export interface ChallengeProofOptions {
+  readonly issuer: string
+  readonly clock: Clock
+  readonly toleranceSeconds: number
+  /** Refuse a proof that does not say for whom it is. */
+  readonly requireAudience: boolean
+  readonly keys: EnrolmentKeys
+}
+
+const maxLength = 2048
+const form = /^[\w-]+\.[\w-]+\.[\w-]*$/
+/** Types that say nothing, and the one that says what this is. What was signed for another purpose has another one. */
+const acceptedTypes: ReadonlySet<unknown> = new Set([undefined, 'JWT', 'JOSE', 'enrol-proof+jws'])
+
+const refuse = (reason: string): never => {
+  throw attestationError('ChallengeSignatureInvalid', { reason })
+}
+
+/** The header of what is otherwise no JWS of ours: the client may know that its algorithm is wrong. */
+const readHeader = (text: string): JsonObject | undefined =>
+  parseStrictJsonObject(Buffer.from(text.slice(0, text.indexOf('.')), 'base64url'))
+
+/**
+ * Holds `challenge_signature` against the challenge that was found: ES256 by the stored key alone, over this challenge.
+ * Keys in the header are never looked at. Throws `BadAlg` and `ChallengeSignatureInvalid`.
+ */
+export const createCheckProof = (options: ChallengeProofOptions) => {
+  const { issuer, clock, toleranceSeconds, requireAudience, keys } = options
+
+  /** A bare challenge is enough (the specification); what the payload says beside it must be so. */
+  const checkClaims = ({ aud, iss, iat, challenge }: JsonObject, { id, record }: OpenChallenge): void => {
+    const { principal, issuedAt, jkt } = record
+    if (typeof challenge !== 'string' || !isSameText(hashOpaqueToken(challenge), id))
+      refuse('it is over something else')
+    if (aud === undefined ? requireAudience : (Array.isArray(aud) && aud.length === 1 ? aud[0] : aud) !== issuer)
+      refuse('aud is not the issuer')
+    if (iss !== undefined && iss !== principal.subject && iss !== principal.principalId && iss !== jkt)
+      refuse('iss is somebody else')
+    if (iat === undefined) return
+    const now = epochSeconds(clock)
+    if (!Number.isSafeInteger(iat) || Number(iat) < issuedAt - toleranceSeconds || Number(iat) > now + toleranceSeconds)
+      refuse('iat is out of time')
+  }
+
+  return async (text: string, open: OpenChallenge): Promise<void> => {
+    if (text.length > maxLength || !form.test(text)) refuse('not a compact JWS')
+    const jws = parseCompactJws(text)
+    const header = jws?.header ?? readHeader(text)
+    if (header !== undefined && header['alg'] !== 'ES256') throw attestationError('BadAlg')
+    if (jws === undefined) return refuse('not a strict compact JWS')
+    if (!acceptedTypes.has(jws.header['typ'])) refuse('typ is that of something else')
+    checkClaims(jws.payload, open)
+    const key = keys.check(open.record.jwk)
+    if (!(await verifySignature(key, jws.signingInput, jws.signature))) refuse('wrong signature')
+  }
+}

@@ -1,0 +1,28 @@
+import { BadJwk } from '../keys/public-key-guard.js'
+import { createProofKeys, type ProofKey } from '../oauth/dpop-keys.js'
+import { attestationError } from './errors.js'
+
+export interface EnrolmentKeys {
+  /** A P-256 key in canonical form, imported before its thumbprint is taken. Throws `BadJwk` (the named error). */
+  check(jwk: unknown): ProofKey
+}
+
+/** The guard of enrolment. Keys that were seen lately are not imported anew. */
+export const createEnrolmentKeys = (): EnrolmentKeys => {
+  const keyOf = createProofKeys()
+  return {
+    check(jwk) {
+      try {
+        return keyOf(jwk, 'ES256')
+      } catch (error) {
+        if (!(error instanceof BadJwk)) throw error
+        const { reason, message } = error
+        const description =
+          reason === 'secret'
+            ? 'The key came with its private part and is no secret any more. Make a new one.'
+            : message
+        throw attestationError('BadJwk', { description, reason: message })
+      }
+    },
+  }
+}

@@ -1,0 +1,50 @@
+import { OAuthError, type ErrorCode } from '../oauth/errors.js'
+
+type Row = readonly [status: number, code: ErrorCode, description: string]
+
+/** The named errors (decisions section 8). Descriptions are constant texts: an unknown subject reads as a wrong factor. */
+const rows = {
+  InvalidRequest: [400, 'invalid_request', 'The request is malformed.'],
+  BadJwk: [400, 'invalid_request', 'The key is not accepted.'],
+  BadAlg: [400, 'invalid_request', 'The challenge must be signed with ES256.'],
+  SecondFactorFailed: [401, 'invalid_grant', 'The second factor was not accepted.'],
+  InvalidChallenge: [401, 'invalid_grant', 'The challenge is unknown, expired or was already used.'],
+  ChallengeSignatureInvalid: [
+    401,
+    'invalid_grant',
+    'The signature of the challenge is invalid. Ask for a new challenge.',
+  ],
+  AttestationInvalid: [401, 'invalid_grant', 'The attestation is invalid or expired.'],
+  KeyNotBound: [401, 'invalid_grant', 'The attestation belongs to another key.'],
+  ReenrolmentRequired: [401, 'invalid_grant', 'The enrolment is too old to be renewed. Enrol anew.'],
+  PrincipalRevoked: [403, 'access_denied', 'The principal is revoked.'],
+  AttributesDenied: [403, 'access_denied', 'An attribute is not allowed.'],
+  RateLimited: [429, 'temporarily_unavailable', 'Too many requests.'],
+} as const satisfies Readonly<Record<string, Row>>
+
+export type AttestationErrorCode = keyof typeof rows
+
+export interface AttestationErrorDetails {
+  /** For the audit log only. */
+  readonly reason?: string
+  /** Another constant text than the table's. */
+  readonly description?: string
+  /** Seconds: `Retry-After`, to which up to five are added, so that those who wait do not come back as one (F36). */
+  readonly retryAfterSeconds?: number
+}
+
+/** A refusal by its name. An outage is `Unavailable`, and has its name where it becomes an answer. */
+export const attestationError = (
+  errorCode: AttestationErrorCode,
+  { reason, description, retryAfterSeconds }: AttestationErrorDetails = {},
+): OAuthError => {
+  const [status, code, constant] = rows[errorCode]
+  return new OAuthError(code, description ?? constant, {
+    status,
+    errorCode,
+    ...(reason !== undefined && { reason }),
+    ...(retryAfterSeconds !== undefined && { headers: { 'Retry-After': spread(retryAfterSeconds) } }),
+  })
+}
+
+const spread = (seconds: number): string => String(Math.max(1, Math.ceil(seconds)) + Math.floor(Math.random() * 6))

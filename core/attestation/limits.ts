@@ -1,0 +1,102 @@
+import type { Clock } from '../clock.js'
+import { addressBucket } from '../interaction/address-bucket.js'
+import { hashOpaqueToken } from '../oauth/opaque-token.js'
+import type { AttemptLimiter, AttemptPolicy } from '../storage/ports.js'
+import { attestationError } from './errors.js'
+import type { Principal } from './ports.js'
+
+export interface AttestationLimitOptions {
+  readonly attempts: AttemptLimiter
+  readonly clock: Clock
+  readonly addressPerMinute: number
+  readonly keyPerMinute: number
+  readonly subjectPerMinute: number
+  /** Attempts of one principal at `/enrol` that cost no waiting. */
+  readonly principalFree: number
+}
+
+/** Every member throws `RateLimited` and `Unavailable`. Limits are on what is claimed: an unknown subject is limited alike. */
+export interface AttestationLimits {
+  takeAddress(address: string): Promise<void>
+  /** Of one key from one address, so that nobody who has seen a key can use up its owner's share. */
+  takeKey(jkt: string, address: string): Promise<void>
+  /** Before a second factor is asked. */
+  takePrincipal(principal: Principal): Promise<void>
+  /** Forgets the principal's attempts, after a success. */
+  clearPrincipal(principal: Principal): Promise<void>
+}
+
+const windowSeconds = 60
+
+const principalId = ({ subject, principalId, principalType }: Principal): string =>
+  hashOpaqueToken(JSON.stringify([subject, principalId, principalType]))
+
+/** What one process remembers at most; whoever comes then is counted in the store. */
+const maxRemembered = 50_000
+
+/** Counts within this process and one minute. */
+const createLocalShare = () => {
+  let counts = new Map<string, number>()
+  let current = NaN
+  return (id: string, minute: number, most: number): boolean => {
+    if (minute !== current) {
+      counts = new Map()
+      current = minute
+    }
+    const count = counts.get(id) ?? 0
+    if (count >= most || (count === 0 && counts.size >= maxRemembered)) return false
+    counts.set(id, count + 1)
+    return true
+  }
+}
+
+export const createAttestationLimits = (options: AttestationLimitOptions): AttestationLimits => {
+  const { attempts, clock, principalFree } = options
+
+  const takeHere = createLocalShare()
+
+  /**
+   * So many in each minute, and then none until the next: an id lives for its minute alone. Each process lets a tenth pass
+   * on its own, so that who asks as seldom as devices do costs no write.
+   */
+  const takeOfMinute = async (namespace: string, id: string, perMinute: number): Promise<void> => {
+    const seconds = clock() / 1000
+    const minute = Math.floor(seconds / windowSeconds)
+    const own = Math.floor(perMinute / 10)
+    if (takeHere(`${namespace}.${id}`, minute, own)) return
+    const policy: AttemptPolicy = {
+      free: perMinute - own - 1,
+      baseDelaySeconds: windowSeconds,
+      maxDelaySeconds: windowSeconds,
+      forgetAfterSeconds: windowSeconds,
+    }
+    const { allowed } = await attempts.take(namespace, `${id}.${String(minute)}`, policy)
+    if (allowed) return
+    const retryAfterSeconds = (minute + 1) * windowSeconds - seconds
+    throw attestationError('RateLimited', { reason: namespace, retryAfterSeconds })
+  }
+
+  const guesses: AttemptPolicy = {
+    free: principalFree,
+    baseDelaySeconds: 1,
+    maxDelaySeconds: 30,
+    forgetAfterSeconds: 3600,
+  }
+
+  return {
+    async takeAddress(address) {
+      const bucket = addressBucket(address)
+      if (bucket !== undefined) await takeOfMinute('attestation_address', bucket, options.addressPerMinute)
+    },
+    takeKey: (jkt, address) =>
+      takeOfMinute('attestation_key', `${jkt}.${addressBucket(address) ?? ''}`, options.keyPerMinute),
+    async takePrincipal(principal) {
+      await takeOfMinute('attestation_subject', hashOpaqueToken(principal.subject), options.subjectPerMinute)
+      const next = await attempts.take('attestation_principal', principalId(principal), guesses)
+      if (next.allowed) return
+      const { retryAfterSeconds } = next
+      throw attestationError('RateLimited', { reason: 'attestation_principal', retryAfterSeconds })
+    },
+    clearPrincipal: (principal) => attempts.clear('attestation_principal', principalId(principal)),
+  }
+}

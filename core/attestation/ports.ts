@@ -1,0 +1,113 @@
+import type { JsonObject } from '../json.js'
+
+/** The values of `principal_type` (decisions section 8). */
+export const principalTypes = ['device', 'service'] as const
+export type PrincipalType = (typeof principalTypes)[number]
+
+/** Whom a key belongs to. Its identity is `subject`, `principalId` and type together, under this issuer. */
+export interface Principal {
+  readonly subject: string
+  readonly principalId: string
+  readonly principalType: PrincipalType
+}
+
+/** `second_factor` of `/enrol`: opaque to the core, never logged. */
+export interface SecondFactorProof {
+  readonly kind: string
+  readonly value: string
+}
+
+/** What a second factor may bind itself to. */
+export interface EnrolmentContext {
+  readonly principal: Principal
+  /** Thumbprint of the key that is to be enrolled (RFC 7638), computed by the core. */
+  readonly jkt: string
+  /** What the caller asks to have in the attestation, within `attestation.attributes`. */
+  readonly attributes: JsonObject
+  /** The caller's address, through trusted proxies only. */
+  readonly address: string
+  readonly requestId: string
+  /** Aborted at the deadline of the request. */
+  readonly signal: AbortSignal
+}
+
+export interface SecondFactorAccepted {
+  readonly ok: true
+  /** What is granted; absent: what was asked for. `status` is the core's. */
+  readonly attributes?: JsonObject
+  /** RFC 8176 values, for the audit log. */
+  readonly amr?: readonly string[]
+  /**
+   * Uses the factor up, where it may be used once. Called once, when the challenge is stored and before it is answered,
+   * so that an outage uses nothing up. Of N callers in any number of processes exactly one gets true; false refuses.
+   */
+  consume?(): Promise<boolean>
+}
+
+export interface SecondFactorDenied {
+  readonly ok: false
+  /** For the audit log: why, in constant words, without the factor's value. */
+  readonly reason?: string
+  /** Somebody still has to decide: the caller may repeat the same request after this long. */
+  readonly retryAfterSeconds?: number
+}
+
+/** What the command line prints, once. */
+export interface IssuedFactor {
+  /** By label, in order. */
+  readonly lines: Readonly<Record<string, string>>
+  /** For a camera: shown as a QR code too. */
+  readonly uri?: string
+}
+
+/** An enrolment that a person has to decide about. */
+export interface WaitingEnrolment {
+  readonly id: string
+  readonly principal: Principal
+  readonly jkt: string
+  /** As asked for. */
+  readonly attributes: JsonObject
+  /** What the caller sent for the person to compare. */
+  readonly message: string
+  /** Seconds since the epoch. */
+  readonly requestedAt: number
+}
+
+/** Proves who enrols a key (the specification's second-factor verifier). */
+export interface SecondFactorVerifier {
+  /** `second_factor.kind` that it answers for. */
+  readonly kind: string
+  /** Kinds that this one asks in turn. Those are not accepted by themselves. */
+  readonly parts?: readonly string[]
+  /**
+   * Accepts with `ok: true` and nothing else. Throws `Unavailable` when it cannot know. Whatever else it throws or
+   * returns, and a hang, is a fault and accepts nothing.
+   */
+  verify(enrolment: EnrolmentContext, proof: SecondFactorProof): Promise<SecondFactorAccepted | SecondFactorDenied>
+  /** Makes what a principal proves itself with, for the command line. Throws `Unavailable`. */
+  issue?(principal: Principal): Promise<IssuedFactor>
+  /** Forgets what was issued; true when there was something. Throws `Unavailable`. */
+  withdraw?(principal: Principal): Promise<boolean>
+  /** Where a person decides. Throws `Unavailable`. */
+  waiting?(): Promise<readonly WaitingEnrolment[]>
+  /** False when nothing of this id waits. Throws `Unavailable`. */
+  decide?(id: string, decision: 'approve' | 'deny'): Promise<boolean>
+}
+
+/** Whose status is asked. `step` is `enrolment` until the first attestation is out. */
+export interface StatusQuestion {
+  readonly principal: Principal
+  readonly jkt: string
+  readonly step: 'enrolment' | 'renewal'
+}
+
+/** Says whether a principal may still have attestations, and with what attributes (the specification's status provider). */
+export interface AttestationStatusProvider {
+  /**
+   * The attributes as they stand now, which a renewal carries; undefined: revoked. Throws `Unavailable` when it cannot
+   * know; whatever else it throws or returns is a fault, never a revocation.
+   */
+  current(question: StatusQuestion, signal: AbortSignal): Promise<JsonObject | undefined>
+  /** Told of each full enrolment before its challenge is consumed. Idempotent; throws `Unavailable`. */
+  enrolled?(question: StatusQuestion, attributes: JsonObject, signal: AbortSignal): Promise<void>
+}

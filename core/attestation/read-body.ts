@@ -1,0 +1,79 @@
+import type { JsonObject } from '../json.js'
+import { parseStrictJsonObject } from '../keys/strict-json.js'
+import { findAttributesFault, hasPoison, isObject } from './attributes.js'
+import { attestationError } from './errors.js'
+import { principalTypes, type Principal, type PrincipalType, type SecondFactorProof } from './ports.js'
+
+/** What the endpoints read of a request. */
+interface Request {
+  readonly body?: Buffer | undefined
+  readonly query: { readonly values: ReadonlyMap<string, string> }
+}
+
+const malformed = (description: string): Error => attestationError('InvalidRequest', { description })
+
+/**
+ * The body as a JSON object, without repeated names and without names that poison prototypes, at any depth. Throws
+ * `InvalidRequest`.
+ */
+export const readJsonObject = ({ body, query }: Request): JsonObject => {
+  if (query.values.size > 0) throw malformed('Parameters belong in the body of the request.')
+  const object = parseStrictJsonObject(body ?? Buffer.alloc(0))
+  if (object === undefined || hasPoison(object)) throw malformed('The body is not a proper JSON object.')
+  return object
+}
+
+/** A member that must be text. Throws `InvalidRequest`. */
+export const readText = (body: JsonObject, name: string): string => {
+  const value = body[name]
+  if (typeof value !== 'string') throw malformed('A member is missing or has the wrong type.')
+  return value
+}
+
+/** Throws `InvalidRequest` for anything but an object; whether it is a key is asked later. */
+export const readKey = (body: JsonObject): JsonObject => {
+  const { public_jwk: key } = body
+  if (!isObject(key)) throw malformed('A member is missing or has the wrong type.')
+  return key
+}
+
+const maxIdLength = 256
+/** Control and format characters, lone surrogates, private use, and separators of lines. */
+const unprintable = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/u
+
+/** One spelling for each id, so that it cannot be varied into another one that people read alike. */
+const readId = (body: JsonObject, name: string): string => {
+  const id = readText(body, name)
+  if (id === '' || id.length > maxIdLength || unprintable.test(id) || id.normalize('NFC') !== id)
+    throw malformed('An identifier must have 1 to 256 printable characters in normal form C.')
+  return id
+}
+
+export const isPrincipalType = (value: unknown): value is PrincipalType => principalTypes.some((type) => type === value)
+
+/** Throws `InvalidRequest`. */
+export const readPrincipal = (body: JsonObject): Principal => {
+  const { principal_type: principalType } = body
+  if (!isPrincipalType(principalType)) throw malformed('The member principal_type must be device or service.')
+  return { subject: readId(body, 'subject'), principalId: readId(body, 'principal_id'), principalType }
+}
+
+const maxKindLength = 64
+const maxValueLength = 16 * 1024
+
+/** Throws `InvalidRequest`. */
+export const readSecondFactor = (body: JsonObject): SecondFactorProof => {
+  const { second_factor: factor } = body
+  if (!isObject(factor)) throw malformed('A member is missing or has the wrong type.')
+  const [kind, value] = [readText(factor, 'kind'), readText(factor, 'value')]
+  if (kind === '' || kind.length > maxKindLength || value.length > maxValueLength)
+    throw malformed('The second factor is too long.')
+  return { kind, value }
+}
+
+/** Throws `InvalidRequest`. */
+export const readAttributes = ({ attributes = {} }: JsonObject): JsonObject => {
+  const fault = isObject(attributes) ? findAttributesFault(attributes) : 'The member attributes must be an object.'
+  if (fault !== undefined) throw malformed(fault)
+  return attributes as JsonObject
+}

@@ -1,0 +1,66 @@
+import type { JsonObject } from '../json.js'
+import { askHook, checkGivenAttributes, hookFault } from './ask-hook.js'
+import { attestationError } from './errors.js'
+import type { EnrolmentContext, SecondFactorProof, SecondFactorVerifier } from './ports.js'
+
+/** A second factor that was right, and is not used up yet. */
+export interface AcceptedFactor {
+  /** What is granted. */
+  readonly attributes: JsonObject
+  readonly amr: readonly string[] | undefined
+  /** Throws `SecondFactorFailed` when it was used up before, `Unavailable`. */
+  consume(): Promise<void>
+}
+
+export interface SecondFactors {
+  /** Has it this kind, asked for by itself? For the audit log; no answer may depend on it. */
+  has(kind: string): boolean
+  /** Throws `SecondFactorFailed` for a wrong factor and for a kind that there is not, `Unavailable` for a fault. */
+  check(enrolment: EnrolmentContext, proof: SecondFactorProof): Promise<AcceptedFactor>
+}
+
+/** The kinds that may be presented: not those that another one asks in turn. */
+export const directKinds = (verifiers: ReadonlyMap<string, SecondFactorVerifier>): readonly string[] => {
+  const parts = new Set([...verifiers.values()].flatMap((verifier) => verifier.parts ?? []))
+  return [...verifiers.keys()].filter((kind) => !parts.has(kind))
+}
+
+export const createSecondFactors = (verifiers: ReadonlyMap<string, SecondFactorVerifier>): SecondFactors => {
+  const direct = new Map(directKinds(verifiers).map((kind) => [kind, verifiers.get(kind)]))
+  return {
+    has: (kind) => direct.has(kind),
+    async check(enrolment, proof) {
+      const verifier = direct.get(proof.kind)
+      if (verifier === undefined) throw attestationError('SecondFactorFailed', { reason: 'there is no such factor' })
+      const component = `attestation.${verifier.kind}`
+      const answer: unknown = await askHook(component, enrolment.signal, (signal) =>
+        verifier.verify({ ...enrolment, signal }, proof),
+      )
+      return readAnswer(component, answer, enrolment)
+    },
+  }
+}
+
+/** Only `ok: true` accepts and only `ok: false` refuses; anything else is a fault. */
+const readAnswer = (component: string, answer: unknown, { attributes, signal }: EnrolmentContext): AcceptedFactor => {
+  if (typeof answer !== 'object' || answer === null) throw hookFault(component, 'the plugin returned no answer')
+  const members = answer as Readonly<Record<string, unknown>>
+  const { ok, reason, retryAfterSeconds, attributes: granted, amr, consume } = members
+  if (ok === false)
+    throw attestationError('SecondFactorFailed', {
+      ...(typeof reason === 'string' && { reason }),
+      ...(Number.isFinite(retryAfterSeconds) && { retryAfterSeconds: retryAfterSeconds as number }),
+    })
+  if (ok !== true || (consume !== undefined && typeof consume !== 'function'))
+    throw hookFault(component, 'the plugin returned no answer')
+  return {
+    attributes: granted === undefined ? attributes : checkGivenAttributes(component, granted),
+    amr: Array.isArray(amr) ? amr.map(String) : undefined,
+    async consume() {
+      if (consume === undefined) return
+      const used: unknown = await askHook(component, signal, () => consume.call(answer) as Promise<unknown>)
+      if (used === false) throw attestationError('SecondFactorFailed', { reason: 'it was used before' })
+      if (used !== true) throw hookFault(component, 'the plugin did not say whether the factor is used up')
+    },
+  }
+}

@@ -1,0 +1,29 @@
+import type { JsonObject } from '../json.js'
+import { askHook, checkGivenAttributes } from './ask-hook.js'
+import { attestationError } from './errors.js'
+import type { AttestationStatusProvider, StatusQuestion } from './ports.js'
+
+const component = 'attestation.status'
+
+export interface PrincipalStatus {
+  /**
+   * The attributes as they stand now; undefined without a status provider. Throws `PrincipalRevoked`, and `Unavailable`
+   * for a fault: an outage is no revocation and no leave.
+   */
+  check(question: StatusQuestion, signal: AbortSignal): Promise<JsonObject | undefined>
+  /** Tells of a full enrolment. Throws `Unavailable`. */
+  enrolled(question: StatusQuestion, attributes: JsonObject, signal: AbortSignal): Promise<void>
+}
+
+export const createPrincipalStatus = (provider: AttestationStatusProvider | undefined): PrincipalStatus => ({
+  async check(question, outer) {
+    if (provider === undefined) return undefined
+    const current = await askHook(component, outer, (signal) => provider.current(question, signal))
+    if (current === undefined) throw attestationError('PrincipalRevoked')
+    return checkGivenAttributes(component, current)
+  },
+  async enrolled(question, attributes, outer) {
+    if (provider?.enrolled === undefined) return
+    await askHook(component, outer, async (signal) => provider.enrolled?.(question, attributes, signal))
+  },
+})

@@ -1,0 +1,57 @@
+import { Option, type Command } from 'commander'
+import { principalTypes } from '../attestation/ports.js'
+import type { DeploymentOptions } from './deployment.js'
+import { configOption, demand, jsonOption } from './options.js'
+import type { OnePrincipalOptions, PrincipalsOptions } from './principals.js'
+
+/** Who is enrolled, who may renew no more, and who waits for a person. */
+export const addPrincipalCommands = (principals: Command): void => {
+  principals
+    .command('list')
+    .description('all that enrolled a key')
+    .addOption(configOption())
+    .addOption(jsonOption())
+    .action(async (options: PrincipalsOptions) => (await import('./principals.js')).printPrincipals(options))
+  onePrincipal(principals.command('show').description('what is known of a principal'))
+    .addOption(jsonOption())
+    .action(async (options: OnePrincipalOptions, command: Command) => {
+      demandPrincipal(command)
+      await (await import('./principals.js')).printPrincipal(options)
+    })
+  onePrincipal(
+    principals.command('revoke').description('refuse a principal from its next request on, whatever its key'),
+  ).action(async (options: OnePrincipalOptions, command: Command) => {
+    demandPrincipal(command)
+    await (await import('./principals.js')).revokePrincipal(options)
+  })
+  onePrincipal(principals.command('restore').description('take a revocation back')).action(
+    async (options: OnePrincipalOptions, command: Command) => {
+      demandPrincipal(command)
+      await (await import('./principals.js')).restorePrincipal(options)
+    },
+  )
+  principals
+    .command('waiting')
+    .description('enrolments that a person has to decide about')
+    .addOption(configOption())
+    .addOption(jsonOption())
+    .action(async (options: PrincipalsOptions) => (await import('./waiting-principals.js')).printWaiting(options))
+  for (const decision of ['approve', 'deny'] as const)
+    principals
+      .command(decision)
+      .description(`${decision} an enrolment that waits`)
+      .argument('<id>')
+      .addOption(configOption())
+      .action(async (id: string, options: DeploymentOptions) =>
+        (await import('./waiting-principals.js')).decideWaiting(id, decision, options),
+      )
+}
+
+const onePrincipal = (command: Command): Command =>
+  command
+    .addOption(configOption())
+    .option('--subject <subject>', 'whose device or service it is (required)')
+    .option('--principal-id <id>', 'the id of the device or service (required)')
+    .addOption(new Option('--type <type>', 'principal_type (required)').choices(principalTypes))
+
+const demandPrincipal = (command: Command): void => demand(command, 'subject', 'principal-id', 'type')

@@ -1,0 +1,62 @@
+import type { Config } from '../../config/schema.js'
+import type { CheckedConfiguration } from '../host/check-configuration.js'
+import { startHost } from '../host/compose.js'
+import { forWorker, serveWorkers } from '../host/workers/serve-workers.js'
+import { WorkerFailed, type WorkerStarted } from '../host/workers/worker-pool.js'
+import type { Logger } from '../observe/logger.js'
+import { CommandFailed } from './failure.js'
+
+/** The process above the workers, until `stopped`. */
+export const startAbove = async (
+  config: Config,
+  log: Logger,
+  stopped: Promise<NodeJS.Signals>,
+  graceMs: number,
+): Promise<void> => {
+  const starting = serveWorkers(config, log)
+  const first = await Promise.race([starting, stopped]).catch((error: unknown) => {
+    throw error instanceof WorkerFailed ? new CommandFailed(error.message) : error
+  })
+  // A worker whose process above it has gone stops by itself.
+  if (typeof first === 'string') return log.info('stopped', { signal: first })
+  process.on('exit', () => first.kill())
+  process.on('SIGHUP', () => void first.reload())
+  log.info('started', { issuer: config.issuer, ...first.listening })
+  await log.flush()
+  log.info('stopping', { signal: await stopped })
+  await first.close(graceMs)
+  log.info('stopped')
+}
+
+/** One of the workers: serves until the process above it says so, has gone, or SIGTERM. */
+export const startAsWorker = async (
+  checked: CheckedConfiguration,
+  socket: string,
+  log: Logger,
+  graceMs: number,
+): Promise<void> => {
+  // A terminal sends these to every process; the one above decides.
+  process.on('SIGINT', () => undefined).on('SIGHUP', () => undefined)
+  const stopping = new AbortController()
+  const stopped = new Promise<void>((stop) => {
+    process.once('SIGTERM', stop).once('disconnect', stop)
+    process.on('message', (message) => {
+      if (message === 'stop') stop()
+    })
+  }).then(() => stopping.abort())
+  process.once('uncaughtException', (error, origin) => {
+    log.error('uncaught', { origin }, error)
+    process.exit(1)
+  })
+  const options = { clock: Date.now, log, stopping: stopping.signal }
+  const host = await startHost(forWorker(checked, socket), options).catch((error: unknown) => {
+    if (!stopping.signal.aborted) throw error
+  })
+  if (host === undefined) return
+  const started: WorkerStarted = { listening: host.listening }
+  process.send?.(started)
+  log.info('worker started', { worker: process.env['SIGNET_WORKER'] ?? '' })
+  await stopped
+  await host.close(graceMs)
+  log.info('worker stopped', { worker: process.env['SIGNET_WORKER'] ?? '' })
+}

@@ -1,0 +1,65 @@
+import type { SecondFactorVerifier } from '../attestation/ports.js'
+import { checkConfiguration } from '../host/check-configuration.js'
+import { withRegistries } from '../host/with-registries.js'
+import { createLogger } from '../observe/logger.js'
+import { defaultConfigFile, openAuditBeside, type DeploymentOptions } from './deployment.js'
+import { CommandFailed } from './failure.js'
+import { print, printJson, printTable } from './output.js'
+import { fingerprint, toAudit, toWire, type PrincipalsOptions } from './principals.js'
+
+/** `signet principals waiting`. */
+export const printWaiting = async (options: PrincipalsOptions): Promise<void> => {
+  const checked = await checkConfiguration(options.config ?? defaultConfigFile, process.env)
+  const rows = await withRegistries(checked, { clock: Date.now, log: silent() }, ({ secondFactors }) =>
+    listWaiting(secondFactors),
+  )
+  const shown = rows.map(({ id, kind, principal, jkt, message, attributes, requestedAt }) => {
+    const requested_at = new Date(requestedAt * 1000).toISOString()
+    return { id, kind, ...toWire(principal), jkt, message, attributes, requested_at }
+  })
+  if (options.json) return printJson(shown)
+  printTable(
+    ['ID', 'SUBJECT', 'PRINCIPAL_ID', 'TYPE', 'KEY', 'MESSAGE', 'ATTRIBUTES', 'SINCE'],
+    shown.map((row) => [
+      ...[row.id, row.subject, row.principal_id, row.principal_type, fingerprint(row.jkt), row.message],
+      ...[Object.keys(row.attributes).length === 0 ? '' : JSON.stringify(row.attributes), row.requested_at],
+    ]),
+  )
+}
+
+/** `signet principals approve` and `deny`. */
+export const decideWaiting = async (
+  id: string,
+  decision: 'approve' | 'deny',
+  options: DeploymentOptions,
+): Promise<void> => {
+  const checked = await checkConfiguration(options.config ?? defaultConfigFile, process.env)
+  // Opened first: what cannot be recorded is not done.
+  await using audit = await openAuditBeside(checked.config)
+  await withRegistries(checked, { clock: Date.now, log: silent() }, async ({ secondFactors }) => {
+    const found = (await listWaiting(secondFactors)).find((one) => one.id === id)
+    if (found === undefined || !(await found.factor.decide?.(id, decision)))
+      throw new CommandFailed('Nothing of this id waits.')
+    const { kind, principal, jkt } = found
+    await audit.record({ event: 'administration', action: `principal.${decision}`, kind, jkt, ...toAudit(principal) })
+    const done = decision === 'approve' ? 'Approved' : 'Denied'
+    print(`${done} ${principal.principalId}, key ${fingerprint(jkt)}`)
+  })
+}
+
+const silent = () => createLogger({ level: 'silent', pretty: false })
+
+const listWaiting = async (factors: ReadonlyMap<string, SecondFactorVerifier>) => {
+  const asking = [...factors.values()].filter((factor) => factor.waiting !== undefined)
+  if (asking.length === 0)
+    throw new CommandFailed(
+      'No second factor of the configuration waits for a person: add plugins/attestation/approval.',
+    )
+  const lists = await Promise.all(
+    asking.map(async (factor) => {
+      const waiting = (await factor.waiting?.()) ?? []
+      return waiting.map((one) => ({ ...one, kind: factor.kind, factor }))
+    }),
+  )
+  return lists.flat().toSorted((left, right) => left.requestedAt - right.requestedAt)
+}

@@ -1,0 +1,67 @@
+import type { AttestationTokens, PreparedAttestation } from '../attestation/attestation-token.js'
+import type { createCheckProof } from '../attestation/challenge-proof.js'
+import type { Challenges, OpenChallenge } from '../attestation/challenges.js'
+import { readJsonObject, readText } from '../attestation/read-body.js'
+import type { PrincipalStatus } from '../attestation/status.js'
+import { OAuthError } from '../oauth/errors.js'
+import type { AuditLog } from '../observe/audit.js'
+import { auditRefusals, trailOf } from './attestation-trail.js'
+import { json, type Endpoint } from './message.js'
+
+export interface EnrolCompleteOptions {
+  readonly challenges: Challenges
+  readonly checkProof: ReturnType<typeof createCheckProof>
+  readonly status: PrincipalStatus
+  readonly tokens: Pick<AttestationTokens, 'prepare' | 'sign'>
+  readonly ttlSeconds: number
+  readonly reissueAfterSeconds: number
+  readonly audit: AuditLog
+}
+
+/** `POST /enrol/complete`: possession of the key for an attestation. Signed first, then consumed, then answered. */
+export const createEnrolComplete = (options: EnrolCompleteOptions): Endpoint => {
+  const { challenges, checkProof, status, tokens, audit } = options
+
+  /** A wrong signature has one attempt: the challenge is burnt before anybody hears of it. */
+  const proveOrBurn = async (text: string, open: OpenChallenge): Promise<void> => {
+    try {
+      await checkProof(text, open)
+    } catch (error) {
+      if (error instanceof OAuthError) await challenges.redeem(open)
+      throw error
+    }
+  }
+
+  /** A renewal carries the attributes as they stand now, an enrolment those that were granted. */
+  const prepare = async ({ record }: OpenChallenge, signal: AbortSignal): Promise<PreparedAttestation> => {
+    const { step, principal, jkt } = record
+    const question = { principal, jkt, step }
+    const current = await status.check(question, signal)
+    const attributes = step === 'renewal' ? (current ?? record.attributes) : record.attributes
+    const prepared = tokens.prepare({ ...record, attributes })
+    if (step === 'enrolment') await status.enrolled(question, attributes, signal)
+    return prepared
+  }
+
+  return auditRefusals(audit, async (http, seen) => {
+    const body = readJsonObject(http)
+    const challenge = readText(body, 'challenge')
+    const signature = readText(body, 'challenge_signature')
+    const open = await challenges.get(challenge)
+    Object.assign(seen, { step: open.record.step, principal: open.record.principal, jkt: open.record.jkt })
+
+    await proveOrBurn(signature, open)
+    const prepared = await prepare(open, http.signal)
+    const signed = await tokens.sign(prepared, open.record.step, http.signal)
+    const trail = { ...trailOf(http, seen), jti: prepared.jti }
+    // A signature that nobody can record burns nothing (F34), so it is recorded before the challenge is consumed.
+    await audit.record({ event: 'attestation.signed', ...trail, signatures: [signed.record] })
+    await challenges.redeem(open)
+    await audit.record({ event: 'attestation.issued', ...trail, exp: prepared.expiresAt })
+    return json(200, {
+      attestation: signed.token,
+      expires_in: options.ttlSeconds,
+      reissue_after: options.reissueAfterSeconds,
+    })
+  })
+}

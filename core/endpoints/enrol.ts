@@ -1,0 +1,78 @@
+import type { AttestationTokens } from '../attestation/attestation-token.js'
+import type { Challenges } from '../attestation/challenges.js'
+import type { EnrolmentKeys } from '../attestation/enrolment-keys.js'
+import { attestationError } from '../attestation/errors.js'
+import type { AttestationLimits } from '../attestation/limits.js'
+import { readAttributes, readJsonObject, readKey, readPrincipal, readSecondFactor } from '../attestation/read-body.js'
+import type { SecondFactors } from '../attestation/second-factor.js'
+import type { PrincipalStatus } from '../attestation/status.js'
+import { epochSeconds, type Clock } from '../clock.js'
+import type { JsonObject } from '../json.js'
+import type { AuditLog } from '../observe/audit.js'
+import { Unavailable } from '../unavailable.js'
+import { auditRefusals, trailOf } from './attestation-trail.js'
+import { json, type Endpoint } from './message.js'
+
+export interface EnrolOptions {
+  readonly limits: AttestationLimits
+  readonly keys: EnrolmentKeys
+  /** The names that a caller may ask for; undefined: any but `status`. */
+  readonly allowedAttributes: readonly string[] | undefined
+  readonly factors: SecondFactors
+  readonly status: PrincipalStatus
+  readonly tokens: Pick<AttestationTokens, 'prepare'>
+  readonly challenges: Challenges
+  readonly audit: AuditLog
+  readonly clock: Clock
+}
+
+/** `POST /enrol`: a key and a second factor for a challenge. Nothing is bound to the key yet. */
+export const createEnrol = (options: EnrolOptions): Endpoint => {
+  const { limits, keys, allowedAttributes, factors, status, tokens, challenges, audit, clock } = options
+
+  /** Asked for is not granted, and `status` is granted by nobody but us. */
+  const checkAttributes = (attributes: JsonObject): void => {
+    const denied = Object.keys(attributes).some(
+      (name) => name === 'status' || allowedAttributes?.includes(name) === false,
+    )
+    if (denied) throw attestationError('AttributesDenied')
+  }
+
+  /** A count that stays only makes the next enrolment wait: the factor that was used up is worth more. */
+  const forget = async (principal: Parameters<AttestationLimits['clearPrincipal']>[0]): Promise<void> => {
+    await limits.clearPrincipal(principal).catch((error: unknown) => {
+      if (!(error instanceof Unavailable)) throw error
+    })
+  }
+
+  return auditRefusals(audit, async (http, seen) => {
+    seen.step = 'enrolment'
+    const body = readJsonObject(http)
+    const principal = (seen.principal = readPrincipal(body))
+    const jwk = readKey(body)
+    const attributes = readAttributes(body)
+    const proof = readSecondFactor(body)
+    if (factors.has(proof.kind)) seen.factor = proof.kind
+
+    await Promise.all([limits.takeAddress(http.address), limits.takePrincipal(principal)])
+    const key = keys.check(jwk)
+    const jkt = (seen.jkt = key.thumbprint)
+    checkAttributes(attributes)
+    await limits.takeKey(jkt, http.address)
+
+    const { address, requestId, signal } = http
+    const factor = await factors.check({ principal, jkt, attributes, address, requestId, signal }, proof)
+    const enrolledAt = epochSeconds(clock)
+    const granted = { principal, jkt, attributes: factor.attributes, enrolledAt }
+    tokens.prepare(granted)
+    // Who has not proved anything is not told who is revoked.
+    await status.check({ principal, jkt, step: 'enrolment' }, signal)
+
+    // The factor is used up last, so that an outage leaves it as it was. A challenge that nobody is told expires.
+    const challenge = await challenges.issue({ step: 'enrolment', ...granted, jwk: key.jwk, issuedAt: enrolledAt })
+    await audit.record({ event: 'attestation.challenged', ...trailOf(http, seen), amr: factor.amr })
+    await factor.consume()
+    await forget(principal)
+    return json(200, { challenge, expires_in: challenges.ttlSeconds })
+  })
+}

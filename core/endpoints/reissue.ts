@@ -1,0 +1,50 @@
+import type { AttestationTokens } from '../attestation/attestation-token.js'
+import type { Challenges } from '../attestation/challenges.js'
+import type { EnrolmentKeys } from '../attestation/enrolment-keys.js'
+import { attestationError } from '../attestation/errors.js'
+import type { AttestationLimits } from '../attestation/limits.js'
+import { readJsonObject, readKey, readText } from '../attestation/read-body.js'
+import { isSameText } from '../attestation/same-text.js'
+import type { PrincipalStatus } from '../attestation/status.js'
+import { epochSeconds, type Clock } from '../clock.js'
+import type { AuditLog } from '../observe/audit.js'
+import { auditRefusals, trailOf } from './attestation-trail.js'
+import { json, type Endpoint } from './message.js'
+
+export interface ReissueOptions {
+  readonly tokens: Pick<AttestationTokens, 'check'>
+  readonly keys: EnrolmentKeys
+  readonly limits: AttestationLimits
+  readonly status: PrincipalStatus
+  readonly challenges: Challenges
+  readonly maxContinuitySeconds: number
+  readonly audit: AuditLog
+  readonly clock: Clock
+}
+
+/** `POST /reissue`: an attestation and its key for a fresh challenge. Continuity of the key stands in for a second factor. */
+export const createReissue = (options: ReissueOptions): Endpoint => {
+  const { tokens, keys, limits, status, challenges, maxContinuitySeconds, audit, clock } = options
+
+  return auditRefusals(audit, async (http, seen) => {
+    seen.step = 'renewal'
+    const body = readJsonObject(http)
+    const attestation = readText(body, 'attestation')
+    const jwk = readKey(body)
+
+    // Nothing is stored or asked for anybody before the attestation is ours and the key its own.
+    const content = await tokens.check(attestation)
+    const { principal, jkt, enrolledAt } = content
+    Object.assign(seen, { principal, jkt })
+    const key = keys.check(jwk)
+    if (!isSameText(key.thumbprint, jkt)) throw attestationError('KeyNotBound')
+    const issuedAt = epochSeconds(clock)
+    if (issuedAt >= enrolledAt + maxContinuitySeconds) throw attestationError('ReenrolmentRequired')
+
+    await Promise.all([limits.takeAddress(http.address), limits.takeKey(jkt, http.address)])
+    await status.check({ principal, jkt, step: 'renewal' }, http.signal)
+    const challenge = await challenges.issue({ step: 'renewal', ...content, jwk: key.jwk, issuedAt })
+    await audit.record({ event: 'attestation.challenged', ...trailOf(http, seen) })
+    return json(200, { challenge, expires_in: challenges.ttlSeconds })
+  })
+}

@@ -1,0 +1,83 @@
+import { createHash } from 'node:crypto'
+import type { Config } from '../../config/schema.js'
+import type { RateLimits } from '../endpoints/rate-limits.js'
+import type { RequestObserver } from '../http/request-log.js'
+import type { LoadShedding } from '../http/shed-load.js'
+import { Counts, DurationsBy } from '../observe/counts.js'
+import type { Metrics } from '../observe/metrics.js'
+import { packageVersion } from '../package-root.js'
+
+/** Counts the answers of a listener. Gives what is to be told of each. */
+export const observeRequests = (metrics: Metrics): RequestObserver => {
+  const requests = new Counts('endpoint', 'status', 'error')
+  const durations = new DurationsBy('endpoint', 'status')
+  metrics.observe({
+    type: 'counter',
+    name: 'signet_http_requests_total',
+    help: 'Answers of the public listener.',
+    labels: ['endpoint', 'status', 'error'],
+    read: requests.read,
+  })
+  metrics.observe({
+    type: 'histogram',
+    name: 'signet_http_request_duration_seconds',
+    help: 'From the head of the request to the end of the answer.',
+    labels: ['endpoint', 'status'],
+    read: durations.read,
+  })
+  return ({ endpoint = 'other', status, error = 'none', milliseconds }) => {
+    requests.of(endpoint, String(status), error).value++
+    durations.of(endpoint, status === 'aborted' ? status : `${String(status).slice(0, 1)}xx`).add(milliseconds)
+  }
+}
+
+/** Tells of requests that were over a limit. */
+export const observeRateLimits = (metrics: Metrics, { hits }: RateLimits): void =>
+  metrics.observe({
+    type: 'counter',
+    name: 'signet_rate_limit_hits_total',
+    help: 'Requests that were refused because there were too many.',
+    labels: ['limit'],
+    read: hits.read,
+  })
+
+/** Turns requests away while the event loop is late, and counts them. */
+export const observeShedding = (metrics: Metrics, lag: LoadShedding['lag']): LoadShedding => {
+  let value = 0
+  metrics.observe({
+    type: 'counter',
+    name: 'signet_http_shed_total',
+    help: 'Requests that were turned away because the event loop was late.',
+    labels: [],
+    read: () => [{ labels: {}, value }],
+  })
+  return { lag, shed: () => void value++ }
+}
+
+/** Of what was read and not of secrets: those are masked in it. */
+const hashOf = (config: Config): string =>
+  createHash('sha256').update(JSON.stringify(config)).digest('hex').slice(0, 16)
+
+/** Tells which version runs with which configuration, so that replicas that differ stand out. */
+export const observeDeployment = (metrics: Metrics, config: () => Config): void => {
+  const info = { version: packageVersion, node: process.version }
+  metrics.observe({
+    type: 'gauge',
+    name: 'signet_info',
+    help: '1, with the version of Signet and of Node.',
+    labels: ['version', 'node'],
+    read: () => [{ labels: info, value: 1 }],
+  })
+  let read: Config | undefined
+  let hash = ''
+  metrics.observe({
+    type: 'gauge',
+    name: 'signet_configuration_info',
+    help: '1, with a hash of the configuration in force.',
+    labels: ['hash'],
+    read: () => {
+      if (read !== config()) hash = hashOf((read = config()))
+      return [{ labels: { hash }, value: 1 }]
+    },
+  })
+}

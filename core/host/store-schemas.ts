@@ -1,0 +1,23 @@
+import { openAccountStore } from '../interaction/accounts.js'
+import type { StorageSchema } from '../storage/ports.js'
+import { collections } from './collections.js'
+import type { Stores } from './stores.js'
+
+/** What the collections of this deployment need in its stores, by the name of the role; one where both are one backend. */
+export const schemasOf = (stores: Stores): ReadonlyMap<string, StorageSchema> => {
+  // A schema knows the collections that were asked for.
+  collections(stores)
+  openAccountStore(stores.records)
+  const { records, ephemeral } = stores
+  const schemas = new Map<string, StorageSchema>()
+  if (records.schema) schemas.set('storage.records', records.schema)
+  if (ephemeral.schema && ephemeral.schema !== records.schema) schemas.set('storage.ephemeral', ephemeral.schema)
+  return schemas
+}
+
+/** Makes what is missing; a line on each thing that was done. Throws `Unavailable`. */
+export const migrateStores = async (stores: Stores): Promise<readonly string[]> => {
+  const done: string[] = []
+  for (const schema of schemasOf(stores).values()) done.push(...(await schema.migrate()))
+  return done
+}

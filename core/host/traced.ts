@@ -1,0 +1,33 @@
+import type { KeyRing } from '../keys/ports.js'
+import type { ClientAuthentication } from '../oauth/client-authentication.js'
+import type { Tracing } from '../observe/tracing.js'
+
+/** The same, with a span for each. */
+export const traceClientAuthentication = (
+  authenticate: ClientAuthentication,
+  tracing: Tracing | undefined,
+): ClientAuthentication => {
+  if (tracing === undefined) return authenticate
+  return (request, signal) =>
+    tracing.call(
+      'client authentication',
+      {},
+      () => authenticate(request, signal),
+      ({ method }) => ({ 'signet.client_auth_method': method }),
+    )
+}
+
+/** The same ring, with a span for each signature, the wait for the signer included. */
+export const traceSignatures = <R extends KeyRing>(ring: R, tracing: Tracing | undefined): R => {
+  if (tracing === undefined) return ring
+  return {
+    ...ring,
+    sign: (order) =>
+      tracing.call(
+        'signature',
+        { 'signet.purpose': order.purpose, 'signet.alg': order.alg },
+        () => ring.sign(order),
+        ({ kid, signer }) => ({ 'signet.kid': kid, 'signet.signer': signer }),
+      ),
+  }
+}

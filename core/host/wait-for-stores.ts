@@ -1,0 +1,99 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Config } from '../../config/schema.js'
+import type { Clock } from '../clock.js'
+import type { Endpoint } from '../endpoints/message.js'
+import { routes, type Endpoints } from '../http/routes.js'
+import { loadAssets } from '../interaction/assets.js'
+import { createPages } from '../interaction/pages/create-pages.js'
+import { createReadiness } from '../observe/health.js'
+import type { Log } from '../observe/log.js'
+import { createMetrics } from '../observe/metrics.js'
+import { Unavailable } from '../unavailable.js'
+import { CleanUp } from './clean-up.js'
+import { collections } from './collections.js'
+import { readPublications } from './key-publications.js'
+import { serve } from './serve.js'
+import { watchStoreHealth } from './store-health.js'
+import { openStores } from './stores.js'
+
+/** Milliseconds between two questions whether the stores answer. */
+const intervalMs = 1000
+
+export interface WaitOptions {
+  readonly clock: Clock
+  readonly log: Log
+  /** Ends the wait. */
+  readonly stopping?: AbortSignal | undefined
+}
+
+/** True for what waiting may mend: a store behind a network. A directory that cannot be used stays so. */
+export const isWorthWaiting = ({ storage }: Config, error: unknown): error is Unavailable =>
+  error instanceof Unavailable &&
+  (['records', 'ephemeral'] as const).some(
+    (role) => error.component === `storage.${role}` && storage[role].use !== 'embedded',
+  )
+
+const refuse: Endpoint = () => {
+  throw new Unavailable('start', 'no', 'the start waits for a store')
+}
+
+/** Whatever this deployment serves when it has started. */
+const refusing: Endpoints = {
+  discovery: refuse,
+  keySet: refuse,
+  token: refuse,
+  introspect: refuse,
+  revoke: refuse,
+  home: refuse,
+  asset: refuse,
+  device: { authorization: refuse, page: refuse, verify: refuse },
+  attestation: { enrol: refuse, complete: refuse, reissue: refuse, challenge: refuse },
+  interactive: { authorize: refuse, userinfo: refuse, login: refuse, consent: refuse },
+}
+
+/**
+ * A dependency is down at the start (F32): listens, says that it is not ready and answers every request with 503, until
+ * the stores can be read. Rejects when `stopping` is aborted.
+ */
+export const waitForStores = async (config: Config, options: WaitOptions, failure: Unavailable): Promise<void> => {
+  const { clock, log, stopping } = options
+  const cleanUp = new CleanUp()
+  try {
+    const stores = await openStores(config, clock)
+    cleanUp.add(() => stores[Symbol.asyncDispose]())
+    const readiness = createReadiness(clock, log)
+    cleanUp.add(() => readiness.close())
+    const check = () => Promise.reject(new Unavailable('start', 'no', `waits for ${failure.component}`))
+    readiness.register({ name: 'start', intervalMs, deadlineMs: intervalMs, check })
+    watchStoreHealth(readiness, stores, clock)
+    const listeners = await serve({
+      config,
+      log,
+      pages: createPages({ assetsPath: '', assets: loadAssets() }),
+      routes: routes(config.issuer, refusing),
+      readiness,
+      reload: () => Promise.reject(new Unavailable('start', 'no', 'the start waits for a store')),
+      metrics: createMetrics(),
+    })
+    cleanUp.add(() => listeners.admin.close(0))
+    cleanUp.add(() => listeners.public.close(0))
+    const { component, message } = failure
+    const listening = { public: listeners.public.url, admin: listeners.admin.url }
+    log.warn('The start waits for a store', { component, message, ...listening })
+    const { publications } = collections(stores)
+    do await pause(intervalMs, undefined, { signal: stopping })
+    while (!(await answers(() => readPublications(publications))))
+  } finally {
+    await cleanUp.close()
+  }
+}
+
+const answers = async (ask: () => Promise<unknown>): Promise<boolean> => {
+  try {
+    await ask()
+    return true
+  } catch (error) {
+    if (error instanceof Unavailable) return false
+    throw error
+  }
+}

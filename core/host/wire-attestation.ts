@@ -1,0 +1,83 @@
+import type { Config } from '../../config/schema.js'
+import { createAttestationTokens } from '../attestation/attestation-token.js'
+import { createCheckProof } from '../attestation/challenge-proof.js'
+import { createChallenges } from '../attestation/challenges.js'
+import { createEnrolmentKeys } from '../attestation/enrolment-keys.js'
+import type { EvidenceChallenges } from '../attestation/evidence-challenges.js'
+import { createAttestationLimits } from '../attestation/limits.js'
+import { createSecondFactors } from '../attestation/second-factor.js'
+import { createPrincipalStatus } from '../attestation/status.js'
+import type { Clock } from '../clock.js'
+import { createChallenge } from '../endpoints/challenge.js'
+import { createEnrolComplete } from '../endpoints/enrol-complete.js'
+import { createEnrol } from '../endpoints/enrol.js'
+import { createReissue } from '../endpoints/reissue.js'
+import type { Endpoints } from '../http/routes.js'
+import type { KeyRing } from '../keys/ports.js'
+import type { AuditLog } from '../observe/audit.js'
+import type { collections } from './collections.js'
+import type { Registries } from './registries.js'
+
+export interface AttestationParts {
+  readonly ring: KeyRing
+  readonly clock: Clock
+  readonly audit: AuditLog
+  readonly registries: Pick<Registries, 'secondFactors' | 'statusProvider'>
+  readonly stored: Pick<ReturnType<typeof collections>, 'challenges' | 'attempts'>
+  readonly evidence: EvidenceChallenges
+}
+
+/** The ceremony; undefined without the section `attestation`: then nothing of it exists. */
+export const wireAttestation = (config: Config, parts: AttestationParts): Endpoints['attestation'] => {
+  const { attestation: section, issuer, clock_tolerance_secs: toleranceSeconds } = config
+  if (section === undefined) return undefined
+  const { ring, clock, audit, registries, stored, evidence } = parts
+  const limit = config.rate_limits.attestation
+  const limits = createAttestationLimits({
+    attempts: stored.attempts,
+    clock,
+    addressPerMinute: limit.address_per_minute,
+    keyPerMinute: limit.key_per_minute,
+    subjectPerMinute: limit.subject_per_minute,
+    principalFree: limit.principal_free,
+  })
+  const keys = createEnrolmentKeys()
+  const status = createPrincipalStatus(registries.statusProvider)
+  const challenges = createChallenges(stored.challenges, section.challenge_ttl_secs)
+  const ttlSeconds = section.attestation_ttl_secs
+  const { signing_alg: alg, typ, require_audience_in_proof: requireAudience } = section
+  const tokens = createAttestationTokens({ issuer, ring, clock, toleranceSeconds, ttlSeconds, alg, typ })
+  return {
+    enrol: createEnrol({
+      limits,
+      keys,
+      allowedAttributes: section.attributes?.allow,
+      factors: createSecondFactors(registries.secondFactors),
+      status,
+      tokens,
+      challenges,
+      audit,
+      clock,
+    }),
+    complete: createEnrolComplete({
+      challenges,
+      checkProof: createCheckProof({ issuer, clock, toleranceSeconds, requireAudience, keys }),
+      status,
+      tokens,
+      ttlSeconds,
+      reissueAfterSeconds: section.attestation_reissue_after_secs,
+      audit,
+    }),
+    reissue: createReissue({
+      tokens,
+      keys,
+      limits,
+      status,
+      challenges,
+      maxContinuitySeconds: section.max_continuity_secs,
+      audit,
+      clock,
+    }),
+    challenge: createChallenge({ limits, evidence, audit }),
+  }
+}

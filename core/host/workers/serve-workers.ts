@@ -1,0 +1,73 @@
+import { availableParallelism } from 'node:os'
+import type { Config } from '../../../config/schema.js'
+import { isSocketPath } from '../../../config/fields.js'
+import { adminRoutes } from '../../http/admin.js'
+import { createApp } from '../../http/app.js'
+import { listen, removeStaleSocket } from '../../http/server.js'
+import type { Log } from '../../observe/log.js'
+import type { CheckedConfiguration } from '../check-configuration.js'
+import { createWorkerMetrics } from './worker-metrics.js'
+import { startWorkerPool } from './worker-pool.js'
+import { createWorkerReadiness } from './worker-readiness.js'
+import { createWorkerReload, createWorkerReloadEndpoint } from './worker-reload.js'
+
+/** Milliseconds; the longest is a reload of every worker. */
+const requestBudgetMs = 60_000
+
+/** How many processes the configuration asks for. */
+export const countWorkers = ({ workers }: Pick<Config, 'workers'>): number =>
+  workers === 'auto' ? availableParallelism() : workers
+
+export interface ServingWorkers {
+  readonly listening: { readonly public: string; readonly admin: string }
+  /** Has every worker read the configuration anew. The log has what came of it. */
+  reload(): Promise<void>
+  /** Not ready first, then every worker stops in order. */
+  close(graceMs: number): Promise<void>
+  /** Ends every worker at once. */
+  kill(): void
+}
+
+/** The process above the workers: it serves no request, and has the one admin listener of all. Throws `WorkerFailed`. */
+export const serveWorkers = async (config: Config, log: Log): Promise<ServingWorkers> => {
+  // A worker that is started anew must not take it from the others.
+  if (isSocketPath(config.listen.host)) await removeStaleSocket(config.listen.host)
+  const pool = await startWorkerPool(countWorkers(config), log)
+  const readiness = createWorkerReadiness(pool)
+  const reload = createWorkerReload(pool, log)
+  const endpoint = createWorkerReloadEndpoint(reload)
+  const app = createApp({
+    routes: adminRoutes(readiness, config.admin.token?.reveal(), endpoint, createWorkerMetrics(pool)),
+    log,
+    errorPage: (_status, title, message) => `${title}: ${message}`,
+    secure: false,
+    trustedProxies: [],
+    requestBudgetMs,
+    logLevel: 'debug',
+  })
+  const admin = await listen(app, { ...config.admin, log }).catch(async (error: unknown) => {
+    readiness[Symbol.dispose]()
+    await pool.stop(0)
+    throw error
+  })
+  return {
+    listening: { public: pool.listening.public, admin: admin.url },
+    async reload() {
+      await reload(undefined).catch((error: unknown) => log.error('A reload failed', {}, error))
+    },
+    async close(graceMs) {
+      readiness.drain()
+      await pool.stop(graceMs)
+      readiness[Symbol.dispose]()
+      await admin.close(0)
+    },
+    kill: () => pool.kill(),
+  }
+}
+
+/** The same deployment for one worker, whose admin listener is a socket that the process above it asks. */
+export const forWorker = (checked: CheckedConfiguration, socket: string): CheckedConfiguration => ({
+  ...checked,
+  config: { ...checked.config, admin: { host: socket, port: 0 } },
+  again: async () => forWorker(await checked.again(), socket),
+})

@@ -1,0 +1,65 @@
+import type { IncomingMessage } from 'node:http'
+import { OAuthError } from '../oauth/errors.js'
+
+/** What a route takes. */
+export interface BodyKind {
+  /** In small letters. */
+  readonly mediaType: string
+  readonly maxBytes: number
+  /** What the client is told when it sends another media type, charset or content coding. */
+  readonly refusal: string
+}
+
+/**
+ * Whether there is a body to read. Throws 415 for another media type, charset or content coding, 413 for a declared
+ * length over the limit.
+ */
+export const checkBodyHeaders = (request: IncomingMessage, kind: BodyKind): boolean => {
+  const { mediaType, maxBytes } = kind
+  const headers = request.headers
+  const length = headers['content-length']
+  const transfer = headers['transfer-encoding']
+  if (transfer === undefined && (length === undefined || length === '0')) return false
+  // A transfer coding beside `chunked` is taken off by nobody here (RFC 9112 §6.1).
+  if (transfer !== undefined && transfer.toLowerCase() !== 'chunked') throw unsupported(kind)
+  const type = headers['content-type']
+  if (type !== mediaType && !isOfType(type ?? '', mediaType)) throw unsupported(kind)
+  const coding = headers['content-encoding']
+  if (coding !== undefined && coding.trim().toLowerCase() !== 'identity') throw unsupported(kind)
+  if (Number(length ?? 0) > maxBytes) throw tooLarge()
+  return true
+}
+
+const isOfType = (contentType: string, mediaType: string): boolean => {
+  const [type = '', ...parameters] = contentType.split(';')
+  return type.trim().toLowerCase() === mediaType && parameters.every(isUtf8Charset)
+}
+
+const isUtf8Charset = (parameter: string): boolean => {
+  const [name = '', value = ''] = parameter.toLowerCase().split('=')
+  return name.trim() !== 'charset' || /^\s*(?:utf-8|"utf-8")\s*$/.test(value)
+}
+
+const unsupported = ({ refusal }: BodyKind): OAuthError => new OAuthError('invalid_request', refusal, { status: 415 })
+
+export const tooLarge = (): OAuthError => new OAuthError('invalid_request', 'The body is too large.', { status: 413 })
+
+/** Throws 413 at the first byte over `maxBytes`; what comes after it is not kept. */
+export const readBytes = (request: IncomingMessage, maxBytes: number): Promise<Buffer> =>
+  new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    const onData = (chunk: Buffer): void => {
+      size += chunk.length
+      if (size > maxBytes) {
+        request.off('data', onData)
+        request.pause()
+        reject(tooLarge())
+      } else chunks.push(chunk)
+    }
+    request.on('data', onData)
+    request.once('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))
+    request.once('error', (cause) => {
+      reject(new OAuthError('invalid_request', 'The body was cut short.', { cause }))
+    })
+  })

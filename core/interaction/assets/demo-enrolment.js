@@ -1,0 +1,142 @@
+import { describeKey, newKeyPair, openDeviceStore, signChallenge } from './demo-device-key.js'
+import { decodeJwt } from './demo-jwt.js'
+import { checkSignature, createStep, fill, find, showChecks, showMembers, showToken } from './demo-show.js'
+
+/** The named errors in words, with what to do about them. */
+const words = new Map([
+  [
+    'SecondFactorFailed',
+    'The secret was not accepted: it is wrong, was used before, or is too old. Make another one with the command below.',
+  ],
+  [
+    'PrincipalRevoked',
+    'This device is revoked, or another browser was enrolled in its place. What it has runs out; it gets no other.',
+  ],
+  ['AttestationInvalid', 'The attestation has run out. Forget it, and enrol again.'],
+  ['ReenrolmentRequired', 'The key alone is not enough after so long. Forget it, and enrol again.'],
+  ['KeyNotBound', 'The attestation is about another key. Forget it, and enrol again.'],
+  ['InvalidChallenge', 'The challenge was used or has run out. Try again: there will be a new one.'],
+  ['RateLimited', 'That was too often. Wait a little, and try again.'],
+  ['Unavailable', 'The provider cannot answer at the moment. Nothing is used up: try again.'],
+])
+
+const post = async (url, body) => {
+  const headers = { 'Content-Type': 'application/json' }
+  const response = await fetch(url, { method: 'POST', credentials: 'omit', headers, body: JSON.stringify(body) }).catch(
+    () => {
+      throw new Error('The provider does not answer. Does it run?')
+    },
+  )
+  const answer = await response.json().catch(() => ({}))
+  if (response.ok) return answer
+  const told = words.get(answer.error_code) ?? answer.error_description ?? `The provider answered ${response.status}.`
+  throw Object.assign(new Error(`${told} (${answer.error_code ?? response.status})`), { code: answer.error_code })
+}
+
+const fetchKeySet = async (issuer) => await (await fetch(`${issuer}/jwks.json`, { credentials: 'omit' })).json()
+
+/** What a verifier checks, apart from the signature of each request. */
+const checkAttestation = async (attestation, { header, claims }, jkt, issuer) => [
+  await checkSignature(attestation, header, await fetchKeySet(issuer)),
+  { passed: header.typ === 'device-attestation+jwt', text: 'typed as an attestation' },
+  { passed: claims.iss === issuer, text: 'issuer as expected' },
+  { passed: claims.exp > Date.now() / 1000, text: 'not expired' },
+  { passed: claims.cnf.jkt === jkt, text: 'about the key of this browser' },
+  { passed: claims.att.status === 'active', text: 'status active' },
+]
+
+const show = async (issuer, device) => {
+  find('enrol').hidden = device !== undefined
+  find('enrolled').hidden = device === undefined
+  find('restore').hidden = true
+  if (device === undefined) return
+  const { jwk, jkt } = await describeKey(device.keys)
+  const decoded = decodeJwt(device.attestation)
+  const { extractable, usages } = device.keys.privateKey
+  showToken('attestation', decoded, await checkAttestation(device.attestation, decoded, jkt, issuer))
+  fill(
+    'device-key',
+    showChecks([
+      { passed: !extractable, text: 'made here, and no script can take it out' },
+      { passed: usages.join() === 'sign', text: 'signs, and does nothing else' },
+    ]),
+    showMembers({ thumbprint: jkt, ...jwk }),
+  )
+}
+
+const forgetPanels = () => {
+  for (const id of ['attestation', 'device-key']) fill(id)
+}
+
+/** Makes this browser a device, where the page has a place for it. */
+export const offerEnrolment = async (issuer) => {
+  const place = find('demo-enrolment')
+  if (!place) return
+  const { kind, subject, principalId, principalType } = place.dataset
+  const store = openDeviceStore(issuer)
+  const buttons = [find('enrol-start'), find('enrol-renew'), find('enrol-forget')]
+  const step = createStep(buttons, find('enrol-status'), find('enrol-problem'))
+  let device
+
+  /** A revocation can be taken back: the command for it stands beside the refusal. */
+  const orOfferRestore = async (work) => {
+    try {
+      return await work()
+    } catch (error) {
+      find('restore').hidden = error.code !== 'PrincipalRevoked'
+      throw error
+    }
+  }
+
+  const complete = async (keys, challenge) => {
+    const challenge_signature = await signChallenge(keys, challenge, issuer)
+    const { attestation } = await post(`${issuer}/enrol/complete`, { challenge, challenge_signature })
+    device = { keys, attestation }
+    await store.save(device)
+    await show(issuer, device)
+  }
+
+  const enrol = async () => {
+    const keys = await newKeyPair()
+    const { jwk } = await describeKey(keys)
+    const { challenge } = await post(`${issuer}/enrol`, {
+      subject,
+      principal_id: principalId,
+      principal_type: principalType,
+      public_jwk: jwk,
+      attributes: { model: 'browser' },
+      second_factor: { kind, value: find('enrol-secret').value.trim() },
+    })
+    await complete(keys, challenge)
+    find('enrol-secret').value = ''
+    find('enrolled-title').focus()
+  }
+
+  const renew = async () => {
+    const { jwk } = await describeKey(device.keys)
+    const { challenge } = await post(`${issuer}/reissue`, { attestation: device.attestation, public_jwk: jwk })
+    await complete(device.keys, challenge)
+  }
+
+  find('enrol').addEventListener('submit', (event) => {
+    event.preventDefault()
+    void step('Enrolling …', 'Enrolled.', async () => await orOfferRestore(enrol))
+  })
+  find('enrol-renew').addEventListener('click', () =>
+    step('Renewing …', 'Renewed with the key alone: no secret this time.', async () => await orOfferRestore(renew)),
+  )
+  find('enrol-forget').addEventListener('click', () =>
+    step('', 'Key and attestation are gone from this browser. The provider still knows the device.', async () => {
+      await store.remove()
+      device = undefined
+      forgetPanels()
+      await show(issuer, device)
+      find('enrol-secret').focus()
+    }),
+  )
+  await step('', '', async () => {
+    device = await store.find()
+    await show(issuer, device)
+  })
+  place.hidden = false
+}

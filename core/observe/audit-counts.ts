@@ -1,0 +1,53 @@
+import type { AuditEvent } from './audit.js'
+import { Counts } from './counts.js'
+import type { Metrics } from './metrics.js'
+
+const maxReasons = 200
+
+/** A constant sentence: no digits, nothing that ids are made of. A reason of a plugin's own may be anything. */
+const sentence = /^[A-Za-z][A-Za-z ,;:.'()-]{0,99}$/
+
+/**
+ * Counts what the audit log tells of: it is where everything that matters comes by. Gives what is to be called with each
+ * event that was recorded.
+ */
+export const observeAudit = (metrics: Metrics): ((event: AuditEvent) => void) => {
+  const events = new Counts('event')
+  const tokens = new Counts('grant', 'type')
+  const refusals = new Counts('event', 'error', 'reason')
+  const reuse = new Counts('kind')
+  const reasons = new Set<string>()
+  const counter = (name: string, help: string, labels: readonly string[], { read }: Counts): void =>
+    metrics.observe({ type: 'counter', name, help, labels, read })
+
+  counter('signet_audit_events_total', 'Events of the audit log.', ['event'], events)
+  counter('signet_tokens_issued_total', 'Tokens that were issued.', ['grant', 'type'], tokens)
+  counter('signet_refusals_total', 'Requests that were refused.', ['event', 'error', 'reason'], refusals)
+  counter('signet_reuse_total', 'What came a second time and ended its grant.', ['kind'], reuse)
+
+  const boundReason = (reason: unknown): string => {
+    if (typeof reason !== 'string' || !sentence.test(reason)) return 'other'
+    if (!reasons.has(reason) && reasons.size >= maxReasons) return 'other'
+    reasons.add(reason)
+    return reason
+  }
+
+  const issued = (event: AuditEvent): void => {
+    const grant = text(event['grant_type'])
+    tokens.of(grant, 'access_token').value++
+    if (event['id_token'] === true) tokens.of(grant, 'id_token').value++
+    if (event['refresh_token'] === true) tokens.of(grant, 'refresh_token').value++
+  }
+
+  return (event) => {
+    const { event: name } = event
+    events.of(name).value++
+    if (name === 'token.issued') issued(event)
+    else if (name === 'attestation.issued') tokens.of(text(event['step']), 'attestation').value++
+    else if (name.endsWith('.refused') && name !== 'signer.refused')
+      refusals.of(name, text(event['error']), boundReason(event['reason'])).value++
+    else if (name.endsWith('.reused')) reuse.of(name.slice(0, -'.reused'.length)).value++
+  }
+}
+
+const text = (value: unknown): string => (typeof value === 'string' ? value : 'none')

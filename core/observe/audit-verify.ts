@@ -1,0 +1,201 @@
+import type { JsonObject } from '../json.js'
+import { lineHash, lineStart, schemaVersion } from './audit-chain.js'
+
+/** What is wrong with the lines of a writer, or with a line that is nobody's. */
+export type AuditFaultKind = 'changed' | 'missing' | 'reordered' | 'repeated' | 'unchained'
+
+/** The first fault of one writer. Lines are counted from 1 over all that was read. */
+export interface AuditFault {
+  readonly kind: AuditFaultKind
+  /** Where it shows. */
+  readonly line: number
+  /** Absent: the line says of no writer. */
+  readonly writer?: string
+  readonly message: string
+}
+
+/** The chain of one process. */
+export interface AuditWriter {
+  readonly writer: string
+  readonly pid: number
+  readonly lines: number
+  readonly first: number
+  readonly last: number
+  /** The hash of its last line: noted elsewhere, it shows later whether anything was cut off behind it. */
+  readonly head: string
+}
+
+export interface AuditVerification {
+  readonly lines: number
+  readonly writers: readonly AuditWriter[]
+  readonly faults: readonly AuditFault[]
+  /** Lines that a process left half written: it was killed, or the disk was full. No fault: nothing was answered on them. */
+  readonly torn: readonly number[]
+  /** Lines of versions that had no chain, before the first one that has. */
+  readonly unchained: number
+  /** Of the heads that were asked for, those that no line has. */
+  readonly lostHeads: readonly string[]
+}
+
+export interface AuditVerifyOptions {
+  /** Lines before the first ones may be in a file that is not at hand. */
+  readonly partial?: boolean
+  /** Hashes of lines that must be there. */
+  readonly heads?: readonly string[]
+}
+
+interface Chain {
+  readonly pid: number
+  lines: number
+  first: number
+  sequence: number
+  head: string
+  /** Where the last line of it was. */
+  line: number
+  fault?: AuditFault
+  /** What was missing where the fault showed. */
+  missing?: { readonly from: number; readonly to: number }
+}
+
+interface Chained {
+  readonly writer: string
+  readonly seq: number
+  readonly prev: string | null
+  readonly pid: number
+}
+
+/** How many lines may be between a new writer's first one and the one that it names: other processes were quicker. */
+const window = 65_536
+/** So many lines of others may be before the first one of a writer that found the file empty. */
+const beginners = 1000
+
+const isChained = (value: JsonObject): value is JsonObject & Chained =>
+  Number(value['v']) >= schemaVersion &&
+  typeof value['writer'] === 'string' &&
+  Number.isSafeInteger(value['seq']) &&
+  (value['prev'] === null || typeof value['prev'] === 'string')
+
+const parse = (line: string): JsonObject | undefined => {
+  try {
+    const value: unknown = JSON.parse(line)
+    return typeof value === 'object' && value !== null ? (value as JsonObject) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const countOf = (from: number, to: number): string =>
+  from === to ? `seq ${String(from)} is` : `seq ${String(from)} to ${String(to)} are`
+
+/**
+ * Follows the chain of every writer through the lines of `files`, the oldest first, as they are, without line feeds. Says
+ * what is wrong first with each writer: everything after it would be too.
+ */
+export const verifyAudit = async (
+  files: Iterable<AsyncIterable<string>>,
+  { partial = false, heads = [] }: AuditVerifyOptions = {},
+): Promise<AuditVerification> => {
+  const chains = new Map<string, Chain>()
+  const recent = new Set<string>()
+  const lost = new Set(heads)
+  const torn: number[] = []
+  const strangers: AuditFault[] = []
+  let unchained = 0
+  let number = 0
+  /** In the file at hand. */
+  let before = 0
+
+  const findFault = (chain: Chain, { writer, seq, prev }: Chained, line: number): AuditFault | undefined => {
+    const fault = (kind: AuditFaultKind, message: string): AuditFault => ({ kind, line, writer, message })
+    const known = chain.sequence
+    if (seq > known + 1) {
+      chain.missing = { from: known + 1, to: seq - 1 }
+      return fault('missing', `${countOf(known + 1, seq - 1)} not between seq ${String(known)} and this line`)
+    }
+    if (seq === known) return fault('repeated', `seq ${String(seq)} comes again`)
+    if (seq < known) return fault('reordered', `seq ${String(seq)} comes after seq ${String(known)}`)
+    if (prev === chain.head) return undefined
+    return fault('changed', `line ${String(chain.line)} (seq ${String(known)}) is not what this line says it was`)
+  }
+
+  const begin = ({ writer, seq, prev, pid }: Chained, hash: string, line: number): void => {
+    const chain: Chain = { pid, lines: 1, first: seq, sequence: seq, head: hash, line }
+    chains.set(writer, chain)
+    const fault = (kind: AuditFaultKind, message: string): AuditFault => ({ kind, line, writer, message })
+    if (seq > 1) {
+      if (partial) return
+      chain.missing = { from: 1, to: seq - 1 }
+      chain.fault = fault('missing', `${countOf(1, seq - 1)} not there`)
+    } else if (prev === null ? before > beginners : !recent.has(prev) && !(partial && chains.size === 1)) {
+      chain.fault = fault(
+        'missing',
+        prev === null ? 'a writer begins as if nothing came before it' : 'the line that came before it is not there',
+      )
+    }
+  }
+
+  const follow = (found: Chained, hash: string): void => {
+    const chain = chains.get(found.writer)
+    if (chain === undefined) return begin(found, hash, number)
+    const { missing, fault } = chain
+    if (fault === undefined) {
+      const shown = findFault(chain, found, number)
+      if (shown !== undefined) chain.fault = shown
+    } else if (missing !== undefined && found.seq >= missing.from && found.seq <= missing.to) {
+      // What was missed has come, too late.
+      chain.fault = { ...fault, kind: 'reordered', message: `seq ${String(found.seq)} comes in line ${String(number)}` }
+    }
+    chain.lines++
+    chain.sequence = found.seq
+    chain.head = hash
+    chain.line = number
+  }
+
+  const read = (line: string): void => {
+    const value = parse(line)
+    if (value !== undefined && isChained(value)) {
+      const hash = lineHash(line)
+      follow(value, hash)
+      remember(hash)
+      return
+    }
+    // The operator's log, where both go to standard output.
+    if (value !== undefined && 'level' in value && !('event' in value)) return
+    remember(lineHash(line))
+    if (value === undefined && isBegun(line)) torn.push(number)
+    else if (value !== undefined && chains.size === 0) unchained++
+    else strangers.push({ kind: 'unchained', line: number, message: 'is no line of this log' })
+  }
+
+  const remember = (hash: string): void => {
+    lost.delete(hash)
+    recent.add(hash)
+    if (recent.size > window) for (const oldest of recent) return void recent.delete(oldest)
+  }
+
+  for (const file of files) {
+    before = 0
+    for await (const line of file) {
+      number++
+      if (line === '') continue
+      // Another process wrote on where one had stopped in mid-line.
+      const second = line.indexOf(lineStart, 1)
+      const isGlued = second > 0 && parse(line) === undefined && parse(line.slice(second)) !== undefined
+      if (isGlued) torn.push(number)
+      read(isGlued ? line.slice(second) : line)
+      before++
+    }
+  }
+  const writers = [...chains].map(([writer, { pid, lines: count, first, sequence: last, head }]) => {
+    return { writer, pid, lines: count, first, last, head }
+  })
+  const faults = [...[...chains.values()].flatMap(({ fault }) => fault ?? []), ...strangers.slice(0, 1)]
+  faults.sort((left, right) => left.line - right.line)
+  return { lines: number, writers, faults, torn, unchained, lostHeads: [...lost] }
+}
+
+/** As lines begin, of this version and of the one before. */
+const starts = [lineStart, '{"v":1,"seq":']
+
+const isBegun = (line: string): boolean =>
+  starts.some((start) => (line.length < start.length ? start.startsWith(line) : line.startsWith(start)))

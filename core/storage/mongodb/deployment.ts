@@ -1,0 +1,32 @@
+import { MongoServerError, type Db } from 'mongodb'
+import type { Gateway } from './gateway.js'
+
+const commandNotFound = 59
+
+/** What the server says of itself; servers before 4.4.2 know the command by its old name. */
+const hello = async (db: Db) => {
+  try {
+    return await db.command({ hello: 1 })
+  } catch (error) {
+    if (error instanceof MongoServerError && error.code === commandNotFound) return db.command({ isMaster: 1 })
+    throw error
+  }
+}
+
+const kindOf = async ({ db, call }: Gateway): Promise<string> => {
+  const { setName, msg } = await call('read', () => hello(db))
+  if (msg === 'isdbgrid') return 'sharded'
+  return typeof setName === 'string' ? `replica set ${setName}` : 'standalone'
+}
+
+/** Product, version and how it is deployed. */
+export const describeServer = async (gateway: Gateway): Promise<string> => {
+  const { version } = await gateway.call('read', () => gateway.db.command({ buildInfo: 1 }))
+  return `MongoDB ${String(version)}, ${await kindOf(gateway)}`
+}
+
+/** Without replicas the durability that is asked for means less than it says. */
+export const findWarnings = async (gateway: Gateway): Promise<readonly string[]> => {
+  if ((await kindOf(gateway)) !== 'standalone') return []
+  return ['MongoDB stands alone: the majority that every write waits for is this one server, and what it loses is lost']
+}

@@ -1,0 +1,120 @@
+import { MongoClient, type MongoClientOptions } from 'mongodb'
+import { z } from 'zod'
+import type { Clock } from '../../clock.js'
+import { Unavailable } from '../../unavailable.js'
+import type { StorageBackend } from '../ports.js'
+import { createAttemptLimiter } from './attempt-limiter.js'
+import { createDeviceCodeStore } from './device-code-store.js'
+import { createGateway, type Gateway } from './gateway.js'
+import { describeServer, findWarnings } from './deployment.js'
+import { buildMs, createSchema } from './indexes.js'
+import { createOneTimeStore } from './one-time-store.js'
+import { createRecordStore } from './record-store.js'
+import { createRefreshFamilyStore } from './refresh-family-store.js'
+import { createReplayGuard } from './replay-guard.js'
+import { createRevocationStore } from './revocation-store.js'
+
+/** `storage.*.options` where `use` is `mongodb`. */
+export const mongodbOptions = z.strictObject({
+  /** Connection string; carries TLS, replica set, credentials. What is set here below is stronger. */
+  uri: z.string().min(1),
+  database: z.string().min(1).default('signet'),
+  /** Connections of this process to each server. */
+  max_pool_size: z.int().min(1).max(1_000).default(50),
+})
+
+export interface MongodbSettings extends z.input<typeof mongodbOptions> {
+  readonly clock: Clock
+  /** What `Unavailable` calls it: `storage.records`. */
+  readonly component?: string
+}
+
+/** The driver's own limits are half a minute or none. All are below what the gateway waits for one answer. */
+const deadlines = {
+  serverSelectionTimeoutMS: 500,
+  waitQueueTimeoutMS: 500,
+  socketTimeoutMS: 750,
+  connectTimeoutMS: 1_000,
+  heartbeatFrequencyMS: 2_000,
+  // With the driver's half second a call after a broken connection waits as long as it may for a server that is back.
+  minHeartbeatFrequencyMS: 100,
+} as const
+
+const durability = {
+  readPreference: 'primary',
+  readConcern: { level: 'local' },
+  writeConcern: { w: 'majority', journal: true, wtimeoutMS: 600 },
+} as const
+
+/** For what the operator asked and waits for: an index of a large collection takes its time. */
+const patience = { maxPoolSize: 1, socketTimeoutMS: buildMs, writeConcern: { w: 'majority', journal: true } } as const
+
+/** What the driver says of a connection string, unless it repeats what may be the password. */
+const explain = (uri: string, error: unknown): string => {
+  const message = error instanceof Error ? error.message : ''
+  const credentials = uri.includes('@') ? uri.slice(uri.indexOf('//') + 2, uri.lastIndexOf('@')) : ''
+  const repeats = credentials.split(/[:@/?]/).some((part) => part !== '' && message.includes(part))
+  return message === '' || repeats ? 'are the user name and the password percent-encoded?' : message
+}
+
+const createClient = (uri: string, options: MongoClientOptions): MongoClient => {
+  try {
+    return new MongoClient(uri, { appName: 'signet', maxConnecting: 8, ...deadlines, ...durability, ...options })
+  } catch (error) {
+    // eslint-disable-next-line preserve-caught-error -- it may repeat the password, and causes are logged
+    throw new TypeError(`not a connection string of MongoDB: ${explain(uri, error)}`)
+  }
+}
+
+const checkName = (name: string): string => {
+  if (!/^[a-z_]+$/.test(name)) throw new Error(`Not a name of a collection: ${name}`)
+  return name
+}
+
+const ping = async ({ db, call, component }: Gateway, signal: AbortSignal): Promise<void> => {
+  let abort = () => {}
+  const aborted = new Promise<never>((_, reject) => {
+    abort = () => reject(new Unavailable(component, 'no', 'no answer in time'))
+    signal.addEventListener('abort', abort)
+    if (signal.aborted) abort()
+  })
+  const answer = call('read', () => db.command({ ping: 1 }))
+  await Promise.race([aborted, answer]).finally(() => signal.removeEventListener('abort', abort))
+}
+
+/**
+ * A database of MongoDB, for any number of hosts. Connects when it is first asked, and again whenever it has to. Of what a
+ * member resolves, nothing is lost while a majority of the replica set lives. Throws `TypeError` when the URI is none.
+ */
+export const openMongodb = async (settings: MongodbSettings): Promise<StorageBackend> => {
+  const { clock, component = 'storage.mongodb', ...options } = settings
+  const { uri, database, max_pool_size } = mongodbOptions.parse(options)
+  const client = createClient(uri, { maxPoolSize: max_pool_size })
+  const gateway = createGateway({ db: client.db(database), clock, component })
+  const collections = new Set<string>()
+  const known = (name: string): string => {
+    collections.add(checkName(name))
+    return name
+  }
+  let disposed: Promise<void> | undefined
+
+  const dispose = async () => {
+    await gateway.close()
+    await client.close()
+  }
+
+  return {
+    oneTime: <T>(name: string) => createOneTimeStore<T>(gateway, known(name)),
+    records: <T>(name: string) => createRecordStore<T>(gateway, known(name)),
+    refreshFamilies: <T>(name: string) => createRefreshFamilyStore<T>(gateway, known(name)),
+    replayGuard: (name) => createReplayGuard(gateway, known(name)),
+    revocations: (name) => createRevocationStore(gateway, known(name)),
+    attempts: (name) => createAttemptLimiter(gateway, known(name)),
+    deviceCodes: <Request, Approval>(name: string) => createDeviceCodeStore<Request, Approval>(gateway, known(name)),
+    ping: (signal) => ping(gateway, signal),
+    schema: createSchema(gateway, collections, () => createClient(uri, patience)),
+    describe: () => describeServer(gateway),
+    warnings: () => findWarnings(gateway),
+    [Symbol.asyncDispose]: () => (disposed ??= dispose()),
+  }
+}

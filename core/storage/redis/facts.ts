@@ -1,0 +1,43 @@
+import type { Redis } from 'ioredis'
+import type { RedisOptions } from './options.js'
+
+/** What a server says of itself; undefined where the account may not ask. */
+export type Facts = ReadonlyMap<string, string> | undefined
+
+/** Throws the client's errors. */
+export const readFacts = async (node: Redis): Promise<Facts> => {
+  try {
+    const text = await node.info('server', 'memory', 'replication')
+    return new Map([...text.matchAll(/^(\w+):(.*?)\r?$/gm)].map(([, name = '', value = '']) => [name, value]))
+  } catch (error) {
+    if (error instanceof Error && error.message.startsWith('NOPERM')) return undefined
+    throw error
+  }
+}
+
+/** Why the server must not be used; undefined: nothing. */
+export const judge = (facts: Facts, { cluster, sentinel, eviction_policy_acknowledged }: RedisOptions) => {
+  const version = facts?.get('redis_version')
+  if (version !== undefined && Number.parseInt(version, 10) < 7) return `is version ${version}: 7 or later is needed`
+  const mode = facts?.get('redis_mode')
+  if (mode === 'cluster' && cluster === undefined) return 'is a node of a cluster: options.cluster is missing'
+  if (mode === 'sentinel') return 'is a sentinel: options.sentinel is missing'
+  if (facts?.get('role') === 'slave')
+    return sentinel === undefined ? 'is a replica, which takes no writes' : 'is a replica: its primary is not known yet'
+  const policy = facts?.get('maxmemory_policy')
+  if (policy === undefined)
+    return eviction_policy_acknowledged === undefined
+      ? 'does not tell its maxmemory-policy: allow the account INFO, or set eviction_policy_acknowledged to noeviction'
+      : undefined
+  if (policy !== 'noeviction')
+    return `has maxmemory-policy ${policy}, which forgets what was used: it must be noeviction`
+  return undefined
+}
+
+/** One line for the operator. */
+export const describeServer = (facts: Facts, { cluster, sentinel }: RedisOptions, nodes: number): string => {
+  const kind = cluster !== undefined ? `cluster, ${String(nodes)} primaries` : 'primary'
+  const by = sentinel === undefined ? '' : ' by sentinel'
+  if (facts === undefined) return `Redis, ${kind}${by}, noeviction by acknowledgement`
+  return `Redis ${facts.get('redis_version') ?? '?'}, ${kind}${by}, ${facts.get('maxmemory_policy') ?? 'noeviction by acknowledgement'}`
+}

@@ -1,0 +1,47 @@
+import type { Clock } from '../../clock.js'
+import { Unavailable } from '../../unavailable.js'
+import type { EphemeralBackend } from '../ports.js'
+import { createAttemptLimiter } from './attempt-limiter.js'
+import { openConnection } from './connection.js'
+import { createOneTimeStore } from './one-time-store.js'
+import type { RedisOptions } from './options.js'
+import { createRecordLookup } from './record-lookup.js'
+import { createReplayGuard } from './replay-guard.js'
+
+export interface RedisSettings extends RedisOptions {
+  readonly clock: Clock
+  /** What `Unavailable` calls it: `storage.ephemeral`. */
+  readonly component?: string
+}
+
+/**
+ * The ephemeral store of several hosts: Redis 7 or later, one server, with sentinels, or a cluster. Resolves also while it
+ * cannot be reached; until it can be, everything throws `Unavailable`.
+ */
+export const openRedis = async (settings: RedisSettings): Promise<EphemeralBackend> => {
+  const { clock, component = 'storage.redis', ...options } = settings
+  const connection = await openConnection({ options, clock, component })
+  const nameOf = (name: string): string => {
+    if (!/^[a-z_]+$/.test(name)) throw new Error(`Not a name of a collection: ${name}`)
+    return options.key_prefix + name
+  }
+
+  return {
+    oneTime: <T>(name: string) => createOneTimeStore<T>(connection, nameOf(name)),
+    records: <T>(name: string) => createRecordLookup<T>(connection, nameOf(name)),
+    replayGuard: (name) => createReplayGuard(connection, nameOf(name)),
+    attempts: (name) => createAttemptLimiter(connection, nameOf(name)),
+    describe: connection.describe,
+    ping: async (signal) => {
+      const ping = connection.ping()
+      let abort = () => {}
+      const aborted = new Promise<never>((_, reject) => {
+        abort = () => reject(new Unavailable(component, 'unknown', 'no answer in time'))
+        signal.addEventListener('abort', abort)
+        if (signal.aborted) abort()
+      })
+      await Promise.race([aborted, ping]).finally(() => signal.removeEventListener('abort', abort))
+    },
+    [Symbol.asyncDispose]: connection.close,
+  }
+}

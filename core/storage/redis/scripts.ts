@@ -1,0 +1,62 @@
+import { createHash } from 'node:crypto'
+
+// What one command does not do. Each has one key, and gives the same answer when it arrives twice: the client of a cluster
+// sends anew what was cut off. A stored value begins with its expiry in milliseconds by our clocks; 0: never.
+
+/** Writes ARGV[1] where nothing is, or what is there has expired at ARGV[3]. ARGV[2]: milliseconds to keep it, 0: for ever. */
+const claim = `
+local function write(...)
+  if ARGV[2] == '0' then return redis.call('SET', KEYS[1], ARGV[1], ...) end
+  return redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2], ...)
+end
+local found = write('NX', 'GET')
+if not found or found == ARGV[1] then return 1 end
+local expires = tonumber(string.match(found, '^%d+'))
+if expires == 0 or expires > tonumber(ARGV[3]) then return 0 end
+write()
+return 1`
+
+/**
+ * Marks a record as used by ARGV[2], unless it has expired at ARGV[3] or was written in another epoch than ARGV[1]. Answers
+ * whether ARGV[2] is the one, and the record.
+ */
+const redeem = `
+local found = redis.call('GET', KEYS[1])
+if not found then return false end
+local expires, epoch, state, record = string.match(found, '^(%d+)%.([%w_-]+)%.([%w_-]+)%.(.*)$')
+if epoch ~= ARGV[1] or tonumber(expires) <= tonumber(ARGV[3]) then return false end
+if string.sub(state, 1, 1) == 'u' then
+  redis.call('SET', KEYS[1], expires .. '.' .. epoch .. '.r' .. ARGV[2] .. '.' .. record, 'KEEPTTL')
+  return {1, record}
+end
+return {state == 'r' .. ARGV[2] and 1 or 0, record}`
+
+/** Writes ARGV[2] for ARGV[3] milliseconds, 0: for ever, where ARGV[1] is; '': nothing. Else answers what is there. */
+const swap = `
+local found = redis.call('GET', KEYS[1]) or ''
+if found == ARGV[2] then return 1 end
+if found ~= ARGV[1] then return found end
+if ARGV[3] == '0' then redis.call('SET', KEYS[1], ARGV[2])
+else redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) end
+return 1`
+
+/** The script `swap` of no epoch, which changes the marker of the epoch itself. */
+export const swapText = swap
+
+export interface Script {
+  readonly text: string
+  readonly sha: string
+}
+
+export type ScriptName = 'claim' | 'redeem' | 'swap'
+
+export type Scripts = Readonly<Record<ScriptName, Script>>
+
+/** The scripts of an epoch: a server that has lost its memory, or never had ours, knows none of them. */
+export const scriptsOf = (epoch: string): Scripts => {
+  const script = (body: string): Script => {
+    const text = `-- ${epoch}${body}`
+    return { text, sha: createHash('sha1').update(text).digest('hex') }
+  }
+  return { claim: script(claim), redeem: script(redeem), swap: script(swap) }
+}

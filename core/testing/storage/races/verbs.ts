@@ -1,0 +1,119 @@
+import type {
+  AttemptLimiter,
+  DeviceCodeStore,
+  OneTimeStore,
+  RecordStore,
+  RefreshFamilyStore,
+  ReplayGuard,
+} from '../../../storage/ports.js'
+
+/** What of a backend takes part in races. */
+export interface RaceBackend {
+  oneTime(name: string): Pick<OneTimeStore<unknown>, 'put' | 'redeem'>
+  replayGuard(name: string): ReplayGuard
+  refreshFamilies(name: string): Pick<RefreshFamilyStore<unknown>, 'start' | 'find' | 'rotate'>
+  records(name: string): RecordStore<unknown>
+  attempts(name: string): AttemptLimiter
+  deviceCodes(name: string): Pick<DeviceCodeStore<unknown, unknown>, 'start' | 'decide' | 'poll' | 'redeem'>
+}
+
+/** `lost` is the answer that a loser must get; any third answer is a fault. */
+export type Outcome = 'won' | 'lost' | 'fault'
+
+/** Something of which one process may have its way. */
+export interface RaceVerb {
+  /** Makes what the round is about; resolves with what each process is given. */
+  prepare(backend: RaceBackend, id: string): Promise<unknown>
+  /** What each process does once in each round. */
+  attempt(backend: RaceBackend, id: string, process: number, given: unknown): Promise<Outcome>
+}
+
+const ttlSeconds = 3600
+const grant = { sub: 'alice' }
+const policy = { free: 0, baseDelaySeconds: 3600, maxDelaySeconds: 3600, forgetAfterSeconds: 3600 }
+
+/** What a verb says that tells only the winner. */
+export const once = (won: boolean): Outcome => (won ? 'won' : 'lost')
+
+const startDevice = async (backend: RaceBackend, id: string) => {
+  const codes = backend.deviceCodes('race_device_codes')
+  if (!(await codes.start(id, { userCode: id, request: {}, intervalSeconds: 5 }, ttlSeconds)))
+    throw new Error('a user code of a race was taken')
+  return codes
+}
+
+/** Each verb of which only one caller may win. */
+export const storageVerbs = {
+  redeem: {
+    prepare: (backend, id) => backend.oneTime('race_codes').put(id, grant, ttlSeconds),
+    attempt: async (backend, id) => {
+      const { outcome } = await backend.oneTime('race_codes').redeem(id)
+      return outcome === 'unknown' ? 'fault' : once(outcome === 'won')
+    },
+  },
+  claim: {
+    prepare: async () => {},
+    attempt: async (backend, id) => once(await backend.replayGuard('race_replays').claim('client', id, ttlSeconds)),
+  },
+  'claim what expired': {
+    prepare: (backend, id) => backend.replayGuard('race_replays').claim('client', id, 0),
+    attempt: async (backend, id) => once(await backend.replayGuard('race_replays').claim('client', id, ttlSeconds)),
+  },
+  rotate: {
+    prepare: (backend, id) => {
+      const family = { grant, current: 'first', absoluteExpiry: Date.now() + ttlSeconds * 1000 }
+      return backend.refreshFamilies('race_families').start(id, family, ttlSeconds)
+    },
+    attempt: async (backend, id, process) => {
+      const families = backend.refreshFamilies('race_families')
+      const successor = { hash: `successor ${process}`, salt: `salt ${process}` }
+      const rotation = await families.rotate(id, { presented: 'first', successor, idleTtlSeconds: ttlSeconds })
+      if (rotation.outcome === 'unknown') return 'fault'
+      const ours = rotation.record.current === successor.hash
+      if (rotation.outcome === 'won') return ours ? 'won' : 'fault'
+      // A loser is told another's successor, and so is whoever looks afterwards.
+      const stands = (await families.find(id))?.current === rotation.record.current
+      return !ours && stands ? 'lost' : 'fault'
+    },
+  },
+  'put onlyIfAbsent': {
+    prepare: async () => {},
+    attempt: async (backend, id, process) =>
+      once(await backend.records('race_records').put(id, { process }, { onlyIfAbsent: true })),
+  },
+  'take an attempt': {
+    prepare: async () => {},
+    attempt: async (backend, id) => once((await backend.attempts('race_attempts').take('login', id, policy)).allowed),
+  },
+  'start with one user code': {
+    prepare: async () => {},
+    attempt: async (backend, userCode, process) => {
+      const record = { userCode, request: {}, intervalSeconds: 5 }
+      return once(await backend.deviceCodes('race_device_codes').start(`${userCode} ${process}`, record, ttlSeconds))
+    },
+  },
+  'decide for a device': {
+    prepare: startDevice,
+    attempt: async (backend, id, process) => {
+      const decision = process % 2 ? ('denied' as const) : { approval: process }
+      const { outcome } = await backend.deviceCodes('race_device_codes').decide(id, decision)
+      return outcome === 'unknown' ? 'fault' : once(outcome === 'won')
+    },
+  },
+  'poll for a device': {
+    prepare: startDevice,
+    attempt: async (backend, id) => {
+      const { outcome } = await backend.deviceCodes('race_device_codes').poll(id)
+      return outcome === 'unknown' ? 'fault' : once(outcome === 'due')
+    },
+  },
+  'redeem a device code': {
+    prepare: async (backend, id) => (await startDevice(backend, id)).decide(id, { approval: {} }),
+    attempt: async (backend, id) => {
+      const { outcome } = await backend.deviceCodes('race_device_codes').redeem(id)
+      return outcome === 'unknown' ? 'fault' : once(outcome === 'won')
+    },
+  },
+} as const satisfies Record<string, RaceVerb>
+
+export type StorageVerb = keyof typeof storageVerbs

@@ -1,0 +1,144 @@
+import type { Clock } from '../../clock.js'
+import { storageContractVersion } from '../../storage/contract-version.js'
+import type { EphemeralBackend, StorageBackend } from '../../storage/ports.js'
+import { attemptCases } from './attempts-cases.js'
+import { backendCases, closedRecordsCases } from './backend-cases.js'
+import { deviceCodeCases } from './device-codes-cases.js'
+import { familyCases } from './families-cases.js'
+import { listingCases } from './listing-cases.js'
+import { oneTimeCases } from './one-time-cases.js'
+import { recordCases } from './records-cases.js'
+import { replayCases } from './replay-cases.js'
+import { revocationCases } from './revocation-cases.js'
+import type { Describe, Subject } from './subject.js'
+
+/**
+ * `open` opens the same store each time; it need not be empty. The adapter must read time from `clock` alone: the suite moves
+ * it by hand and never sleeps.
+ */
+export type StorageUnderTest =
+  | { readonly role?: 'records'; readonly open: (clock: Clock) => Promise<StorageBackend> }
+  | { readonly role: 'ephemeral'; readonly open: (clock: Clock) => Promise<EphemeralBackend> }
+
+/** One rule of the contract. */
+export interface StorageCase {
+  /** Of what it speaks: `one-time records`. */
+  readonly port: string
+  readonly name: string
+  /** Rejects with what the store did otherwise. Cases share a clock and run one after another. */
+  run(): Promise<void>
+}
+
+export interface StorageContract extends AsyncDisposable {
+  readonly cases: readonly StorageCase[]
+}
+
+export interface StorageReport {
+  /** `storageContractVersion`: what the adapter may declare when nothing failed. */
+  readonly contract: number
+  /** How many cases were run. */
+  readonly cases: number
+  /** Empty when the store keeps every rule. */
+  readonly failures: readonly { readonly port: string; readonly name: string; readonly detail: string }[]
+}
+
+const open = <Backend extends EphemeralBackend>(openBackend: (clock: Clock) => Promise<Backend>) => {
+  let now = Date.now()
+  let opened: Backend | undefined
+  const clock = () => now
+  const subject: Subject<Backend> = {
+    backend: () => {
+      if (opened === undefined) throw new Error('the store is not open')
+      return opened
+    },
+    open: () => openBackend(clock),
+    clock,
+    pass: (seconds) => {
+      now += seconds * 1000
+    },
+  }
+  const begin = async () => {
+    opened ??= await openBackend(clock)
+  }
+  const end = async () => {
+    await opened?.[Symbol.asyncDispose]()
+    opened = undefined
+  }
+  return { subject, begin, end }
+}
+
+const stateEphemeral = (subject: Subject<EphemeralBackend>, describe: Describe): void => {
+  oneTimeCases(subject, describe)
+  replayCases(subject, describe)
+  recordCases(subject, describe)
+  attemptCases(subject, describe)
+  backendCases(subject, describe)
+}
+
+const stateRecords = (subject: Subject, describe: Describe): void => {
+  stateEphemeral(subject, describe)
+  listingCases(subject, describe)
+  revocationCases(subject, describe)
+  familyCases(subject, describe)
+  deviceCodeCases(subject, describe)
+  closedRecordsCases(subject, describe)
+}
+
+/**
+ * The rules of every port, for a test runner: one case is one test. Disposing of it closes the store. An adapter is done when all
+ * of them hold, and when `raceStorage` finds one winner in each round.
+ */
+export const storageContract = (given: StorageUnderTest): StorageContract => {
+  const cases: StorageCase[] = []
+  const collect = (begin: () => Promise<void>): Describe => {
+    return (port, state) => {
+      state((name, run) =>
+        cases.push({
+          port,
+          name,
+          run: async () => {
+            await begin()
+            await run()
+          },
+        }),
+      )
+    }
+  }
+  if (given.role === 'ephemeral') {
+    const { subject, begin, end } = open(given.open)
+    stateEphemeral(subject, collect(begin))
+    return { cases, [Symbol.asyncDispose]: end }
+  }
+  const { subject, begin, end } = open(given.open)
+  stateRecords(subject, collect(begin))
+  return { cases, [Symbol.asyncDispose]: end }
+}
+
+const inTime = async (work: Promise<void>, milliseconds: number): Promise<void> => {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`does not end within ${String(milliseconds)} ms`)), milliseconds)
+  })
+  await Promise.race([work, late]).finally(() => clearTimeout(timer))
+}
+
+/** Runs the whole contract, without a test runner. `deadlineMs` is for one case; default 20,000. Throws nothing. */
+export const checkStorage = async (
+  given: StorageUnderTest & { readonly deadlineMs?: number },
+): Promise<StorageReport> => {
+  const contract = storageContract(given)
+  const failures: { port: string; name: string; detail: string }[] = []
+  for (const { port, name, run } of contract.cases) {
+    try {
+      await inTime(run(), given.deadlineMs ?? 20_000)
+    } catch (error) {
+      failures.push({ port, name, detail: error instanceof Error ? error.message : String(error) })
+    }
+  }
+  try {
+    await contract[Symbol.asyncDispose]()
+  } catch (error) {
+    failures.push({ port: 'backend', name: 'closes', detail: String(error) })
+  }
+  return { contract: storageContractVersion, cases: contract.cases.length, failures }
+}

@@ -1,0 +1,42 @@
+import { hash } from 'node:crypto'
+import type { JsonObject } from '../json.js'
+import type { JwsAlg, KeyPurpose, KeyRing, SignatureOrder } from '../keys/ports.js'
+import { serialize, signingInput } from './compact-serializer.js'
+import type { TokenProfile } from './profiles.js'
+
+/** What the audit log keeps of a signature: enough to find it in the signer's own log, nothing to replay it. */
+export type SignatureRecord = {
+  readonly kid: string
+  readonly alg: JwsAlg
+  readonly typ: string
+  readonly purpose: KeyPurpose
+  /** base64url SHA-256 of what was signed. */
+  readonly digest: string
+  /** The name of the signer in the configuration. */
+  readonly signer: string
+  /** As the backend's own log has them. */
+  readonly reference: string | undefined
+  readonly key_version: string | undefined
+}
+
+export interface SignedToken {
+  readonly token: string
+  readonly record: SignatureRecord
+}
+
+/** Signs claims that were prepared, and tells what the audit log has to keep. Throws `Unavailable`. */
+export const createSignToken =
+  (ring: Pick<KeyRing, 'sign'>) =>
+  async (
+    { typ, purpose }: TokenProfile,
+    alg: JwsAlg,
+    claims: JsonObject,
+    { priority, clientId, signal }: Pick<SignatureOrder, 'priority' | 'clientId' | 'signal'>,
+  ): Promise<SignedToken> => {
+    const input: SignatureOrder['input'] = (key) => signingInput({ kid: key.kid, alg: key.alg, typ }, claims)
+    const made = await ring.sign({ purpose, alg, priority, clientId, signal, input })
+    const { kid, signer, reference, keyVersion } = made
+    const digest = hash('sha256', made.input, 'base64url')
+    const record = { kid, alg: made.alg, typ, purpose, digest, signer, reference, key_version: keyVersion }
+    return { token: serialize(made.input, made.signature), record }
+  }

@@ -1,0 +1,170 @@
+import { hash, randomInt, randomUUID } from 'node:crypto'
+import {
+  Unavailable,
+  type Clock,
+  type EnrolmentContext,
+  type JsonObject,
+  type Principal,
+  type RecordStore,
+  type ReplayGuard,
+  type WaitingEnrolment,
+} from '../../../core/api/index.js'
+
+export interface WaitingRoomOptions {
+  readonly records: RecordStore<JsonObject>
+  readonly claims: ReplayGuard
+  readonly clock: Clock
+  readonly expiresSeconds: number
+  readonly deniedSeconds: number
+  readonly maxPerPrincipal: number
+  readonly maxWaiting: number
+}
+
+/** One enrolment that asks for approval, as it stands. */
+export type Asked =
+  | { readonly state: 'waiting' | 'denied' | 'full' }
+  /** With what the person saw; true for the first who uses it. */
+  | { readonly state: 'approved'; readonly attributes: JsonObject; use(): Promise<boolean> }
+
+interface Waiting extends WaitingEnrolment {
+  /** Of all that was asked for: what differs in anything is another enrolment. */
+  readonly digest: string
+  /** One stay in the room. A decision is about this stay and none that follows. */
+  readonly stay: string
+  /** The places that it takes up. */
+  readonly places: readonly string[]
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number
+  readonly denied?: boolean
+}
+
+type Decision = 'approve' | 'deny'
+
+const waitingId = (id: string): string => `approval:waiting:${id}`
+const decisionId = (stay: string): string => `approval:decision:${stay}`
+
+/** Members in one order at every depth, so that the order in which a client writes them does not matter. */
+const canonical = (value: unknown): unknown => {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(canonical)
+  const members = Object.entries(value).toSorted(([left], [right]) => (left < right ? -1 : 1))
+  return Object.fromEntries(members.map(([name, inner]) => [name, canonical(inner)]))
+}
+
+const principalText = ({ subject, principalId, principalType }: Principal): string =>
+  JSON.stringify([subject, principalId, principalType])
+
+const digestOf = ({ principal, jkt, attributes }: EnrolmentContext, message: string): string =>
+  hash('sha256', JSON.stringify([principalText(principal), jkt, canonical(attributes), message]))
+
+/** Enrolments that wait for a person, and what was decided. Every step that must happen once is one of the store. */
+export const createWaitingRoom = (options: WaitingRoomOptions) => {
+  const { records, claims, clock, expiresSeconds, deniedSeconds, maxPerPrincipal, maxWaiting } = options
+
+  const findWaiting = async (id: string): Promise<Waiting | undefined> =>
+    (await records.find(waitingId(id))) as Waiting | undefined
+
+  const findDecision = async (stay: string): Promise<Decision | undefined> =>
+    (await records.find(decisionId(stay)))?.['decision'] as Decision | undefined
+
+  /** Of the numbered places under a prefix one that was free, and now is not; undefined: all are taken. */
+  const takePlace = async (prefix: string, places: number): Promise<string | undefined> => {
+    const taken = new Set((await records.list(prefix, places)).map(({ id }) => id))
+    const ids = Array.from({ length: places }, (_, place) => `${prefix}${String(place).padStart(6, '0')}`)
+    const free = ids.filter((id) => !taken.has(id))
+    // From anywhere among them, so that those who come at once do not all try for the same.
+    const start = free.length === 0 ? 0 : randomInt(free.length)
+    for (const id of [...free.slice(start), ...free.slice(0, start)])
+      if (await records.put(id, {}, { ttlSeconds: expiresSeconds, onlyIfAbsent: true })) return id
+    return undefined
+  }
+
+  const leave = async (places: readonly string[]): Promise<void> => {
+    await Promise.all(places.map((place) => records.remove(place)))
+  }
+
+  const enter = async (id: string, digest: string, context: EnrolmentContext, message: string): Promise<Asked> => {
+    const { principal, jkt, attributes } = context
+    const own = await takePlace(`approval:place:${hash('sha256', principalText(principal))}:`, maxPerPrincipal)
+    if (own === undefined) return { state: 'full' }
+    const common = await takePlace('approval:places:', maxWaiting)
+    if (common === undefined) {
+      await leave([own])
+      return { state: 'full' }
+    }
+    const now = clock()
+    const waiting: Waiting = {
+      ...{ id, principal, jkt, attributes, message, digest, stay: randomUUID(), places: [own, common] },
+      ...{ requestedAt: Math.floor(now / 1000), expiresAt: now + expiresSeconds * 1000 },
+    }
+    const record = waiting as unknown as JsonObject
+    const entered = await records.put(waitingId(id), record, { ttlSeconds: expiresSeconds, onlyIfAbsent: true })
+    // The same request came twice at once: one of them waits.
+    if (!entered) await leave([own, common])
+    return { state: 'waiting' }
+  }
+
+  const approved = ({ id, stay, places, expiresAt, attributes }: Waiting): Asked => ({
+    state: 'approved',
+    attributes,
+    async use() {
+      const ttlSeconds = Math.max(1, Math.ceil((expiresAt - clock()) / 1000) + 1)
+      if (!(await claims.claim('approval', stay, ttlSeconds))) return false
+      // Used it is, whatever becomes of what is left of it.
+      await Promise.all([records.remove(waitingId(id)), leave(places)]).catch((error: unknown) => {
+        if (!(error instanceof Unavailable)) throw error
+      })
+      return true
+    },
+  })
+
+  return {
+    async ask(context: EnrolmentContext, message: string): Promise<Asked> {
+      const digest = digestOf(context, message)
+      const id = digest.slice(0, 16)
+      const waiting = await findWaiting(id)
+      if (waiting === undefined) return enter(id, digest, context, message)
+      // Somebody took pains to find another request with this id.
+      if (waiting.digest !== digest) return { state: 'full' }
+      if (waiting.denied) return { state: 'denied' }
+      const decision = await findDecision(waiting.stay)
+      if (decision === 'approve') return approved(waiting)
+      return { state: decision === 'deny' ? 'denied' : 'waiting' }
+    },
+
+    async list(): Promise<readonly WaitingEnrolment[]> {
+      const found: Waiting[] = []
+      const prefix = waitingId('')
+      let page = await records.list(prefix, 100)
+      while (page.length > 0) {
+        const own = page.filter(({ id }) => id.startsWith(prefix))
+        found.push(...own.map(({ record }) => record as unknown as Waiting))
+        page = own.length < page.length ? [] : await records.list(page.at(-1)?.id, 100)
+      }
+      const undecided = await Promise.all(
+        found.map(async (waiting) => waiting.denied !== true && (await findDecision(waiting.stay)) === undefined),
+      )
+      return found
+        .filter((_waiting, index) => undecided[index])
+        .map(({ id, principal, jkt, attributes, message, requestedAt }) => {
+          return { id, principal, jkt, attributes, message, requestedAt }
+        })
+    },
+
+    async decide(id: string, decision: Decision): Promise<boolean> {
+      const waiting = /^[0-9a-f]{16}$/.test(id) ? await findWaiting(id) : undefined
+      if (waiting === undefined || waiting.denied) return false
+      const leftSeconds = Math.ceil((waiting.expiresAt - clock()) / 1000)
+      if (leftSeconds <= 0) return false
+      const ttlSeconds = decision === 'approve' ? leftSeconds : Math.max(leftSeconds, deniedSeconds)
+      const first = await records.put(decisionId(waiting.stay), { decision }, { ttlSeconds, onlyIfAbsent: true })
+      if (!first) return false
+      if (decision === 'deny') {
+        const denied = { ...waiting, denied: true } as unknown as JsonObject
+        await records.put(waitingId(id), denied, { ttlSeconds: deniedSeconds })
+        await leave(waiting.places)
+      }
+      return true
+    },
+  }
+}

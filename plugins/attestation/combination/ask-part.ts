@@ -1,0 +1,52 @@
+import { z } from 'zod'
+import {
+  Unavailable,
+  type EnrolmentContext,
+  type SecondFactorAccepted,
+  type SecondFactorDenied,
+  type SecondFactorVerifier,
+} from '../../../core/api/index.js'
+
+/** What the caller sends for one part. */
+export const partProof = z.strictObject({ kind: z.string(), value: z.string() })
+
+export type PartProof = z.output<typeof partProof>
+
+/** Undefined when the text is not JSON of this form. */
+export const readProof = <T>(text: string, form: z.ZodType<T>): T | undefined => {
+  try {
+    return form.safeParse(JSON.parse(text)).data
+  } catch {
+    return undefined
+  }
+}
+
+export const malformed: SecondFactorDenied = { ok: false, reason: 'the proof of a combination is malformed' }
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Asks one part. Only `ok: true` accepts and only `ok: false` refuses; throws `Unavailable` for anything else. */
+export const askPart = async (
+  factor: SecondFactorVerifier,
+  enrolment: EnrolmentContext,
+  proof: PartProof,
+): Promise<SecondFactorAccepted | SecondFactorDenied> => {
+  const answer: unknown = await factor.verify(enrolment, proof)
+  if (isObject(answer) && answer.ok === false) {
+    const { reason, ...denied } = answer as unknown as SecondFactorDenied
+    return { ...denied, reason: reason === undefined ? factor.kind : `${factor.kind}: ${reason}` }
+  }
+  const { ok, attributes } = isObject(answer) ? answer : {}
+  if (ok !== true || (attributes !== undefined && !isObject(attributes)))
+    throw new Unavailable(`attestation.${factor.kind}`, 'unknown', 'the plugin returned no answer')
+  return answer as SecondFactorAccepted
+}
+
+/** Uses one part up. False: it was used before. Throws `Unavailable` when the part says neither. */
+export const consumePart = async (factor: SecondFactorVerifier, part: SecondFactorAccepted): Promise<boolean> => {
+  const used: unknown = part.consume === undefined || (await part.consume())
+  if (typeof used !== 'boolean')
+    throw new Unavailable(`attestation.${factor.kind}`, 'unknown', 'the plugin did not say whether it is used up')
+  return used
+}

@@ -1,0 +1,33 @@
+import { z } from 'zod'
+import { definePlugin, epochSeconds, Unavailable, type AttestationStatusProvider } from '../../../core/api/index.js'
+
+const options = z.strictObject({
+  /** A `principal_id` belongs to the subject that enrolled it first. */
+  unique_principal_id: z.boolean().default(true),
+})
+
+/** Status of what was enrolled here: one key for each principal, and none for those that were revoked by command. */
+export default definePlugin({
+  name: 'attestation/registry',
+  apiVersion: 1,
+  options,
+  needs: ['clock', 'principals'],
+  create({ unique_principal_id: unique }, { clock, principals }) {
+    const statusProvider: AttestationStatusProvider = {
+      async current({ principal, jkt, step }) {
+        const { enrolment, revokedAt } = await principals.find(principal)
+        if (revokedAt !== undefined) return undefined
+        if (step === 'renewal') return enrolment?.jkt === jkt ? enrolment.attributes : undefined
+        const owner = unique ? await principals.findOwner(principal.principalId) : undefined
+        return owner === undefined || owner === principal.subject ? {} : undefined
+      },
+      async enrolled({ principal, jkt }, attributes) {
+        const owned = await principals.claimId(principal)
+        // Who comes again is told by `current` whose it is.
+        if (unique && !owned) throw new Unavailable('principals', 'no', 'Another subject has just enrolled this id.')
+        await principals.enrol({ principal, jkt, attributes, enrolledAt: epochSeconds(clock) })
+      },
+    }
+    return { statusProvider }
+  },
+})

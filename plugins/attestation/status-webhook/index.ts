@@ -1,0 +1,42 @@
+import { z } from 'zod'
+import {
+  definePlugin,
+  findOutboundFault,
+  findWebhookSecretFault,
+  Unavailable,
+  type AttestationStatusProvider,
+} from '../../../core/api/index.js'
+
+const without = (findFault: (value: string) => string | undefined) =>
+  z.string().superRefine((value, context) => {
+    const message = findFault(value)
+    if (message !== undefined) context.addIssue({ code: 'custom', message })
+  })
+
+const options = z.strictObject({ url: without(findOutboundFault), secret: without(findWebhookSecretFault) })
+
+const answers = z.union([
+  z.strictObject({ active: z.literal(true), attributes: z.record(z.string(), z.json()) }),
+  z.strictObject({ active: z.literal(false) }),
+])
+
+/** Status as a service of the deployer has it. Whatever is no answer is an outage, never a revocation. */
+export default definePlugin({
+  name: 'attestation/status-webhook',
+  apiVersion: 1,
+  options,
+  needs: ['outbound'],
+  create(webhook, { outbound }) {
+    const statusProvider: AttestationStatusProvider = {
+      async current({ principal, jkt, step }, signal) {
+        const { subject, principalId: principal_id, principalType: principal_type } = principal
+        const question = { type: 'status', step, subject, principal_id, principal_type, jkt }
+        const { data } = answers.safeParse(await outbound.ask(webhook, question, signal))
+        if (data === undefined)
+          throw new Unavailable('attestation.status', 'no', 'The answer of the webhook is malformed')
+        return data.active ? data.attributes : undefined
+      },
+    }
+    return { statusProvider }
+  },
+})

@@ -1,0 +1,80 @@
+import { randomBytes } from 'node:crypto'
+import { z } from 'zod'
+import { definePlugin, principalDigest, type AttemptPolicy } from '../../../core/api/index.js'
+import { stepSeconds, totpAlgorithms, type TotpAlgorithm, type TotpForm } from './one-time-password.js'
+import { otpauthUri, toBase32 } from './otpauth-uri.js'
+import { findStoredStep, sealSecret, type StoredSecret } from './stored-secret.js'
+
+const kind = 'totp'
+const keyRule = 'must be 32 random bytes in base64url: 43 characters'
+
+const options = z.strictObject({
+  sealing_key: z
+    .string(keyRule)
+    .refine((text) => text.length === 43 && Buffer.from(text, 'base64url').toString('base64url') === text, keyRule)
+    .transform((text) => Buffer.from(text, 'base64url')),
+  algorithm: z.enum(Object.keys(totpAlgorithms) as [TotpAlgorithm, ...TotpAlgorithm[]]).default('SHA1'),
+  digits: z.literal([6, 8]).default(6),
+  window: z.int().min(0).max(3).default(1),
+})
+
+/** With six digits and a window of 1 a guess is right once in 333,333; of those that are left, a day has about 100. */
+const guesses: AttemptPolicy = { free: 5, baseDelaySeconds: 1, maxDelaySeconds: 900, forgetAfterSeconds: 86_400 }
+
+/** Time-based one-time passwords (RFC 6238), each of them used once. */
+export default definePlugin({
+  name: 'attestation/totp',
+  apiVersion: 1,
+  options,
+  needs: ['clock', 'issuer', 'attempts', 'clockToleranceSeconds', 'factorRecords', 'factorClaims'],
+  create: ({ sealing_key: key, algorithm, digits, window }: z.output<typeof options>, services) => {
+    const { clock, issuer, attempts, clockToleranceSeconds, factorRecords, factorClaims } = services
+    const configured: TotpForm = { algorithm, digits }
+    // A replay by a clock that is behind must still find its claim.
+    const claimSeconds = (2 * window + 1) * stepSeconds + clockToleranceSeconds
+
+    const idOf = (digest: string): string => `${kind}:${digest}`
+    const newSecret = (): Buffer => randomBytes(totpAlgorithms[algorithm].secretBytes)
+    const nobody = idOf('nobody')
+    const decoy = { id: nobody, stored: sealSecret(nobody, newSecret(), configured, key) }
+
+    return {
+      secondFactors: [
+        {
+          kind,
+          async verify({ principal }, { value }) {
+            const digest = principalDigest(principal)
+            // Before the look-up, so that parallel guesses are counted and unknown principals are slowed down alike.
+            if (!(await attempts.take(kind, digest, guesses)).allowed)
+              return { ok: false, reason: 'too many wrong one-time passwords' }
+            const found = (await factorRecords.find(idOf(digest))) as StoredSecret | undefined
+            const step = findStoredStep(idOf(digest), found, value, clock() / 1000, { key, window, decoy })
+            if (step === undefined) return { ok: false, reason: 'wrong one-time password' }
+            return {
+              ok: true,
+              amr: ['otp'],
+              async consume() {
+                const first = await factorClaims.claim(kind, `${digest}:${String(step)}`, claimSeconds)
+                // Not for a replay: whoever saw a password must not win guesses by it. A count that stays only delays.
+                if (first) await attempts.clear(kind, digest).catch(() => undefined)
+                return first
+              },
+            }
+          },
+          async issue(principal) {
+            const digest = principalDigest(principal)
+            const secret = newSecret()
+            await factorRecords.put(idOf(digest), { ...sealSecret(idOf(digest), secret, configured, key) })
+            await attempts.clear(kind, digest)
+            const shown = toBase32(secret)
+            return {
+              lines: { secret: shown, algorithm, digits: String(digits), period: `${String(stepSeconds)} s` },
+              uri: otpauthUri(issuer, principal, shown, configured),
+            }
+          },
+          withdraw: (principal) => factorRecords.remove(idOf(principalDigest(principal))),
+        },
+      ],
+    }
+  },
+})

@@ -1,0 +1,47 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+
+/** By the names that otpauth URIs have for them; the secret has the length of the hash (RFC 2104 §3). */
+export const totpAlgorithms = {
+  SHA1: { digest: 'sha1', secretBytes: 20 },
+  SHA256: { digest: 'sha256', secretBytes: 32 },
+  SHA512: { digest: 'sha512', secretBytes: 64 },
+} as const
+
+export type TotpAlgorithm = keyof typeof totpAlgorithms
+export const stepSeconds = 30
+
+export interface TotpForm {
+  readonly algorithm: TotpAlgorithm
+  readonly digits: 6 | 8
+}
+
+/** The password of one step (RFC 6238 §4.2, RFC 4226 §5.3). */
+export const oneTimePassword = (secret: Uint8Array, step: number, { algorithm, digits }: TotpForm): string => {
+  const counter = Buffer.alloc(8)
+  counter.writeBigInt64BE(BigInt(step))
+  const mac = createHmac(totpAlgorithms[algorithm].digest, secret).update(counter).digest()
+  const offset = mac.readUInt8(mac.length - 1) & 0xf
+  const number = (mac.readUInt32BE(offset) & 0x7fffffff) % 10 ** digits
+  return String(number).padStart(digits, '0')
+}
+
+/**
+ * The step within `window` steps around `now` (seconds) that a password belongs to. Every step is computed and compared
+ * whole, whichever matches.
+ */
+export const findStep = (
+  secret: Uint8Array,
+  written: string,
+  now: number,
+  window: number,
+  form: TotpForm,
+): number | undefined => {
+  const current = Math.floor(now / stepSeconds)
+  const given = Buffer.from(written)
+  const steps = Array.from({ length: 2 * window + 1 }, (_, index) => current - window + index)
+  const matching = steps.filter((step) => {
+    const expected = Buffer.from(oneTimePassword(secret, step, form))
+    return expected.length === given.length && timingSafeEqual(expected, given)
+  })
+  return matching[0]
+}

@@ -1,0 +1,51 @@
+import { z } from 'zod'
+import {
+  definePlugin,
+  findOutboundFault,
+  findWebhookSecretFault,
+  type SecondFactorVerifier,
+} from '../../../core/api/index.js'
+
+const without = (findFault: (value: string) => string | undefined) =>
+  z.string().superRefine((value, context) => {
+    const message = findFault(value)
+    if (message !== undefined) context.addIssue({ code: 'custom', message })
+  })
+
+const options = z.strictObject({
+  kind: z
+    .string()
+    .regex(/^[a-z][a-z0-9_]{0,63}$/, 'must be a name such as sms: small letters, digits and _')
+    .default('webhook'),
+  url: without(findOutboundFault),
+  secret: without(findWebhookSecretFault),
+})
+
+const accepted = z.strictObject({ ok: z.literal(true), attributes: z.record(z.string(), z.json()).optional() })
+const refused = z.strictObject({ ok: z.literal(false) })
+
+/** A second factor that a service of the deployer checks. Only an explicit yes accepts. */
+export default definePlugin({
+  name: 'attestation/webhook',
+  apiVersion: 1,
+  options,
+  needs: ['outbound'],
+  create({ kind, ...webhook }, { outbound }) {
+    const verifier: SecondFactorVerifier = {
+      kind,
+      async verify({ principal, jkt, attributes, signal }, { value }) {
+        const { subject, principalId: principal_id, principalType: principal_type } = principal
+        const question = {
+          ...{ type: 'second_factor', subject, principal_id, principal_type, jkt, attributes },
+          second_factor: { kind, value },
+        }
+        const answer = await outbound.ask(webhook, question, signal)
+        const { data } = accepted.safeParse(answer)
+        if (data !== undefined) return { ok: true, ...(data.attributes && { attributes: data.attributes }) }
+        const explicit = refused.safeParse(answer).success
+        return { ok: false, reason: explicit ? 'the webhook refused' : 'the answer of the webhook is malformed' }
+      },
+    }
+    return { secondFactors: [verifier] }
+  },
+})

@@ -1,0 +1,70 @@
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { createDeployment, type Deployment } from '../adversarial/support/processes.js'
+import { withAttestation } from '../support/attestation.js'
+import { raceChallenges, type ChallengeScore } from './races-http/race-challenges.js'
+
+// One challenge, many processes of the product on one store, all asked at once over HTTP:
+// SIGNET_RACE_ROUNDS rounds among SIGNET_RACE_PROCESSES processes.
+
+const rounds = Number(process.env['SIGNET_RACE_ROUNDS'] ?? 50)
+const processes = Number(process.env['SIGNET_RACE_PROCESSES'] ?? 3)
+const timeout = 120_000 + rounds * 200
+
+type Start = NonNullable<Parameters<Deployment['start']>[0]>
+
+const most = 1_000_000
+/** The race is of one device and from one address. */
+const unlimited = { address_per_minute: most, key_per_minute: most, subject_per_minute: most, principal_free: 1000 }
+
+/** The second factor is a module of the tests, which the built product loads as any other through `tsx`. */
+const product: Start = (file) => [
+  '--import',
+  'tsx',
+  fileURLToPath(new URL('../../dist/core/main.js', import.meta.url)),
+  'start',
+  '--config',
+  file,
+]
+
+const race = async (
+  args: Start,
+  count: number,
+): Promise<{ readonly score: ChallengeScore; readonly issued: readonly unknown[] }> => {
+  const configure = withAttestation()
+  await using deployment = await createDeployment((written) =>
+    configure({ ...written, rate_limits: { attestation: unlimited } }),
+  )
+  // The first makes the key that all of them sign with.
+  const first = await deployment.start(args)
+  const others = await Promise.all(Array.from({ length: processes - 1 }, () => deployment.start(args)))
+  const origins = [first, ...others].map(({ origin }) => origin)
+  const score = await raceChallenges(deployment.issuer, origins, count)
+  const issued = (await deployment.audit()).filter(({ event }) => event === 'attestation.issued')
+  return { score, issued: issued.map(({ jti }) => jti) }
+}
+
+describe(`challenges at ${processes} processes on one store`, () => {
+  it(
+    `attestation row 2: ${rounds} challenges, one attestation each, and InvalidChallenge for the rest`,
+    async () => {
+      const { score, issued } = await race(product, rounds)
+      expect(score).toEqual({ rounds, fair: rounds, doubles: 0, withoutWinner: 0, faults: 0 })
+      // One more is that with which the device renews.
+      expect(issued).toHaveLength(rounds + 1)
+      expect(new Set(issued).size).toBe(rounds + 1)
+    },
+    timeout,
+  )
+
+  it(
+    'the same race finds a store without the atomic predicate out',
+    async () => {
+      const broken = fileURLToPath(new URL('races-http/broken-server.ts', import.meta.url))
+      const { score } = await race((file) => ['--import', 'tsx', broken, file], 40)
+      expect(score.doubles).toBeGreaterThan(0)
+      expect(score.fair).toBeLessThan(40)
+    },
+    timeout,
+  )
+})

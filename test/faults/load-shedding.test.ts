@@ -1,0 +1,52 @@
+import { fork, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { basic } from '../adversarial/support/clients.js'
+import { serviceClient } from '../support/server.js'
+
+let child: ChildProcess
+let at: { issuer: string; admin: string }
+beforeAll(async () => {
+  child = fork(fileURLToPath(new URL('busy-server.ts', import.meta.url)), { execArgv: ['--import', 'tsx'] })
+  at = ((await once(child, 'message')) as [typeof at])[0]
+})
+afterAll(async () => {
+  const ended = once(child, 'exit')
+  child.send('stop')
+  expect((await ended)[0]).toBe(0)
+})
+
+const token = () =>
+  fetch(`${at.issuer}/token`, {
+    method: 'POST',
+    headers: { authorization: basic(serviceClient) },
+    body: new URLSearchParams({ grant_type: 'client_credentials' }),
+  })
+const statusOf = async (reply: Promise<Response>): Promise<number> => (await reply).status
+
+describe('F27: an event loop that is late', () => {
+  it('turns work away, answers what is in memory, and recovers by itself', async () => {
+    expect(await statusOf(token())).toBe(200)
+    child.send('busy')
+    await expect.poll(() => statusOf(token()), { timeout: 20_000 }).toBe(503)
+
+    const refused = await token()
+    expect(refused.status).toBe(503)
+    expect(await refused.json()).toMatchObject({ error: 'temporarily_unavailable' })
+    expect(refused.headers.get('retry-after')).toMatch(/^[1-5]$/)
+    const page = await fetch(`${at.issuer}/authorize?client_id=web`)
+    expect(page.status).toBe(503)
+    expect(await page.text()).toContain('<h1>Authorization error</h1>')
+    for (const path of ['/jwks.json', '/.well-known/openid-configuration'])
+      expect(await statusOf(fetch(at.issuer + path))).toBe(200)
+    for (const path of ['/health/live', '/health/ready', '/metrics'])
+      expect(await statusOf(fetch(at.admin + path))).toBe(200)
+
+    child.send('idle')
+    await expect.poll(() => statusOf(token()), { timeout: 20_000 }).toBe(200)
+    const metrics = await (await fetch(`${at.admin}/metrics`)).text()
+    expect(Number(/^signet_http_shed_total (\d+)$/m.exec(metrics)?.[1])).toBeGreaterThan(2)
+    expect(metrics).toMatch(/^signet_http_requests_total\{endpoint="\/token",status="503",error="temporarily_un/m)
+  })
+})

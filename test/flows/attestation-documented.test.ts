@@ -1,0 +1,126 @@
+import { execFile } from 'node:child_process'
+import { createHash, randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { packageRoot } from '../../core/package-root.js'
+import { createDevice, decodeJws } from '../support/attestation.js'
+import { codeBlock } from '../support/document.js'
+import { freePort } from '../support/free-port.js'
+import { configuration, openCommandLine, type CommandLine } from './cli-fixture.js'
+
+// The clients and the verifier of docs/attestation.md, as they stand there, against the product.
+
+type Answer = { readonly attestation: string; readonly expires_in: number; readonly reissue_after: number }
+interface Client {
+  newKeys(): Promise<CryptoKeyPair>
+  enrol(issuer: string, keys: CryptoKeyPair, principal: object, factor: object): Promise<Answer>
+  renew(issuer: string, keys: CryptoKeyPair, attestation: string): Promise<Answer>
+}
+type Verify = (attestation: string, proof: string) => Promise<{ readonly did: string }>
+interface Verifier {
+  createVerifier(issuer: string, audience: string, seen: (id: string) => boolean): Verify
+}
+
+const path = 'docs/attestation.md'
+const run = promisify(execFile)
+let folder: string
+let cli: CommandLine
+let issuer: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'signet-attestation-'))
+  await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
+  await symlink(join(packageRoot, 'node_modules'), join(folder, 'node_modules'))
+  for (const name of ['attest.js', 'verify.js', 'enrol.sh']) await writeFile(join(folder, name), codeBlock(path, name))
+  cli = await openCommandLine()
+  const port = await freePort()
+  issuer = `http://localhost:${port}`
+  const written = configuration(`  - use: plugins/attestation/bootstrap\n  - use: plugins/attestation/registry\n`)
+  const served = written
+    .replace('http://localhost:3000', issuer)
+    .replace('port: 0', `port: ${port}`)
+    .replace(/keys:\n.*\n/, '$&  - { kid: es-1, alg: ES256, signer: local, ref: es-1 }\n')
+  await cli.write('signet.yaml', `${served}\nattestation: { require_audience_in_proof: true }\n`)
+  await cli.serve(['start', '--config', 'signet.yaml'])
+})
+afterAll(async () => {
+  await cli[Symbol.asyncDispose]()
+  await rm(folder, { recursive: true })
+})
+
+const newSecret = async (id: string, type = 'service'): Promise<string> => {
+  const whom = ['--subject', 'payments', '--principal-id', id, '--type', type]
+  const issued = ['principals', 'issue', '--kind', 'bootstrap_secret', ...whom, '--json', '--config', 'signet.yaml']
+  return JSON.parse((await cli.run(issued)).stdout).secret
+}
+
+const read = async <T>(name: string): Promise<T> => (await import(join(folder, name))) as T
+
+it('the client for the browser enrols and renews with a key that cannot be taken out', async () => {
+  const { newKeys, enrol, renew } = await read<Client>('attest.js')
+  const keys = await newKeys()
+  await expect(crypto.subtle.exportKey('pkcs8', keys.privateKey)).rejects.toThrow(/not extractable/)
+  const principal = { subject: 'payments', principal_id: 'page-1', principal_type: 'device', attributes: { os: 'A' } }
+  const factor = { kind: 'bootstrap_secret', value: await newSecret('page-1', 'device') }
+  const first = await enrol(issuer, keys, principal, factor)
+  expect(first).toEqual({ attestation: expect.any(String), expires_in: 86400, reissue_after: 43200 })
+  const { attestation } = await renew(issuer, keys, first.attestation)
+  expect(decodeJws(attestation).payload).toMatchObject({ did: 'page-1', att: { os: 'A', status: 'active' } })
+  await expect(enrol(issuer, keys, principal, factor)).rejects.toMatchObject({ code: 'SecondFactorFailed' })
+  expect(codeBlock(path, 'attest.js').split('\n').length).toBeLessThan(46)
+})
+
+it.skipIf(!existsSync('/usr/bin/curl') || !existsSync('/usr/bin/openssl'))(
+  'the script enrols and renews with curl and openssl',
+  async () => {
+    for (const id of ['batch-1', 'batch-2', 'batch-3']) {
+      const args = ['enrol.sh', issuer, 'payments', id, await newSecret(id)]
+      const { stdout, stderr } = await run('sh', args, { cwd: folder })
+      expect(stderr).toBe('')
+      const attestations = stdout.trim().split('\n')
+      expect(attestations.map((one) => decodeJws(one).payload['did'])).toEqual([id, id])
+      expect(attestations[0]).not.toBe(attestations[1])
+    }
+  },
+)
+
+it('the verifier takes an attestation with a new proof by its key, and nothing else', async () => {
+  const { createVerifier } = await read<Verifier>('verify.js')
+  const audience = 'https://api.bank.example'
+  const heard = new Set<string>()
+  const verify = createVerifier(issuer, audience, (id) => !heard.has(id) && heard.add(id) !== undefined)
+  const enrolled = async (id: string) => {
+    const second_factor = { kind: 'bootstrap_secret', value: await newSecret(id, 'device') }
+    const device = await createDevice(issuer, { subject: 'payments', principal_id: id, second_factor })
+    const { challenge } = (await device.enrol()).body
+    const proof = await device.sign({ challenge, aud: issuer })
+    return { device, attestation: String((await device.complete(challenge, proof)).body['attestation']) }
+  }
+  const { device, attestation } = await enrolled('phone-1')
+  const other = await enrolled('phone-2')
+  const ath = createHash('sha256').update(attestation).digest('base64url')
+  const prove = (claims: object = {}, header: object = {}, by = device) =>
+    by.sign(
+      { aud: audience, iat: Math.floor(Date.now() / 1000), jti: randomUUID(), ath, ...claims },
+      { alg: 'ES256', typ: 'request-proof+jwt', jwk: by.jwk, ...header },
+    )
+
+  const proof = await prove()
+  expect(await verify(attestation, proof)).toMatchObject({ did: 'phone-1' })
+  await expect(verify(attestation, proof)).rejects.toThrow('used before')
+  const refused = [
+    await prove({}, {}, other.device),
+    await prove({}, { jwk: device.jwk }, other.device),
+    await prove({ aud: 'https://other.example' }),
+    await prove({ iat: Math.floor(Date.now() / 1000) - 120 }),
+    await prove({ ath: 'of another' }),
+    await prove({ jti: undefined }),
+    await prove({}, { typ: 'enrol-proof+jws' }),
+  ]
+  for (const one of refused) await expect(verify(attestation, one)).rejects.toThrow()
+  await expect(verify(other.attestation, await prove())).rejects.toThrow('another')
+  await expect(verify(await device.sign(decodeJws(attestation).payload), await prove())).rejects.toThrow()
+})

@@ -1,0 +1,165 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { packageRoot } from '../../core/package-root.js'
+import { freePort } from '../support/free-port.js'
+import { describeWith } from '../support/services/describe-with.js'
+import { openCommandLine, type CommandLine, type Service } from './cli-fixture.js'
+
+const file = join(packageRoot, 'deploy', 'haproxy.cfg')
+const adminToken = 'token-of-the-admin-listener'
+
+interface Replica {
+  readonly name: string
+  readonly port: number
+  readonly adminPort: number
+}
+
+/** Two replicas of one host, which share the store and the keys of the folder. */
+const configurationOf = ({ name, port, adminPort }: Replica, proxyPort: number): string => `
+issuer: http://localhost:${proxyPort}
+listen: { host: 127.0.0.1, port: ${port} }
+admin: { host: 127.0.0.1, port: ${adminPort}, token: ${adminToken} }
+trusted_proxies: [127.0.0.1/32]
+scopes_supported: [api]
+id_token_signing_alg: ES256
+signers: { local: { use: signers/local, options: { directory: ./keys, create: true } } }
+keys: [{ kid: es-1, alg: ES256, signer: local, ref: es-1 }]
+plugins: [{ use: plugins/grants/client-credentials }, { use: plugins/client-auth/client-secret }]
+storage:
+  records: { use: embedded, options: { path: ./store } }
+  ephemeral: { use: embedded, options: { path: ./store } }
+clients: [{ client_id: reports, client_secret: secret-for-this-test, grant_types: [client_credentials] }]
+audit: { file: ./${name}.jsonl }
+shutdown: { delay_secs: 4 }
+rate_limits: { token: { address_per_minute: 10000000, client_per_minute: 10000000 } }
+`
+
+describeWith('haproxy', 'two replicas behind deploy/haproxy.cfg', (haproxy) => {
+  let cli: CommandLine
+  let replicas: readonly Replica[]
+  const services = new Map<string, Service>()
+  let proxyPort: number
+
+  const startReplica = async ({ name }: Replica) => {
+    services.set(name, await cli.serve(['start', '--config', `${name}.yaml`]))
+  }
+  const environment = (token = adminToken) => ({
+    ...process.env,
+    ADMIN_TOKEN: token,
+    SIGNET_BIND: `127.0.0.1:${proxyPort}`,
+    SIGNET_1: `127.0.0.1:${replicas[0]!.port}`,
+    SIGNET_1_ADMIN_PORT: String(replicas[0]!.adminPort),
+    SIGNET_2: `127.0.0.1:${replicas[1]!.port}`,
+    SIGNET_2_ADMIN_PORT: String(replicas[1]!.adminPort),
+  })
+  const askToken = () =>
+    fetch(`http://127.0.0.1:${proxyPort}/token`, {
+      method: 'POST',
+      headers: { Authorization: `Basic ${btoa('reports:secret-for-this-test')}` },
+      body: new URLSearchParams({ grant_type: 'client_credentials' }),
+    })
+
+  const issuedBy = async ({ adminPort }: Replica) => {
+    const headers = { Authorization: `Bearer ${adminToken}` }
+    const metrics = await fetch(`http://127.0.0.1:${adminPort}/metrics`, { headers })
+    return (await metrics.text()).includes('\nsignet_tokens_issued_total{')
+  }
+
+  /** Runs haproxy, and ends it afterwards. */
+  const behindProxy = async (token: string, use: () => Promise<void>) => {
+    const child = spawn(haproxy, ['-db', '-f', file], { env: environment(token), stdio: 'ignore' })
+    const closed = once(child, 'close')
+    try {
+      const answers = () =>
+        askToken().then(
+          ({ status }) => status,
+          () => 0,
+        )
+      await expect.poll(answers, { timeout: 20_000 }).not.toBe(0)
+      await use()
+    } finally {
+      child.kill('SIGKILL')
+      await closed
+    }
+  }
+
+  beforeAll(async () => {
+    cli = await openCommandLine()
+    proxyPort = await freePort()
+    replicas = [
+      { name: 'one', port: await freePort(), adminPort: await freePort() },
+      { name: 'two', port: await freePort(), adminPort: await freePort() },
+    ]
+    for (const replica of replicas) {
+      await cli.write(`${replica.name}.yaml`, configurationOf(replica, proxyPort))
+      await startReplica(replica)
+    }
+  })
+  afterAll(() => cli[Symbol.asyncDispose]())
+
+  it('is a file that haproxy accepts', () => {
+    const { status, stderr } = spawnSync(haproxy, ['-c', '-f', file], { env: environment(), encoding: 'utf8' })
+    expect(stderr).not.toMatch(/WARNING|ALERT/)
+    expect(status).toBe(0)
+  })
+
+  it('loses no request while each replica is restarted in turn, under load', async () => {
+    await behindProxy(adminToken, async () => {
+      let loading = true
+      const failures: unknown[] = []
+      let tokens = 0
+      const load = async () => {
+        while (loading) {
+          const status = await askToken().then(
+            (answer) => answer.arrayBuffer().then(() => answer.status),
+            (error: Error) => String(error.cause),
+          )
+          if (status === 200) tokens++
+          else failures.push(status)
+        }
+      }
+      const loaders = Array.from({ length: 8 }, load)
+      const more = async (count: number) => {
+        const target = tokens + count
+        await expect.poll(() => tokens >= target || failures.length > 0, { timeout: 20_000 }).toBe(true)
+      }
+      for (const replica of replicas) {
+        await more(200)
+        const service = services.get(replica.name)!
+        service.child.kill('SIGTERM')
+        expect(await service.ended).toBe(0)
+        await more(200)
+        await startReplica(replica)
+        // It is in again when it has issued a token; the other one goes only then.
+        await expect.poll(() => issuedBy(replica), { timeout: 20_000 }).toBe(true)
+      }
+      await more(200)
+      loading = false
+      await Promise.all(loaders)
+      expect(failures).toEqual([])
+      expect(tokens).toBeGreaterThan(1000)
+    })
+  })
+
+  it('leaves it to the replicas to refuse when none is ready', async () => {
+    // With a wrong token no replica can say that it is.
+    await behindProxy('wrong', async () => {
+      await expect.poll(async () => (await askToken()).status, { timeout: 20_000 }).toBe(200)
+    })
+  })
+
+  it('refuses as Signet does when there is none', async () => {
+    for (const { child, ended } of services.values()) {
+      child.kill('SIGKILL')
+      await ended
+    }
+    await behindProxy(adminToken, async () => {
+      await expect.poll(async () => (await askToken()).status, { timeout: 20_000 }).toBe(503)
+      const answer = await askToken()
+      expect(answer.headers.get('retry-after')).toBe('2')
+      expect(await answer.json()).toEqual({ error: 'temporarily_unavailable' })
+    })
+  })
+})

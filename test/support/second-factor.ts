@@ -1,0 +1,37 @@
+import type { PluginModule, Principal, SecondFactorVerifier, Services } from '../../core/api/index.js'
+import { oneTimePassword, stepSeconds, type TotpForm } from '../../plugins/attestation/totp/one-time-password.js'
+
+/** The one second factor of a plugin, its options checked as a start checks them. Throws with the issues. */
+export const createFactor = async (
+  plugin: unknown,
+  options: unknown,
+  services: Partial<Services>,
+): Promise<SecondFactorVerifier> => {
+  const module = plugin as PluginModule<unknown, keyof Services>
+  const checked = await module.options?.['~standard'].validate(options)
+  if (!checked || checked.issues) throw new Error(checked?.issues.map(({ message }) => message).join('; '))
+  const { secondFactors: [factor] = [] } = await module.create(checked.value, services as Services)
+  if (!factor) throw new Error('no second factor')
+  return factor
+}
+
+/** An enrolment of which only the principal matters. */
+export const enrolmentOf = (principal: Principal) => ({
+  principal,
+  jkt: 'thumbprint',
+  attributes: {},
+  address: '192.0.2.1',
+  requestId: 'request',
+  signal: new AbortController().signal,
+})
+
+/** What an authenticator app shows at `now`, in milliseconds. */
+export const showPassword = (secret: string, now: number, form: TotpForm = { algorithm: 'SHA1', digits: 6 }): string =>
+  oneTimePassword(fromBase32(secret), Math.floor(now / 1000 / stepSeconds), form)
+
+const fromBase32 = (text: string): Uint8Array => {
+  const bits = Array.from(text, (letter) =>
+    'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(letter).toString(2).padStart(5, '0'),
+  )
+  return Uint8Array.from(bits.join('').match(/.{8}/g) ?? [], (eight) => parseInt(eight, 2))
+}
