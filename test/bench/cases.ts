@@ -10,9 +10,10 @@ import {
   type CodeRequest,
   type Contestant,
 } from './contestant.js'
+import { completions, renewals } from './attestation-cases.js'
 import { assertionClaims, assertionType, signAssertion } from '../support/client-assertion.js'
 
-/** Sends requests and brings back one member of each JSON answer: for what must be there before a measurement. */
+/** Sends requests and brings back one member of each JSON answer, in order: for what must be there before a measurement. */
 export type Collect = (requests: readonly string[], member: string) => Promise<readonly string[]>
 
 export interface Requests {
@@ -26,6 +27,14 @@ export interface Case {
   readonly alg: JwsAlg
   /** Where Signet's key is: a file, or SoftHSM; then its child process has the other core. */
   readonly keysIn?: 'softhsm'
+  /** What the peer has not: Signet alone is measured. */
+  readonly alone?: true
+  /** Both servers on MongoDB and Redis. */
+  readonly stores?: true
+  /** With the registry of principals, which is asked for their status and told of their enrolment. */
+  readonly registry?: true
+  /** What one request cannot do without, on P-256: held against a loop that does nothing else, of which it is to reach a share. */
+  readonly bare?: { readonly verifications: number; readonly signatures: number; readonly target: number }
   /** The share of the peer's figure that this is to reach, in requests a second. */
   readonly target: number | undefined
   /** `count` is how many one-time requests the round may use up. */
@@ -42,7 +51,7 @@ const post = (path: string, form: Record<string, string>, headers = '', host = '
 
 const basic = `Authorization: Basic ${Buffer.from(`${confidential.id}:${confidential.secret}`).toString('base64')}\r\n`
 
-const clientCredentials = (alg: JwsAlg, target: number | undefined): Case => ({
+export const clientCredentials = (alg: JwsAlg, target: number | undefined): Case => ({
   name: `client_credentials ${alg}`,
   alg,
   target,
@@ -108,7 +117,11 @@ const redemption = (server: Contestant, code: string, clientId: string): string 
     : post(server.paths.token, { ...form, client_id: clientId })
 }
 
-const redemptions = async (server: Contestant, count: number, request: CodeRequest): Promise<readonly string[]> =>
+export const redemptions = async (
+  server: Contestant,
+  count: number,
+  request: CodeRequest,
+): Promise<readonly string[]> =>
   (await server.mintCodes(count, request)).map((code) => redemption(server, code, request.clientId))
 
 /** A code for an access token and an id_token: two signatures and one consumption. */
@@ -200,6 +213,30 @@ const introspection = (name: string, target: number | undefined, repeat: boolean
   },
 })
 
+/**
+ * A service passes a user's token on for one of its own: the subject token is verified as introspection does, then one
+ * signature. The same few subject tokens again and again.
+ */
+const tokenExchange: Case = {
+  name: 'token exchange',
+  alg: 'ES256',
+  alone: true,
+  target: undefined,
+  prepare: async (server, _count, collect) => {
+    const request = { clientId: confidential.id, scope: `openid ${apiScope}`, forResource: true }
+    const tokens = await collect(await redemptions(server, 64, request), 'access_token')
+    const form = {
+      grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+      subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+      scope: apiScope,
+    }
+    return {
+      requests: tokens.map((token) => post(server.paths.token, { ...form, subject_token: token }, basic)),
+      repeat: true,
+    }
+  },
+}
+
 const document = (name: string, path: (server: Contestant) => string): Case => ({
   name,
   alg: 'ES256',
@@ -221,6 +258,16 @@ export const cases: readonly Case[] = [
   userinfo,
   introspection('introspection', 3, true),
   introspection('introspection, each token once', undefined, false),
+  tokenExchange,
+  completions,
+  renewals('attestation: renewals', false),
+  renewals('attestation: renewals, with the registry', true),
   document('jwks', (server) => server.paths.keySet),
   document('discovery', (server) => server.paths.discovery),
 ]
+
+/** What depends on the stores: Signet on its embedded one, then both servers on MongoDB and Redis. */
+export const storeCases: readonly Case[] = [code, refresh, bound].flatMap((entry) => [
+  { ...entry, name: `${entry.name} on embedded`, alone: true as const, target: undefined },
+  { ...entry, name: `${entry.name} on MongoDB + Redis`, stores: true as const, target: 2 },
+])

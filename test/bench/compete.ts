@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import type { BareFigures } from './bare.js'
 import type { Case, Collect } from './cases.js'
 import type { Contestant } from './contestant.js'
 import type { Load, Measured } from './load.js'
@@ -30,17 +31,21 @@ export interface Duel {
   readonly name: string
   readonly target: number | undefined
   readonly signet: Figures
-  readonly peer: Figures
+  /** Absent where the peer has nothing of the kind. */
+  readonly peer?: Figures
+  /** What a loop without a service reaches. */
+  readonly bare?: BareFigures
 }
 
 const warmUpRequests = 2000
 
-const memory = (pid: number, field: string): number => {
+/** MiB of a process (proc(5), `status`). */
+export const memory = (pid: number, field: string): number => {
   const kib = new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1]
   return Number(kib) / 1024
 }
 
-const median = (values: readonly number[]): number => {
+export const median = (values: readonly number[]): number => {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.floor(sorted.length / 2)] ?? NaN
 }

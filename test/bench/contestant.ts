@@ -2,6 +2,7 @@ import type { KeyObject } from 'node:crypto'
 import type { JwsAlg } from '../../core/keys/ports.js'
 import { newAssertionKey } from '../support/client-assertion.js'
 import type { SoftToken } from '../support/softhsm/token.js'
+import type { BenchStores } from './stores.js'
 
 /** What both servers are given alike. */
 export interface Setting {
@@ -9,6 +10,13 @@ export interface Setting {
   readonly privateKey: KeyObject
   /** Signet's key is in this token and not in a file; the peer has `privateKey` all the same. */
   readonly token?: Pick<SoftToken, 'module' | 'label' | 'pin' | 'environment'>
+  readonly registry?: true
+  /** Where both servers keep everything; absent: Signet in its embedded store, the peer in its memory. */
+  readonly stores?: BenchStores
+  /** So many workers, on both cores when they are several; absent: one process. */
+  readonly workers?: number
+  /** id_tokens are signed by this key of a KMS, and the rest by `privateKey`. */
+  readonly idTokensBy?: { readonly endpoint: string; readonly ref: string }
   /** Of Signet: at `info`, as it is delivered, it logs each request. The peer logs nothing. */
   readonly logLevel: string
   /** Where Signet's CPU profile goes; absent: none is taken. */

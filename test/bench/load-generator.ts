@@ -55,22 +55,23 @@ const run = async (job: Job): Promise<Measured> => {
   }
   if (job.warmMs === 0) begin()
 
+  let taken = -1
   const take = (): Buffer | undefined => {
     const now = performance.now()
     if (!recording && now >= deadline.warm) begin()
     if (now >= deadline.end) return undefined
-    if (job.repeat) return requests[next++ % requests.length]
-    return requests[next++]
+    taken = next++
+    return requests[job.repeat ? taken % requests.length : taken]
   }
 
-  const note = (answer: Answer, sentAt: number): void => {
+  const note = (answer: Answer, sentAt: number, index: number): void => {
     if (recording) latencies.push(performance.now() - sentAt)
     if (answer.status !== 200) {
       refused += 1
       firstRefusal ??= `${answer.status} ${answer.body.toString()}`
     } else if (job.collect !== undefined) {
       const value = (JSON.parse(answer.body.toString()) as Record<string, unknown>)[job.collect]
-      if (typeof value === 'string') collected.push(value)
+      if (typeof value === 'string') collected[index] = value
     }
   }
 
@@ -79,6 +80,7 @@ const run = async (job: Job): Promise<Measured> => {
       const socket: Socket = connect({ host: '127.0.0.1', port: job.port, noDelay: true })
       let pending: Buffer | undefined
       let sentAt = 0
+      let index = -1
       const send = () => {
         const request = take()
         if (request === undefined) {
@@ -86,6 +88,7 @@ const run = async (job: Job): Promise<Measured> => {
           resolve()
           return
         }
+        index = taken
         sentAt = performance.now()
         socket.write(request)
       }
@@ -98,7 +101,7 @@ const run = async (job: Job): Promise<Measured> => {
           return
         }
         pending = answer.length < data.length ? data.subarray(answer.length) : undefined
-        note(answer, sentAt)
+        note(answer, sentAt, index)
         send()
       })
       socket.on('error', reject)

@@ -14,7 +14,7 @@ import { createServer } from 'node:http'
 console.warn = () => undefined
 const { Provider } = await import('oidc-provider')
 
-const { issuer, port, alg, jwk, clients, resource, scope } = JSON.parse(process.argv[2])
+const { issuer, port, alg, jwk, clients, resource, scope, stores, nonceSecret } = JSON.parse(process.argv[2])
 
 const records = new Map()
 const grantMembers = new Map()
@@ -56,8 +56,11 @@ class MapAdapter {
   }
 }
 
+/** Over MongoDB and Redis where they are given. */
+const adapter = stores ? await (await import('./peer-adapter.js')).openAdapter(stores) : MapAdapter
+
 const provider = new Provider(issuer, {
-  adapter: MapAdapter,
+  adapter,
   clients,
   jwks: { keys: [jwk] },
   scopes: ['openid', 'offline_access', 'email', scope],
@@ -73,7 +76,11 @@ const provider = new Provider(issuer, {
   features: {
     devInteractions: { enabled: false },
     clientCredentials: { enabled: true },
-    dPoP: { enabled: true, nonceSecret: randomBytes(32), requireNonce: () => true },
+    dPoP: {
+      enabled: true,
+      nonceSecret: nonceSecret ? Buffer.from(nonceSecret, 'base64url') : randomBytes(32),
+      requireNonce: () => true,
+    },
     introspection: { enabled: true },
     resourceIndicators: {
       enabled: true,
@@ -90,6 +97,7 @@ const provider = new Provider(issuer, {
   },
   ttl: { AuthorizationCode: 600, Grant: 86_400, RefreshToken: 86_400, IdToken: 3600 },
   cookies: { keys: ['bench'] },
+  routes: { userinfo: '/userinfo' },
 })
 
 /** What a person who signed in and consented would have got: one grant and one code. */
@@ -115,9 +123,14 @@ const mintCode = async ({ clientId, redirectUri, codeChallenge, scope: granted, 
   return code.save()
 }
 
+const together = 64
+
 process.on('message', async ({ count, ...request }) => {
   const codes = []
-  for (let i = 0; i < count; i += 1) codes.push(await mintCode(request))
+  while (codes.length < count) {
+    const missing = Math.min(together, count - codes.length)
+    codes.push(...(await Promise.all(Array.from({ length: missing }, () => mintCode(request)))))
+  }
   process.send({ codes })
 })
 

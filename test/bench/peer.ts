@@ -11,7 +11,7 @@ import {
 import { freePort, receive, startPinned, stop } from './pinned.js'
 
 /** oidc-provider in a process of its own on the first core. */
-export const startPeer = async ({ alg, privateKey }: Setting): Promise<Contestant> => {
+export const startPeer = async ({ alg, privateKey, stores }: Setting): Promise<Contestant> => {
   const port = await freePort()
   const settings = {
     issuer: `http://127.0.0.1:${port}`,
@@ -21,6 +21,7 @@ export const startPeer = async ({ alg, privateKey }: Setting): Promise<Contestan
     clients: clientMetadata,
     resource,
     scope: apiScope,
+    stores,
   }
   const file = fileURLToPath(new URL('peer-server.js', import.meta.url))
   const child = startPinned(0, ['--no-warnings', file, JSON.stringify(settings)])
@@ -31,7 +32,7 @@ export const startPeer = async ({ alg, privateKey }: Setting): Promise<Contestan
     pid: child.pid,
     paths: {
       token: '/token',
-      userinfo: '/me',
+      userinfo: '/userinfo',
       introspection: '/token/introspection',
       keySet: '/jwks',
       discovery: '/.well-known/openid-configuration',

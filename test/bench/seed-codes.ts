@@ -4,7 +4,10 @@ import { collections } from '../../core/host/collections.js'
 import type { AuthorizationCode } from '../../core/oauth/grant.js'
 import { hashOpaqueToken, newOpaqueToken } from '../../core/oauth/opaque-token.js'
 import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
+import { openMongodb } from '../../core/storage/mongodb/open-mongodb.js'
+import type { StorageBackend } from '../../core/storage/ports.js'
 import type { CodeRequest } from './contestant.js'
+import type { BenchStores } from './stores.js'
 
 /** Puts codes into a running Signet's store, as `/authorize` does. Nothing of it is measured. */
 interface Request extends CodeRequest {
@@ -14,8 +17,11 @@ interface Request extends CodeRequest {
   readonly resource: string
 }
 
-const [directory = ''] = process.argv.slice(2)
-const store = await openEmbedded({ path: join(directory, 'store'), clock: Date.now })
+const [directory = '', given = 'null'] = process.argv.slice(2)
+const stores = JSON.parse(given) as BenchStores | null
+const store: StorageBackend = stores
+  ? await openMongodb({ uri: stores.mongodb, database: stores.database, clock: Date.now })
+  : await openEmbedded({ path: join(directory, 'store'), clock: Date.now })
 const { codes } = collections({
   records: store,
   ephemeral: store,
@@ -52,7 +58,7 @@ const mint = async ({
 }
 
 /** Enough at once to fill the store's batches, few enough to hold no promise for each of many thousands. */
-const together = 256
+const together = stores ? 32 : 256
 
 process.on('message', (request: Request) => {
   const made: string[] = []

@@ -1,93 +1,89 @@
-/**
- * How fast the local signer signs, and how long it holds the event loop: `npx tsx test/bench/signers.ts [seconds]`.
- * Each of 64 callers asks for its next signature when it has the last one, as connections of a token endpoint do.
- */
-import Table from 'cli-table3'
+import { spawnSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { performance } from 'node:perf_hooks'
-import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
-import type { JwsAlg, Signer } from '../../core/api/index.js'
+import { fileURLToPath } from 'node:url'
+import type { JwsAlg, SignerProvider } from '../../core/api/index.js'
 import { allAlgorithms } from '../../core/keys/algorithms.js'
 import local from '../../signers/local/index.js'
+import { signerServices } from '../signers/services.js'
+import { findService, howToGet } from '../support/services/table.js'
+import { makeToken, openProvider, type SoftToken } from '../support/softhsm/token.js'
+import { startKms } from './kms.js'
+import { measureSigning, type SigningFigures } from './signing-load.js'
 
-const callers = 64
-const seconds = Number(process.argv[2] ?? 3)
-const message = Buffer.alloc(600, 'x')
+export interface SignerRow extends SigningFigures {
+  readonly backend: string
+  readonly alg: JwsAlg
+  /** What the backend's library does in one thread of a process of its own, with no service around it. */
+  readonly libraryPerSecond?: number
+}
+
 const never = new AbortController().signal
 
-interface Figures {
-  readonly alg: JwsAlg
-  readonly perSecond: number
-  readonly p50: number
-  readonly p99: number
-  readonly longestTurn: number
-  readonly cpuMicros: number
-}
-
-const at = (sorted: readonly number[], part: number): number => sorted[Math.floor((sorted.length - 1) * part)] ?? NaN
-
-const measure = async (signer: Signer, milliseconds: number): Promise<Figures> => {
-  const latencies: number[] = []
-  let longestTurn = 0
-  let running = true
-
-  const call = async (): Promise<void> => {
-    while (running) {
-      const asked = performance.now()
-      await signer.sign(message, never)
-      latencies.push(performance.now() - asked)
-      // The caller's answer goes out, and its next request comes in on a later turn.
-      await nextTurn()
-    }
-  }
-  const watch = async (): Promise<void> => {
-    let last = performance.now()
-    while (running) {
-      await pause(1)
-      const now = performance.now()
-      longestTurn = Math.max(longestTurn, now - last - 1)
-      last = now
-    }
-  }
-
-  const begun = performance.now()
-  const cpu = process.cpuUsage()
-  const all = Promise.all([watch(), ...Array.from({ length: callers }, call)])
-  await pause(milliseconds)
-  running = false
-  await all
-  const elapsed = performance.now() - begun
-  const { user, system } = process.cpuUsage(cpu)
-  latencies.sort((a, b) => a - b)
-  return {
-    alg: signer.alg,
-    perSecond: latencies.length / (elapsed / 1000),
-    p50: at(latencies, 0.5),
-    p99: at(latencies, 0.99),
-    longestTurn,
-    cpuMicros: (user + system) / latencies.length,
-  }
-}
-
-const directory = await mkdtemp(join(tmpdir(), 'signet-bench-'))
-try {
-  const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
-  const provider = await local.create({ directory, create: true }, { clock: Date.now, log })
-  const table = new Table({
-    head: ['alg', 'signatures/s', 'p50 ms', 'p99 ms', 'longest turn ms', 'CPU µs each'],
-    colAligns: ['left', 'right', 'right', 'right', 'right', 'right'],
-    style: { head: [], border: [] },
+/** The library alone, in a process of its own. */
+const raw = (token: SoftToken, label: string, alg: JwsAlg, seconds: number): number => {
+  const file = fileURLToPath(new URL('pkcs11-raw.cjs', import.meta.url))
+  const run = spawnSync(process.execPath, [file, token.module, token.label, label, alg, String(seconds)], {
+    encoding: 'utf8',
+    input: token.pin,
+    env: { ...process.env, ...token.environment },
   })
-  for (const alg of allAlgorithms) {
-    const signer = await provider.open(`${alg}.pem`, alg, never)
-    await measure(signer, 500)
-    const figures = await measure(signer, seconds * 1000)
-    const numbers = [figures.p50, figures.p99, figures.longestTurn].map((value) => value.toFixed(2))
-    table.push([alg, Math.round(figures.perSecond), ...numbers, Math.round(figures.cpuMicros)])
-  }
-  process.stdout.write(`${table.toString()}\n`)
-} finally {
-  await rm(directory, { recursive: true })
+  if (run.status !== 0) throw new Error(run.stderr)
+  return Number(run.stdout)
 }
+
+interface Backend {
+  readonly name: string
+  readonly provider: SignerProvider
+  readonly callers: number
+  readonly library?: (label: string, alg: JwsAlg, seconds: number) => number
+}
+
+const measureAll = async (backend: Backend, seconds: number): Promise<readonly SignerRow[]> => {
+  const rows: SignerRow[] = []
+  for (const alg of allAlgorithms) {
+    const label = `bench-${alg}`
+    process.stderr.write(`${backend.name} ${alg} …\n`)
+    const ref = (await backend.provider.create?.(label, alg, never)) ?? ''
+    const signer = await backend.provider.open(ref, alg, never)
+    const figures = await measureSigning(signer, backend.callers, seconds * 1000)
+    const libraryPerSecond = backend.library?.(label, alg, seconds)
+    rows.push({ backend: backend.name, alg, ...figures, ...(libraryPerSecond && { libraryPerSecond }) })
+  }
+  return rows
+}
+
+const measureLocal = async (seconds: number): Promise<readonly SignerRow[]> => {
+  const directory = await mkdtemp(join(tmpdir(), 'signet-bench-'))
+  try {
+    const provider = await local.create({ directory, create: false }, signerServices)
+    return await measureAll({ name: 'local', provider, callers: 64 }, seconds)
+  } finally {
+    await rm(directory, { recursive: true })
+  }
+}
+
+const measureSoftHsm = async (seconds: number): Promise<readonly SignerRow[]> => {
+  if (findService('softhsm2') === undefined) {
+    process.stderr.write(`Not measured: ${howToGet('softhsm2')}\n`)
+    return []
+  }
+  await using token = await makeToken()
+  await using provider = await openProvider(token, { sessions: 4 })
+  const library = (...args: [string, JwsAlg, number]): number => raw(token, ...args)
+  return await measureAll({ name: 'SoftHSM', provider, callers: 256, library }, seconds)
+}
+
+/** The double is another process, which takes a part of the cores. */
+const measureKms = async (seconds: number): Promise<readonly SignerRow[]> => {
+  await using kms = await startKms('0,1', 'quick')
+  return await measureAll({ name: 'KMS double', provider: kms.provider, callers: 64 }, seconds)
+}
+
+/** Every backend with every algorithm, on all cores. */
+export const measureSigners = async (seconds: number): Promise<readonly SignerRow[]> => [
+  ...(await measureLocal(seconds)),
+  ...(await measureSoftHsm(seconds)),
+  ...(await measureKms(seconds)),
+]

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import type { KeyObject } from 'node:crypto'
 import { mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,12 +11,17 @@ import {
   apiScope,
   clientMetadata,
   codeChallenge,
+  confidential,
   redirectUri,
   resource,
   type Contestant,
   type Setting,
 } from './contestant.js'
+import { doubleRegion } from '../support/kms-double/index.js'
 import { freePort, receive, startPinned, stop, type Pinned } from './pinned.js'
+
+/** The peer knows it not, and would not start with it. */
+const tokenExchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchange'
 
 const writeKey = (directory: string, privateKey: KeyObject): void => {
   mkdirSync(join(directory, 'keys'), { mode: 0o700 })
@@ -24,24 +30,62 @@ const writeKey = (directory: string, privateKey: KeyObject): void => {
   })
 }
 
-/** What a deployer would write; the store, the audit log and all checks as they are by default. */
-const signers = (directory: string, { token }: Setting) =>
-  token === undefined
+const signers = (directory: string, { token, idTokensBy }: Setting) => ({
+  ...(token === undefined
     ? { local: { use: 'signers/local', options: { directory: join(directory, 'keys') } } }
     : {
         hsm: {
           use: 'signers/pkcs11',
           options: { module: token.module, token: token.label, pin: token.pin, environment: token.environment },
         },
-      }
+      }),
+  ...(idTokensBy && {
+    // One attempt has 60 % of the deadline: the service's own limit of 2 s is to be the shorter one.
+    kms: {
+      use: 'signers/aws-kms',
+      options: { region: doubleRegion, endpoint: idTokensBy.endpoint, deadline_ms: 4000 },
+    },
+  }),
+})
 
-const keys = ({ alg, token }: Setting) =>
-  token === undefined
-    ? [{ kid: 'bench', alg, signer: 'local', ref: 'bench.pem' }]
-    : [{ kid: 'bench', alg, signer: 'hsm', ref: 'pkcs11:object=bench' }]
+const keys = ({ alg, token, idTokensBy }: Setting) => {
+  const file = { kid: 'bench', alg, signer: 'local', ref: 'bench.pem' }
+  if (token !== undefined) return [{ ...file, signer: 'hsm', ref: 'pkcs11:object=bench' }]
+  if (idTokensBy === undefined) return [file]
+  return [
+    { ...file, purposes: ['access_token', 'userinfo', 'attestation'] },
+    { kid: 'bench-id', alg, signer: 'kms', ref: idTokensBy.ref, purposes: ['id_token'] },
+  ]
+}
 
+/** All devices of the benchmark come from one address. */
+const most = 1_000_000
+
+/** A second factor that costs nothing: what is measured is the ceremony. */
+const secondFactor = `export default {
+  name: 'bench',
+  apiVersion: 1,
+  create: () => ({
+    secondFactors: [{ kind: 'bench', verify: async (_, { value }) => (value === 'right' ? { ok: true } : { ok: false }) }],
+  }),
+}
+`
+
+const storage = (directory: string, { stores }: Setting) => {
+  const embedded = { use: 'embedded', options: { path: join(directory, 'store') } }
+  if (stores === undefined) return { records: embedded, ephemeral: embedded }
+  return {
+    records: { use: 'mongodb', options: { uri: stores.mongodb, database: stores.database } },
+    ephemeral: { use: 'redis', options: { uri: stores.redis, key_prefix: stores.prefix } },
+  }
+}
+
+const unlimited = { address_per_minute: 100_000_000, client_per_minute: 100_000_000 }
+
+/** What a deployer would write; the store, the audit log and all checks as they are by default. */
 const configuration = (directory: string, port: number, setting: Setting) => ({
   issuer: `http://127.0.0.1:${port}`,
+  workers: setting.workers ?? 1,
   listen: { host: '127.0.0.1', port },
   admin: { host: join(directory, 'admin.sock') },
   scopes_supported: ['openid', 'offline_access', 'email', apiScope],
@@ -54,16 +98,28 @@ const configuration = (directory: string, port: number, setting: Setting) => ({
     { use: 'plugins/grants/authorization-code' },
     { use: 'plugins/grants/refresh-token' },
     { use: 'plugins/grants/client-credentials' },
+    { use: 'plugins/grants/token-exchange' },
     { use: 'plugins/client-auth/none' },
     { use: 'plugins/client-auth/client-secret' },
     { use: 'plugins/client-auth/private-key-jwt' },
     { use: 'plugins/login/password' },
+    { use: './second-factor.js' },
+    ...(setting.registry ? [{ use: 'plugins/attestation/registry' }] : []),
   ],
-  storage: {
-    records: { use: 'embedded', options: { path: join(directory, 'store') } },
-    ephemeral: { use: 'embedded', options: { path: join(directory, 'store') } },
+  storage: storage(directory, setting),
+  token_exchange_enabled: true,
+  attestation: { signing_alg: setting.alg },
+  // One address and one client make all the load here; they are counted all the same.
+  rate_limits: {
+    token: unlimited,
+    introspect: unlimited,
+    attestation: { address_per_minute: most, key_per_minute: most, subject_per_minute: most },
   },
-  clients: clientMetadata.map((client) => ({ ...client, allowed_audiences: [resource] })),
+  clients: clientMetadata.map((client) => ({
+    ...client,
+    grant_types: [...client.grant_types, ...(client.client_id === confidential.id ? [tokenExchangeGrant] : [])],
+    allowed_audiences: [resource],
+  })),
   accounts: [
     {
       username: 'alice',
@@ -97,13 +153,17 @@ export const startSignet = async (setting: Setting): Promise<Contestant> => {
   const port = await freePort()
   const file = join(directory, 'signet.yaml')
   writeKey(directory, setting.privateKey)
+  writeFileSync(join(directory, 'second-factor.js'), secondFactor)
+  writeFileSync(join(directory, 'package.json'), '{ "type": "module" }')
   writeFileSync(file, stringify(configuration(directory, port, setting)))
   const main = join(packageRoot, 'dist/core/main.js')
+  if (setting.stores)
+    spawnSync(process.execPath, [main, 'migrate', '--config', file], { stdio: ['ignore', 'ignore', 'inherit'] })
   const { profileDirectory } = setting
   const profiling = profileDirectory === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDirectory}`]
   // The HSM's process stands for a device of its own, and is not bound to the core of the service.
   const child = startPinned(
-    setting.token === undefined ? 0 : '0,1',
+    setting.token === undefined && (setting.workers ?? 1) === 1 ? 0 : '0,1',
     [...profiling, main, 'start', '--config', file],
     openSync(join(directory, 'signet.log'), 'a'),
   )
@@ -112,6 +172,7 @@ export const startSignet = async (setting: Setting): Promise<Contestant> => {
     'tsx',
     fileURLToPath(new URL('seed-codes.ts', import.meta.url)),
     directory,
+    JSON.stringify(setting.stores ?? null),
   ])
   const paths = {
     token: '/token',
