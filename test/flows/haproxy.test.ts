@@ -1,20 +1,11 @@
-import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
-import { join } from 'node:path'
+import { spawnSync } from 'node:child_process'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { packageRoot } from '../../core/package-root.js'
 import { freePort } from '../support/free-port.js'
+import { hasIssued, haproxyEnvironment, haproxyFile, startHaproxy, type Replica } from '../support/haproxy.js'
 import { describeWith } from '../support/services/describe-with.js'
 import { openCommandLine, type CommandLine, type Service } from './cli-fixture.js'
 
-const file = join(packageRoot, 'deploy', 'haproxy.cfg')
 const adminToken = 'token-of-the-admin-listener'
-
-interface Replica {
-  readonly name: string
-  readonly port: number
-  readonly adminPort: number
-}
 
 /** Two replicas of one host, which share the store and the keys of the folder. */
 const configurationOf = ({ name, port, adminPort }: Replica, proxyPort: number): string => `
@@ -38,22 +29,14 @@ rate_limits: { token: { address_per_minute: 10000000, client_per_minute: 1000000
 
 describeWith('haproxy', 'two replicas behind deploy/haproxy.cfg', (haproxy) => {
   let cli: CommandLine
-  let replicas: readonly Replica[]
+  let replicas: readonly [Replica, Replica]
   const services = new Map<string, Service>()
   let proxyPort: number
 
   const startReplica = async ({ name }: Replica) => {
     services.set(name, await cli.serve(['start', '--config', `${name}.yaml`]))
   }
-  const environment = (token = adminToken) => ({
-    ...process.env,
-    ADMIN_TOKEN: token,
-    SIGNET_BIND: `127.0.0.1:${proxyPort}`,
-    SIGNET_1: `127.0.0.1:${replicas[0]!.port}`,
-    SIGNET_1_ADMIN_PORT: String(replicas[0]!.adminPort),
-    SIGNET_2: `127.0.0.1:${replicas[1]!.port}`,
-    SIGNET_2_ADMIN_PORT: String(replicas[1]!.adminPort),
-  })
+  const balancing = (token = adminToken) => ({ port: proxyPort, replicas, adminToken: token })
   const askToken = () =>
     fetch(`http://127.0.0.1:${proxyPort}/token`, {
       method: 'POST',
@@ -61,16 +44,8 @@ describeWith('haproxy', 'two replicas behind deploy/haproxy.cfg', (haproxy) => {
       body: new URLSearchParams({ grant_type: 'client_credentials' }),
     })
 
-  const issuedBy = async ({ adminPort }: Replica) => {
-    const headers = { Authorization: `Bearer ${adminToken}` }
-    const metrics = await fetch(`http://127.0.0.1:${adminPort}/metrics`, { headers })
-    return (await metrics.text()).includes('\nsignet_tokens_issued_total{')
-  }
-
-  /** Runs haproxy, and ends it afterwards. */
   const behindProxy = async (token: string, use: () => Promise<void>) => {
-    const child = spawn(haproxy, ['-db', '-f', file], { env: environment(token), stdio: 'ignore' })
-    const closed = once(child, 'close')
+    const proxy = startHaproxy(haproxy, balancing(token))
     try {
       const answers = () =>
         askToken().then(
@@ -80,8 +55,7 @@ describeWith('haproxy', 'two replicas behind deploy/haproxy.cfg', (haproxy) => {
       await expect.poll(answers, { timeout: 20_000 }).not.toBe(0)
       await use()
     } finally {
-      child.kill('SIGKILL')
-      await closed
+      await proxy[Symbol.asyncDispose]()
     }
   }
 
@@ -100,7 +74,10 @@ describeWith('haproxy', 'two replicas behind deploy/haproxy.cfg', (haproxy) => {
   afterAll(() => cli[Symbol.asyncDispose]())
 
   it('is a file that haproxy accepts', () => {
-    const { status, stderr } = spawnSync(haproxy, ['-c', '-f', file], { env: environment(), encoding: 'utf8' })
+    const { status, stderr } = spawnSync(haproxy, ['-c', '-f', haproxyFile], {
+      env: haproxyEnvironment(balancing()),
+      encoding: 'utf8',
+    })
     expect(stderr).not.toMatch(/WARNING|ALERT/)
     expect(status).toBe(0)
   })
@@ -133,7 +110,7 @@ describeWith('haproxy', 'two replicas behind deploy/haproxy.cfg', (haproxy) => {
         await more(200)
         await startReplica(replica)
         // It is in again when it has issued a token; the other one goes only then.
-        await expect.poll(() => issuedBy(replica), { timeout: 20_000 }).toBe(true)
+        await expect.poll(() => hasIssued(replica, adminToken), { timeout: 20_000 }).toBe(true)
       }
       await more(200)
       loading = false
