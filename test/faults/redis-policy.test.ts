@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startRedis, type RedisServer } from '../support/redis/server.js'
 import { describeWith } from '../support/services/describe-with.js'
-import { startRedisLoad, type RedisLoad } from './redis-load.js'
+import { expectNoHarm, startStoresLoad, type StoresLoad } from './stores-load.js'
 
 // F05: Redis would forget what was used, or has no room for more.
 
@@ -9,10 +9,10 @@ const withoutInfo = ['~signet:*', '+@all', '-@dangerous', '-@admin']
 
 describeWith('redis', 'Redis evicts, is full, or does not tell', () => {
   let server: RedisServer
-  let load: RedisLoad
+  let load: StoresLoad
   beforeAll(async () => {
     server = await startRedis()
-    load = await startRedisLoad({ options: { uri: server.uri() } })
+    load = await startStoresLoad({ options: { uri: server.uri() } })
   })
   afterAll(async () => {
     await load[Symbol.asyncDispose]()
@@ -23,10 +23,7 @@ describeWith('redis', 'Redis evicts, is full, or does not tell', () => {
     await expect.poll(() => load.ready(), { timeout: 5000 }).toBe(true)
     await expect.poll(() => load.ask('proof'), { timeout: 5000 }).toBe(200)
     await expect.poll(() => load.ask('assertion'), { timeout: 5000 }).toBe(200)
-    expect(await load.replay()).toBe(0)
-    expect(load.affronts).toEqual([])
-    expect(await load.darkened()).toBe(0)
-    expect(await load.contradictions()).toEqual([])
+    await expectNoHarm(load)
   }
 
   it('is not used while its policy is another', { timeout: 30_000 }, async () => {
@@ -58,13 +55,13 @@ describeWith('redis', 'Redis evicts, is full, or does not tell', () => {
   it('has to be vouched for where the account may not ask', { timeout: 30_000 }, async () => {
     await server.command('ACL', 'SETUSER', 'signet', 'on', '>pa55-w0rd', ...withoutInfo)
     const uri = server.uri().replace('redis://', 'redis://signet:pa55-w0rd@')
-    const silent = await startRedisLoad({ options: { uri }, settled: false })
+    const silent = await startStoresLoad({ options: { uri }, settled: false })
     await expect.poll(async () => (await silent.health()).status, { timeout: 5000 }).toBe('down')
     expect((await silent.health()).message).toMatch(/does not tell its maxmemory-policy.*eviction_policy_acknowledged/)
     expect(await silent.ask('proof')).toBe(503)
     await silent[Symbol.asyncDispose]()
 
-    const vouched = await startRedisLoad({
+    const vouched = await startStoresLoad({
       options: { uri, eviction_policy_acknowledged: 'noeviction' },
       settled: false,
     })
