@@ -24,6 +24,6 @@ export const buildMongoServer = (): boolean => {
       join(here, 'pom.xml'),
       'dependency:copy-dependencies',
       `-DoutputDirectory=${libraries}`,
-    ) && run('javac', '-cp', join(libraries, '*'), '-d', mongoServerDirectory, join(here, 'Main.java'))
+    ) && run('javac', '-cp', join(libraries, '*'), '-d', mongoServerDirectory, join(here, 'MongoStandIn.java'))
   )
 }

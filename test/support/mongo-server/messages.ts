@@ -13,6 +13,12 @@ const bodyOf = (message: Buffer): Document | undefined =>
 /** The command of a request: its name is the document's first. */
 export const commandOf = (message: Buffer): string | undefined => Object.keys(bodyOf(message) ?? {})[0]
 
+/** The collection that a request reads from. */
+export const collectionFound = (message: Buffer): string | undefined => {
+  const find: unknown = bodyOf(message)?.['find']
+  return typeof find === 'string' ? find : undefined
+}
+
 /** The same reply with another document in it. */
 export const editReply = (message: Buffer, edit: (document: Document) => Document): Buffer => {
   const document = bodyOf(message)

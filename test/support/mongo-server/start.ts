@@ -49,7 +49,7 @@ export const startMongo = async (port = 0): Promise<TestMongo> => {
   if (real !== undefined) return openReal(real)
   const classPath = [mongoServerDirectory, join(mongoServerDirectory, 'lib', '*')].join(':')
   const flags = ['-Xmx512m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Xshare:auto']
-  const server = spawn('java', [...flags, '-cp', classPath, 'Main', String(port)], {
+  const server = spawn('java', [...flags, '-cp', classPath, 'MongoStandIn', String(port)], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   const lines = createInterface(server.stdout)

@@ -25,7 +25,7 @@ const services = {
   haproxy: { packages: ['haproxy'], paths: ['/usr/sbin/haproxy'] },
   mongodb: {
     packages: ['default-jdk-headless', 'maven'],
-    paths: [join(mongoServerDirectory, 'Main.class')],
+    paths: [join(mongoServerDirectory, 'MongoStandIn.class')],
     instead: 'MONGODB_URI',
   },
   redis: { packages: ['redis-server'], paths: ['/usr/bin/redis-server'], instead: 'REDIS_URI' },
