@@ -57,5 +57,3 @@ export const primitives = {
       once((await useFactor(backend, id, 'bootstrap_secret', String(given))) === true),
   },
 } as const satisfies Record<string, RaceVerb>
-
-export type PrimitiveName = keyof typeof primitives
