@@ -143,6 +143,28 @@ describeWith('mongodb', 'storage on a MongoDB that fails', () => {
     expect(outcomes).toEqual(new Set(['cut: won', 'lose-reply: replayed']))
   })
 
+  it('F08 a read that meets a primary that stops being one, or a cut connection, is asked once more and no oftener', async () => {
+    const id = await newCode()
+    const notPrimary = { ok: 0, code: 10107, codeName: 'NotWritablePrimary', errmsg: 'not primary' }
+    for (const fate of ['cut', 'not primary'] as const) {
+      for (const times of [1, 2]) {
+        let struck = 0
+        proxy.faults.onRequest = (message) =>
+          fate === 'cut' && commandOf(message) === 'find' && struck < times && ++struck > 0 ? 'cut' : 'forward'
+        proxy.faults.onReply = (reply) =>
+          editReply(reply, (document) =>
+            fate === 'not primary' && 'cursor' in document && struck < times && ++struck > 0 ? notPrimary : document,
+          )
+        const found = codes().find(id)
+        if (times === 1) expect(await found).toBe('r')
+        else await failureOf(found)
+        expect(struck).toBe(times)
+        await proxy.heal()
+        await expect.poll(() => answers(() => store.ping(AbortSignal.timeout(1000))), { timeout: 5000 }).toBe(true)
+      }
+    }
+  })
+
   it.each([
     [10107, 'NotWritablePrimary', 'no'],
     [189, 'PrimarySteppedDown', 'unknown'],

@@ -1,4 +1,4 @@
-import { MongoAPIError, MongoError, MongoServerError, MongoServerSelectionError } from 'mongodb'
+import { MongoAPIError, MongoError, MongoNetworkError, MongoServerError, MongoServerSelectionError } from 'mongodb'
 import { Unavailable } from '../../unavailable.js'
 
 /** A read changes nothing; a write whose answer is missing may have been applied. */
@@ -46,6 +46,13 @@ const describe = (error: MongoError, { tls }: Connecting): string => {
 }
 
 export const isDuplicate = (error: unknown): boolean => error instanceof MongoServerError && error.code === 11000
+
+/** Not primary any more, no primary yet, shutting down. */
+const passing: ReadonlySet<unknown> = new Set([10107, 13435, 13436, 189, 91, 11600, 11602])
+
+/** For a read: another attempt, at the server that is primary then, may go well (Retryable Reads). */
+export const isPassing = (error: unknown): boolean =>
+  error instanceof MongoNetworkError || (error instanceof MongoServerError && passing.has(error.code))
 
 /** A file of certificates or a name of DNS that is not there: found at the first use, before anything is sent. */
 const isOfTheSystem = (error: unknown): error is NodeJS.ErrnoException => error instanceof Error && 'syscall' in error

@@ -1,7 +1,7 @@
 import type { Filter, OptionalUnlessRequiredId, UpdateFilter, WithoutId } from 'mongodb'
 import { Unavailable } from '../../unavailable.js'
 import { isUnderstood, schema, type Condition, type StoredDocument } from './document.js'
-import { isDuplicate } from './failure.js'
+import { isDuplicate, isPassing } from './failure.js'
 import type { Gateway } from './gateway.js'
 
 /** One collection. Each member is one round trip unless it says otherwise. */
@@ -50,11 +50,22 @@ export const createTable = <D extends StoredDocument>(gateway: Gateway, name: st
     }
   }
 
+  /** The driver's `findOne` makes a cursor for one document, which costs as much again as the question. */
+  const findFirst = async (condition: Condition): Promise<D | undefined> => {
+    const question = { find: name, filter: condition, limit: 1, singleBatch: true }
+    const ask = () => gateway.db.command(question)
+    // Commands are not repeated by the driver, as its own reads are.
+    const { cursor } = await ask().catch((error: unknown) =>
+      isPassing(error) ? ask() : Promise.reject(error as Error),
+    )
+    return (cursor as { readonly firstBatch: readonly D[] }).firstBatch[0]
+  }
+
   return {
     now,
     find: async (condition) => {
-      const found = await gateway.call('read', () => collection.findOne(filter(condition)))
-      return found === null ? undefined : checkVersion(found as D)
+      const found = await gateway.call('read', () => findFirst(condition))
+      return found && checkVersion(found)
     },
     list: async (condition, limit) => {
       // To MongoDB 0 is no limit.
