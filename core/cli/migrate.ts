@@ -1,10 +1,15 @@
 import { migrateStores } from '../host/store-schemas.js'
 import { readDeployment, withStores, type DeploymentOptions } from './deployment.js'
-import { print } from './output.js'
+import { print, printJson } from './output.js'
+
+export interface MigrateOptions extends DeploymentOptions {
+  readonly json?: true
+}
 
 /** `signet migrate`: makes what the stores need beside records, and says what it has made. The service may run meanwhile. */
-export const migrate = async (options: DeploymentOptions): Promise<void> => {
+export const migrate = async (options: MigrateOptions): Promise<void> => {
   const done = await withStores(await readDeployment(options), migrateStores)
+  if (options.json) return printJson({ done })
   for (const line of done) print(line)
   if (done.length === 0) print('The stores have all that they need.')
 }

@@ -1,7 +1,5 @@
-import { Option, type Command } from 'commander'
-import { principalTypes } from '../attestation/ports.js'
-import type { DeploymentOptions } from './deployment.js'
-import { configOption, demand, jsonOption } from './options.js'
+import type { Command } from 'commander'
+import { addPrincipalOptions, configOption, demandPrincipal, jsonOption } from './options.js'
 import type { OnePrincipalOptions, PrincipalsOptions } from './principals.js'
 
 /** Who is enrolled, who may renew no more, and who waits for a person. */
@@ -12,12 +10,12 @@ export const addPrincipalCommands = (principals: Command): void => {
     .addOption(configOption())
     .addOption(jsonOption())
     .action(async (options: PrincipalsOptions) => (await import('./principals.js')).printPrincipals(options))
-  onePrincipal(principals.command('show').description('what is known of a principal'))
-    .addOption(jsonOption())
-    .action(async (options: OnePrincipalOptions, command: Command) => {
+  onePrincipal(principals.command('show').description('what is known of a principal')).action(
+    async (options: OnePrincipalOptions, command: Command) => {
       demandPrincipal(command)
       await (await import('./principals.js')).printPrincipal(options)
-    })
+    },
+  )
   onePrincipal(
     principals.command('revoke').description('refuse a principal from its next request on, whatever its key'),
   ).action(async (options: OnePrincipalOptions, command: Command) => {
@@ -42,16 +40,11 @@ export const addPrincipalCommands = (principals: Command): void => {
       .description(`${decision} an enrolment that waits`)
       .argument('<id>')
       .addOption(configOption())
-      .action(async (id: string, options: DeploymentOptions) =>
+      .addOption(jsonOption())
+      .action(async (id: string, options: PrincipalsOptions) =>
         (await import('./waiting-principals.js')).decideWaiting(id, decision, options),
       )
 }
 
 const onePrincipal = (command: Command): Command =>
-  command
-    .addOption(configOption())
-    .option('--subject <subject>', 'whose device or service it is (required)')
-    .option('--principal-id <id>', 'the id of the device or service (required)')
-    .addOption(new Option('--type <type>', 'principal_type (required)').choices(principalTypes))
-
-const demandPrincipal = (command: Command): void => demand(command, 'subject', 'principal-id', 'type')
+  addPrincipalOptions(command.addOption(configOption())).addOption(jsonOption())

@@ -14,14 +14,11 @@ export interface FactorOptions extends DeploymentOptions {
   readonly subject: string
   readonly principalId: string
   readonly type: PrincipalType
-}
-
-export interface IssueOptions extends FactorOptions {
   readonly json?: true
 }
 
 /** `signet principals issue`: prints what was issued this once; the store gets it hashed or sealed. */
-export const issueFactor = async (options: IssueOptions): Promise<void> => {
+export const issueFactor = async (options: FactorOptions): Promise<void> => {
   const { lines, uri } = await makeFactor(options)
   if (options.json) return printJson({ ...lines, ...(uri !== undefined && { uri }) })
   printFields({ ...lines, ...(uri !== undefined && { uri }) })
@@ -44,6 +41,8 @@ export const withdrawFactor = async (options: FactorOptions): Promise<void> => {
       throw new CommandFailed(`The second factor ${factor.kind} has nothing to withdraw.`)
     if (!(await factor.withdraw(principal))) throw new CommandFailed('There is nothing to withdraw.')
   })
+  const { kind, subject, principalId: principal_id, type: principal_type } = options
+  if (options.json) return printJson({ kind, subject, principal_id, principal_type, state: 'withdrawn' })
   print('Withdrawn.')
 }
 

@@ -60,6 +60,7 @@ export const revokePrincipal = async (options: OnePrincipalOptions): Promise<voi
     if (await registry.revoke({ principal, revokedAt: Math.floor(Date.now() / 1000) })) return true
     throw new CommandFailed('This principal is revoked already.')
   })
+  if (options.json) return printJson({ ...toWire(principal), state: 'revoked' })
   print(`Revoked ${principal.principalId}`)
 }
 
@@ -71,6 +72,7 @@ export const restorePrincipal = async (options: OnePrincipalOptions): Promise<vo
     if (await openPrincipals(stores).restore(principal)) return true
     throw new CommandFailed('This principal is not revoked.')
   })
+  if (options.json) return printJson({ ...toWire(principal), state: 'active' })
   print(`Restored ${principal.principalId}`)
 }
 

@@ -11,6 +11,7 @@ import type { DoctorOptions } from './doctor.js'
 import { reportFailure } from './failure.js'
 import { addFactorCommands } from './factor-commands.js'
 import type { CreateKeyOptions, ListKeysOptions } from './keys.js'
+import type { MigrateOptions } from './migrate.js'
 import { configOption, demand, jsonOption } from './options.js'
 import type { PlanKeysOptions } from './plan-keys.js'
 import { addPrincipalCommands } from './principal-commands.js'
@@ -35,7 +36,7 @@ const createProgram = (): Command => {
     .description('OpenID Provider whose keys may live in a file, an HSM or a KMS')
     .version(packageVersion, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
-    .helpCommand(false)
+    .helpCommand('help [command]', 'print help')
     .showHelpAfterError('Run the command with --help for its options.')
     .exitOverride()
 
@@ -70,7 +71,8 @@ const createProgram = (): Command => {
     .command('migrate')
     .description('make and check what the stores need beside records: the indexes of MongoDB')
     .addOption(configOption())
-    .action(async (options: DeploymentOptions) => (await import('./migrate.js')).migrate(options))
+    .addOption(jsonOption())
+    .action(async (options: MigrateOptions) => (await import('./migrate.js')).migrate(options))
 
   program
     .command('reload')
@@ -177,7 +179,7 @@ const addClientCommands = (clients: Command): void => {
     )
   clients
     .command('remove')
-    .description('remove a client from the store: it is unknown at once')
+    .description('remove a client from the store: it is unknown at once, or in 5 seconds where records are remote')
     .argument('<client_id>')
     .addOption(configOption())
     .action(async (clientId: string, options: DeploymentOptions) =>

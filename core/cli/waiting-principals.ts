@@ -2,7 +2,7 @@ import type { SecondFactorVerifier } from '../attestation/ports.js'
 import { checkConfiguration } from '../host/check-configuration.js'
 import { withRegistries } from '../host/with-registries.js'
 import { createLogger } from '../observe/logger.js'
-import { defaultConfigFile, openAuditBeside, type DeploymentOptions } from './deployment.js'
+import { defaultConfigFile, openAuditBeside } from './deployment.js'
 import { CommandFailed } from './failure.js'
 import { print, printJson, printTable } from './output.js'
 import { fingerprint, toAudit, toWire, type PrincipalsOptions } from './principals.js'
@@ -31,7 +31,7 @@ export const printWaiting = async (options: PrincipalsOptions): Promise<void> =>
 export const decideWaiting = async (
   id: string,
   decision: 'approve' | 'deny',
-  options: DeploymentOptions,
+  options: PrincipalsOptions,
 ): Promise<void> => {
   const checked = await checkConfiguration(options.config ?? defaultConfigFile, process.env)
   // Opened first: what cannot be recorded is not done.
@@ -42,6 +42,10 @@ export const decideWaiting = async (
       throw new CommandFailed('Nothing of this id waits.')
     const { kind, principal, jkt } = found
     await audit.record({ event: 'administration', action: `principal.${decision}`, kind, jkt, ...toAudit(principal) })
+    if (options.json) {
+      const state = decision === 'approve' ? 'approved' : 'denied'
+      return printJson({ id, kind, ...toWire(principal), jkt, state })
+    }
     const done = decision === 'approve' ? 'Approved' : 'Denied'
     print(`${done} ${principal.principalId}, key ${fingerprint(jkt)}`)
   })

@@ -47,6 +47,8 @@ describeWith('mongodb', 'the command line on MongoDB', () => {
     for (const collection of ['accounts', 'clients', 'codes', 'refresh_families', 'sessions', 'dpop_proofs'])
       expect(migrated.stdout).toContain(`${collection}: made the index signet_expire_at\n`)
     expect((await run('migrate')).stdout).toBe('The stores have all that they need.\n')
+    const told = await cli.run(['migrate', '--json', '--config', 'signet.yaml'])
+    expect(JSON.parse(told.stdout)).toEqual({ done: [] })
 
     const after = await run('doctor')
     expect(after.code).toBe(0)

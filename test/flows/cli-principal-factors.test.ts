@@ -135,6 +135,16 @@ describe('signet principals withdraw', () => {
       stderr: 'The second factor both has nothing to withdraw.\n',
     })
   })
+
+  it('prints JSON', async () => {
+    await run('issue', { subject: 'dave' })
+    const { code, stdout } = await run('withdraw', { subject: 'dave' }, ['--json'])
+    const principal = { subject: 'dave', principal_id: 'phone-1', principal_type: 'device' }
+    expect({ code, told: JSON.parse(stdout) }).toEqual({
+      code: 0,
+      told: { kind: 'totp', ...principal, state: 'withdrawn' },
+    })
+  })
 })
 
 it('records both in the audit log, and no secret anywhere', async () => {

@@ -105,6 +105,25 @@ describe('signet principals waiting, approve and deny', () => {
     }
   })
 
+  it('tells what was decided as JSON', async () => {
+    for (const [decision, state] of [
+      ['approve', 'approved'],
+      ['deny', 'denied'],
+    ] as const) {
+      const device = await newDevice(`json-${state}`)
+      await device.enrol()
+      const id = await idOf(`json-${state}`)
+      const { code, stdout } = await principals(decision, id, '--json')
+      expect({ code, told: JSON.parse(stdout) }).toEqual({
+        code: 0,
+        told: {
+          ...{ id, kind: 'approval', subject: 'alice', principal_id: `json-${state}`, principal_type: 'device' },
+          ...{ jkt: device.jkt, state },
+        },
+      })
+    }
+  })
+
   it('says so where nothing waits for a person', async () => {
     for (const args of [['waiting'], ['approve', '0123456789abcdef']])
       expect(await cli.run(['principals', ...args, '--config', 'plain.yaml'])).toMatchObject({
@@ -148,6 +167,13 @@ describe('signet principals list, show, revoke and restore', () => {
       code: 1,
       stderr: 'This principal is not revoked.\n',
     })
+    for (const [command, state] of [
+      ['revoke', 'revoked'],
+      ['restore', 'active'],
+    ] as const) {
+      const told = JSON.parse((await principals(command, ...flagsOf('phone-3'), '--json')).stdout)
+      expect(told).toEqual({ subject: 'alice', principal_id: 'phone-3', principal_type: 'device', state })
+    }
     const audit = await readFile(join(cli.folder, 'data', 'audit.jsonl'), 'utf8')
     for (const action of ['principal.revoke', 'principal.restore'])
       expect(audit).toContain(`"action":"${action}","sub":"alice","principal_id":"phone-3","principal_type":"device"`)

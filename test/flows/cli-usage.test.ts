@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readDocument } from '../support/document.js'
 import { openCommandLine, type CommandLine } from './cli-fixture.js'
 
 let cli: CommandLine
@@ -38,6 +39,28 @@ describe('the command line', () => {
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
       expect(stdout).toContain(`Usage: ${['signet', ...command].join(' ')}`)
     }
+  })
+
+  it('prints help on help, too', async () => {
+    const [help, flag, keys] = await Promise.all([cli.run(['help']), cli.run(['--help']), cli.run(['help', 'keys'])])
+    expect(help).toEqual({ code: 0, stdout: flag.stdout, stderr: '' })
+    expect(keys).toMatchObject({ code: 0, stdout: expect.stringContaining('Usage: signet keys') })
+  })
+
+  it('has every command in its document', async () => {
+    const namesOf = async (...group: string[]): Promise<string[]> => {
+      const [, listed = ''] = /^Commands:\n([^]*)/m.exec((await cli.run([...group, '--help'])).stdout) ?? []
+      return [...listed.matchAll(/^ {2}(\w+)/gm)].map(([, name = '']) => name)
+    }
+    const rows = readDocument('docs/configuration.md').split('\n')
+    const isTold = (name: string, inner = ''): boolean =>
+      rows.some((row) => row.startsWith(`| \`signet ${name}`) && new RegExp(`\\b${inner}\\b`).test(row))
+    const names = await namesOf()
+    const groups = names.filter((name) => ['keys', 'audit', 'clients', 'accounts', 'principals'].includes(name))
+    const inner = await Promise.all(groups.map(async (name) => [name, await namesOf(name)] as const))
+    const untold = inner.flatMap(([name, members]) => members.filter((member) => !isTold(name, member)))
+    expect([...names.filter((name) => !isTold(name)), ...untold]).toEqual([])
+    expect(inner.every(([, members]) => members.length > 1)).toBe(true)
   })
 
   it.each([
