@@ -54,9 +54,9 @@ export const observeShedding = (metrics: Metrics, lag: LoadShedding['lag']): Loa
   return { lag, shed: () => void value++ }
 }
 
-/** Of what was read and not of secrets: those are masked in it. */
-const hashOf = (config: Config): string =>
-  createHash('sha256').update(JSON.stringify(config)).digest('hex').slice(0, 16)
+/** Of what was read and not of secrets: those are masked in it. Where a process listens and logs may be its own. */
+const hashOf = ({ listen: _listen, admin: _admin, audit: _audit, ...shared }: Config): string =>
+  createHash('sha256').update(JSON.stringify(shared)).digest('hex').slice(0, 16)
 
 /** Tells which version runs with which configuration, so that replicas that differ stand out. */
 export const observeDeployment = (metrics: Metrics, config: () => Config): void => {

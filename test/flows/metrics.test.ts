@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { configSchema } from '../../config/schema.js'
+import { observeDeployment } from '../../core/host/service-metrics.js'
 import { Counts, Durations, durationBounds } from '../../core/observe/counts.js'
 import { createMetrics } from '../../core/observe/metrics.js'
 import { basic } from '../adversarial/support/clients.js'
 import { startTokenServer, type TokenServer } from '../adversarial/support/token-server.js'
 import { readDocument } from '../support/document.js'
-import { publicClient, serviceClient, subject, webClient } from '../support/server.js'
+import { publicClient, serviceClient, subject, testConfiguration, webClient } from '../support/server.js'
 
 let host: TokenServer
 beforeAll(async () => {
@@ -88,6 +90,19 @@ describe('/metrics', () => {
     await using other = await startTokenServer({ configure: (written) => ({ ...written, session_ttl_secs: 77 }) })
     expect(await hashOf(other)).toMatch(/^\w{16}$/)
     expect(await hashOf(other)).not.toBe(await hashOf(host))
+  })
+
+  it('has one hash for replicas that listen and log at places of their own', async () => {
+    const hashOf = async (more: object): Promise<string | undefined> => {
+      const config = configSchema.parse({ ...testConfiguration('/data', 3000), ...more })
+      const metrics = createMetrics()
+      observeDeployment(metrics, () => config)
+      return /signet_configuration_info\{hash="(\w{16})"\}/.exec((await metrics.expose()).text)?.[1]
+    }
+    const hash = await hashOf({})
+    const own = { listen: { host: '127.0.0.2' }, admin: { host: '/run/2.sock' }, audit: { file: '/log/2.jsonl' } }
+    expect(await hashOf(own)).toBe(hash)
+    expect(await hashOf({ ...own, session_ttl_secs: 77 })).not.toBe(hash)
   })
 })
 
