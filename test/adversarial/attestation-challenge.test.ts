@@ -1,28 +1,8 @@
 import { createServer } from 'node:http'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { postJson, type Device } from '../support/attestation.js'
-import { expectNamed, startAttestationServer, type AttestationServer } from './support/attestation-server.js'
-
-let server: AttestationServer
-let device: Device
-beforeAll(async () => {
-  server = await startAttestationServer()
-})
-beforeEach(async () => {
-  device = await server.device()
-})
-afterEach(() => server.expectGood())
-afterAll(() => server[Symbol.asyncDispose]())
-
-/** A wrong signature has one attempt, so after each spelling the challenge is gone. */
-const expectBurnt = async (
-  make: (challenge: string) => string | Promise<string>,
-  name: 'ChallengeSignatureInvalid' | 'BadAlg' = 'ChallengeSignatureInvalid',
-): Promise<void> => {
-  const challenge = await device.challenge()
-  expectNamed(await device.complete(challenge, await make(challenge)), name)
-  expectNamed(await device.complete(challenge), 'InvalidChallenge')
-}
+import { describe, expect, it } from 'vitest'
+import { postJson } from '../support/attestation.js'
+import { expectNamed, startAttestationServer } from './support/attestation-server.js'
+import { device, expectBurnt, server } from './support/attestation-set-up.js'
 
 describe('challenges', () => {
   it('row 1: a completed challenge is like an unknown one, byte by byte, with good and bad signatures', async () => {

@@ -1,18 +1,8 @@
 import { createHash, createPublicKey, generateKeyPairSync } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { decodeJws, type Device } from '../support/attestation.js'
-import { expectNamed, startAttestationServer, type AttestationServer } from './support/attestation-server.js'
-
-let server: AttestationServer
-let device: Device
-beforeAll(async () => {
-  server = await startAttestationServer()
-})
-beforeEach(async () => {
-  device = await server.device()
-})
-afterEach(() => server.expectGood())
-afterAll(() => server[Symbol.asyncDispose]())
+import { describe, expect, it } from 'vitest'
+import { decodeJws } from '../support/attestation.js'
+import { expectNamed } from './support/attestation-server.js'
+import { device, server } from './support/attestation-set-up.js'
 
 type Json = Record<string, unknown>
 

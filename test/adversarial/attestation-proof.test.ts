@@ -1,31 +1,10 @@
 import { createHmac, generateKeyPairSync, sign as signWith } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { Device } from '../support/attestation.js'
-import { expectNamed, startAttestationServer, type AttestationServer } from './support/attestation-server.js'
-
-let server: AttestationServer
-let device: Device
-beforeAll(async () => {
-  server = await startAttestationServer()
-})
-beforeEach(async () => {
-  device = await server.device()
-})
-afterEach(() => server.expectGood())
-afterAll(() => server[Symbol.asyncDispose]())
+import { describe, expect, it } from 'vitest'
+import { expectNamed } from './support/attestation-server.js'
+import { device, expectBurnt } from './support/attestation-set-up.js'
 
 const encode = (value: unknown): string =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
-
-/** A wrong signature has one attempt, so after each spelling the challenge is gone. */
-const expectBurnt = async (
-  make: (challenge: string) => string | Promise<string>,
-  name: 'ChallengeSignatureInvalid' | 'BadAlg' = 'ChallengeSignatureInvalid',
-): Promise<void> => {
-  const challenge = await device.challenge()
-  expectNamed(await device.complete(challenge, await make(challenge)), name)
-  expectNamed(await device.complete(challenge), 'InvalidChallenge')
-}
 
 describe('row 11: algorithms', () => {
   const part = (header: unknown, challenge: string): string => `${encode(header)}.${encode({ challenge })}`
