@@ -1,19 +1,12 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createProver } from '../support/dpop-proof.js'
 import { person, publicClient, redirectUri, webClient } from '../support/server.js'
 import { UserAgent } from '../support/user-agent.js'
 import { basic, otherPublicClient } from './support/clients.js'
-import { startDpopServer, type DpopServer } from './support/dpop-server.js'
+import { dpop } from './support/dpop-set-up.js'
 import { decode } from './support/forge.js'
 import { challenge, verifier } from './support/mint.js'
 import { expectRefusal, type Answer } from './support/token-server.js'
-
-let dpop: DpopServer
-beforeAll(async () => {
-  dpop = await startDpopServer()
-})
-afterAll(() => dpop.host[Symbol.asyncDispose]())
-afterEach(() => dpop.expectGood())
 
 const redeem = async (code: string, proof: string | undefined, clientId = 'app'): Promise<Answer> => {
   const form = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: verifier }

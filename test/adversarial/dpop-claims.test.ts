@@ -1,20 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import type { Wish } from '../support/dpop-proof.js'
-import { expectBadProof, startDpopServer, type DpopServer } from './support/dpop-server.js'
-
-let dpop: DpopServer
-beforeAll(async () => {
-  dpop = await startDpopServer()
-})
-afterAll(() => dpop.host[Symbol.asyncDispose]())
-afterEach(() => dpop.expectGood())
-
-const refused = async (wish: Wish): Promise<void> => expectBadProof(await dpop.ask(await dpop.proof(wish)))
-
-const claim = (claims: Record<string, unknown>): Promise<void> => refused({ claims })
-
-const seconds = (): number => Math.floor(dpop.host.now() / 1000)
+import { describe, expect, it } from 'vitest'
+import { expectBadProof } from './support/dpop-server.js'
+import { claim, dpop, seconds } from './support/dpop-set-up.js'
 
 describe('what a proof says', () => {
   it('DP03 the wrong method', async () => {

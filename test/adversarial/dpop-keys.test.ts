@@ -1,18 +1,8 @@
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import type { Wish } from '../support/dpop-proof.js'
+import { describe, expect, it } from 'vitest'
 import { createProver } from '../support/dpop-proof.js'
-import { expectBadProof, startDpopServer, type DpopServer } from './support/dpop-server.js'
+import { dpop, refused } from './support/dpop-set-up.js'
 import { decode } from './support/forge.js'
-
-let dpop: DpopServer
-beforeAll(async () => {
-  dpop = await startDpopServer()
-})
-afterAll(() => dpop.host[Symbol.asyncDispose]())
-afterEach(() => dpop.expectGood())
-
-const refused = async (wish: Wish): Promise<void> => expectBadProof(await dpop.ask(await dpop.proof(wish)))
 
 describe('keys of proofs', () => {
   it('DP06 private or symmetric members, and algorithms without a public key', async () => {

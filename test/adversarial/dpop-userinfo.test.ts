@@ -1,17 +1,8 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { accessTokenHash, createProver } from '../support/dpop-proof.js'
-import { startDpopServer, type DpopServer } from './support/dpop-server.js'
+import { dpop, seconds } from './support/dpop-set-up.js'
 import { decode, forge } from './support/forge.js'
 import { expectRefusal, type Answer } from './support/token-server.js'
-
-let dpop: DpopServer
-beforeAll(async () => {
-  dpop = await startDpopServer()
-})
-afterAll(() => dpop.host[Symbol.asyncDispose]())
-afterEach(() => dpop.expectGood())
-
-const seconds = (): number => Math.floor(dpop.host.now() / 1000)
 
 const expectChallenge = (answer: Answer, error: string): void =>
   expect(answer.headers.get('www-authenticate')).toMatch(new RegExp(`^DPoP error="${error}", algs="[A-Z0-9a-z ]*ES256`))

@@ -1,26 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { request } from 'node:http'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import type { Wish } from '../support/dpop-proof.js'
+import { describe, expect, it } from 'vitest'
 import { createProver } from '../support/dpop-proof.js'
 import { basic } from './support/clients.js'
 import { serviceClient } from '../support/server.js'
-import { boundClient, expectBadProof, startDpopServer, type DpopServer } from './support/dpop-server.js'
+import { boundClient, expectBadProof } from './support/dpop-server.js'
+import { claim, dpop, refused, seconds } from './support/dpop-set-up.js'
 import { decode } from './support/forge.js'
 import { expectRefusal, type Answer } from './support/token-server.js'
-
-let dpop: DpopServer
-beforeAll(async () => {
-  dpop = await startDpopServer()
-})
-afterAll(() => dpop.host[Symbol.asyncDispose]())
-afterEach(() => dpop.expectGood())
-
-const refused = async (wish: Wish): Promise<void> => expectBadProof(await dpop.ask(await dpop.proof(wish)))
-
-const claim = (claims: Record<string, unknown>): Promise<void> => refused({ claims })
-
-const seconds = (): number => Math.floor(dpop.host.now() / 1000)
 
 describe('DPoP at /token', () => {
   it('DP01 a client that must prove its key, without a proof', async () => {
