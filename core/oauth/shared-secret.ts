@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto'
 import type { RecordStore } from '../storage/ports.js'
 
 /**
- * A secret of 256 bits that all replicas share: whoever asks first makes it, and it is read once. `id` says what it is for.
- * Throws `Unavailable` until it was read.
+ * A secret of 256 bits that all replicas share: whoever asks first makes it, and it is read once, however many ask at once
+ * (F36). `id` says what it is for. Throws `Unavailable` until it was read.
  */
 export const createSharedSecret = (secrets: RecordStore<string>, id: string): (() => Promise<string>) => {
-  let secret: string | undefined
+  let secret: Promise<string> | undefined
 
   const read = async (): Promise<string> => {
     const found = await secrets.find(id)
@@ -16,5 +16,9 @@ export const createSharedSecret = (secrets: RecordStore<string>, id: string): ((
     return read()
   }
 
-  return async () => (secret ??= await read())
+  return () =>
+    (secret ??= read().catch((error: unknown) => {
+      secret = undefined
+      throw error
+    }))
 }

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { Agent, request } from 'node:http'
+import { Agent, request, type IncomingHttpHeaders } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -17,12 +17,13 @@ type Json = Record<string, unknown>
 
 export interface Answer {
   readonly status: number
+  readonly headers: IncomingHttpHeaders
   readonly body: Json
 }
 
 /** Connections that stay open: a race is of requests, not of handshakes. */
-export const createClient = () => {
-  const agent = new Agent({ keepAlive: true, maxSockets: 64 })
+export const createClient = (maxSockets = 64) => {
+  const agent = new Agent({ keepAlive: true, maxSockets })
   return {
     /** A POST of a form. Rejects when the server goes away before it has answered. */
     post: (url: string, form: Readonly<Record<string, string>>, headers: Readonly<Record<string, string>> = {}) =>
@@ -33,7 +34,10 @@ export const createClient = () => {
           let text = ''
           response.setEncoding('utf8')
           response.on('data', (chunk: string) => (text += chunk))
-          response.on('end', () => resolve({ status: response.statusCode ?? 0, body: JSON.parse(text) as Json }))
+          response.on('end', () => {
+            const { statusCode: status = 0, headers } = response
+            resolve({ status, headers, body: JSON.parse(text) as Json })
+          })
           response.on('error', reject)
         })
         sent.on('error', reject)
