@@ -117,6 +117,7 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
   const readiness = createReadiness(clock, log)
   cleanUp.add(() => readiness.close())
   watchStoreHealth(readiness, stores, clock)
+  readiness.register({ name: 'audit', intervalMs: 1000, deadlineMs: 1000, check: () => audit.check() })
   observeRateLimits(metrics, container.resolve(tokens.rateLimits))
   observeDeployment(metrics, () => generation.checked.config)
   observeKeys(metrics, () => generation.ring.report(), clock)

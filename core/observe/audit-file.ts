@@ -6,7 +6,10 @@ import { Unavailable } from '../unavailable.js'
 import { AuditChain, lineHash } from './audit-chain.js'
 import type { AuditEvent, AuditLog } from './audit.js'
 
-export interface AuditFile extends AuditLog, AsyncDisposable {}
+export interface AuditFile extends AuditLog, AsyncDisposable {
+  /** Throws `Unavailable` while nothing can be written. Costs nothing until a write has failed. */
+  check(): Promise<void>
+}
 
 export interface AuditOptions {
   /** Told of each event that was written. */
@@ -35,6 +38,8 @@ const createAuditLog = (sink: Sink, clock: Clock, { recorded, traces }: AuditOpt
   let events: AuditEvent[] = []
   let writing: Promise<void> | undefined
   let next: Promise<void> | undefined
+  /** Since when nothing can be written: milliseconds since the epoch. */
+  let failingSince: number | undefined
 
   const inTrace = (event: AuditEvent): AuditEvent => {
     const traceparent = event.request_id === undefined ? undefined : traces?.get(event.request_id)
@@ -47,31 +52,56 @@ const createAuditLog = (sink: Sink, clock: Clock, { recorded, traces }: AuditOpt
     const head = chain.head
     const lines = chain.link(members)
     const { written, cause } = await sink.write(`${lines.join('\n')}\n`)
-    if (cause === undefined) return recorded && told.forEach(recorded)
+    if (cause === undefined) {
+      failingSince = undefined
+      return recorded && told.forEach(recorded)
+    }
     chain.rewind(lines, head, written)
     throw new Unavailable('audit', 'no', 'the audit log cannot be written', { cause })
   }
 
+  const memberOf = (event: AuditEvent): string =>
+    `${time}${JSON.stringify(traces?.size ? inTrace(event) : event).slice(1)}`
+
+  /** Before everything else, once lines can be written again. */
+  const tellOutage = (since: number): void => {
+    const event: AuditEvent = { event: 'outage', component: 'audit', since: new Date(since).toISOString() }
+    events.unshift(event)
+    pending.unshift(memberOf(event))
+  }
+
   const flush = async (): Promise<void> => {
     await writing?.catch(() => undefined)
+    if (failingSince !== undefined) tellOutage(failingSince)
     const [members, told] = [pending, events]
     pending = []
     events = []
     next = undefined
     writing = write(members, told)
-    await writing
+    try {
+      await writing
+    } catch (error) {
+      failingSince ??= clock()
+      throw error
+    }
+  }
+
+  const record = (...told: readonly AuditEvent[]): Promise<void> => {
+    const now = clock()
+    if (now !== at) time = `"time":"${new Date((at = now)).toISOString()}","pid":${process.pid},`
+    for (const event of told) {
+      events.push(event)
+      pending.push(memberOf(event))
+    }
+    next ??= Promise.resolve().then(flush)
+    return next
   }
 
   return {
-    record(...told: readonly AuditEvent[]) {
-      const now = clock()
-      if (now !== at) time = `"time":"${new Date((at = now)).toISOString()}","pid":${process.pid},`
-      for (const event of told) {
-        events.push(event)
-        pending.push(`${time}${JSON.stringify(traces?.size ? inTrace(event) : event).slice(1)}`)
-      }
-      next ??= Promise.resolve().then(flush)
-      return next
+    record,
+    async check() {
+      // Nobody asks a process that is not ready for anything, so the line that tells of the failure has to find out.
+      if (failingSince !== undefined) await record()
     },
     async [Symbol.asyncDispose]() {
       await next?.catch(() => undefined)

@@ -1,6 +1,5 @@
-import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -10,23 +9,13 @@ import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
 import { sizeOf } from '../../core/storage/embedded/tables.js'
 import type { StorageBackend } from '../../core/storage/ports.js'
 import { Unavailable } from '../../core/unavailable.js'
+import { mountSmallDisk } from '../support/small-disk.js'
 
 const directory = mkdtempSync(join(tmpdir(), 'signet-full-'))
-const mountPoint = join(directory, 'disk')
-const mount = (): boolean => {
-  mkdirSync(mountPoint)
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', mountPoint], { stdio: 'pipe' })
-    return true
-  } catch {
-    console.warn('SKIPPED: a full disk. It needs the right to mount a tmpfs.')
-    return false
-  }
-}
-const mounted = mount()
+const disk = mountSmallDisk('1m')
 
 afterAll(() => {
-  if (mounted) execFileSync('umount', [mountPoint])
+  disk?.[Symbol.dispose]()
   rmSync(directory, { recursive: true })
 })
 
@@ -141,23 +130,9 @@ describe('a store at its maximum size', () => {
   })
 })
 
-describe.skipIf(!mounted)('a full disk', () => {
-  const hog = join(mountPoint, 'hog')
-  /** Takes all that is left of the disk, as a log might. */
-  const fillDisk = () => {
-    const block = Buffer.alloc(4096, 1)
-    const file = openSync(hog, 'a')
-    try {
-      for (;;) writeSync(file, block)
-    } catch (error) {
-      expect(error).toMatchObject({ code: 'ENOSPC' })
-    } finally {
-      closeSync(file)
-    }
-  }
-
+describe.skipIf(!disk)('a full disk', () => {
   it('refuses new records, lets those that it took be consumed, and recovers when they have expired', async () => {
-    await using backend = await openEmbedded({ path: join(mountPoint, 'store'), clock })
+    await using backend = await openEmbedded({ path: join(disk!.path, 'store'), clock })
     const codes = backend.oneTime('codes')
     const ids = await fill(backend)
     expect(ids.length).toBeGreaterThan(20)
@@ -170,13 +145,13 @@ describe.skipIf(!mounted)('a full disk', () => {
   })
 
   it('burns nothing when not a byte is left, and recovers when there is room', async () => {
-    await using backend = await openEmbedded({ path: join(mountPoint, 'store'), clock })
+    await using backend = await openEmbedded({ path: join(disk!.path, 'store'), clock })
     const codes = backend.oneTime('codes')
     const families = backend.refreshFamilies('families')
-    execFileSync('mount', ['-o', 'remount,size=4m', mountPoint])
+    disk!.resize('4m')
     await codes.put('code', 'r', ttlSeconds)
     await families.start('family', { grant: {}, current: 'a', absoluteExpiry: now + 1e9 }, 1e6)
-    fillDisk()
+    disk!.fill()
 
     const rotation = { presented: 'a', successor: { hash: 'b', salt: 's' }, idleTtlSeconds: 1e6 }
     await expect(codes.redeem('code')).rejects.toSatisfy(certainlyNot)
@@ -185,16 +160,16 @@ describe.skipIf(!mounted)('a full disk', () => {
     expect(await codes.find('code')).toBe('r')
     expect((await families.find('family'))?.current).toBe('a')
 
-    rmSync(hog)
+    disk!.free()
     expect(await codes.redeem('code')).toEqual({ outcome: 'won', record: 'r' })
     expect((await families.rotate('family', rotation)).outcome).toBe('won')
     await backend.ping(new AbortController().signal)
   })
 
   it('cannot be opened on, and says so', async () => {
-    fillDisk()
-    const opening = openEmbedded({ path: join(mountPoint, 'another'), clock, component: 'storage.records' })
+    disk!.fill()
+    const opening = openEmbedded({ path: join(disk!.path, 'another'), clock, component: 'storage.records' })
     await expect(opening).rejects.toMatchObject({ name: 'Unavailable', component: 'storage.records', applied: 'no' })
-    rmSync(hog)
+    disk!.free()
   })
 })

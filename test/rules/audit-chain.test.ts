@@ -1,6 +1,6 @@
-import { execFileSync, fork } from 'node:child_process'
+import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { appendFile, readFile, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,21 +10,12 @@ import { lineHash } from '../../core/observe/audit-chain.js'
 import { openAudit } from '../../core/observe/audit-file.js'
 import { verifyAudit, type AuditVerifyOptions } from '../../core/observe/audit-verify.js'
 import { readLines } from '../../core/observe/json-records.js'
+import { mountSmallDisk } from '../support/small-disk.js'
 
 const directory = mkdtempSync(join(tmpdir(), 'signet-chain-'))
-const mountPoint = join(directory, 'disk')
-const mounted = ((): boolean => {
-  mkdirSync(mountPoint)
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', mountPoint], { stdio: 'pipe' })
-    return true
-  } catch {
-    console.warn('SKIPPED: a full disk. It needs the right to mount a tmpfs.')
-    return false
-  }
-})()
+const disk = mountSmallDisk('64k')
 afterAll(() => {
-  if (mounted) execFileSync('umount', [mountPoint])
+  disk?.[Symbol.dispose]()
   rmSync(directory, { recursive: true })
 })
 
@@ -148,9 +139,8 @@ describe('the chain of the audit log', () => {
     expect(await verify(file)).toMatchObject({ ...wholeChain, unchained: 1, torn: [2] })
   })
 
-  it('has no gap after a disk that was full', { skip: !mounted }, async () => {
-    const file = join(mountPoint, 'audit.jsonl')
-    const filler = join(mountPoint, 'filler')
+  it('has no gap after a disk that was full', { skip: !disk }, async () => {
+    const [file, filler] = [join(disk!.path, 'audit.jsonl'), join(disk!.path, 'filler')]
     await using audit = await openAudit({ file }, Date.now)
     const fill = async (): Promise<void> => {
       for (;;) await audit.record({ event: 'outage', padding: 'x'.repeat(700) }, { event: 'outage' })
