@@ -1,17 +1,11 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import type { JsonValue } from '../../json.js'
-import { newCollection, oddIds, type Describe, type It, type Subject } from './subject.js'
+import { inOwnCollection, oddIds, type Describe, type Subject } from './subject.js'
 
 /** The part of the storage contract on records that are listed. */
 export const listingCases = ({ backend, pass }: Subject, describe: Describe): void => {
   describe('lists of records', (test) => {
-    let records = () => backend().records<JsonValue>('contract_records')
-    const it: It = (name, run) =>
-      test(name, () => {
-        const collection = newCollection()
-        records = () => backend().records<JsonValue>(collection)
-        return run()
-      })
+    const { it, store: records } = inOwnCollection(test, (name) => backend().records<JsonValue>(name))
 
     it('lists in the order of code points, page by page, without what expired', async () => {
       const ids = ['a', 'a\0', 'a\0b', 'aa', 'b', 'ba', 'Z', 'é', '漢', '\uffff', '👩', '0', '10', '9']

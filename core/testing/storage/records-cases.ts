@@ -2,18 +2,12 @@ import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import type { JsonValue } from '../../json.js'
 import type { EphemeralBackend } from '../../storage/ports.js'
-import { newCollection, oddIds, oddRecords, type Describe, type It, type Subject } from './subject.js'
+import { inOwnCollection, oddIds, oddRecords, type Describe, type Subject } from './subject.js'
 
 /** The part of the storage contract on records. */
 export const recordCases = ({ backend, pass }: Subject<EphemeralBackend>, describe: Describe): void => {
   describe('records', (test) => {
-    let records = () => backend().records<JsonValue>('contract_records')
-    const it: It = (name, run) =>
-      test(name, () => {
-        const collection = newCollection()
-        records = () => backend().records<JsonValue>(collection)
-        return run()
-      })
+    const { it, store: records } = inOwnCollection(test, (name) => backend().records<JsonValue>(name))
 
     it('finds, replaces and removes', async () => {
       const id = randomUUID()

@@ -60,3 +60,14 @@ export const oddRecords: readonly (readonly [string, JsonValue])[] = [
 /** A collection that no other test has: tests share a store and see nothing of each other. */
 export const newCollection = (): string =>
   `c_${[...randomBytes(12)].map((byte) => String.fromCharCode(97 + (byte % 26))).join('')}`
+
+/** States cases that each have a collection of their own, in a store that `open` gives. */
+export const inOwnCollection = <Store>(test: It, open: (collection: string) => Store) => {
+  let collection = newCollection()
+  const it: It = (name, run) =>
+    test(name, () => {
+      collection = newCollection()
+      return run()
+    })
+  return { it, store: () => open(collection) }
+}
