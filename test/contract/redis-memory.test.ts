@@ -164,21 +164,4 @@ describeWith('redis', 'the memory of Redis', () => {
       expect(await run(swap, 'k', '', '1 other', 60_000)).toBe('1 mine')
     })
   })
-
-  it('needs no more leave than is documented', async () => {
-    const leave = ['~signet:*', '+@read', '+@write', '+@connection', '+@scripting', '+info']
-    await server.command('ACL', 'SETUSER', 'signet', 'on', '>password', ...leave)
-    const uri = server.uri().replace('redis://', 'redis://signet:password@')
-    const backend = await openRedis({ uri, key_prefix: 'signet:', clock: () => now })
-    opened.push(backend)
-    await ping(backend)
-    expect(await claim(backend, 'i', Infinity)).toBe(true)
-    await backend.oneTime('codes').put('i', 1, 60)
-    expect(await backend.oneTime('codes').redeem('i')).toMatchObject({ outcome: 'won' })
-    const policy = { free: 0, baseDelaySeconds: 1, maxDelaySeconds: 1, forgetAfterSeconds: 1 }
-    expect(await backend.attempts('attempts').take('n', 'i', policy)).toMatchObject({ allowed: true })
-    await backend.attempts('attempts').clear('n', 'i')
-    await backend.records('sessions').put('i', 1)
-    expect(await backend.records('sessions').remove('i')).toBe(true)
-  })
 })
