@@ -2,17 +2,17 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openRedis } from '../../core/storage/redis/open-redis.js'
 import { startCluster, type RedisCluster } from '../support/redis/cluster.js'
+import { settleRedis } from '../support/redis/settle.js'
 import { describeWith } from '../support/services/describe-with.js'
 import { ephemeralContract } from './storage-contract.js'
 
 describeWith('redis', 'a cluster of Redis', () => {
   let cluster: RedisCluster
-  const open = (clock: () => number) =>
-    openRedis({ uri: cluster.uri, cluster: { nodes: [] }, key_prefix: 'signet:', clock })
+  const options = () => ({ uri: cluster.uri, cluster: { nodes: [] }, key_prefix: 'signet:' })
+  const open = (clock: () => number) => openRedis({ ...options(), clock })
   beforeAll(async () => {
     cluster = await startCluster(3)
-    const first = await open(() => Date.now() - 3_600_000)
-    await first[Symbol.asyncDispose]()
+    await settleRedis(options())
   })
   afterAll(() => cluster[Symbol.asyncDispose]())
 

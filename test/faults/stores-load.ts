@@ -1,10 +1,10 @@
 import type { JSONWebKeySet } from 'jose'
 import { expect } from 'vitest'
 import { startTokenServer, type TokenServer } from '../adversarial/support/token-server.js'
+import { settleRedis } from '../support/redis/settle.js'
 import { auditBooks } from '../support/ledger/audit-books.js'
 import type { Clock } from '../../core/clock.js'
 import type { StorageBackend } from '../../core/storage/ports.js'
-import { openRedis } from '../../core/storage/redis/open-redis.js'
 import type { RedisOptions } from '../../core/storage/redis/options.js'
 import { createHonestClients, signer, type HonestClients } from './honest-clients.js'
 
@@ -31,10 +31,7 @@ export interface StoresLoadOptions {
 
 /** The running product, records and the rest on stores that fail, under honest clients. */
 export const startStoresLoad = async ({ options, settled = true, records }: StoresLoadOptions): Promise<StoresLoad> => {
-  if (settled) {
-    const first = await openRedis({ ...options, key_prefix: 'signet:', clock: () => Date.now() - 3_600_000 })
-    await first[Symbol.asyncDispose]()
-  }
+  if (settled) await settleRedis({ ...options, key_prefix: 'signet:' })
   const host = await startTokenServer({
     log: quiet,
     configure: (written) => ({

@@ -5,9 +5,9 @@ import { openStores } from '../../core/host/stores.js'
 import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
 import { openMongodb } from '../../core/storage/mongodb/open-mongodb.js'
 import type { StorageBackend } from '../../core/storage/ports.js'
-import { openRedis } from '../../core/storage/redis/open-redis.js'
 import { Unavailable } from '../../core/unavailable.js'
 import type { Config } from '../../config/schema.js'
+import { settleRedis } from './redis/settle.js'
 
 /** Servers that a whole run shares; each test server has a database and a prefix of its own in them. */
 export interface SharedStores {
@@ -72,8 +72,7 @@ export const prepareStores = async (config: Config): Promise<void> => {
   const { ephemeral } = config.storage
   if (ephemeral.use === 'redis') {
     const { uri, key_prefix } = ephemeral.options
-    await using first = await openRedis({ uri: uri.reveal(), key_prefix, clock: () => Date.now() - 3_600_000 })
-    await first.ping(new AbortController().signal)
+    await settleRedis({ uri: uri.reveal(), key_prefix })
   }
   await using stores = await openStores(config, Date.now)
   await patiently(() => migrateStores(stores))

@@ -3,6 +3,7 @@ import type { Clock } from '../../../core/clock.js'
 import { openRedis } from '../../../core/storage/redis/open-redis.js'
 import type { EphemeralBackend } from '../../../core/storage/ports.js'
 import { startRedis } from './server.js'
+import { settleRedis } from './settle.js'
 
 /** A Redis with a prefix that is this test's alone. */
 export interface TestRedis extends AsyncDisposable {
@@ -26,8 +27,7 @@ export const startTestRedis = async (): Promise<TestRedis> => {
   const { hostname: host, port } = new URL(uri)
   const prefix = `signet-test-${randomBytes(6).toString('hex')}:`
   const open = (clock: Clock) => openRedis({ uri, key_prefix: prefix, clock })
-  const first = await open(() => Date.now() - 3_600_000)
-  await first[Symbol.asyncDispose]()
+  await settleRedis({ uri, key_prefix: prefix })
   return {
     uri,
     host,
