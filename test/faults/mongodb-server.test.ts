@@ -1,24 +1,16 @@
 import { MongoClient } from 'mongodb'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
-import { Secret } from '../../config/secret.js'
-import { migrateStores } from '../../core/host/store-schemas.js'
-import { openStores } from '../../core/host/stores.js'
 import { openMongodb } from '../../core/storage/mongodb/open-mongodb.js'
 import { startTokenServer, type Answer, type TokenServer } from '../adversarial/support/token-server.js'
 import { freePort } from '../support/free-port.js'
 import { mongoMessageLength, openFaultProxy, type FaultProxy } from '../support/fault-proxy.js'
 import { commandOf, editReply } from '../support/mongo-server/messages.js'
+import { migrateMongo } from '../support/mongo-server/migrate.js'
 import { startMongo, type TestMongo } from '../support/mongo-server/start.js'
 import { startServer } from '../support/server.js'
 import { describeWith } from '../support/services/describe-with.js'
 
 // What clients and operators see while MongoDB fails (F07 to F12, F32).
-
-const migrate = async (uri: string, database: string) => {
-  const backend = { use: 'mongodb', options: { uri: new Secret(uri), database, max_pool_size: 5 } } as const
-  await using stores = await openStores({ storage: { records: backend, ephemeral: backend } }, Date.now)
-  return await migrateStores(stores)
-}
 
 const storageOf = (uri: string, database: string) => {
   const backend = { use: 'mongodb', options: { uri, database } }
@@ -34,7 +26,7 @@ describeWith('mongodb', 'a service whose MongoDB fails', () => {
   beforeAll(async () => {
     mongo = await startMongo()
     proxy = await openFaultProxy({ host: mongo.host, port: mongo.port, messageLength: mongoMessageLength })
-    await migrate(mongo.uri(), mongo.database)
+    await migrateMongo(mongo.uri(), mongo.database)
     host = await startTokenServer({
       log: { ...quiet, error() {} },
       configure: (written) => ({ ...written, storage: storageOf(mongo.uri(proxy.port), mongo.database) }),
@@ -187,7 +179,7 @@ describeWith('mongodb', 'a service whose MongoDB fails', () => {
     host.later(61_000)
     const missing = async () => (await readiness(host.server.admin)).components['storage.records.indexes']?.message
     await expect.poll(missing, { timeout: 6000 }).toContain('the index signet_expire_at of codes is missing')
-    await migrate(mongo.uri(), mongo.database)
+    await migrateMongo(mongo.uri(), mongo.database)
     await becomesReady(host.server.admin)
     await client.close()
   })
@@ -204,7 +196,7 @@ describeWith('mongodb', 'a service whose MongoDB fails', () => {
       .poll(async () => (await readiness(server.admin)).components['storage.records.indexes']?.message)
       .toMatch(/signet_expire_at of codes is missing; .*of refresh_families is missing/)
     expect(Object.keys(components)).toContain('storage.records')
-    await migrate(mongo.uri(), database)
+    await migrateMongo(mongo.uri(), database)
     await becomesReady(server.admin)
     await (await MongoClient.connect(mongo.uri())).db(database).dropDatabase()
   })

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
+import { disposeAfterAll } from '../support/dispose-after-all.js'
 import { startRedis, type RedisServer } from '../support/redis/server.js'
 import { describeWith } from '../support/services/describe-with.js'
 import { expectNoHarm, startStoresLoad, type StoresLoad } from './stores-load.js'
@@ -8,15 +9,12 @@ import { expectNoHarm, startStoresLoad, type StoresLoad } from './stores-load.js
 const withoutInfo = ['~signet:*', '+@all', '-@dangerous', '-@admin']
 
 describeWith('redis', 'Redis evicts, is full, or does not tell', () => {
+  const keep = disposeAfterAll()
   let server: RedisServer
   let load: StoresLoad
   beforeAll(async () => {
-    server = await startRedis()
-    load = await startStoresLoad({ options: { uri: server.uri() } })
-  })
-  afterAll(async () => {
-    await load[Symbol.asyncDispose]()
-    await server[Symbol.asyncDispose]()
+    server = keep(await startRedis())
+    load = keep(await startStoresLoad({ options: { uri: server.uri() } }))
   })
 
   const expectHealed = async () => {

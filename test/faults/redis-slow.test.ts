@@ -1,5 +1,6 @@
 import { setTimeout as after } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { afterEach, beforeAll, expect, it } from 'vitest'
+import { disposeAfterAll } from '../support/dispose-after-all.js'
 import { openFaultProxy, type FaultProxy } from '../support/fault-proxy.js'
 import { startRedis, type RedisServer } from '../support/redis/server.js'
 import { describeWith } from '../support/services/describe-with.js'
@@ -11,19 +12,15 @@ const perSecond = 200
 const hangMs = Number(process.env['SIGNET_HANG_MS'] ?? 3000)
 
 describeWith('redis', 'Redis without losing its memory', () => {
+  const keep = disposeAfterAll()
   let server: RedisServer
   let proxy: FaultProxy
   let load: StoresLoad
   beforeAll(async () => {
-    server = await startRedis()
-    proxy = await openFaultProxy({ port: server.port })
-    load = await startStoresLoad({ options: { uri: server.uri(proxy.port) } })
+    server = keep(await startRedis())
+    proxy = keep(await openFaultProxy({ port: server.port }))
+    load = keep(await startStoresLoad({ options: { uri: server.uri(proxy.port) } }))
     await load.run(perSecond, 500)
-  })
-  afterAll(async () => {
-    await load[Symbol.asyncDispose]()
-    await proxy[Symbol.asyncDispose]()
-    await server[Symbol.asyncDispose]()
   })
   afterEach(async () => {
     await proxy.heal()

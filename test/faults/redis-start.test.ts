@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openRedis, type RedisSettings } from '../../core/storage/redis/open-redis.js'
+import { disposeAfterAll } from '../support/dispose-after-all.js'
 import { freePort } from '../support/free-port.js'
 import { startRedis, type RedisServer } from '../support/redis/server.js'
 import { describeWith } from '../support/services/describe-with.js'
@@ -25,10 +26,10 @@ const told = async (settings: Partial<RedisSettings> & { readonly uri: string })
 }
 
 describeWith(['redis', 'openssl'], 'what is told of Redis', () => {
+  const keep = disposeAfterAll()
   let directory: string
   let plain: RedisServer
   let guarded: RedisServer
-  let tls: RedisServer
   let tlsPort: number
   let ca: string
   beforeAll(async () => {
@@ -50,15 +51,12 @@ describeWith(['redis', 'openssl'], 'what is told of Redis', () => {
     execFileSync('openssl', [...made, '-keyout', key, '-out', cert], { stdio: 'ignore' })
     ca = await readFile(cert, 'utf8')
     tlsPort = await freePort()
-    plain = await startRedis()
-    guarded = await startRedis({ args: ['--requirepass', password] })
+    plain = keep(await startRedis())
+    guarded = keep(await startRedis({ args: ['--requirepass', password] }))
     const secured = ['--tls-cert-file', cert, '--tls-key-file', key, '--tls-auth-clients', 'no']
-    tls = await startRedis({ args: ['--tls-port', String(tlsPort), ...secured] })
+    keep(await startRedis({ args: ['--tls-port', String(tlsPort), ...secured] }))
   })
-  afterAll(async () => {
-    for (const server of [plain, guarded, tls]) await server[Symbol.asyncDispose]()
-    await rm(directory, { recursive: true })
-  })
+  afterAll(() => rm(directory, { recursive: true }))
 
   const at = (port: number, more = '') => `redis://${more}127.0.0.1:${String(port)}`
 

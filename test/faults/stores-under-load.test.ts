@@ -1,17 +1,15 @@
 import type { JSONWebKeySet } from 'jose'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Secret } from '../../config/secret.js'
-import { migrateStores } from '../../core/host/store-schemas.js'
-import { openStores } from '../../core/host/stores.js'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { openMongodb } from '../../core/storage/mongodb/open-mongodb.js'
 import type { StorageBackend } from '../../core/storage/ports.js'
 import { startTokenServer } from '../adversarial/support/token-server.js'
+import { disposeAfterAll } from '../support/dispose-after-all.js'
 import { mongoMessageLength, openFaultProxy, type FaultProxy } from '../support/fault-proxy.js'
 import { auditBooks } from '../support/ledger/audit-books.js'
 import { Ledger } from '../support/ledger/ledger.js'
-import { startMongo, type TestMongo } from '../support/mongo-server/start.js'
-import { startRedis, type RedisServer } from '../support/redis/server.js'
-import { patiently } from '../support/test-stores.js'
+import { migrateMongo } from '../support/mongo-server/migrate.js'
+import { startMongo } from '../support/mongo-server/start.js'
+import { startRedis } from '../support/redis/server.js'
 import { describeWith } from '../support/services/describe-with.js'
 import { signedForm, signer } from './honest-clients.js'
 import { expectNoHarm, startStoresLoad, type StoresLoad } from './stores-load.js'
@@ -34,34 +32,26 @@ const faults: readonly (readonly [string, (proxy: FaultProxy) => Promise<void>])
 ]
 
 describeWith(['mongodb', 'redis'], 'two stores that fail under load', () => {
-  let mongo: TestMongo
-  let redis: RedisServer
+  const keep = disposeAfterAll()
   let load: StoresLoad
   const proxies = new Map<'MongoDB' | 'Redis', FaultProxy>()
 
   beforeAll(async () => {
-    mongo = await startMongo()
-    redis = await startRedis()
-    const mongoProxy = await openFaultProxy({ host: mongo.host, port: mongo.port, messageLength: mongoMessageLength })
-    const redisProxy = await openFaultProxy({ port: redis.port })
+    const mongo = keep(await startMongo())
+    const redis = keep(await startRedis())
+    const { host, port, database } = mongo
+    const mongoProxy = keep(await openFaultProxy({ host, port, messageLength: mongoMessageLength }))
+    const redisProxy = keep(await openFaultProxy({ port: redis.port }))
     proxies.set('MongoDB', mongoProxy).set('Redis', redisProxy)
-    const { database } = mongo
-    const backend = { use: 'mongodb', options: { uri: new Secret(mongo.uri()), database, max_pool_size: 5 } } as const
-    await using stores = await openStores({ storage: { records: backend, ephemeral: backend } }, Date.now)
-    await patiently(() => migrateStores(stores))
-    load = await startStoresLoad({
+    await migrateMongo(mongo.uri(), database)
+    const starting = startStoresLoad({
       options: { uri: redis.uri(redisProxy.port) },
       records: {
         section: { use: 'mongodb', options: { uri: mongo.uri(mongoProxy.port), database } },
         open: (clock) => openMongodb({ uri: mongo.uri(), database, clock }),
       },
     })
-  })
-  afterAll(async () => {
-    await load[Symbol.asyncDispose]()
-    for (const proxy of proxies.values()) await proxy[Symbol.asyncDispose]()
-    await redis[Symbol.asyncDispose]()
-    await mongo[Symbol.asyncDispose]()
+    load = keep(await starting)
   })
 
   const served = () => [...load.answers].reduce((sum, [told, count]) => (told.endsWith(' 200') ? sum + count : sum), 0)

@@ -1,19 +1,19 @@
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { cachedSeconds } from '../../core/host/client-cache.js'
-import { collections } from '../../core/host/collections.js'
 import { parseClientMetadata } from '../../core/oauth/client-metadata.js'
 import type { Client } from '../../core/oauth/client.js'
 import { openMongodb } from '../../core/storage/mongodb/open-mongodb.js'
 import { newOpaqueToken } from '../../core/oauth/opaque-token.js'
 import type { StorageBackend } from '../../core/storage/ports.js'
 import { basic, type Credentials } from '../adversarial/support/clients.js'
-import { createMint, verifier, type Mint } from '../adversarial/support/mint.js'
+import { collectionsOf, createMint, verifier, type Mint } from '../adversarial/support/mint.js'
+import { disposeAfterAll } from '../support/dispose-after-all.js'
 import { createProver } from '../support/dpop-proof.js'
-import { mongoMessageLength, openFaultProxy, type FaultProxy } from '../support/fault-proxy.js'
+import { mongoMessageLength, openFaultProxy } from '../support/fault-proxy.js'
 import { commandOf } from '../support/mongo-server/messages.js'
-import { startMongo, type TestMongo } from '../support/mongo-server/start.js'
-import { startTestRedis, type TestRedis } from '../support/redis/store.js'
+import { startMongo } from '../support/mongo-server/start.js'
+import { startTestRedis } from '../support/redis/store.js'
 import { redirectUri, startServer, webClient, type TestServer } from '../support/server.js'
 import { describeWith } from '../support/services/describe-with.js'
 
@@ -33,9 +33,7 @@ const machineClient = parse({ ...machine, grant_types: ['client_credentials'], s
 const person = { ...webClient, client_id: 'person', scope: 'openid offline_access read' }
 
 describeWith(['mongodb', 'redis'], 'round trips to the stores', () => {
-  let mongo: TestMongo
-  let redis: TestRedis
-  let proxy: FaultProxy
+  const keep = disposeAfterAll()
   let server: TestServer
   let seeding: StorageBackend
   let mint: Mint
@@ -47,19 +45,18 @@ describeWith(['mongodb', 'redis'], 'round trips to the stores', () => {
   const toEphemeral: string[] = []
   let marked = () => {}
 
-  const clients = () =>
-    collections({ records: seeding, ephemeral: seeding, [Symbol.asyncDispose]: () => Promise.resolve() }).clients
+  const clients = () => collectionsOf(seeding).clients
 
   beforeAll(async () => {
-    mongo = await startMongo()
-    redis = await startTestRedis()
-    proxy = await openFaultProxy({ host: mongo.host, port: mongo.port, messageLength: mongoMessageLength })
+    const mongo = keep(await startMongo())
+    const redis = keep(await startTestRedis())
+    const proxy = keep(await openFaultProxy({ host: mongo.host, port: mongo.port, messageLength: mongoMessageLength }))
     const records = { uri: mongo.uri(proxy.port), database: mongo.database }
-    seeding = await openMongodb({ uri: mongo.uri(), database: mongo.database, clock: () => now })
+    seeding = keep(await openMongodb({ uri: mongo.uri(), database: mongo.database, clock: () => now }))
     await clients().put('machine', machineClient)
     await clients().put('person', parse(person))
     mint = createMint(seeding)
-    server = await startServer({
+    const starting = startServer({
       clock: () => now,
       configure: (written) => ({
         ...written,
@@ -69,6 +66,7 @@ describeWith(['mongodb', 'redis'], 'round trips to the stores', () => {
         },
       }),
     })
+    server = keep(await starting)
     proxy.faults.latencyMs = 10
     // By the number of the request, which its reply repeats (MongoDB Wire Protocol, standard message header).
     const underWay = new Set<number>()
@@ -94,14 +92,9 @@ describeWith(['mongodb', 'redis'], 'round trips to the stores', () => {
         toEphemeral.push(`${command.toLowerCase()} ${key.split(':')[0] ?? ''}`)
     })
   })
-  afterAll(async () => {
+  afterAll(() => {
     monitor.disconnect()
     watcher.disconnect()
-    await server[Symbol.asyncDispose]()
-    await seeding[Symbol.asyncDispose]()
-    await proxy[Symbol.asyncDispose]()
-    await redis[Symbol.asyncDispose]()
-    await mongo[Symbol.asyncDispose]()
   })
 
   const token = async (form: Readonly<Record<string, string>>, credentials: Credentials, dpop?: string) => {
