@@ -13,18 +13,20 @@ export const startAbove = async (
   stopped: Promise<NodeJS.Signals>,
   graceMs: number,
 ): Promise<void> => {
-  const starting = serveWorkers(config, log)
-  const first = await Promise.race([starting, stopped]).catch((error: unknown) => {
+  const serving = await serveWorkers(config, log)
+  process.on('exit', () => serving.kill())
+  process.on('SIGHUP', () => void serving.reload())
+  const first = await Promise.race([serving.started, stopped]).catch(async (error: unknown) => {
+    await serving.close(0)
     throw error instanceof WorkerFailed ? new CommandFailed(error.message) : error
   })
-  // A worker whose process above it has gone stops by itself.
-  if (typeof first === 'string') return log.info('stopped', { signal: first })
-  process.on('exit', () => first.kill())
-  process.on('SIGHUP', () => void first.reload())
-  log.info('started', { issuer: config.issuer, ...first.listening })
-  await log.flush()
+  const hasStarted = typeof first === 'object'
+  if (hasStarted) {
+    log.info('started', { issuer: config.issuer, public: first.public, admin: serving.admin })
+    await log.flush()
+  }
   log.info('stopping', { signal: await stopped })
-  await first.close(graceMs)
+  await serving.close(hasStarted ? graceMs : 0)
   log.info('stopped')
 }
 

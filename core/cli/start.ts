@@ -27,13 +27,16 @@ export const start = async (options: DeploymentOptions): Promise<void> => {
   const demo = options.config === undefined ? createDemo(config) : undefined
   const stopping = new AbortController()
   void stopped.then(() => stopping.abort())
+  let reload = (): void => log.warn('The configuration was not reloaded: the service has not started')
+  // From the beginning: a signal that nobody takes ends the process.
+  process.on('SIGHUP', () => reload())
   const starting = startHost(checked, { clock: Date.now, log, stopping: stopping.signal, ...(demo && { demo }) })
   const host = await starting.catch((error: unknown) => {
     if (!stopping.signal.aborted) throw error
   })
   if (host === undefined) return log.info('stopped', { signal: await stopped })
   // The log has what came of it.
-  process.on('SIGHUP', () => void host.reload({ force: false }).catch(() => undefined))
+  reload = () => void host.reload({ force: false }).catch(() => undefined)
   log.info('started', { issuer: config.issuer, ...host.listening })
   await log.flush()
   if (demo) print(describeDemo(config, demo, host.listening, await issueSecret(demo)))

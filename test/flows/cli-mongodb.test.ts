@@ -90,16 +90,23 @@ describeWith('mongodb', 'the command line on MongoDB', () => {
     expect(stdout).toMatch(/^storage\.records +- +no server answers \(.*\); does it speak TLS\?$/m)
   })
 
-  it('a start that waits for MongoDB ends in order when it is told to', async () => {
+  it.each([1, 2])('a start of %i workers that waits for MongoDB ends in order when it is told to', async (workers) => {
     await proxy.down()
     const adminPort = await freePort()
-    await write(mongo.uri(proxy.port), (text) =>
-      text.replace('admin: { host: 127.0.0.1, port: 0 }', `admin: { host: 127.0.0.1, port: ${adminPort} }`),
-    )
+    const admin = `admin: { host: 127.0.0.1, port: ${adminPort} }\nworkers: ${workers}`
+    await write(mongo.uri(proxy.port), (text) => text.replace('admin: { host: 127.0.0.1, port: 0 }', admin))
     const starting = cli.launch(['start', '--config', 'signet.yaml'])
     await starting.printed('The start waits for a store')
+    const ready = async () => {
+      const reply = await fetch(`http://127.0.0.1:${adminPort}/health/ready`)
+      return { status: reply.status, body: await reply.text() }
+    }
     expect((await fetch(`http://127.0.0.1:${adminPort}/health/live`)).status).toBe(200)
-    expect((await fetch(`http://127.0.0.1:${adminPort}/health/ready`)).status).toBe(503)
+    await expect.poll(ready).toEqual({ status: 503, body: expect.stringContaining('waits for storage.records') })
+    // What rotates configurations does not know that it waits.
+    starting.child.kill('SIGHUP')
+    await starting.printed(workers === 1 ? 'not reloaded' : 'A request met an outage')
+    expect((await ready()).status).toBe(503)
     starting.child.kill('SIGTERM')
     expect(await starting.ended).toBe(0)
   })

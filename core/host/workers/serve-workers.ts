@@ -7,7 +7,7 @@ import { listen, removeStaleSocket } from '../../http/server.js'
 import type { Log } from '../../observe/log.js'
 import type { CheckedConfiguration } from '../check-configuration.js'
 import { createWorkerMetrics } from './worker-metrics.js'
-import { startWorkerPool } from './worker-pool.js'
+import { createWorkerPool, type WorkerPool } from './worker-pool.js'
 import { createWorkerReadiness } from './worker-readiness.js'
 import { createWorkerReload, createWorkerReloadEndpoint } from './worker-reload.js'
 
@@ -19,7 +19,10 @@ export const countWorkers = ({ workers }: Pick<Config, 'workers'>): number =>
   workers === 'auto' ? availableParallelism() : workers
 
 export interface ServingWorkers {
-  readonly listening: { readonly public: string; readonly admin: string }
+  /** Where all of them are asked. */
+  readonly admin: string
+  /** Where they listen, when all serve. Throws `WorkerFailed`. */
+  readonly started: ReturnType<WorkerPool['start']>
   /** Has every worker read the configuration anew. The log has what came of it. */
   reload(): Promise<void>
   /** Not ready first, then every worker stops in order. */
@@ -28,11 +31,14 @@ export interface ServingWorkers {
   kill(): void
 }
 
-/** The process above the workers: it serves no request, and has the one admin listener of all. Throws `WorkerFailed`. */
+/**
+ * The process above the workers: it serves no request, and has the one admin listener of all, also while they wait for a
+ * store (F32). Throws the system's error when it cannot listen.
+ */
 export const serveWorkers = async (config: Config, log: Log): Promise<ServingWorkers> => {
   // A worker that is started anew must not take it from the others.
   if (isSocketPath(config.listen.host)) await removeStaleSocket(config.listen.host)
-  const pool = await startWorkerPool(countWorkers(config), log)
+  const pool = await createWorkerPool(countWorkers(config), log)
   const readiness = createWorkerReadiness(pool)
   const reload = createWorkerReload(pool, log)
   const endpoint = createWorkerReloadEndpoint(reload)
@@ -51,7 +57,8 @@ export const serveWorkers = async (config: Config, log: Log): Promise<ServingWor
     throw error
   })
   return {
-    listening: { public: pool.listening.public, admin: admin.url },
+    admin: admin.url,
+    started: pool.start(),
     async reload() {
       await reload(undefined).catch((error: unknown) => log.error('A reload failed', {}, error))
     },

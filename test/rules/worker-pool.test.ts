@@ -1,0 +1,93 @@
+import cluster, { type Worker } from 'node:cluster'
+import { EventEmitter } from 'node:events'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { createWorkerPool, WorkerFailed, type WorkerPool } from '../../core/host/workers/worker-pool.js'
+import type { JsonObject } from '../../core/json.js'
+
+/** A process that does what the test says. */
+class FakeWorker extends EventEmitter {
+  readonly process: { readonly pid: number | undefined; readonly kill: () => void }
+  constructor(pid: number | undefined) {
+    super()
+    this.process = { pid, kill: () => this.emit('exit', null, 'SIGKILL') }
+  }
+  isConnected = () => true
+  send = () => this.emit('exit', 0, null)
+  serve = () => this.emit('message', { listening: { public: 'http://127.0.0.1:3000' } })
+}
+
+describe('a pool of workers', () => {
+  let forked: FakeWorker[]
+  let told: { message: string; fields: JsonObject }[]
+  let pool: WorkerPool
+  /** Of what is forked next. */
+  let nextPid: number | undefined
+  const latest = (): FakeWorker => forked.at(-1)!
+
+  beforeEach(async () => {
+    vi.useFakeTimers()
+    forked = []
+    told = []
+    nextPid = 100
+    vi.spyOn(cluster, 'fork').mockImplementation(() => {
+      forked.push(new FakeWorker(nextPid))
+      return latest() as unknown as Worker
+    })
+    const error = (message: string, fields: JsonObject = {}): void => void told.push({ message, fields })
+    pool = await createWorkerPool(2, { debug() {}, info() {}, warn() {}, error })
+  })
+  afterEach(async () => {
+    await pool.stop(0)
+    vi.restoreAllMocks()
+    vi.useRealTimers()
+  })
+
+  const start = async (): Promise<void> => {
+    const starting = pool.start()
+    latest().serve()
+    await vi.waitUntil(() => forked.length === 2)
+    latest().serve()
+    await starting
+  }
+
+  it('starts the others when the first one serves, and each anew, later and later', async () => {
+    await start()
+    for (const again_in_ms of [500, 1000, 2000]) {
+      const before = forked.length
+      latest().emit('exit', 7, null)
+      expect(told.at(-1)).toEqual({
+        message: 'A worker ended',
+        fields: { worker: 2, pid: 100, exit_code: 7, signal: null, again_in_ms },
+      })
+      vi.advanceTimersByTime(again_in_ms - 1)
+      expect(forked).toHaveLength(before)
+      vi.advanceTimersByTime(1)
+      expect(forked).toHaveLength(before + 1)
+    }
+    expect(pool.restarts).toBe(3)
+    vi.advanceTimersByTime(61_000)
+    latest().emit('exit', 7, null)
+    expect(told.at(-1)?.fields).toMatchObject({ again_in_ms: 500 })
+  })
+
+  it('goes on when a process cannot be made, and tries again', async () => {
+    await start()
+    nextPid = undefined
+    latest().emit('exit', 1, null)
+    vi.advanceTimersByTime(500)
+    latest().emit('error', new Error('spawn EAGAIN'))
+    expect(pool.running()).toEqual([1])
+    expect(told.at(-1)?.fields).toEqual({ worker: 2, again_in_ms: 1000 })
+    nextPid = 200
+    vi.advanceTimersByTime(1000)
+    expect(pool.running()).toEqual([1, 2])
+    latest().emit('error', new Error('write EPIPE'))
+    expect(pool.running()).toEqual([1, 2])
+  })
+
+  it('fails when one does not come up at first', async () => {
+    const starting = pool.start()
+    latest().emit('exit', 1, null)
+    await expect(starting).rejects.toBeInstanceOf(WorkerFailed)
+  })
+})
