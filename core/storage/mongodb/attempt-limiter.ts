@@ -1,7 +1,7 @@
 import { nextAttempt } from '../attempts.js'
 import type { AttemptLimiter } from '../ports.js'
 import { compareAndSet } from './compare-and-set.js'
-import { isUnexpired, schema, type StoredDocument } from './document.js'
+import { schema, type StoredDocument } from './document.js'
 import type { Gateway } from './gateway.js'
 import { compositeId } from './ids.js'
 import { createTable } from './table.js'
@@ -20,7 +20,7 @@ export const createAttemptLimiter = (gateway: Gateway, name: string): AttemptLim
       const _id = compositeId(namespace, id)
       return compareAndSet(gateway.component, async () => {
         const now = table.now()
-        const before = await table.find({ _id, ...isUnexpired(now) })
+        const before = await table.find(_id)
         const { allowed, retryAfterSeconds, attempts, forgetAt } = nextAttempt(before, policy, now)
         const result = { allowed, retryAfterSeconds }
         if (attempts === undefined) return { result }

@@ -8,7 +8,7 @@ import {
 } from '../device-codes.js'
 import type { DeviceCodeStore } from '../ports.js'
 import { compareAndSet } from './compare-and-set.js'
-import { after, isUnexpired, schema, type StoredDocument } from './document.js'
+import { after, schema, type StoredDocument } from './document.js'
 import type { Gateway } from './gateway.js'
 import { compositeId } from './ids.js'
 import { createTable } from './table.js'
@@ -27,15 +27,13 @@ export const createDeviceCodeStore = <R, A>(gateway: Gateway, name: string): Dev
   const keyOf = (id: string): string => compositeId('device', id)
   const keyOfUserCode = (userCode: string): string => compositeId('user', userCode)
 
-  const findDocument = (_id: string) => table.find({ _id, ...isUnexpired(table.now()) })
-
   const find = async (id: string) => {
-    const found = await findDocument(keyOf(id))
+    const found = await table.find(keyOf(id))
     return found && viewDeviceCode(JSON.parse(found.record) as Stored, table.now())
   }
 
   const findId = async (userCode: string) => {
-    const found = await findDocument(keyOfUserCode(userCode))
+    const found = await table.find(keyOfUserCode(userCode))
     return found && (JSON.parse(found.record) as string)
   }
 
@@ -44,7 +42,7 @@ export const createDeviceCodeStore = <R, A>(gateway: Gateway, name: string): Dev
 
   const change = <Result>(id: string, next: (stored: Stored, now: number) => DeviceCodeStep<Result, Stored>) =>
     compareAndSet<Result | { readonly outcome: 'unknown' }>(gateway.component, async () => {
-      const found = await findDocument(keyOf(id))
+      const found = await table.find(keyOf(id))
       if (found === undefined) return { result: { outcome: 'unknown' } }
       const { result, write } = next(JSON.parse(found.record) as Stored, table.now())
       if (write === undefined) return { result }

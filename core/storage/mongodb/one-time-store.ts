@@ -14,7 +14,7 @@ export const createOneTimeStore = <T>(gateway: Gateway, name: string): OneTimeSt
   const table = createTable<OneTimeDocument>(gateway, name)
   const find = async (id: string) => {
     const _id = recordId(id)
-    return _id === undefined ? undefined : table.find({ _id, ...isUnexpired(table.now()) })
+    return _id === undefined ? undefined : table.find(_id)
   }
   const recordOf = ({ record }: OneTimeDocument) => JSON.parse(record) as T
 

@@ -10,14 +10,14 @@ interface RecordDocument extends StoredDocument {
 }
 
 export const createRecordStore = <T>(gateway: Gateway, name: string): RecordStore<T> => {
-  const table = createTable<RecordDocument>(gateway, name)
+  const table = createTable<RecordDocument>(gateway, name, isUnexpiredOrLasting)
   const live = () => isUnexpiredOrLasting(table.now())
   const recordOf = ({ record }: RecordDocument) => JSON.parse(record) as T
 
   return {
     find: async (id) => {
       const _id = recordId(id)
-      const found = _id === undefined ? undefined : await table.find({ _id, ...live() })
+      const found = _id === undefined ? undefined : await table.find(_id)
       return found && recordOf(found)
     },
     put: async (id, value, { ttlSeconds, onlyIfAbsent } = {}) => {

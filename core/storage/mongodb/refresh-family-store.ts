@@ -23,12 +23,12 @@ const familyOf = <T>({ grant, current, previous, absoluteExpiry }: FamilyDocumen
 })
 
 export const createRefreshFamilyStore = <T>(gateway: Gateway, name: string): RefreshFamilyStore<T> => {
-  const table = createTable<FamilyDocument>(gateway, name)
   const live = (now: number) => ({ ...isUnexpired(now), absoluteExpiry: { $gt: now } })
+  const table = createTable<FamilyDocument>(gateway, name, live)
 
   const find = async (family: string) => {
     const _id = recordId(family)
-    return _id === undefined ? undefined : table.find({ _id, ...live(table.now()) })
+    return _id === undefined ? undefined : table.find(_id)
   }
 
   /** For the one who presented what is not, or not any more, the live token. */

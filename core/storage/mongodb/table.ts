@@ -1,14 +1,16 @@
 import type { Filter, OptionalUnlessRequiredId, UpdateFilter, WithoutId } from 'mongodb'
 import { Unavailable } from '../../unavailable.js'
-import { isUnderstood, schema, type Condition, type StoredDocument } from './document.js'
-import { isDuplicate, isPassing } from './failure.js'
+import { isUnderstood, isUnexpired, schema, type Condition, type StoredDocument } from './document.js'
+import { isDuplicate } from './failure.js'
 import type { Gateway } from './gateway.js'
+import { createReader } from './reader.js'
 
 /** One collection. Each member is one round trip unless it says otherwise. */
 export interface Table<D extends StoredDocument> {
   /** By the adapter's clock: milliseconds since the epoch. */
   now(): number
-  find(condition: Condition): Promise<D | undefined>
+  /** What is live. Those of one turn of the event loop share a round trip. */
+  find(id: string): Promise<D | undefined>
   /** At most `limit`, in the order of `_id`. */
   list(condition: Condition, limit: number): Promise<readonly D[]>
   /** Stores a document where there is none, or one that has expired. False: there is one, and nothing has changed. */
@@ -23,8 +25,14 @@ export interface Table<D extends StoredDocument> {
 
 const maxWrites = 5
 
-export const createTable = <D extends StoredDocument>(gateway: Gateway, name: string): Table<D> => {
+/** `isLive`: of what `find` may return, which is not over. */
+export const createTable = <D extends StoredDocument>(
+  gateway: Gateway,
+  name: string,
+  isLive: (now: number) => Condition = isUnexpired,
+): Table<D> => {
   const { component, now } = gateway
+  const read = createReader<D>(gateway, name, isLive)
   const collection = gateway.collection<D>(name)
   const filter = (condition: Condition) => condition as Filter<D>
 
@@ -50,21 +58,10 @@ export const createTable = <D extends StoredDocument>(gateway: Gateway, name: st
     }
   }
 
-  /** The driver's `findOne` makes a cursor for one document, which costs as much again as the question. */
-  const findFirst = async (condition: Condition): Promise<D | undefined> => {
-    const question = { find: name, filter: condition, limit: 1, singleBatch: true }
-    const ask = () => gateway.db.command(question)
-    // Commands are not repeated by the driver, as its own reads are.
-    const { cursor } = await ask().catch((error: unknown) =>
-      isPassing(error) ? ask() : Promise.reject(error as Error),
-    )
-    return (cursor as { readonly firstBatch: readonly D[] }).firstBatch[0]
-  }
-
   return {
     now,
-    find: async (condition) => {
-      const found = await gateway.call('read', () => findFirst(condition))
+    find: async (id) => {
+      const found = await read(id)
       return found && checkVersion(found)
     },
     list: async (condition, limit) => {
