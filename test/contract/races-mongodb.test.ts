@@ -10,19 +10,12 @@ describeWith('mongodb', 'MongoDB', () =>
   describeRacesNearAndFar({
     verbs: Object.keys(primitives),
     few: [100, 50, 20],
-    open: async () => {
-      const server = await startMongo()
-      const proxy = await openFaultProxy({ host: server.host, port: server.port, messageLength: mongoMessageLength })
-      const store = (uri: string) => ({ use: 'mongodb', uri, database: server.database }) as const
-      return {
-        near: store(server.uri()),
-        far: store(server.uri(proxy.port)),
-        proxy,
-        [Symbol.asyncDispose]: async () => {
-          await proxy[Symbol.asyncDispose]()
-          await server[Symbol.asyncDispose]()
-        },
-      }
+    open: async (keep) => {
+      const server = keep(await startMongo())
+      const { host, port, database } = server
+      const proxy = keep(await openFaultProxy({ host, port, messageLength: mongoMessageLength }))
+      const store = (uri: string) => ({ use: 'mongodb', uri, database }) as const
+      return { near: store(server.uri()), far: store(server.uri(proxy.port)), proxy }
     },
   }),
 )

@@ -9,19 +9,11 @@ describeWith('redis', 'Redis', () =>
   describeRacesNearAndFar({
     verbs: ['redeem', 'claim', 'claim what expired', 'put onlyIfAbsent', 'take an attempt'],
     few: [200, 50, 40],
-    open: async () => {
-      const server = await startTestRedis()
-      const proxy = await openFaultProxy({ host: server.host, port: server.port })
+    open: async (keep) => {
+      const server = keep(await startTestRedis())
+      const proxy = keep(await openFaultProxy({ host: server.host, port: server.port }))
       const store = (uri: string) => ({ use: 'redis', uri, prefix: server.prefix }) as const
-      return {
-        near: store(server.uri),
-        far: store(server.uriThrough(proxy.port)),
-        proxy,
-        [Symbol.asyncDispose]: async () => {
-          await proxy[Symbol.asyncDispose]()
-          await server[Symbol.asyncDispose]()
-        },
-      }
+      return { near: store(server.uri), far: store(server.uriThrough(proxy.port)), proxy }
     },
   }),
 )

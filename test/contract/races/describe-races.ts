@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { disposeAfterAll } from '../../support/dispose-after-all.js'
 import type { FaultProxy } from '../../support/fault-proxy.js'
 import { openRaceTrack, type RaceTrack } from './race.js'
 import type { RaceStore } from './race-store.js'
@@ -54,7 +55,7 @@ export const describeLostRaces = (verbs: readonly string[], few: number, store: 
   })
 }
 
-export interface RaceCourse extends AsyncDisposable {
+export interface RaceCourse {
   readonly near: RaceStore
   /** The same store by way of the proxy. */
   readonly far: RaceStore
@@ -65,16 +66,17 @@ export interface NearAndFar {
   readonly verbs: readonly string[]
   /** Rounds of the short run with each delay. */
   readonly few: readonly [number, number, number]
-  readonly open: () => Promise<RaceCourse>
+  /** What it starts it hands to `keep`. */
+  readonly open: (keep: ReturnType<typeof disposeAfterAll>) => Promise<RaceCourse>
 }
 
 /** Races on the store of a server: near and far, fair, and without the atomic predicate. */
 export const describeRacesNearAndFar = ({ verbs, few, open }: NearAndFar): void => {
+  const keep = disposeAfterAll()
   let course: RaceCourse
   beforeAll(async () => {
-    course = await open()
+    course = await open(keep)
   })
-  afterAll(() => course[Symbol.asyncDispose]())
 
   // Milliseconds that each message is late, each way; rounds abreast.
   const delays = [
