@@ -57,6 +57,7 @@ const needsOf = (config: Config, keys: readonly PlannedKey[]): readonly Need[] =
   for (const client of config.clients) {
     add('id_token', client['id_token_signed_response_alg'])
     add('userinfo', client['userinfo_signed_response_alg'])
+    add('introspection', client['introspection_signed_response_alg'])
   }
   return needs
 }

@@ -15,14 +15,16 @@ export interface LoadShedding {
 
 /** While the event loop is late, turns away every request but those that are answered from memory. */
 export const shedLoad = (table: readonly Route[], { lag, shed }: LoadShedding): Middleware => {
-  const answered = new Set(table.filter(({ fromMemory }) => fromMemory).map(({ path }) => path))
-  const titles = new Map(table.map(({ path, errorTitle }) => [path, errorTitle]))
+  const byPath = new Map(table.map((route) => [route.path, route]))
   return (ctx, next) => {
+    if (lag.current <= maxLagMs) return next()
     const { state } = ctx
-    if (lag.current <= maxLagMs || answered.has(state.path)) return next()
+    const route = byPath.get(state.path)
+    if (route?.fromMemory) return next()
     shed()
-    if (titles.has(state.path)) state.routePath = state.path
-    state.errorTitle = titles.get(state.path)
+    state.routePath = route?.path
+    state.errorTitle = route?.errorTitle
+    state.hasErrorCodes = route?.body === 'json'
     throw new OAuthError('temporarily_unavailable', 'The service is temporarily unavailable.', {
       headers: { 'Retry-After': retryAfter() },
     })

@@ -1,8 +1,9 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { basic } from '../adversarial/support/clients.js'
+import { echo, startFixture } from '../flows/http-fixture.js'
 import { serviceClient } from '../support/server.js'
 
 let child: ChildProcess
@@ -49,4 +50,21 @@ describe('F27: an event loop that is late', () => {
     expect(Number(/^signet_http_shed_total (\d+)$/m.exec(metrics)?.[1])).toBeGreaterThan(2)
     expect(metrics).toMatch(/^signet_http_requests_total\{endpoint="\/token",status="503",error="temporarily_un/m)
   })
+})
+
+it('F27: tells a device by the name of the error, and what is no endpoint nothing of itself', async () => {
+  let shed = 0
+  const attestation = { enrol: echo, complete: echo, reissue: echo, challenge: echo }
+  const busy = { lag: { current: 201 }, shed: () => void shed++ }
+  const fixture = await startFixture({ endpoints: { attestation }, shedding: busy })
+  onTestFinished(() => fixture.close(0))
+  const post = async (path: string) => {
+    const reply = await fetch(fixture.origin + path, { method: 'POST', body: '{}' })
+    return { status: reply.status, ...((await reply.json()) as object) }
+  }
+  const told = { error: 'temporarily_unavailable', error_description: 'The service is temporarily unavailable.' }
+  expect(await post('/enrol')).toEqual({ status: 503, ...told, error_code: 'Unavailable' })
+  expect(await post('/token')).toEqual({ status: 503, ...told })
+  expect(await post('/nothing')).toEqual({ status: 503, ...told })
+  expect(shed).toBe(3)
 })

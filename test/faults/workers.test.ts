@@ -156,6 +156,10 @@ describe('workers: 2', () => {
     const file = join(cli.folder, 'reload.yaml')
     const written = await readFile(file, 'utf8')
     const form = { method: 'POST', body: new URLSearchParams() }
+    for (const body of ['forse=true', 'force=true&force=true', 'force=yes'])
+      expect(await admin(service, '/reload', { ...form, body: new URLSearchParams(body) })).toMatchObject({
+        status: 400,
+      })
     await writeFile(file, written.replace('session_ttl_secs', '').replace('workers: 2', 'workers: 3'))
     const refused = await admin(service, '/reload', form)
     expect(refused).toMatchObject({ status: 400, body: expect.stringContaining('"path":"workers"') })

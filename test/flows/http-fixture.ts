@@ -52,6 +52,7 @@ const tinyEndpoints = (issuer: string, given: TinyEndpoints): Endpoints => ({
   revoke: given.revoke ?? echo,
   home: given.home ?? (() => page(200, '<h1>Signet</h1>')),
   asset: given.asset ?? echo,
+  attestation: given.attestation,
   interactive: {
     authorize: given.authorize ?? echo,
     userinfo: given.userinfo ?? echo,

@@ -74,8 +74,10 @@ describe('the plan of keys', () => {
   })
 
   it('covers what id_tokens and clients are signed with', () => {
-    const clients = [{ client_id: 'x', id_token_signed_response_alg: 'RS256', userinfo_signed_response_alg: 'ES256' }]
-    const { signing } = plan([key('a'), key('r', { alg: 'RS256' })], undefined, {
+    const algs = { id_token_signed_response_alg: 'RS256', userinfo_signed_response_alg: 'ES256' }
+    const clients = [{ client_id: 'x', ...algs, introspection_signed_response_alg: 'EdDSA' }]
+    const answers = key('e', { alg: 'EdDSA', purposes: ['introspection'] })
+    const { signing } = plan([key('a'), key('r', { alg: 'RS256' }), answers], undefined, {
       clients: clients as unknown as Config['clients'],
       scopes_supported: ['openid'],
     })
@@ -84,6 +86,7 @@ describe('the plan of keys', () => {
       'id_token ES256 a',
       'id_token RS256 r',
       'userinfo ES256 a',
+      'introspection EdDSA e',
     ])
   })
 

@@ -60,7 +60,7 @@ export const serveWorkers = async (config: Config, log: Log): Promise<ServingWor
     admin: admin.url,
     started: pool.start(),
     async reload() {
-      await reload(undefined).catch((error: unknown) => log.error('A reload failed', {}, error))
+      await reload(false).catch((error: unknown) => log.error('A reload failed', {}, error))
     },
     async close(graceMs) {
       readiness.drain()

@@ -2,6 +2,7 @@ import type { Endpoint, Reply } from '../../endpoints/message.js'
 import { json } from '../../endpoints/message.js'
 import type { Log } from '../../observe/log.js'
 import { Unavailable } from '../../unavailable.js'
+import { readForce } from '../reload-endpoint.js'
 import { askWorker, type WorkerAnswer } from './ask-worker.js'
 import type { WorkerPool } from './worker-pool.js'
 
@@ -9,7 +10,7 @@ import type { WorkerPool } from './worker-pool.js'
 const deadlineMs = 25_000
 
 /** Has every worker read the configuration anew, one after the other: what one refuses the next ones do not get. */
-export type ReloadWorkers = (force: string | undefined) => Promise<WorkerAnswer>
+export type ReloadWorkers = (force: boolean) => Promise<WorkerAnswer>
 
 export const createWorkerReload = (pool: Pick<WorkerPool, 'sockets' | 'running'>, log: Log): ReloadWorkers => {
   const ask = async (number: number, form: string): Promise<WorkerAnswer> => {
@@ -19,8 +20,8 @@ export const createWorkerReload = (pool: Pick<WorkerPool, 'sockets' | 'running'>
       throw new Unavailable(`workers.${String(number)}`, 'unknown', 'the worker does not answer', { cause })
     }
   }
-  const reload = async (force: string | undefined): Promise<WorkerAnswer> => {
-    const form = force === undefined ? '' : new URLSearchParams({ force }).toString()
+  const reload = async (force: boolean): Promise<WorkerAnswer> => {
+    const form = `force=${String(force)}`
     let answer: WorkerAnswer | undefined
     for (const number of pool.running()) {
       const next = await ask(number, form)
@@ -44,7 +45,7 @@ export const createWorkerReload = (pool: Pick<WorkerPool, 'sockets' | 'running'>
 /** `POST /reload`, as a worker answers it. */
 export const createWorkerReloadEndpoint =
   (reload: ReloadWorkers): Endpoint =>
-  async ({ form }): Promise<Reply> => {
-    const { status, body } = await reload(form.values.get('force'))
+  async (request): Promise<Reply> => {
+    const { status, body } = await reload(readForce(request))
     return { ...json(status, undefined), body }
   }
