@@ -96,7 +96,8 @@ const explainUse = (words: readonly string[]) => (issue: { readonly code: string
 
 const ownWords = ['embedded', 'mongodb', 'redis']
 
-const isAdapter = (use: string): boolean => !ownWords.includes(use) && findNearMiss(use, ownWords) === undefined
+/** Is it the module of somebody else, and not a built-in store that was misspelt? */
+export const isAdapter = (use: string): boolean => !ownWords.includes(use) && findNearMiss(use, ownWords) === undefined
 
 /** `./file.js` beside the file, or an npm package; its module says what its options are. */
 const adapter = z

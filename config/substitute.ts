@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { formatPath, type Path, type Problem } from './problems.js'
 import { Secret } from './secret.js'
+import { isAdapter } from './storage.js'
 
 interface Sources {
   /** What `{$file: …}` is relative to. */
@@ -9,20 +10,33 @@ interface Sources {
   readonly env: NodeJS.ProcessEnv
 }
 
-/** Options belong to a module that alone knows which of them are secret, so all that comes from outside is. */
-const isOption = (path: Path): boolean => (path[0] === 'plugins' || path[0] === 'signers') && path[2] === 'options'
+interface Roles {
+  readonly storage?: Readonly<Record<string, { readonly use?: unknown } | undefined>>
+}
+
+/** Is it below the options of a module? Which of them are secret the module alone knows, so all that comes from outside is. */
+const isOption = (path: Path, root: unknown): boolean => {
+  const [section, name = '', member] = path
+  if (member !== 'options') return false
+  if (section !== 'storage') return section === 'plugins' || section === 'signers'
+  // A file that is no map is refused later.
+  const use = (root as Roles | null)?.storage?.[name]?.use
+  return typeof use === 'string' && isAdapter(use)
+}
 
 const secretName = /^(?:.*_)?(?:pin|password|passphrase|secret)$|_key$/
 
 /**
- * Puts the text of variables and files where `{$env: NAME}` and `{$file: path}` stand. Within the options of plugins
- * and signers that text becomes a `Secret`, like what stands there under a name such as `pin` or `password`.
+ * Puts the text of variables and files where `{$env: NAME}` and `{$file: path}` stand. Within the options of plugins,
+ * signers and storage adapters that text becomes a `Secret`, like what stands there under a name such as `pin` or
+ * `password`.
  */
 export const substitute = async (
   value: unknown,
   sources: Sources,
 ): Promise<{ readonly value: unknown; readonly problems: readonly Problem[] }> => {
   const problems: Problem[] = []
+  const root = value
 
   const read = async (source: Record<string, unknown>, path: Path): Promise<string> => {
     const fail = (message: string): string => {
@@ -42,13 +56,14 @@ export const substitute = async (
 
   const walk = async (node: unknown, path: Path): Promise<unknown> => {
     if (Array.isArray(node)) return Promise.all(node.map((item, index) => walk(item, [...path, index])))
-    if (typeof node === 'string' && isOption(path) && secretName.test(String(path.at(-1)))) return new Secret(node)
+    if (typeof node === 'string' && isOption(path, root) && secretName.test(String(path.at(-1))))
+      return new Secret(node)
     if (typeof node !== 'object' || node === null) return node
     const entries = Object.entries(node)
     const first = entries[0]?.[0]
     if (first === '$env' || first === '$file') {
       const found = await read(node as Record<string, unknown>, path)
-      return isOption(path) ? new Secret(found) : found
+      return isOption(path, root) ? new Secret(found) : found
     }
     return Object.fromEntries(
       await Promise.all(entries.map(async ([name, item]) => [name, await walk(item, [...path, name])] as const)),

@@ -3,6 +3,7 @@ import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readConfig } from '../../config/load.js'
 import { ConfigurationError } from '../../config/problems.js'
 import { checkConfiguration } from '../../core/host/check-configuration.js'
 import { packageRoot } from '../../core/package-root.js'
@@ -81,12 +82,12 @@ describe('the host', () => {
     expect(await ready.json()).toMatchObject({ status: 'ready' })
   })
 
-  const problemsOf = async (use: string, options?: unknown) => {
+  const problemsOf = async (use: string, options?: unknown, env: NodeJS.ProcessEnv = {}) => {
     const file = join(folder, 'signet.yaml')
     const storage = { records: { use, ...(options !== undefined && { options }) } }
     await writeFile(file, JSON.stringify({ issuer: 'https://op.example', storage }))
     try {
-      await checkConfiguration(file, {})
+      await checkConfiguration(file, env)
     } catch (error) {
       if (!(error instanceof ConfigurationError)) throw error
       return error.problems.filter(({ path }) => path.startsWith('storage'))
@@ -99,6 +100,18 @@ describe('the host', () => {
     expect(await problemsOf('./files.js', { pth: 'x' })).toMatchObject([
       { path: 'storage.records.options.pth', message: 'unknown key; did you mean `path`?' },
     ])
+  })
+
+  it('repeats nothing of what comes from outside, whatever the adapter says of its options', async () => {
+    const told = "path: z.string().superRefine((path, context) => context.addIssue('cannot open ' + path))"
+    const other = join(await changed('path: z.string().min(1)', told), 'files.js')
+    const env = { STORE: 'a-password-of-the-store' }
+    expect(await problemsOf(other, { path: { $env: 'STORE' } }, env)).toMatchObject([
+      { path: 'storage.records.options.path', message: 'cannot open [secret]' },
+    ])
+    const { salvaged } = await readConfig(join(folder, 'signet.yaml'), env)
+    expect(JSON.stringify(salvaged.storage)).not.toContain(env.STORE)
+    expect(await problemsOf(join(folder, 'files.js'), { path: { $env: 'STORE' } }, env)).toEqual([])
   })
 
   it.each([
