@@ -1,9 +1,14 @@
+import de.bwaldvogel.mongo.MongoDatabase;
 import de.bwaldvogel.mongo.MongoServer;
 import de.bwaldvogel.mongo.MongoVersion;
+import de.bwaldvogel.mongo.backend.CollectionOptions;
 import de.bwaldvogel.mongo.backend.CursorRegistry;
 import de.bwaldvogel.mongo.backend.Index;
 import de.bwaldvogel.mongo.backend.IndexKey;
+import de.bwaldvogel.mongo.backend.QueryParameters;
+import de.bwaldvogel.mongo.backend.QueryResult;
 import de.bwaldvogel.mongo.backend.memory.MemoryBackend;
+import de.bwaldvogel.mongo.backend.memory.MemoryCollection;
 import de.bwaldvogel.mongo.backend.memory.MemoryDatabase;
 import de.bwaldvogel.mongo.backend.memory.index.MemoryUniqueIndex;
 import de.bwaldvogel.mongo.bson.Document;
@@ -35,9 +40,41 @@ public class MongoStandIn {
     }
   }
 
+  /** What is read is a copy: a document is changed in place, which whoever is being sent it would see in part. */
+  static final class Collection extends MemoryCollection {
+    private boolean isChanging = false;
+
+    Collection(MongoDatabase database, String name, CollectionOptions options, CursorRegistry cursors) {
+      super(database, name, options, cursors);
+    }
+
+    @Override
+    public synchronized QueryResult handleQuery(QueryParameters query) {
+      QueryResult found = super.handleQuery(query);
+      if (isChanging) return found;
+      List<Document> copies = found.collectDocuments().stream().map(Document::cloneDeeply).toList();
+      return new QueryResult(copies, found.getCursorId());
+    }
+
+    @Override
+    public synchronized Document findAndModify(Document query) {
+      isChanging = true;
+      try {
+        return super.findAndModify(query).cloneDeeply();
+      } finally {
+        isChanging = false;
+      }
+    }
+  }
+
   static final class Database extends MemoryDatabase {
     Database(String name, CursorRegistry cursors) {
       super(name, cursors);
+    }
+
+    @Override
+    protected MemoryCollection openOrCreateCollection(String name, CollectionOptions options) {
+      return new Collection(this, name, options, cursorRegistry);
     }
 
     @Override

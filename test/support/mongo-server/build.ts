@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -7,6 +7,14 @@ const here = dirname(fileURLToPath(import.meta.url))
 
 /** Everything that Java needs to run the stand-in for MongoDB. */
 export const mongoServerDirectory = join(here, '..', '..', '..', 'node_modules', '.cache', 'mongo-server')
+
+const source = join(here, 'MongoStandIn.java')
+
+/** It was compiled, and its source has been changed since. */
+export const isMongoServerOutdated = (): boolean => {
+  const compiled = statSync(join(mongoServerDirectory, 'MongoStandIn.class'), { throwIfNoEntry: false })
+  return compiled !== undefined && compiled.mtimeMs < statSync(source).mtimeMs
+}
 
 const run = (command: string, ...args: string[]): boolean =>
   spawnSync(command, args, { stdio: ['ignore', 'ignore', 'inherit'] }).status === 0
@@ -24,6 +32,6 @@ export const buildMongoServer = (): boolean => {
       join(here, 'pom.xml'),
       'dependency:copy-dependencies',
       `-DoutputDirectory=${libraries}`,
-    ) && run('javac', '-cp', join(libraries, '*'), '-d', mongoServerDirectory, join(here, 'MongoStandIn.java'))
+    ) && run('javac', '-cp', join(libraries, '*'), '-d', mongoServerDirectory, source)
   )
 }

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { buildMongoServer } from '../mongo-server/build.js'
+import { buildMongoServer, isMongoServerOutdated } from '../mongo-server/build.js'
 import { findService, howToGet, onContinuousIntegration, packagesOf, serviceNames } from './table.js'
 
 /** Brings what tests need beside Node: as root on Debian by apt-get, otherwise it says what is missing. */
@@ -22,7 +22,7 @@ if (wanted.length > 0 && process.getuid?.() === 0) {
     console.error('Test services: apt-get failed')
 }
 
-if (missing().includes('mongodb') && !buildMongoServer())
+if ((missing().includes('mongodb') || isMongoServerOutdated()) && !buildMongoServer())
   console.error('Test services: mongo-java-server could not be fetched and compiled')
 
 for (const name of missing()) {
