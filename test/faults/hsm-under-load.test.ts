@@ -1,8 +1,7 @@
 import { afterEach, expect, it } from 'vitest'
-import type { JSONWebKeySet } from 'jose'
 import { basic } from '../adversarial/support/clients.js'
 import { startTokenServer, type Answer, type TokenServer } from '../adversarial/support/token-server.js'
-import { auditBooks, unfinished } from '../support/ledger/audit-books.js'
+import { auditServer, unfinished } from '../support/ledger/audit-books.js'
 import { Ledger } from '../support/ledger/ledger.js'
 import { serviceClient } from '../support/server.js'
 import { describeWith } from '../support/services/describe-with.js'
@@ -66,9 +65,7 @@ describeWith('softhsm2', 'keys in SoftHSM, under load', () => {
   }
 
   const balance = async (host: TokenServer, books: Ledger): Promise<void> => {
-    const keySet = (await (await fetch(`${host.server.issuer}/jwks.json`)).json()) as JSONWebKeySet
-    const audit = await host.server.audit()
-    expect(await auditBooks({ ledger: books, audit, keySet, issuer: host.server.issuer })).toEqual([])
+    expect(await auditServer(books, host.server)).toEqual([])
     expect(unfinished(books)).toEqual([])
     expect(books.count(200) + books.count(503)).toBe(books.entries.length)
   }

@@ -1,6 +1,7 @@
-import { createLocalJWKSet, decodeProtectedHeader, jwtVerify, type JSONWebKeySet } from 'jose'
+import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
 import { expect, it } from 'vitest'
 import { iso, key, startReloadServer, type Json } from '../flows/reload-support.js'
+import { readKeySet } from '../support/ledger/audit-books.js'
 import { serviceClient } from '../support/server.js'
 import { describeWith } from '../support/services/describe-with.js'
 import { makeToken, openProvider } from '../support/softhsm/token.js'
@@ -32,7 +33,7 @@ describeWith('softhsm2', 'F26 a rotation from RS256 over ES256 to a key in an HS
       }),
     })
 
-    const keySet = async () => (await (await fetch(`${server.issuer}/jwks.json`)).json()) as JSONWebKeySet
+    const keySet = () => readKeySet(server.issuer)
     /** Ten relying parties; each reads the key set when its hour is over. */
     const first = await keySet()
     const parties = Array.from({ length: 10 }, (_, n) => ({ readAt: now - n * 6 * minute, set: first }))

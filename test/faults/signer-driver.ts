@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
-import type { JSONWebKeySet } from 'jose'
 import { basic } from '../adversarial/support/clients.js'
 import { startTokenServer, type Answer, type TokenServerOptions } from '../adversarial/support/token-server.js'
 import { chaosNamed, type ChaosCommand } from '../support/chaos-signer/commands.js'
-import { auditBooks } from '../support/ledger/audit-books.js'
+import { auditServer, readKeySet } from '../support/ledger/audit-books.js'
 import { Ledger } from '../support/ledger/ledger.js'
 import { serviceClient } from '../support/server.js'
 
@@ -40,7 +39,6 @@ export const startChaosServer = async ({ keys, unverified = false, doubles, begi
       keys,
     }),
   })
-  const { issuer } = host.server
   const ledger = new Ledger()
 
   return {
@@ -54,12 +52,9 @@ export const startChaosServer = async ({ keys, unverified = false, doubles, begi
     },
     redeem: (code: string, honest = true): Promise<Answer> =>
       ledger.ask({ once: code, honest }, () => host.redeem(code)),
-    keySet: async () => (await (await fetch(`${issuer}/jwks.json`)).json()) as JSONWebKeySet,
+    keySet: () => readKeySet(host.server.issuer),
     /** What the oracle finds wrong. */
-    async contradictions() {
-      const keySet = (await (await fetch(`${issuer}/jwks.json`)).json()) as JSONWebKeySet
-      return auditBooks({ ledger, audit: await host.server.audit(), keySet, issuer })
-    },
+    contradictions: () => auditServer(ledger, host.server),
     admin: (path: string) => fetch(host.server.admin + path),
     [Symbol.asyncDispose]: () => host[Symbol.asyncDispose](),
   }

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { AuditEvent, AuditLog } from '../../core/observe/audit.js'
 import type { OneTimeStore, StorageBackend } from '../../core/storage/ports.js'
-import { auditBooks, unfinished } from '../support/ledger/audit-books.js'
+import { auditServer, unfinished } from '../support/ledger/audit-books.js'
 import { Ledger } from '../support/ledger/ledger.js'
 import { chaosKey, inParallel, localKey, startChaosServer } from './signer-driver.js'
 
@@ -95,12 +95,11 @@ describe('the ledger', () => {
   })
 
   it('finds requests without an answer, and tokens that nobody got', async () => {
-    const { machine, host, keySet } = await start({ keys: [localKey('es256.pem')] })
+    const { machine, host } = await start({ keys: [localKey('es256.pem')] })
     await machine()
     const ledger = new Ledger()
     await expect(ledger.ask({ honest: true }, () => Promise.reject(new Error('reset')))).rejects.toThrow('reset')
-    const books = { ledger, audit: await host.server.audit(), keySet: await keySet(), issuer: host.server.issuer }
-    expect(await auditBooks(books)).toEqual([
+    expect(await auditServer(ledger, host.server)).toEqual([
       'a request was never answered',
       'a token was recorded as issued that nobody got',
     ])

@@ -1,8 +1,7 @@
-import type { JSONWebKeySet } from 'jose'
 import { expect } from 'vitest'
 import { startTokenServer, type TokenServer } from '../adversarial/support/token-server.js'
 import { settleRedis } from '../support/redis/settle.js'
-import { auditBooks } from '../support/ledger/audit-books.js'
+import { auditServer } from '../support/ledger/audit-books.js'
 import type { Clock } from '../../core/clock.js'
 import type { StorageBackend } from '../../core/storage/ports.js'
 import type { RedisOptions } from '../../core/storage/redis/options.js'
@@ -45,9 +44,8 @@ export const startStoresLoad = async ({ options, settled = true, records }: Stor
     }),
     ...(records && { openStore: records.open }),
   })
-  const { issuer, admin } = host.server
   const clients = createHonestClients(host, records !== undefined)
-  const report = () => fetch(`${admin}/health/ready`)
+  const report = () => fetch(`${host.server.admin}/health/ready`)
 
   return {
     ...clients,
@@ -59,10 +57,7 @@ export const startStoresLoad = async ({ options, settled = true, records }: Stor
       }
       return components['storage.ephemeral'] ?? { status: 'absent' }
     },
-    contradictions: async () => {
-      const keySet = (await (await fetch(`${issuer}/jwks.json`)).json()) as JSONWebKeySet
-      return auditBooks({ ledger: clients.ledger, audit: await host.server.audit(), keySet, issuer })
-    },
+    contradictions: () => auditServer(clients.ledger, host.server),
     [Symbol.asyncDispose]: () => host[Symbol.asyncDispose](),
   }
 }

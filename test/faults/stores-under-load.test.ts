@@ -1,11 +1,10 @@
-import type { JSONWebKeySet } from 'jose'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { openMongodb } from '../../core/storage/mongodb/open-mongodb.js'
 import type { StorageBackend } from '../../core/storage/ports.js'
 import { startTokenServer } from '../adversarial/support/token-server.js'
 import { disposeAfterAll } from '../support/dispose-after-all.js'
 import { mongoMessageLength, openFaultProxy, type FaultProxy } from '../support/fault-proxy.js'
-import { auditBooks } from '../support/ledger/audit-books.js'
+import { auditServer } from '../support/ledger/audit-books.js'
 import { Ledger } from '../support/ledger/ledger.js'
 import { migrateMongo } from '../support/mongo-server/migrate.js'
 import { startMongo } from '../support/mongo-server/start.js'
@@ -106,8 +105,7 @@ describe('the ledger finds out a build', () => {
     await ledger.ask({ honest: false, never: true }, () => host.redeem(late, { code_verifier: 'x'.repeat(43) }))
     host.later(61_000)
     await ledger.ask({ honest: false, never: true }, () => host.redeem(late))
-    const keySet = (await (await fetch(`${host.server.issuer}/jwks.json`)).json()) as JSONWebKeySet
-    return await auditBooks({ ledger, audit: await host.server.audit(), keySet, issuer: host.server.issuer })
+    return await auditServer(ledger, host.server)
   }
 
   it('but not the one as it is', async () => {

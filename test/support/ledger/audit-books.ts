@@ -75,6 +75,16 @@ export const auditBooks = async ({ ledger, audit, keySet, issuer }: Books): Prom
   return countEqual(found)
 }
 
+/** The published keys. */
+export const readKeySet = async (issuer: string): Promise<JSONWebKeySet> =>
+  (await (await fetch(`${issuer}/jwks.json`)).json()) as JSONWebKeySet
+
+/** `auditBooks` of a server that runs. */
+export const auditServer = async (
+  ledger: Ledger,
+  { issuer, audit }: { readonly issuer: string; readonly audit: () => Promise<readonly Json[]> },
+): Promise<readonly string[]> => auditBooks({ ledger, audit: await audit(), keySet: await readKeySet(issuer), issuer })
+
 const countEqual = (found: readonly string[]): readonly string[] => {
   const counts = new Map<string, number>()
   for (const one of found) counts.set(one, (counts.get(one) ?? 0) + 1)
