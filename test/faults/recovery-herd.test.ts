@@ -1,23 +1,19 @@
-import type { JSONWebKeySet } from 'jose'
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { Secret } from '../../config/secret.js'
-import { collections } from '../../core/host/collections.js'
-import { migrateStores } from '../../core/host/store-schemas.js'
-import { openStores } from '../../core/host/stores.js'
+import { beforeAll, expect, it } from 'vitest'
 import { parseClientMetadata } from '../../core/oauth/client-metadata.js'
 import { openMongodb } from '../../core/storage/mongodb/open-mongodb.js'
-import { openRedis } from '../../core/storage/redis/open-redis.js'
 import type { StorageBackend } from '../../core/storage/ports.js'
-import { createMint } from '../adversarial/support/mint.js'
+import { collectionsOf, createMint } from '../adversarial/support/mint.js'
 import { createDeployment, type Deployment } from '../adversarial/support/processes.js'
+import { disposeAfterAll } from '../support/dispose-after-all.js'
 import { mongoMessageLength, openFaultProxy, type FaultProxy } from '../support/fault-proxy.js'
 import { freePort } from '../support/free-port.js'
-import { auditBooks } from '../support/ledger/audit-books.js'
+import { auditServer } from '../support/ledger/audit-books.js'
 import { Ledger } from '../support/ledger/ledger.js'
-import { startMongo, type TestMongo } from '../support/mongo-server/start.js'
-import { startRedis, type RedisServer } from '../support/redis/server.js'
+import { migrateMongo } from '../support/mongo-server/migrate.js'
+import { startMongo } from '../support/mongo-server/start.js'
+import { startRedis } from '../support/redis/server.js'
+import { settleRedis } from '../support/redis/settle.js'
 import { describeWith } from '../support/services/describe-with.js'
-import { patiently } from '../support/test-stores.js'
 import { countReads, gatherHerd, remoteClient, startKeySetServer, storedClient, type KeySetServer } from './herd.js'
 
 // F36: MongoDB, Redis and the server of a client's keys are down, come back at the same moment, and SIGNET_HERD_CLIENTS clients
@@ -27,8 +23,7 @@ const size = Number(process.env['SIGNET_HERD_CLIENTS'] ?? 240)
 const poolSize = 10
 
 describeWith(['mongodb', 'redis'], `${String(size)} clients after an outage`, () => {
-  let mongo: TestMongo
-  let redis: RedisServer
+  const keep = disposeAfterAll()
   let records: FaultProxy
   let ephemeral: FaultProxy
   let keySets: KeySetServer
@@ -37,29 +32,21 @@ describeWith(['mongodb', 'redis'], `${String(size)} clients after an outage`, ()
   let admin: string
 
   beforeAll(async () => {
-    mongo = await startMongo()
-    redis = await startRedis()
-    records = await openFaultProxy({ host: mongo.host, port: mongo.port, messageLength: mongoMessageLength })
-    ephemeral = await openFaultProxy({ port: redis.port })
-    keySets = await startKeySetServer()
-    const { database } = mongo
-    const backend = { use: 'mongodb', options: { uri: new Secret(mongo.uri()), database, max_pool_size: 5 } } as const
-    await using stores = await openStores({ storage: { records: backend, ephemeral: backend } }, Date.now)
-    await patiently(() => migrateStores(stores))
-    store = await openMongodb({ uri: mongo.uri(), database, clock: Date.now })
+    const mongo = keep(await startMongo())
+    const redis = keep(await startRedis())
+    const { host, port, database } = mongo
+    records = keep(await openFaultProxy({ host, port, messageLength: mongoMessageLength }))
+    ephemeral = keep(await openFaultProxy({ port: redis.port }))
+    keySets = keep(await startKeySetServer())
+    await migrateMongo(mongo.uri(), database)
+    store = keep(await openMongodb({ uri: mongo.uri(), database, clock: Date.now }))
     const { client } = parseClientMetadata(storedClient, ['read'])
-    await collections({ ...stores, records: store, ephemeral: store }).clients.put('stored', client!)
-    // A Redis that has remembered for an hour.
-    await using settled = await openRedis({
-      uri: redis.uri(),
-      key_prefix: 'herd:',
-      clock: () => Date.now() - 3_600_000,
-    })
-    await settled.ping(new AbortController().signal)
+    await collectionsOf(store).clients.put('stored', client!)
+    await settleRedis({ uri: redis.uri(), key_prefix: 'herd:' })
 
     const adminPort = await freePort()
     admin = `http://127.0.0.1:${String(adminPort)}`
-    deployment = await createDeployment((written) => ({
+    const creating = createDeployment((written) => ({
       ...written,
       admin: { host: '127.0.0.1', port: adminPort },
       outbound: { allow_private_addresses: true },
@@ -69,12 +56,8 @@ describeWith(['mongodb', 'redis'], `${String(size)} clients after an outage`, ()
         ephemeral: { use: 'redis', options: { uri: redis.uri(ephemeral.port), key_prefix: 'herd:' } },
       },
     }))
+    deployment = keep(await creating)
     await deployment.start()
-  })
-  afterAll(async () => {
-    await deployment[Symbol.asyncDispose]()
-    await store[Symbol.asyncDispose]()
-    for (const one of [keySets, records, ephemeral, redis, mongo]) await one[Symbol.asyncDispose]()
   })
 
   const metrics = async () => (await fetch(`${admin}/metrics`)).text()
@@ -128,8 +111,7 @@ describeWith(['mongodb', 'redis'], `${String(size)} clients after an outage`, ()
     expect(ephemeral.connections()).toBeLessThanOrEqual(2)
     expect(resident).toBeLessThan(512)
 
-    const keySet = (await (await fetch(`${issuer}/jwks.json`)).json()) as JSONWebKeySet
-    expect(await auditBooks({ ledger, audit: await deployment.audit(), keySet, issuer })).toEqual([])
+    expect(await auditServer(ledger, deployment)).toEqual([])
     console.log(
       `${String(size)} clients: ${String(size - lost)} served, the last ${servedAfter.toFixed(1)} s after recovery; the key set fetched ${String(outageHits)} ` +
         `times in the outage and ${String(keySets.hits - outageHits)} after it, the client read ${String(client.count)} times, ` +
