@@ -45,7 +45,9 @@ export const createRevoke = (options: RevokeOptions): Endpoint => {
   const revokeAccessToken = async (token: IdentifiedAccessToken, client: Client, requestId: string) => {
     if (token.clientId !== client.client_id) return
     const { jti, subject, expiresAt } = token
-    await revocations.revoke(jti, expiresAt - epochSeconds(clock) + options.toleranceSeconds + 1)
+    const leftSeconds = expiresAt - epochSeconds(clock) + options.toleranceSeconds + 1
+    // None is left where the clock was set forward since the token was looked at.
+    await revocations.revoke(jti, Math.max(1, leftSeconds))
     await audit.record({
       event: 'token.revoked',
       request_id: requestId,

@@ -114,7 +114,8 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
   const ledger = createKeyLedger(sources, generation)
   // What cannot be remembered is not published.
   await ledger.publish(generation)
-  const readiness = createReadiness(clock, log)
+  // A clock that was set makes nothing older.
+  const readiness = createReadiness(() => performance.now(), log)
   cleanUp.add(() => readiness.close())
   watchStoreHealth(readiness, stores, clock)
   readiness.register({ name: 'audit', intervalMs: 1000, deadlineMs: 1000, check: () => audit.check() })

@@ -15,7 +15,9 @@ const soundMs = 60_000
 const checkNowAndThen = ({ check }: StorageSchema, clock: Clock): (() => Promise<void>) => {
   let soundUntil = -Infinity
   return async () => {
-    if (clock() < soundUntil) return
+    const left = soundUntil - clock()
+    // A clock that was set back makes nothing last longer.
+    if (left > 0 && left <= soundMs) return
     await check()
     soundUntil = clock() + soundMs
   }

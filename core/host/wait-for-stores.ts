@@ -61,7 +61,7 @@ export const waitForStores = async (config: Config, options: WaitOptions, failur
   try {
     const stores = await openStores(config, clock)
     cleanUp.add(() => stores[Symbol.asyncDispose]())
-    const readiness = createReadiness(clock, log)
+    const readiness = createReadiness(() => performance.now(), log)
     cleanUp.add(() => readiness.close())
     const check = () => Promise.reject(new Unavailable('start', 'no', `waits for ${failure.component}`))
     readiness.register({ name: 'start', intervalMs, deadlineMs: intervalMs, check })

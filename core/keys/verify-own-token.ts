@@ -42,7 +42,10 @@ export const verifyOwnToken = async (token: string, expected: OwnTokenExpectatio
 const isTime = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
 
 /** RFC 7519 §4.1.4–§4.1.6. */
-const isInTime = (claims: JsonObject, { clock, toleranceSeconds, expired }: OwnTokenExpectation): boolean => {
+export const isInTime = (
+  claims: JsonObject,
+  { clock, toleranceSeconds, expired }: Pick<OwnTokenExpectation, 'clock' | 'toleranceSeconds' | 'expired'>,
+): boolean => {
   const now = epochSeconds(clock)
   const { exp, iat, nbf } = claims
   if (!isTime(exp) || !isTime(iat) || (nbf !== undefined && !isTime(nbf))) return false

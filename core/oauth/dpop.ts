@@ -95,8 +95,10 @@ export const createDpop = (options: DpopOptions): Dpop => {
       headers: { 'DPoP-Nonce': current },
       async claim() {
         // To the end of the time in which any replica takes it, whose clock may be behind ours, and ends what it took.
-        const end = (payload['iat'] as number) + maxAge + 2 * toleranceSeconds + underway
-        if (!(await proofs.claim(jkt, hashOpaqueToken(jti), end - epochSeconds(clock), since)))
+        const left = (payload['iat'] as number) + maxAge + 2 * toleranceSeconds + underway - epochSeconds(clock)
+        // A clock that was set forward since it was checked.
+        if (left <= 0) refuse('iat is out of time', { 'DPoP-Nonce': current })
+        if (!(await proofs.claim(jkt, hashOpaqueToken(jti), left, since)))
           refuse('the proof came before', { 'DPoP-Nonce': current })
       },
     }

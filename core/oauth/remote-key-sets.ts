@@ -87,13 +87,18 @@ export const createRemoteKeySets = ({ owner, fetch, clock, log }: RemoteKeySetsO
     }
   }
 
+  /** A clock that was set back makes nothing last longer. */
+  const isWithin = (at: number, milliseconds: number): boolean => {
+    const age = clock() - at
+    return age >= 0 && age < milliseconds
+  }
+
   const select = (entry: Entry, wanted: WantedKey): readonly ClientKey[] =>
-    clock() - entry.fetchedAt < maxAgeMs ? (entry.keys?.select(wanted) ?? []) : []
+    isWithin(entry.fetchedAt, maxAgeMs) ? (entry.keys?.select(wanted) ?? []) : []
 
   const mayFetch = (entry: Entry): boolean => {
-    const fresh = clock() - entry.fetchedAt < maxAgeMs
-    const pause = fresh ? refetchMs : entry.failed ? retryMs : 0
-    return clock() - entry.attemptedAt >= pause
+    const pause = isWithin(entry.fetchedAt, maxAgeMs) ? refetchMs : entry.failed ? retryMs : 0
+    return !isWithin(entry.attemptedAt, pause)
   }
 
   return {

@@ -28,9 +28,9 @@ export interface ReplayGuard {
 }
 
 /**
- * A guard whose memory may be lost: a store that answers before it has written, or whose successor missed something. It
- * knows when that happened, and answers for nothing that may have been claimed before. A `ReplayGuard` is one that never
- * forgets.
+ * A guard whose memory may be lost: a store that answers before it has written, whose successor missed something, or whose
+ * clock is set back behind what has expired. It knows when that happened, and answers for nothing that may have been claimed
+ * before. A `ReplayGuard` is one that never forgets.
  */
 export interface EphemeralReplayGuard {
   /**

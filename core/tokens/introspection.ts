@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto'
-import { epochSeconds } from '../clock.js'
 import type { JsonObject } from '../json.js'
 import type { PublishedKey } from '../keys/ports.js'
-import { verifyOwnToken, type OwnTokenExpectation } from '../keys/verify-own-token.js'
+import { isInTime, verifyOwnToken, type OwnTokenExpectation } from '../keys/verify-own-token.js'
 import type { Grant } from '../oauth/grant.js'
 import { readRefreshToken } from '../oauth/refresh-token.js'
 import type { RefreshFamilyStore } from '../storage/ports.js'
@@ -51,15 +50,14 @@ const maxRemembered = 8192
  * published and they are in time, which is asked every time. Undefined for whatever is none. Throws `Unavailable`.
  */
 export const createIdentifyAccessToken = (verification: Omit<OwnTokenExpectation, 'typ' | 'expired'>) => {
-  const { ring, clock, toleranceSeconds } = verification
+  const { ring } = verification
   /** By hash, so that no token lies in memory; the oldest goes first. */
   const remembered = new Map<string, Verified>()
 
   const recall = (digest: string): IdentifiedAccessToken | undefined => {
     const known = remembered.get(digest)
     if (known === undefined) return undefined
-    if (known.key === ring.publishedKey(known.kid) && epochSeconds(clock) < known.token.expiresAt + toleranceSeconds)
-      return known.token
+    if (known.key === ring.publishedKey(known.kid) && isInTime(known.token.claims, verification)) return known.token
     remembered.delete(digest)
     return undefined
   }

@@ -48,6 +48,18 @@ describe('refresh tokens at /token', () => {
     expect(await reuses(grantId)).toHaveLength(1)
   })
 
+  it('RT01 the grace is no longer for a clock that is set back', async () => {
+    const { token, grantId } = await host.mint.refreshToken()
+    const successor = tokenOf(await host.refresh(token))
+    host.later(-10_000)
+    expect(tokenOf(await host.refresh(token))).toBe(successor)
+    host.later(-3_600_000)
+    const refused = await host.refresh(token)
+    host.later(3_610_000)
+    expectRefusal(refused, 400, 'invalid_grant')
+    expect(await reuses(grantId)).toHaveLength(1)
+  })
+
   it('RT11 an honest retry, its answer having been lost, gets the same successor', async () => {
     const { token, grantId } = await host.mint.refreshToken()
     const successor = tokenOf(await host.refresh(token))

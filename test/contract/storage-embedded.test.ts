@@ -6,6 +6,7 @@ import { collect } from '../../core/storage/embedded/collector.js'
 import { acquireEnvironment } from '../../core/storage/embedded/environment.js'
 import { expiryKey, recordKey } from '../../core/storage/embedded/key.js'
 import { embeddedOptions, openEmbedded } from '../../core/storage/embedded/open-embedded.js'
+import type { EphemeralBackend, EphemeralReplayGuard } from '../../core/storage/ports.js'
 import { Unavailable } from '../../core/unavailable.js'
 
 // What is the embedded store's own: files, sharing within a process, and what another version wrote.
@@ -65,6 +66,82 @@ describe('one path in one process', () => {
     expect(await third.records('clients').find('a')).toBe(1)
     await third.records('clients').put('a', 2)
     await third[Symbol.asyncDispose]()
+  })
+})
+
+describe('a clock that is set back, after what had expired was collected (F23)', () => {
+  let now = Date.now()
+  const later = (seconds: number) => (now += seconds * 1000)
+  const open = async (name: string) => {
+    const path = join(directory, name)
+    const backend = await openEmbedded({ path, clock: () => now })
+    const environment = await acquireEnvironment(path, 1024 * 1024 * 1024)
+    return {
+      backend,
+      collect: async () => {
+        while (await collect(environment, now));
+      },
+      [Symbol.asyncDispose]: async () => {
+        await environment.release()
+        await backend[Symbol.asyncDispose]()
+      },
+    }
+  }
+  const refused = (error: unknown) => error instanceof Unavailable && error.applied === 'no'
+
+  it('answers for no claim that may have been made before', async () => {
+    await using store = await open('set-back')
+    const guard: EphemeralReplayGuard = (store.backend as EphemeralBackend).replayGuard('claims')
+    const plain = store.backend.replayGuard('others')
+    const end = now + 60_000
+    expect(await guard.claim('n', 'id', 60, now)).toBe(true)
+    later(3600)
+    await store.collect()
+    // Time goes on: nothing that it was of can be in time.
+    expect(guard.since?.()).toBe(0)
+    expect(await guard.claim('n', 'late', 60, 0)).toBe(true)
+
+    later(-3600)
+    await expect(guard.claim('n', 'id', 60, now)).rejects.toSatisfy(refused)
+    expect(guard.since?.()).toBe(end)
+    await expect(guard.claim('n', 'id', 60, end - 1)).rejects.toSatisfy(refused)
+    await expect(guard.claim('n', 'id', 60, NaN)).rejects.toSatisfy(refused)
+    expect(await guard.claim('n', 'id', 60, end)).toBe(true)
+    // Where nobody says when it could have been used before, it is the time that is left of it.
+    await expect(plain.claim('n', 'id', 60)).rejects.toSatisfy(refused)
+    expect(await plain.claim('n', 'id', 61)).toBe(true)
+    later(61)
+    expect(await guard.claim('n', 'new', 60, now)).toBe(true)
+    expect(await plain.claim('n', 'new', 10)).toBe(true)
+  })
+
+  it('goes on where nothing was forgotten, and where clocks differ a little', async () => {
+    await using store = await open('set-back-little')
+    const guard: EphemeralReplayGuard = (store.backend as EphemeralBackend).replayGuard('claims')
+    expect(await guard.claim('n', 'id', 60, now)).toBe(true)
+    later(-3600)
+    expect(await guard.claim('n', 'id', 60, 0)).toBe(false)
+    later(3600 + 60)
+    await store.collect()
+    later(-30)
+    expect(await guard.claim('n', 'other', 60, 0)).toBe(true)
+    later(-1)
+    await expect(guard.claim('n', 'another', 60, 0)).rejects.toSatisfy(refused)
+  })
+
+  it('knows what was revoked, for a day', async () => {
+    await using store = await open('set-back-revoked')
+    const revocations = store.backend.revocations('revocations')
+    await revocations.revoke('grant', 60)
+    later(86_400)
+    await store.collect()
+    expect(await revocations.isRevoked(['grant'])).toBe(false)
+    later(-86_400)
+    expect(await revocations.isRevoked(['grant'])).toBe(true)
+    later(86_460)
+    await store.collect()
+    later(-86_460)
+    expect(await revocations.isRevoked(['grant'])).toBe(false)
   })
 })
 

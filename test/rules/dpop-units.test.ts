@@ -85,6 +85,27 @@ describe('nonces', () => {
   })
 })
 
+describe('a clock that jumps between the check of a proof and its claim (F23)', () => {
+  it('makes no claim of a time that is over', async () => {
+    const issuer = 'https://bank.example'
+    let now = Date.now()
+    const lifetimes: number[] = []
+    const claim = (_space: string, _id: string, seconds: number) => Promise.resolve(lifetimes.push(seconds) > 0)
+    const secrets = store.records<string>('secrets')
+    const dpop = createDpop({ issuer, clock: () => now, toleranceSeconds: 10, proofs: { claim }, secrets })
+    const check = async () => {
+      const nonce = (await dpop.nonceHeader())['DPoP-Nonce']
+      const proof = createProver('ES256', () => now).proof(`${issuer}/token`, nonce)
+      return dpop.check({ proof, method: 'POST', path: '/token' })
+    }
+    const [before, overtaken] = [await check(), await check()]
+    await before.claim()
+    now += 3_600_000
+    await expect(overtaken.claim()).rejects.toMatchObject({ code: 'invalid_dpop_proof' })
+    expect(lifetimes).toEqual([110])
+  })
+})
+
 describe('a store that is down', () => {
   const down = (): Promise<never> => Promise.reject(new Unavailable('storage.ephemeral', 'no', 'down'))
   const issuer = 'https://bank.example'

@@ -43,6 +43,16 @@ it('a remembered token ends with its time and the tolerance', async () => {
   expect(await identify(text)).toBeUndefined()
 })
 
+it('a remembered token is not valid before its time, by a clock that was set back', async () => {
+  const { state, identify } = setUp()
+  const text = token('grant.one', 600)
+  const first = await identify(text)
+  state.now -= 10_000
+  expect(await identify(text)).toBe(first)
+  state.now -= 1_000
+  expect(await identify(text)).toBeUndefined()
+})
+
 it('a remembered token ends with its key, and is verified again when the key is another', async () => {
   const { state, identify } = setUp()
   const text = token('grant.one', 600)

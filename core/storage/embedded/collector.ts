@@ -2,9 +2,10 @@ import type { Clock } from '../../clock.js'
 import { commitFailure } from './failure.js'
 import { bytesToChange } from './disk-room.js'
 import type { Environment } from './environment.js'
-import { isLive } from './envelope.js'
+import { collectableAt } from './envelope.js'
 import { expiredBefore, expiryKey, keyOfExpiry } from './key.js'
-import { readEntry, refresh, type Tables } from './tables.js'
+import { noteForgotten } from './forgotten.js'
+import { readEntry, refresh, type Entry, type Tables } from './tables.js'
 
 /** Index entries looked at in one turn of the event loop. */
 const maxPerPass = 256
@@ -14,28 +15,48 @@ const readerCheckMs = 60_000
 
 const anchor = Buffer.from([1])
 
+/** An entry of the index that is due, and the record that it points to, if it is still there. */
+interface Due {
+  readonly index: Buffer
+  readonly key: Buffer
+  readonly entry: Entry | undefined
+}
+
+const mayGo = ({ entry }: Due, now: number): boolean => {
+  const at = entry && collectableAt(entry.envelope)
+  return at !== undefined && now >= at
+}
+
 /** Removes what the index entry points to, or moves the entry; each on the condition that the record is as it was read. */
-const collectOne = (tables: Tables, index: Buffer, now: number): Promise<boolean> => {
-  const { records, expiry } = tables
-  const key = keyOfExpiry(index)
-  const entry = readEntry(tables, key)
+const collectOne = ({ records, expiry }: Tables, due: Due, now: number): Promise<boolean> => {
+  const { index, key, entry } = due
   if (entry === undefined) return records.ifNoExists(key, () => void expiry.remove(index))
-  const { envelope, version } = entry
-  return records.ifVersion(key, version, () => {
+  return records.ifVersion(key, entry.version, () => {
     void expiry.remove(index)
-    if (!isLive(envelope, now)) void records.remove(key)
-    else if (envelope.expires !== undefined) void expiry.put(expiryKey(envelope.expires, key), anchor)
+    const at = collectableAt(entry.envelope)
+    if (mayGo(due, now)) void records.remove(key)
+    else if (at !== undefined) void expiry.put(expiryKey(at, key), anchor)
   })
+}
+
+const lastClaim = (due: readonly Due[], now: number): number => {
+  const claims = due.filter((one) => one.entry?.envelope.claim === true && mayGo(one, now))
+  return Math.max(0, ...claims.map(({ entry }) => entry?.envelope.expires ?? 0))
 }
 
 /** Collects at most `limit` expired records. True when there may be more. */
 export const collect = async (tables: Tables, now: number, limit = maxPerPass): Promise<boolean> => {
   refresh(tables)
-  const due = [...tables.expiry.getKeys({ end: expiredBefore(now), limit })]
+  const due = [...tables.expiry.getKeys({ end: expiredBefore(now), limit })].map((index): Due => {
+    const key = keyOfExpiry(index)
+    return { index, key, entry: readEntry(tables, key) }
+  })
   if (due.length === 0) return false
+  const end = lastClaim(due, now)
+  while (end > 0 && !(await noteForgotten(tables, end))) refresh(tables)
   const outcomes: Promise<boolean>[] = []
   const batch = tables.records.batch(() => {
-    for (const index of due) outcomes.push(collectOne(tables, index, now))
+    for (const one of due) outcomes.push(collectOne(tables, one, now))
   })
   await Promise.all([batch, ...outcomes])
   return due.length === limit

@@ -7,6 +7,10 @@ export interface Envelope {
   /** Milliseconds since the epoch; absent: for ever. */
   readonly expires?: number
   readonly redeemed?: boolean
+  /** What was claimed: when it is collected, the store remembers that. */
+  readonly claim?: true
+  /** Milliseconds for which it is not collected although it has expired: a clock that is ahead by less takes nothing away. */
+  readonly spared?: number
   readonly record: unknown
 }
 
@@ -25,5 +29,9 @@ export const decodeEnvelope = (text: string): Envelope => {
   if (!(value.schema <= schema)) throw new Error('The record was written by a later version')
   return value
 }
+
+/** When it may be collected; undefined: never. */
+export const collectableAt = ({ expires, spared = 0 }: Envelope): number | undefined =>
+  expires === undefined ? undefined : expires + spared
 
 export const isLive = ({ expires }: Envelope, now: number): boolean => expires === undefined || now < expires

@@ -3,6 +3,8 @@ import { epochSeconds, OAuthError, type Client, type Clock, type JsonObject } fr
 /** RFC 7523 §3 lets a server refuse an expiry "unreasonably far in the future". */
 const maxAheadSeconds = 300
 const maxJtiLength = 256
+/** Seconds beyond any request's deadline. */
+const underway = 30
 
 export interface ClaimRules {
   readonly issuer: string
@@ -43,8 +45,9 @@ export const checkClaims = (
     if (begin > now + toleranceSeconds) throw refusal('not valid yet')
   }
   if (typeof jti !== 'string' || jti === '' || jti.length > maxJtiLength) throw refusal('jti is missing or too long')
-  // Whole seconds on both sides: one more, so that the guard outlasts the assertion.
   // What any replica checks above, whose clock may be ahead of ours.
   const begun = Math.max(exp - maxAheadSeconds, ...[nbf, iat].filter(isTime)) - 2 * toleranceSeconds
-  return { jti, ttlSeconds: exp + toleranceSeconds - now + 1, earliest: begun * 1000 }
+  // To the end of the time in which any replica takes it, whose clock may be behind ours, and ends what it took.
+  const end = exp + 2 * toleranceSeconds + underway
+  return { jti, ttlSeconds: end - now, earliest: begun * 1000 }
 }

@@ -1,0 +1,125 @@
+import { join } from 'node:path'
+import { afterEach, expect, it } from 'vitest'
+import { createDeployment, type Deployment } from '../adversarial/support/processes.js'
+import { withDevices } from '../support/device.js'
+import { createFakeClock } from '../support/fake-clock.js'
+import { describeWith } from '../support/services/describe-with.js'
+import { createClockClients, signer, told, untilCollected } from './clock-clients.js'
+
+// F23: two processes of one issuer over one store. The first has the right time, as the clients have; the other has not.
+
+describeWith('faketime', 'a process whose clock is off', (library) => {
+  let deployment: Deployment
+  let clients: ReturnType<typeof createClockClients>
+  afterEach(async () => {
+    clients.close()
+    await deployment[Symbol.asyncDispose]()
+  })
+
+  const start = async (seconds: number) => {
+    deployment = await createDeployment((written) => ({
+      ...withDevices(written),
+      access_token_ttl_secs: 30,
+      clients: [...(withDevices(written)['clients'] as object[]), signer],
+    }))
+    clients = createClockClients(deployment.issuer)
+    const clocks = [0, seconds].map((ahead) => createFakeClock(library, deployment.directory, ahead))
+    const [right, off] = [
+      await deployment.start(undefined, clocks[0]!.env),
+      await deployment.start(undefined, clocks[1]!.env),
+    ]
+    return {
+      right: clients.at(right.origin),
+      off: clients.at(off.origin),
+      output: () => right.output() + off.output(),
+      /** Of all who have a clock. */
+      pass: (later: number) => {
+        clients.set(later)
+        clocks[0]!.set(later)
+        clocks[1]!.set(later + seconds)
+      },
+    }
+  }
+
+  it.each([-10, -5, 5, 10])('by %d s: takes what the other takes, and nothing of it twice', async (seconds) => {
+    const { right, off, output } = await start(seconds)
+    const { mint } = deployment
+
+    const { code } = await mint.code()
+    const issued = await right.redeem(code)
+    expect(told(issued)).toBe('200')
+    expect(told(await off.userinfo(issued.body['access_token']))).toBe('200')
+    const own = await off.redeem((await mint.code()).code)
+    expect(told(await right.userinfo(own.body['access_token']))).toBe('200')
+    expect(told(await off.redeem(code))).toBe('400 invalid_grant')
+
+    const nonce = await right.nonce()
+    for (const [first, second] of [
+      [right, off],
+      [off, right],
+    ] as const) {
+      // Of one with 5 s to live, and 5 s past its time where a clock is ahead; of one that is not valid before 5 s.
+      const now = Math.floor(Date.now() / 1000)
+      for (const claims of [{}, { exp: now + 5 }]) {
+        const assertion = clients.assertion(claims)
+        expect(told(await first.present(assertion))).toBe('200')
+        expect(told(await second.present(assertion))).toBe('401 invalid_client')
+      }
+      for (const age of [0, 55]) {
+        const proof = clients.proof(nonce, age)
+        expect(told(await first.prove(proof))).toBe('200')
+        expect(told(await second.prove(proof))).toBe('400 invalid_dpop_proof')
+      }
+      const { token } = await mint.refreshToken()
+      const successor = (await first.refresh(token)).body['refresh_token']
+      // The answer was lost. By a clock that is 10 s ahead the 10 s for that are over.
+      const asked = Math.abs(seconds) < 10 ? second : first
+      expect((await asked.refresh(token)).body['refresh_token']).toBe(successor)
+      expect(told(await second.refresh(String(successor)))).toBe('200')
+
+      const device = await first.approved()
+      expect(told(await second.poll(device))).toBe('200')
+      expect(told(await first.poll(device))).toBe('400 invalid_grant')
+    }
+    expect(output()).not.toMatch(/"status":5|A request failed/)
+  })
+
+  it('10 s ahead: does not forget what the other still takes', async () => {
+    const { right, off, pass } = await start(10)
+    const assertion = clients.assertion()
+    const proof = clients.proof(await right.nonce())
+    expect(told(await right.present(assertion))).toBe('200')
+    expect(told(await right.prove(proof))).toBe('200')
+    pass(62)
+    await untilCollected(join(deployment.directory, 'store'), clients.now() + 10_000)
+    expect(told(await right.present(assertion))).toBe('401 invalid_client')
+    expect(told(await right.prove(proof))).toBe('400 invalid_dpop_proof')
+    expect(told(await off.present(clients.assertion()))).toBe('200')
+  })
+
+  it('60 s behind: refuses what is not valid yet', async () => {
+    const { right, off, output } = await start(-60)
+    const issued = await right.redeem((await deployment.mint.code()).code)
+    expect(told(await off.userinfo(issued.body['access_token']))).toBe('401 invalid_token')
+    expect(told(await off.present(clients.assertion()))).toBe('401 invalid_client')
+    expect(told(await off.prove(clients.proof(await right.nonce())))).toBe('400 invalid_dpop_proof')
+    // A code is used once all the same.
+    const { code } = await deployment.mint.code()
+    expect(told(await off.redeem(code))).toBe('200')
+    expect(told(await right.redeem(code))).toBe('400 invalid_grant')
+    expect(output()).not.toMatch(/"status":5|A request failed/)
+  })
+
+  it('60 s ahead: refuses what has expired', async () => {
+    const { right, off, output } = await start(60)
+    const issued = await right.redeem((await deployment.mint.code()).code)
+    expect(told(await off.userinfo(issued.body['access_token']))).toBe('401 invalid_token')
+    const exp = Math.floor(Date.now() / 1000) + 30
+    expect(told(await off.present(clients.assertion({ exp })))).toBe('401 invalid_client')
+    expect(told(await off.prove(clients.proof(await right.nonce(), 15)))).toBe('400 invalid_dpop_proof')
+    expect(told(await off.redeem((await deployment.mint.code()).code))).toBe('400 invalid_grant')
+    const late = await off.redeem((await deployment.mint.code({}, { ttlSeconds: 120 })).code)
+    expect(told(await right.userinfo(late.body['access_token']))).toBe('401 invalid_token')
+    expect(output()).not.toMatch(/"status":5|A request failed/)
+  })
+})
