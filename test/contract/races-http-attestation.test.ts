@@ -2,7 +2,8 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { createDeployment, type Deployment } from '../adversarial/support/processes.js'
 import { withAttestation } from '../support/attestation.js'
-import { raceChallenges, type ChallengeScore } from './races-http/race-challenges.js'
+import type { Score } from './races-http/race.js'
+import { raceChallenges } from './races-http/race-challenges.js'
 
 // One challenge, many processes of the product on one store, all asked at once over HTTP:
 // SIGNET_RACE_ROUNDS rounds among SIGNET_RACE_PROCESSES processes.
@@ -30,7 +31,7 @@ const product: Start = (file) => [
 const race = async (
   args: Start,
   count: number,
-): Promise<{ readonly score: ChallengeScore; readonly issued: readonly unknown[] }> => {
+): Promise<{ readonly score: Score; readonly issued: readonly unknown[] }> => {
   const configure = withAttestation()
   await using deployment = await createDeployment((written) =>
     configure({ ...written, rate_limits: { attestation: unlimited } }),

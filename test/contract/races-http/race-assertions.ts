@@ -1,6 +1,6 @@
 import type { Answer, Client } from '../../adversarial/support/processes.js'
 import { assertionClaims, assertionType, newAssertionKey, signAssertion } from '../../support/client-assertion.js'
-import { askAll, repeat } from './race.js'
+import { askAll, newScore, repeat, tally, type Score } from './race.js'
 
 const key = newAssertionKey('ES256')
 
@@ -19,23 +19,11 @@ export interface AssertionRace {
   readonly origins: readonly string[]
 }
 
-export interface AssertionScore {
-  readonly rounds: number
-  /** One token, `invalid_client` for everybody else. */
-  readonly fair: number
-  readonly doubles: number
-  readonly withoutWinner: number
-  /** Rounds with any third answer. */
-  readonly faults: number
-}
-
+/** Of everybody who comes after the first. */
 const isRefusal = ({ status, body }: Answer): boolean => status === 401 && body['error'] === 'invalid_client'
 
-export const raceAssertions = async (
-  { client, issuer, origins }: AssertionRace,
-  rounds: number,
-): Promise<AssertionScore> => {
-  const score = { rounds, fair: 0, doubles: 0, withoutWinner: 0, faults: 0 }
+export const raceAssertions = async ({ client, issuer, origins }: AssertionRace, rounds: number): Promise<Score> => {
+  const score = newScore(rounds)
   await repeat(rounds, async () => {
     const form = {
       grant_type: 'client_credentials',
@@ -47,12 +35,7 @@ export const raceAssertions = async (
       ),
     }
     const answers = await askAll(origins, (origin) => client.post(`${origin}/token`, form))
-    const won = answers.filter(({ status }) => status === 200).length
-    const refused = answers.filter(isRefusal).length
-    if (won > 1) score.doubles++
-    if (won === 0) score.withoutWinner++
-    if (won + refused < answers.length) score.faults++
-    if (won === 1 && refused === answers.length - 1) score.fair++
+    tally(score, answers, isRefusal)
   })
   return score
 }

@@ -1,24 +1,14 @@
 import { basic } from '../../adversarial/support/clients.js'
 import { serviceClient } from '../../support/server.js'
 import { createProver } from '../../support/dpop-proof.js'
-import { askAll, repeat, type Race } from './race.js'
-
-export interface ProofScore {
-  readonly rounds: number
-  /** One token, `invalid_dpop_proof` for everybody else. */
-  readonly fair: number
-  readonly doubles: number
-  readonly withoutWinner: number
-  /** Rounds with any third answer. */
-  readonly faults: number
-}
+import { askAll, newScore, repeat, tally, type Race, type Score } from './race.js'
 
 const form = { grant_type: 'client_credentials' }
 const authorization = basic(serviceClient)
 
 /** One proof, sent to every process twice, at once. `issuer` is what proofs are for, whichever process gets them. */
-export const raceProofs = async ({ client, origins }: Race, issuer: string, rounds: number): Promise<ProofScore> => {
-  const score = { rounds, fair: 0, doubles: 0, withoutWinner: 0, faults: 0 }
+export const raceProofs = async ({ client, origins }: Race, issuer: string, rounds: number): Promise<Score> => {
+  const score = newScore(rounds)
   const prover = createProver()
   const url = `${issuer}/token`
   const nonceOf = async (origin: string): Promise<string | undefined> => {
@@ -36,14 +26,7 @@ export const raceProofs = async ({ client, origins }: Race, issuer: string, roun
     if (index % freshness === 0) nonce = nonceOf(origins[(index / freshness) % origins.length] ?? '')
     const dpop = prover.proof(url, await nonce)
     const answers = await askAll(origins, (origin) => client.post(`${origin}/token`, form, { authorization, dpop }))
-    const won = answers.filter(({ status }) => status === 200).length
-    const refused = answers.filter(
-      ({ status, body }) => status === 400 && body['error'] === 'invalid_dpop_proof',
-    ).length
-    if (won > 1) score.doubles++
-    if (won === 0) score.withoutWinner++
-    if (won + refused < answers.length) score.faults++
-    if (won === 1 && refused === answers.length - 1) score.fair++
+    tally(score, answers, ({ status, body }) => status === 400 && body['error'] === 'invalid_dpop_proof')
   })
   return score
 }

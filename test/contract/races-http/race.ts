@@ -10,16 +10,20 @@ export interface Race {
   readonly origins: readonly string[]
 }
 
-export interface CodeScore {
+/** Of rounds that one may win. */
+export interface Score {
   readonly rounds: number
-  /** One set of tokens, `invalid_grant` for everybody else. */
-  readonly fair: number
-  readonly doubles: number
-  readonly withoutWinner: number
+  /** One was served, and everybody else was refused in the one way that is right. */
+  fair: number
+  doubles: number
+  withoutWinner: number
   /** Rounds with any third answer. */
-  readonly faults: number
+  faults: number
+}
+
+export interface CodeScore extends Score {
   /** Rounds after which the winner's tokens were neither all alive nor all dead. */
-  readonly halfRevoked: number
+  halfRevoked: number
 }
 
 export interface RefreshScore {
@@ -45,6 +49,22 @@ export const repeat = async (rounds: number, round: (index: number) => Promise<v
   await Promise.all(Array.from({ length: inFlight }, lane))
 }
 
+export const newScore = (rounds: number): Score => ({ rounds, fair: 0, doubles: 0, withoutWinner: 0, faults: 0 })
+
+/** Counts a round; those who were not served have to be refused as `isRefusal` says. */
+export const tally = <A extends { readonly status: number }>(
+  score: Score,
+  answers: readonly A[],
+  isRefusal: (answer: A) => boolean,
+): void => {
+  const won = answers.filter(({ status }) => status === 200).length
+  const refused = answers.filter(isRefusal).length
+  if (won > 1) score.doubles++
+  if (won === 0) score.withoutWinner++
+  if (won + refused < answers.length) score.faults++
+  if (won === 1 && refused === answers.length - 1) score.fair++
+}
+
 const isRefusal = ({ status, body }: Answer): boolean => status === 400 && body['error'] === 'invalid_grant'
 
 const attempts = 2
@@ -60,19 +80,15 @@ export const askAll = (origins: readonly string[], ask: (origin: string) => Prom
 const authorization = basic(webClient)
 
 export const raceCodes = async ({ client, mint, origins }: Race, rounds: number): Promise<CodeScore> => {
-  const score = { rounds, fair: 0, doubles: 0, withoutWinner: 0, faults: 0, halfRevoked: 0 }
+  const score: CodeScore = { ...newScore(rounds), halfRevoked: 0 }
   await repeat(rounds, async (index) => {
     const { code } = await mint.code()
     const form = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: verifier }
     const answers = await askAll(origins, (origin) => client.post(`${origin}/token`, form, { authorization }))
-    const won = answers.filter(({ status }) => status === 200)
-    const refused = answers.filter(isRefusal).length
-    if (won.length > 1) score.doubles++
-    if (won.length === 0) score.withoutWinner++
-    if (won.length + refused < answers.length) score.faults++
-    if (won.length === 1 && refused === answers.length - 1) score.fair++
-    if (index % 10 !== 0 || won[0] === undefined) return
-    const { access_token, refresh_token } = won[0].body as Record<string, string>
+    tally(score, answers, isRefusal)
+    const won = answers.find(({ status }) => status === 200)
+    if (index % 10 !== 0 || won === undefined) return
+    const { access_token, refresh_token } = won.body as Record<string, string>
     const [origin = ''] = origins
     const [userinfo, refresh] = await Promise.all([
       client.post(`${origin}/userinfo`, { access_token: access_token ?? '' }),
