@@ -7,7 +7,7 @@ import { countWorkers } from '../host/workers/serve-workers.js'
 import { createLogger, type Logger } from '../observe/logger.js'
 import { defaultConfigFile, type DeploymentOptions } from './deployment.js'
 import { describeDemo } from './describe-demo.js'
-import { print } from './output.js'
+import { print, printError } from './output.js'
 import { makeFactor } from './principal-factors.js'
 import { startAbove, startAsWorker } from './start-workers.js'
 
@@ -19,6 +19,7 @@ export const start = async (options: DeploymentOptions): Promise<void> => {
   const checked = await checkConfiguration(options.config ?? defaultConfigFile, process.env)
   const { config, warnings } = checked
   const log = createLogger({ level: config.log.level, pretty: process.stdout.isTTY })
+  survivePrinting(log)
   const socket = cluster.isWorker ? process.env['SIGNET_WORKER_ADMIN'] : undefined
   if (socket !== undefined) return startAsWorker(checked, socket, log, graceMs)
   const stopped = untilStopped(log)
@@ -43,6 +44,19 @@ export const start = async (options: DeploymentOptions): Promise<void> => {
   log.info('stopping', { signal: await stopped })
   await host.close(graceMs)
   log.info('stopped')
+}
+
+/**
+ * What cannot be printed is the audit log's matter, which refuses until it can be again (F34). A reader that has gone does
+ * not come back: whoever starts the process anew gives it another.
+ */
+const survivePrinting = (log: Logger): void => {
+  process.stdout.removeAllListeners('error').on('error', ({ code }: NodeJS.ErrnoException) => {
+    if (code !== 'EPIPE') return
+    printError('Nobody reads standard output any more, where the audit log is.')
+    // Lines that nobody will read must not keep the process from its end.
+    void log.flush().then(() => process.exit(1))
+  })
 }
 
 /** What the demo's device enrols with: new at every start, as the rest of the demo is. */

@@ -11,7 +11,7 @@ export interface LoggerOptions {
 }
 
 export interface Logger extends Log {
-  /** Resolves when all lines are written. Lines that stand at the end of the process are written without it. */
+  /** Resolves when all lines are written, or cannot be. Lines that stand at the end of the process are written without it. */
   flush(): Promise<void>
 }
 
@@ -73,13 +73,16 @@ const jsonOutput = (): { stream: DestinationStream; flush: () => Promise<void> }
     maxLength: maxPendingBytes,
     periodicFlush: flushEveryMs,
   })
-  const flush = (): Promise<void> =>
-    new Promise((resolve, reject) => {
-      // What was written is then synced, which pipes and terminals cannot be.
-      stream.flush((error) =>
-        error == null || (error as NodeJS.ErrnoException).code === 'EINVAL' ? resolve() : reject(error),
-      )
-    })
+  // A full disk ends no service, and keeps none from its end: what cannot be written is tried again with the next lines,
+  // but not at the exit, where the stream would try for ever.
+  let failing = false
+  stream.on('error', () => (failing = true)).on('write', () => (failing = false))
+  const flushSync = stream.flushSync.bind(stream)
+  stream.flushSync = () => {
+    if (!failing) flushSync()
+  }
+  // Written, it is then synced, which pipes and terminals cannot be.
+  const flush = (): Promise<void> => new Promise((resolve) => stream.flush(() => resolve()))
   return { stream, flush }
 }
 

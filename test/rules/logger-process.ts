@@ -1,4 +1,4 @@
-/** Logs every spelling of a secret and ends at once: `node --import tsx logger-process.ts json|pretty|flush`. */
+/** Logs every spelling of a secret and ends at once: `node --import tsx logger-process.ts json|pretty|flush|full`. */
 import { createLogger } from '../../core/observe/logger.js'
 
 const canary = 'canary-5e1f'
@@ -21,5 +21,10 @@ log.error('thrown', {}, canary)
 if (process.argv[2] === 'flush') {
   await log.flush()
   process.kill(process.pid, 'SIGKILL')
+}
+if (process.argv[2] === 'full') {
+  await log.flush()
+  log.info('after a failure', { port: 3000 })
+  await log.flush()
 }
 process.exit(0)

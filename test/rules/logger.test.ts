@@ -1,12 +1,14 @@
 import { spawnSync } from 'node:child_process'
+import { closeSync, openSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { redact, redactText } from '../../core/observe/redact.js'
 
 const run = (format: string): string => spawn(format).stdout
 
-const spawn = (format: string) => {
+const spawn = (format: string, stdout: 'pipe' | number = 'pipe') => {
   const script = new URL('logger-process.ts', import.meta.url).pathname
-  return spawnSync(process.execPath, ['--import', 'tsx', script, format], { encoding: 'utf8' })
+  const given = ['--import', 'tsx', script, format]
+  return spawnSync(process.execPath, given, { encoding: 'utf8', stdio: ['ignore', stdout, 'pipe'], timeout: 30_000 })
 }
 
 describe('the log', () => {
@@ -31,6 +33,13 @@ describe('the log', () => {
     const { stdout, signal } = spawn('flush')
     expect(stdout.trim().split('\n')).toHaveLength(7)
     expect(signal).toBe('SIGKILL')
+  })
+
+  it('ends no process on a full disk, and keeps none from its end', () => {
+    const full = openSync('/dev/full', 'w')
+    const { status, signal, stderr } = spawn('full', full)
+    closeSync(full)
+    expect({ status, signal, stderr }).toEqual({ status: 0, signal: null, stderr: '' })
   })
 
   it('is for people on a terminal, without a secret', () => {
