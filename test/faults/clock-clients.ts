@@ -29,13 +29,16 @@ export const createClockClients = (issuer: string) => {
   const client = createClient()
   const prover = createProver()
   let ahead = 0
-  const now = () => Date.now() + ahead
+  let stopped: number | undefined
+  const now = () => stopped ?? Date.now() + ahead
 
   return {
     now,
     close: () => client.close(),
     /** Seconds that their clock is ahead of the machine's. */
     set: (seconds: number) => void (ahead = seconds * 1000),
+    /** Their clock stands still: milliseconds since the epoch. */
+    stop: (at: number) => void (stopped = at),
 
     assertion: (overrides: Readonly<Record<string, unknown>> = {}): string =>
       signAssertion(key, { alg: 'ES256', kid: key.kid }, assertionClaims('signer', issuer, now(), overrides)),

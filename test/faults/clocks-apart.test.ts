@@ -1,18 +1,25 @@
 import { join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
+import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
+import type { StorageBackend } from '../../core/storage/ports.js'
+import { createMint, type Mint } from '../adversarial/support/mint.js'
 import { createDeployment, type Deployment } from '../adversarial/support/processes.js'
 import { withDevices } from '../support/device.js'
-import { createFakeClock } from '../support/fake-clock.js'
+import { createFakeClock, type FakeClock } from '../support/fake-clock.js'
 import { describeWith } from '../support/services/describe-with.js'
 import { createClockClients, signer, told, untilCollected } from './clock-clients.js'
 
-// F23: two processes of one issuer over one store. The first has the right time, as the clients have; the other has not.
+// F23: two processes of one issuer over one store. The first has the time of the clients, the other has not. All clocks stand
+// still, so that a second is one.
 
 describeWith('faketime', 'a process whose clock is off', (library) => {
   let deployment: Deployment
   let clients: ReturnType<typeof createClockClients>
+  let store: StorageBackend
+  let mint: Mint
   afterEach(async () => {
     clients.close()
+    await store[Symbol.asyncDispose]()
     await deployment[Symbol.asyncDispose]()
   })
 
@@ -23,27 +30,30 @@ describeWith('faketime', 'a process whose clock is off', (library) => {
       clients: [...(withDevices(written)['clients'] as object[]), signer],
     }))
     clients = createClockClients(deployment.issuer)
-    const clocks = [0, seconds].map((ahead) => createFakeClock(library, deployment.directory, ahead))
-    const [right, off] = [
-      await deployment.start(undefined, clocks[0]!.env),
-      await deployment.start(undefined, clocks[1]!.env),
-    ]
+    const [clock, other] = [0, 1].map(() => createFakeClock(library, deployment.directory)) as [FakeClock, FakeClock]
+    const begun = Math.floor(Date.now() / 1000) * 1000
+    /** Sets all clocks to so many seconds after the beginning. */
+    const pass = (later: number): void => {
+      const at = begun + later * 1000
+      clients.stop(at)
+      clock.stop(at)
+      other.stop(at + seconds * 1000)
+    }
+    pass(0)
+    store = await openEmbedded({ path: join(deployment.directory, 'store'), clock: clients.now })
+    mint = createMint(store)
+    const right = await deployment.start(undefined, clock.env)
+    const off = await deployment.start(undefined, other.env)
     return {
       right: clients.at(right.origin),
       off: clients.at(off.origin),
       output: () => right.output() + off.output(),
-      /** Of all who have a clock. */
-      pass: (later: number) => {
-        clients.set(later)
-        clocks[0]!.set(later)
-        clocks[1]!.set(later + seconds)
-      },
+      pass,
     }
   }
 
   it.each([-10, -5, 5, 10])('by %d s: takes what the other takes, and nothing of it twice', async (seconds) => {
     const { right, off, output } = await start(seconds)
-    const { mint } = deployment
 
     const { code } = await mint.code()
     const issued = await right.redeem(code)
@@ -58,23 +68,21 @@ describeWith('faketime', 'a process whose clock is off', (library) => {
       [right, off],
       [off, right],
     ] as const) {
-      // Of one with 5 s to live, and 5 s past its time where a clock is ahead; of one that is not valid before 5 s.
-      const now = Math.floor(Date.now() / 1000)
-      for (const claims of [{}, { exp: now + 5 }]) {
+      // And one that by a clock that is 10 s ahead has just ended.
+      for (const claims of [{}, { exp: clients.now() / 1000 + 1 }]) {
         const assertion = clients.assertion(claims)
         expect(told(await first.present(assertion))).toBe('200')
         expect(told(await second.present(assertion))).toBe('401 invalid_client')
       }
-      for (const age of [0, 55]) {
+      for (const age of [0, 60]) {
         const proof = clients.proof(nonce, age)
         expect(told(await first.prove(proof))).toBe('200')
         expect(told(await second.prove(proof))).toBe('400 invalid_dpop_proof')
       }
       const { token } = await mint.refreshToken()
       const successor = (await first.refresh(token)).body['refresh_token']
-      // The answer was lost. By a clock that is 10 s ahead the 10 s for that are over.
-      const asked = Math.abs(seconds) < 10 ? second : first
-      expect((await asked.refresh(token)).body['refresh_token']).toBe(successor)
+      // The answer was lost, and the other process is asked.
+      expect((await second.refresh(token)).body['refresh_token']).toBe(successor)
       expect(told(await second.refresh(String(successor)))).toBe('200')
 
       const device = await first.approved()
@@ -99,12 +107,12 @@ describeWith('faketime', 'a process whose clock is off', (library) => {
 
   it('60 s behind: refuses what is not valid yet', async () => {
     const { right, off, output } = await start(-60)
-    const issued = await right.redeem((await deployment.mint.code()).code)
+    const issued = await right.redeem((await mint.code()).code)
     expect(told(await off.userinfo(issued.body['access_token']))).toBe('401 invalid_token')
     expect(told(await off.present(clients.assertion()))).toBe('401 invalid_client')
     expect(told(await off.prove(clients.proof(await right.nonce())))).toBe('400 invalid_dpop_proof')
     // A code is used once all the same.
-    const { code } = await deployment.mint.code()
+    const { code } = await mint.code()
     expect(told(await off.redeem(code))).toBe('200')
     expect(told(await right.redeem(code))).toBe('400 invalid_grant')
     expect(output()).not.toMatch(/"status":5|A request failed/)
@@ -112,13 +120,13 @@ describeWith('faketime', 'a process whose clock is off', (library) => {
 
   it('60 s ahead: refuses what has expired', async () => {
     const { right, off, output } = await start(60)
-    const issued = await right.redeem((await deployment.mint.code()).code)
+    const issued = await right.redeem((await mint.code()).code)
     expect(told(await off.userinfo(issued.body['access_token']))).toBe('401 invalid_token')
-    const exp = Math.floor(Date.now() / 1000) + 30
+    const exp = clients.now() / 1000 + 30
     expect(told(await off.present(clients.assertion({ exp })))).toBe('401 invalid_client')
     expect(told(await off.prove(clients.proof(await right.nonce(), 15)))).toBe('400 invalid_dpop_proof')
-    expect(told(await off.redeem((await deployment.mint.code()).code))).toBe('400 invalid_grant')
-    const late = await off.redeem((await deployment.mint.code({}, { ttlSeconds: 120 })).code)
+    expect(told(await off.redeem((await mint.code()).code))).toBe('400 invalid_grant')
+    const late = await off.redeem((await mint.code({}, { ttlSeconds: 120 })).code)
     expect(told(await right.userinfo(late.body['access_token']))).toBe('401 invalid_token')
     expect(output()).not.toMatch(/"status":5|A request failed/)
   })

@@ -7,17 +7,21 @@ export interface FakeClock {
   readonly env: Readonly<Record<string, string>>
   /** From now on it is so many seconds ahead of the machine's; negative: behind. Time that only passes is not touched. */
   set(seconds: number): void
+  /** It stands still, at a whole second: milliseconds since the epoch. */
+  stop(at: number): void
 }
 
-/** `library` is libfaketime; the clock is kept in `directory`. */
-export const createFakeClock = (library: string, directory: string, seconds = 0): FakeClock => {
+/** `library` is libfaketime; the clock is kept in `directory`. It is right until it is set. */
+export const createFakeClock = (library: string, directory: string): FakeClock => {
   const file = join(directory, `clock-${randomUUID()}`)
-  const set = (ahead: number): void => {
+  const write = (text: string): void => {
     // As one step: it is read at every look at the clock.
-    writeFileSync(`${file}.next`, `${ahead < 0 ? '' : '+'}${String(ahead)}\n`)
+    writeFileSync(`${file}.next`, `${text}\n`)
     renameSync(`${file}.next`, file)
   }
-  set(seconds)
+  const set = (seconds: number): void => write(`${seconds < 0 ? '' : '+'}${String(seconds)}`)
+  const stop = (at: number): void => write(new Date(at).toISOString().slice(0, 19).replace('T', ' '))
+  set(0)
   const env = {
     LD_PRELOAD: library,
     FAKETIME_TIMESTAMP_FILE: file,
@@ -26,6 +30,7 @@ export const createFakeClock = (library: string, directory: string, seconds = 0)
     FAKETIME_DONT_FAKE_MONOTONIC: '1',
     DONT_FAKE_MONOTONIC: '1',
     NO_FAKE_STAT: '1',
+    TZ: 'UTC',
   }
-  return { env, set }
+  return { env, set, stop }
 }
