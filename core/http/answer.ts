@@ -42,6 +42,8 @@ export const answer = (ctx: Context, reply: Reply): void => {
 
 const lingerBytes = 256 * 1024
 const lingerMs = 1000
+/** What a piece of a body counts as at least, however small it is. */
+const pieceBytes = 256
 
 /**
  * Reads and forgets a little of an unwanted body before closing: closing at once resets the connection, and the client
@@ -56,7 +58,7 @@ const linger = (request: IncomingMessage, response: ServerResponse): void => {
   }
   const timer = setTimeout(close, lingerMs)
   request.on('data', (chunk: Buffer) => {
-    left -= chunk.length
+    left -= Math.max(chunk.length, pieceBytes)
     if (left < 0) close()
   })
   request.once('end', close)

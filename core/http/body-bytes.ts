@@ -44,6 +44,21 @@ const unsupported = ({ refusal }: BodyKind): OAuthError => new OAuthError('inval
 
 export const tooLarge = (): OAuthError => new OAuthError('invalid_request', 'The body is too large.', { status: 413 })
 
+/** Pieces of one body. */
+const maxPieces = 1024
+
+/**
+ * Closes the connection of a request whose body comes in more pieces than an honest one can: a chunk may be one byte
+ * (RFC 9112 §7.1), and each keeps the event loop busy for as long as a kilobyte does (F27). For whoever reads the body already.
+ */
+export const limitPieces = (request: IncomingMessage): void => {
+  let left = maxPieces
+  request.on('data', () => {
+    left -= 1
+    if (left < 0) request.destroy()
+  })
+}
+
 /** Throws 413 at the first byte over `maxBytes`; what comes after it is not kept. */
 export const readBytes = (request: IncomingMessage, maxBytes: number): Promise<Buffer> =>
   new Promise((resolve, reject) => {
@@ -58,6 +73,7 @@ export const readBytes = (request: IncomingMessage, maxBytes: number): Promise<B
       } else chunks.push(chunk)
     }
     request.on('data', onData)
+    limitPieces(request)
     request.once('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))
     request.once('error', (cause) => {
       reject(new OAuthError('invalid_request', 'The body was cut short.', { cause }))

@@ -58,8 +58,9 @@ const onlyOnce = new Map([
 ])
 
 /**
- * Throws when the request has too many headers, or twice one of which the first or the last would have to be chosen
- * (RFC 9110 §5.3, RFC 9449 §4.3). Node keeps the first `Authorization` in silence.
+ * Throws when the request has too many headers, no `Host` where there must be one (RFC 9112 §3.2), or twice one of which
+ * the first or the last would have to be chosen (RFC 9110 §5.3, RFC 9449 §4.3). Node keeps the first `Authorization` in
+ * silence.
  */
 export const checkHeaders = (request: IncomingMessage): void => {
   const names = request.rawHeaders
@@ -80,6 +81,7 @@ export const checkHeaders = (request: IncomingMessage): void => {
       )
     seen |= bit
   }
+  if ((seen & 1) === 0 && request.httpVersion !== '1.0') throw refused('The Host header is missing.', 400)
 }
 
 const refused = (description: string, status: number, code: ErrorCode = 'invalid_request'): OAuthError =>

@@ -2,7 +2,7 @@ import { koaBody } from 'koa-body'
 import { OAuthError } from '../oauth/errors.js'
 import { noParameters, type ParameterList } from '../oauth/params.js'
 import type { Context } from './exchange.js'
-import { tooLarge } from './body-bytes.js'
+import { limitPieces, tooLarge } from './body-bytes.js'
 import { checkFormHeaders, maxBodyBytes, parseForm } from './form-reader.js'
 
 /**
@@ -26,6 +26,8 @@ const readText = koaBody({
 /** Reads a browser's form into flat strings. Throws as the form reader does. */
 export const readPageForm = async (ctx: Context): Promise<ParameterList> => {
   if (!checkFormHeaders(ctx.req)) return noParameters
-  await readText(ctx, async () => undefined)
+  const reading = readText(ctx, async () => undefined) as Promise<unknown>
+  limitPieces(ctx.req)
+  await reading
   return parseForm(Buffer.from(ctx.request.body as string, 'latin1'))
 }

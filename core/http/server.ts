@@ -17,6 +17,8 @@ export interface ServerLimits {
   /** A connection on which nothing moves, while an answer is awaited too. */
   readonly idleTimeout: number
   readonly maxConnections: number
+  /** Requests of one connection in one turn of the event loop. */
+  readonly maxPipelined: number
   /** How often the timeouts are looked at. */
   readonly connectionsCheckingInterval: number
 }
@@ -28,6 +30,7 @@ export const defaultLimits: ServerLimits = {
   keepAliveTimeout: 65_000,
   idleTimeout: 30_000,
   maxConnections: 10_000,
+  maxPipelined: 10,
   connectionsCheckingInterval: 1_000,
 }
 
@@ -69,14 +72,25 @@ export const listen = async (app: Listener, options: ListenOptions): Promise<Lis
     requestTimeout: limits.requestTimeout,
     keepAliveTimeout: limits.keepAliveTimeout,
     connectionsCheckingInterval: limits.connectionsCheckingInterval,
-    requireHostHeader: true,
+    // `checkHeaders` does, after what is below: node:http answers each of thousands in one turn.
+    requireHostHeader: false,
     noDelay: true,
   }
   const inFlight = new Set<ServerResponse>()
+  const thisTurn = new Map<Socket, number>()
   const unused = new Set<Socket>()
   let stopping = false
   const listener: Listener = (request, response) => {
-    unused.delete(request.socket)
+    const { socket } = request
+    unused.delete(socket)
+    const before = thisTurn.get(socket) ?? 0
+    // One packet may hold thousands of requests (RFC 9112 §9.3.2), and the loop does not turn until all are read (F27).
+    if (before === limits.maxPipelined) {
+      socket.destroy()
+      return
+    }
+    if (thisTurn.size === 0) setImmediate(() => thisTurn.clear())
+    thisTurn.set(socket, before + 1)
     if (stopping) response.shouldKeepAlive = false
     inFlight.add(response)
     response.once('close', () => inFlight.delete(response))
@@ -86,6 +100,8 @@ export const listen = async (app: Listener, options: ListenOptions): Promise<Lis
     tls === undefined
       ? createServer(serverOptions, listener)
       : createTlsServer({ ...serverOptions, ...tls, minVersion: 'TLSv1.2', handshakeTimeout: 10_000 }, listener)
+  // What is expected beside `100-continue` means nothing here (RFC 9110 §10.1.1).
+  server.on('checkExpectation', listener)
   server.maxConnections = limits.maxConnections
   // Counted by `checkHeaders`, which refuses: node:http leaves headers out in silence.
   server.maxHeadersCount = 0
