@@ -4,6 +4,7 @@ import { hashOpaqueToken } from '../oauth/opaque-token.js'
 import type { AttemptLimiter, AttemptPolicy } from '../storage/ports.js'
 import { attestationError } from './errors.js'
 import type { Principal } from './ports.js'
+import { principalDigest } from './principal-digest.js'
 
 export interface AttestationLimitOptions {
   readonly attempts: AttemptLimiter
@@ -27,9 +28,6 @@ export interface AttestationLimits {
 }
 
 const windowSeconds = 60
-
-const principalId = ({ subject, principalId, principalType }: Principal): string =>
-  hashOpaqueToken(JSON.stringify([subject, principalId, principalType]))
 
 /** What one process remembers at most; whoever comes then is counted in the store. */
 const maxRemembered = 50_000
@@ -92,11 +90,11 @@ export const createAttestationLimits = (options: AttestationLimitOptions): Attes
       takeOfMinute('attestation_key', `${jkt}.${addressBucket(address) ?? ''}`, options.keyPerMinute),
     async takePrincipal(principal) {
       await takeOfMinute('attestation_subject', hashOpaqueToken(principal.subject), options.subjectPerMinute)
-      const next = await attempts.take('attestation_principal', principalId(principal), guesses)
+      const next = await attempts.take('attestation_principal', principalDigest(principal), guesses)
       if (next.allowed) return
       const { retryAfterSeconds } = next
       throw attestationError('RateLimited', { reason: 'attestation_principal', retryAfterSeconds })
     },
-    clearPrincipal: (principal) => attempts.clear('attestation_principal', principalId(principal)),
+    clearPrincipal: (principal) => attempts.clear('attestation_principal', principalDigest(principal)),
   }
 }

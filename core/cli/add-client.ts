@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { ConfigurationError } from '../../config/problems.js'
-import { checkClient, checkConfiguration } from '../host/check-configuration.js'
+import { checkClient } from '../host/check-configuration.js'
 import { collections } from '../host/collections.js'
 import { parseClientMetadata } from '../oauth/client-metadata.js'
 import type { JsonObject } from '../json.js'
 import { newOpaqueToken } from '../oauth/opaque-token.js'
 import { isConfigured, type ClientOptions } from './clients.js'
-import { changeStores, defaultConfigFile } from './deployment.js'
+import { changeStores, checkDeployment } from './deployment.js'
 import { CommandFailed } from './failure.js'
 import { print, printJson } from './output.js'
 
@@ -25,7 +25,7 @@ export interface AddClientOptions extends ClientOptions {
 
 /** `signet clients add`: prints a generated secret this once; the store gets its hash. */
 export const addClient = async (options: AddClientOptions): Promise<void> => {
-  const checked = await checkConfiguration(options.config ?? defaultConfigFile, process.env)
+  const checked = await checkDeployment(options)
   const { config } = checked
   const written = { ...(await readMetadata(options.file)), ...fromFlags(options) }
   const clientId = written['client_id'] ?? randomUUID()

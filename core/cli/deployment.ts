@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { Config } from '../../config/schema.js'
 import { loadConfig } from '../../config/load.js'
+import { checkConfiguration, type CheckedConfiguration } from '../host/check-configuration.js'
 import { openStores, type Stores } from '../host/stores.js'
 import { openAudit, openAuditStream, type AuditFile } from '../observe/audit-file.js'
 import { packageRoot } from '../package-root.js'
@@ -16,6 +17,10 @@ export interface DeploymentOptions {
 /** Throws `ConfigurationError`. */
 export const readDeployment = (options: DeploymentOptions): Promise<Config> =>
   loadConfig(options.config ?? defaultConfigFile, process.env)
+
+/** As `readDeployment`, with modules, clients and all that has to fit together. */
+export const checkDeployment = (options: DeploymentOptions): Promise<CheckedConfiguration> =>
+  checkConfiguration(options.config ?? defaultConfigFile, process.env)
 
 /** Does `work` on the deployment's stores and closes them. The service may run meanwhile. Throws `Unavailable`. */
 export const withStores = async <T>(config: Config, work: (stores: Stores) => Promise<T>): Promise<T> => {

@@ -2,7 +2,7 @@ import { ConfigurationError, formatProblem } from '../../config/problems.js'
 import { checkConfiguration, type CheckedConfiguration } from '../host/check-configuration.js'
 import { compareDeployments, type Comparison } from '../host/compare-deployments.js'
 import { examine, type Examination } from '../host/doctor.js'
-import { createLogger } from '../observe/logger.js'
+import { noLog } from '../observe/log.js'
 import { defaultConfigFile, openAuditBeside, type DeploymentOptions } from './deployment.js'
 import { print, printError, printJson, printTable } from './output.js'
 
@@ -18,13 +18,11 @@ export const doctor = async (options: DoctorOptions): Promise<void> => {
   const checked = await findConfiguration(options.config ?? defaultConfigFile)
   if (checked === undefined) return
   await using audit = await openAuditBeside(checked.config)
-  const found = await examine(checked, { clock: Date.now, log: silent(), audit })
+  const found = await examine(checked, { clock: Date.now, log: noLog, audit })
   if (found.problems.length > 0) process.exitCode = 1
   if (options.json) printJson(found)
   else printExamination(found)
 }
-
-const silent = () => createLogger({ level: 'silent', pretty: false })
 
 /** Tells every problem, and of which file, if there is any. */
 const findConfiguration = async (file: string): Promise<CheckedConfiguration | undefined> => {
@@ -69,7 +67,7 @@ const compare = async (leftFile: string, rightFile: string, json: boolean): Prom
   await using leftAudit = await openAuditBeside(left.config)
   await using rightAudit = await openAuditBeside(right.config)
   const now = Date.now()
-  const common = { clock: () => now, log: silent() }
+  const common = { clock: () => now, log: noLog }
   const found = await compareDeployments(
     { checked: left, ...common, audit: leftAudit },
     { checked: right, ...common, audit: rightAudit },

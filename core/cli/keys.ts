@@ -10,7 +10,7 @@ import { retention } from '../host/open-ring.js'
 import { createSignerProviders } from '../host/registries.js'
 import { stateAt } from '../keys/key-states.js'
 import type { JwsAlg, KeyState } from '../keys/ports.js'
-import { createLogger } from '../observe/logger.js'
+import { noLog } from '../observe/log.js'
 import { defaultConfigFile, readDeployment, type DeploymentOptions } from './deployment.js'
 import { CommandFailed } from './failure.js'
 import { print, printError, printJson, printTable } from './output.js'
@@ -90,8 +90,7 @@ const createIn = async (
   ref: string,
   alg: JwsAlg,
 ): Promise<string> => {
-  const log = createLogger({ level: 'silent', pretty: false })
-  await using providers = await createSignerProviders(signers, { clock: Date.now, log })
+  await using providers = await createSignerProviders(signers, { clock: Date.now, log: noLog })
   const provider = providers.byName.get(name)
   if (provider?.create === undefined) throw new CommandFailed(`The signer ${name} cannot make keys.`)
   const signal = AbortSignal.timeout(createBudgetMs)

@@ -1,10 +1,9 @@
 import { readPrincipal } from '../attestation/read-body.js'
 import type { IssuedFactor, Principal, PrincipalType, SecondFactorVerifier } from '../attestation/ports.js'
-import { checkConfiguration } from '../host/check-configuration.js'
 import { withRegistries } from '../host/with-registries.js'
 import { OAuthError } from '../oauth/errors.js'
-import { createLogger } from '../observe/logger.js'
-import { defaultConfigFile, openAuditBeside, type DeploymentOptions } from './deployment.js'
+import { noLog } from '../observe/log.js'
+import { checkDeployment, openAuditBeside, type DeploymentOptions } from './deployment.js'
 import { CommandFailed } from './failure.js'
 import { print, printFields, printJson } from './output.js'
 import { drawQrCode } from './qr-code.js'
@@ -52,12 +51,11 @@ const changeFactor = async <T>(
   change: (factor: SecondFactorVerifier, principal: Principal) => Promise<T>,
 ): Promise<T> => {
   const principal = toPrincipal(options)
-  const checked = await checkConfiguration(options.config ?? defaultConfigFile, process.env)
+  const checked = await checkDeployment(options)
   // Opened first: what cannot be recorded is not done.
   await using audit = await openAuditBeside(checked.config)
-  const log = createLogger({ level: 'silent', pretty: false })
   const { kind, subject: sub, principalId: principal_id, type: principal_type } = options
-  return await withRegistries(checked, { clock: Date.now, log }, async ({ secondFactors }) => {
+  return await withRegistries(checked, { clock: Date.now, log: noLog }, async ({ secondFactors }) => {
     const result = await change(findFactor(secondFactors, kind), principal)
     // Before anything is shown.
     await audit.record({ event: 'administration', action, kind, sub, principal_id, principal_type })

@@ -1,8 +1,8 @@
 import type { Principal, PrincipalType } from '../attestation/ports.js'
 import type { Standing } from '../attestation/principal-registry.js'
-import { checkConfiguration, type CheckedConfiguration } from '../host/check-configuration.js'
+import type { CheckedConfiguration } from '../host/check-configuration.js'
 import { openPrincipals } from '../host/principals.js'
-import { changeStores, defaultConfigFile, listAll, withStores, type DeploymentOptions } from './deployment.js'
+import { changeStores, checkDeployment, listAll, withStores, type DeploymentOptions } from './deployment.js'
 import { CommandFailed } from './failure.js'
 import { print, printJson, printTable, printYaml } from './output.js'
 import { toPrincipal } from './principal-factors.js'
@@ -91,7 +91,7 @@ export const toWire = ({ subject, principalId: principal_id, principalType: prin
 
 /** Throws `CommandFailed` when no plugin of the configuration reads what these commands write. */
 const readRegistered = async (options: DeploymentOptions): Promise<CheckedConfiguration> => {
-  const checked = await checkConfiguration(options.config ?? defaultConfigFile, process.env)
+  const checked = await checkDeployment(options)
   if (checked.modules.plugins.some(({ module }) => module.needs?.includes('principals'))) return checked
   throw new CommandFailed(
     'Nothing reads the registry of principals: add plugins/attestation/registry to the configuration.',

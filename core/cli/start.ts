@@ -1,11 +1,10 @@
 import cluster from 'node:cluster'
 import { constants } from 'node:os'
-import { checkConfiguration } from '../host/check-configuration.js'
 import { startHost } from '../host/compose.js'
 import { createDemo, deviceFactor, type Demo } from '../host/demo.js'
 import { countWorkers } from '../host/workers/serve-workers.js'
 import { createLogger, type Logger } from '../observe/logger.js'
-import { defaultConfigFile, type DeploymentOptions } from './deployment.js'
+import { checkDeployment, type DeploymentOptions } from './deployment.js'
 import { describeDemo } from './describe-demo.js'
 import { print, printError } from './output.js'
 import { makeFactor } from './principal-factors.js'
@@ -16,7 +15,7 @@ const graceMs = 25_000
 
 /** `signet start`: serves until SIGTERM or SIGINT. */
 export const start = async (options: DeploymentOptions): Promise<void> => {
-  const checked = await checkConfiguration(options.config ?? defaultConfigFile, process.env)
+  const checked = await checkDeployment(options)
   const { config, warnings } = checked
   const log = createLogger({ level: config.log.level, pretty: process.stdout.isTTY })
   survivePrinting(log)

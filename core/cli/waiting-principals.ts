@@ -1,16 +1,15 @@
 import type { SecondFactorVerifier } from '../attestation/ports.js'
-import { checkConfiguration } from '../host/check-configuration.js'
 import { withRegistries } from '../host/with-registries.js'
-import { createLogger } from '../observe/logger.js'
-import { defaultConfigFile, openAuditBeside } from './deployment.js'
+import { noLog } from '../observe/log.js'
+import { checkDeployment, openAuditBeside } from './deployment.js'
 import { CommandFailed } from './failure.js'
 import { print, printJson, printTable } from './output.js'
 import { fingerprint, toAudit, toWire, type PrincipalsOptions } from './principals.js'
 
 /** `signet principals waiting`. */
 export const printWaiting = async (options: PrincipalsOptions): Promise<void> => {
-  const checked = await checkConfiguration(options.config ?? defaultConfigFile, process.env)
-  const rows = await withRegistries(checked, { clock: Date.now, log: silent() }, ({ secondFactors }) =>
+  const checked = await checkDeployment(options)
+  const rows = await withRegistries(checked, { clock: Date.now, log: noLog }, ({ secondFactors }) =>
     listWaiting(secondFactors),
   )
   const shown = rows.map(({ id, kind, principal, jkt, message, attributes, requestedAt }) => {
@@ -33,10 +32,10 @@ export const decideWaiting = async (
   decision: 'approve' | 'deny',
   options: PrincipalsOptions,
 ): Promise<void> => {
-  const checked = await checkConfiguration(options.config ?? defaultConfigFile, process.env)
+  const checked = await checkDeployment(options)
   // Opened first: what cannot be recorded is not done.
   await using audit = await openAuditBeside(checked.config)
-  await withRegistries(checked, { clock: Date.now, log: silent() }, async ({ secondFactors }) => {
+  await withRegistries(checked, { clock: Date.now, log: noLog }, async ({ secondFactors }) => {
     const found = (await listWaiting(secondFactors)).find((one) => one.id === id)
     if (found === undefined || !(await found.factor.decide?.(id, decision)))
       throw new CommandFailed('Nothing of this id waits.')
@@ -50,8 +49,6 @@ export const decideWaiting = async (
     print(`${done} ${principal.principalId}, key ${fingerprint(jkt)}`)
   })
 }
-
-const silent = () => createLogger({ level: 'silent', pretty: false })
 
 const listWaiting = async (factors: ReadonlyMap<string, SecondFactorVerifier>) => {
   const asking = [...factors.values()].filter((factor) => factor.waiting !== undefined)

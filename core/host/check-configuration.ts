@@ -4,6 +4,7 @@ import { ConfigurationError, type Problem } from '../../config/problems.js'
 import type { Config } from '../../config/schema.js'
 import type { Client } from '../oauth/client.js'
 import { parseClientMetadata } from '../oauth/client-metadata.js'
+import { noLog } from '../observe/log.js'
 import { Unavailable } from '../unavailable.js'
 import { crossCheck } from './cross-check.js'
 import { checkAdapters } from './load-adapter.js'
@@ -31,7 +32,7 @@ const noOutside = async (): Promise<never> => {
 /** Enough for a plugin to say what it provides; whatever it would reach is not there. */
 const inertServices = (issuer: string): Omit<Services, 'secondFactors'> => ({
   clock: Date.now,
-  log: { debug() {}, info() {}, warn() {}, error() {} },
+  log: noLog,
   issuer,
   codes: { find: noOutside },
   deviceCodes: { find: noOutside, poll: noOutside },

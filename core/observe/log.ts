@@ -7,3 +7,6 @@ export interface Log {
   warn(message: string, fields?: JsonObject): void
   error(message: string, fields?: JsonObject, cause?: unknown): void
 }
+
+/** For whoever tells people itself what went wrong. */
+export const noLog: Log = Object.freeze({ debug() {}, info() {}, warn() {}, error() {} })

@@ -5,7 +5,7 @@ import type { Log } from './log.js'
 import { redact, redactText } from './redact.js'
 
 export interface LoggerOptions {
-  readonly level: 'debug' | 'info' | 'warn' | 'error' | 'silent'
+  readonly level: 'debug' | 'info' | 'warn' | 'error'
   /** For people at a terminal; otherwise one JSON object a line. */
   readonly pretty: boolean
 }
@@ -55,7 +55,6 @@ export const createLogger = (options: LoggerOptions): Logger => {
     info: write('info'),
     warn: write('warn'),
     error: (message, fields = {}, cause) => {
-      if (!logger.isLevelEnabled('error')) return
       logger.error(
         cause === undefined ? redact(fields) : { ...redact(fields), cause: describeError(cause, 0) },
         message,

@@ -1,10 +1,10 @@
 import { hash, randomInt, randomUUID } from 'node:crypto'
 import {
+  principalDigest,
   Unavailable,
   type Clock,
   type EnrolmentContext,
   type JsonObject,
-  type Principal,
   type RecordStore,
   type ReplayGuard,
   type WaitingEnrolment,
@@ -51,11 +51,8 @@ const canonical = (value: unknown): unknown => {
   return Object.fromEntries(members.map(([name, inner]) => [name, canonical(inner)]))
 }
 
-const principalText = ({ subject, principalId, principalType }: Principal): string =>
-  JSON.stringify([subject, principalId, principalType])
-
 const digestOf = ({ principal, jkt, attributes }: EnrolmentContext, message: string): string =>
-  hash('sha256', JSON.stringify([principalText(principal), jkt, canonical(attributes), message]))
+  hash('sha256', JSON.stringify([principalDigest(principal), jkt, canonical(attributes), message]))
 
 /** Enrolments that wait for a person, and what was decided. Every step that must happen once is one of the store. */
 export const createWaitingRoom = (options: WaitingRoomOptions) => {
@@ -85,7 +82,7 @@ export const createWaitingRoom = (options: WaitingRoomOptions) => {
 
   const enter = async (id: string, digest: string, context: EnrolmentContext, message: string): Promise<Asked> => {
     const { principal, jkt, attributes } = context
-    const own = await takePlace(`approval:place:${hash('sha256', principalText(principal))}:`, maxPerPrincipal)
+    const own = await takePlace(`approval:place:${principalDigest(principal)}:`, maxPerPrincipal)
     if (own === undefined) return { state: 'full' }
     const common = await takePlace('approval:places:', maxWaiting)
     if (common === undefined) {
