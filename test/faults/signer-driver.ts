@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
+import { onTestFinished } from 'vitest'
 import { basic } from '../adversarial/support/clients.js'
 import { startTokenServer, type Answer, type TokenServerOptions } from '../adversarial/support/token-server.js'
 import { chaosNamed, type ChaosCommand } from '../support/chaos-signer/commands.js'
@@ -58,6 +59,13 @@ export const startChaosServer = async ({ keys, unverified = false, doubles, begi
     admin: (path: string) => fetch(host.server.admin + path),
     [Symbol.asyncDispose]: () => host[Symbol.asyncDispose](),
   }
+}
+
+/** The same, for as long as one test. */
+export const startUntilTestEnds = async (options: ChaosServerOptions) => {
+  const server = await startChaosServer(options)
+  onTestFinished(() => server[Symbol.asyncDispose]())
+  return server
 }
 
 export const chaosKey = (kid: string, more: Json = {}): Json => ({

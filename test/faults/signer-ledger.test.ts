@@ -1,23 +1,11 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { AuditEvent, AuditLog } from '../../core/observe/audit.js'
 import type { OneTimeStore, StorageBackend } from '../../core/storage/ports.js'
 import { auditServer, unfinished } from '../support/ledger/audit-books.js'
 import { Ledger } from '../support/ledger/ledger.js'
-import { chaosKey, inParallel, localKey, startChaosServer } from './signer-driver.js'
+import { chaosKey, inParallel, localKey, startUntilTestEnds } from './signer-driver.js'
 
 /** The oracle of the faults, run on builds that are broken on purpose: it must find what is wrong with each. */
-let running: AsyncDisposable | undefined
-afterEach(async () => {
-  await running?.[Symbol.asyncDispose]()
-  running = undefined
-})
-
-const start = async (options: Parameters<typeof startChaosServer>[0]) => {
-  const server = await startChaosServer(options)
-  running = server
-  return server
-}
-
 /** A store whose codes answer as `change` has it. */
 const withCodes =
   (change: (codes: OneTimeStore<unknown>) => Partial<OneTimeStore<unknown>>) =>
@@ -31,7 +19,9 @@ const withCodes =
 
 describe('the ledger', () => {
   it('finds nothing wrong with the product', async () => {
-    const { machine, redeem, host, contradictions, ledger } = await start({ keys: [localKey('es256.pem')] })
+    const { machine, redeem, host, contradictions, ledger } = await startUntilTestEnds({
+      keys: [localKey('es256.pem')],
+    })
     const { code } = await host.mint.code()
     expect((await redeem(code)).status).toBe(200)
     expect((await redeem(code, false)).body['error']).toBe('invalid_grant')
@@ -41,7 +31,7 @@ describe('the ledger', () => {
   })
 
   it('finds tokens whose signature nobody verified', async () => {
-    const { chaos, machine, contradictions } = await start({ keys: [chaosKey('hsm')], unverified: true })
+    const { chaos, machine, contradictions } = await startUntilTestEnds({ keys: [chaosKey('hsm')], unverified: true })
     chaos.tell({ fault: 'flip', everyNth: 10 })
     await inParallel(100, 8, machine)
     expect(await contradictions()).toEqual([
@@ -56,7 +46,10 @@ describe('the ledger', () => {
         return found === undefined ? { outcome: 'unknown' } : { outcome: 'won', record: found }
       },
     }))
-    const { redeem, host, contradictions } = await start({ keys: [localKey('es256.pem')], doubles: { store } })
+    const { redeem, host, contradictions } = await startUntilTestEnds({
+      keys: [localKey('es256.pem')],
+      doubles: { store },
+    })
     const { code } = await host.mint.code()
     await Promise.all([redeem(code), redeem(code, false)])
     expect(await contradictions()).toEqual([`${code} succeeded 2 times`])
@@ -65,7 +58,7 @@ describe('the ledger', () => {
   it('finds an outage that was told as an invalid grant', async () => {
     const nothing = () => Promise.resolve(undefined)
     const store = withCodes(() => ({ find: nothing, findUnused: nothing }))
-    const { redeem, host, contradictions, ledger } = await start({
+    const { redeem, host, contradictions, ledger } = await startUntilTestEnds({
       keys: [localKey('es256.pem')],
       doubles: { store },
     })
@@ -86,16 +79,14 @@ describe('the ledger', () => {
       ['token.issued', 'a token left that was never recorded as issued'],
     ] as const) {
       const doubles = { store: (store: StorageBackend) => store, audit: without(name) }
-      const { machine, contradictions } = await start({ keys: [localKey('es256.pem')], doubles })
+      const { machine, contradictions } = await startUntilTestEnds({ keys: [localKey('es256.pem')], doubles })
       await machine()
       expect(await contradictions()).toEqual([told])
-      await running?.[Symbol.asyncDispose]()
     }
-    running = undefined
   })
 
   it('finds requests without an answer, and tokens that nobody got', async () => {
-    const { machine, host } = await start({ keys: [localKey('es256.pem')] })
+    const { machine, host } = await startUntilTestEnds({ keys: [localKey('es256.pem')] })
     await machine()
     const ledger = new Ledger()
     await expect(ledger.ask({ honest: true }, () => Promise.reject(new Error('reset')))).rejects.toThrow('reset')

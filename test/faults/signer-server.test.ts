@@ -1,27 +1,15 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { unfinished } from '../support/ledger/audit-books.js'
-import { chaosKey, inParallel, localKey, startChaosServer } from './signer-driver.js'
+import { chaosKey, inParallel, localKey, startUntilTestEnds } from './signer-driver.js'
 
 // Signatures that are asked of a double that flips a bit in one of 100: SIGNET_FLIPS.
 const flips = Number(process.env['SIGNET_FLIPS'] ?? 400)
-
-let running: AsyncDisposable | undefined
-afterEach(async () => {
-  await running?.[Symbol.asyncDispose]()
-  running = undefined
-})
-
-const start = async (options: Parameters<typeof startChaosServer>[0]) => {
-  const server = await startChaosServer(options)
-  running = server
-  return server
-}
 
 describe('F16 over the running server', () => {
   // Each flipped bit puts the key out of service for about a second.
   const timeout = 60_000 + flips * 30
   it('tokens through a double that flips one bit in 100: none bad leaves, the books balance', { timeout }, async () => {
-    const { chaos, machine, redeem, host, ledger, contradictions } = await start({
+    const { chaos, machine, redeem, host, ledger, contradictions } = await startUntilTestEnds({
       keys: [chaosKey('hsm'), localKey('spare')],
     })
     chaos.tell({ fault: 'flip', everyNth: 100 })
@@ -49,7 +37,7 @@ describe('F13–F15 over the running server', () => {
   it.each(['throttle', 'crash', 'hang', 'refuse', 'der'] as const)(
     '%s: 503 with Retry-After and nothing burnt; afterwards every code works, without a restart',
     async (fault) => {
-      const { chaos, redeem, host, ledger, contradictions } = await start({ keys: [chaosKey('hsm')] })
+      const { chaos, redeem, host, ledger, contradictions } = await startUntilTestEnds({ keys: [chaosKey('hsm')] })
       const codes = await Promise.all(Array.from({ length: 12 }, async () => (await host.mint.code()).code))
       chaos.tell({ fault })
       for (const answer of await Promise.all(codes.map((code) => redeem(code)))) {
@@ -66,7 +54,7 @@ describe('F13–F15 over the running server', () => {
   )
 
   it('30 % throttled: 200 or 503, and the books balance', async () => {
-    const { chaos, machine, ledger, contradictions } = await start({ keys: [chaosKey('hsm')] })
+    const { chaos, machine, ledger, contradictions } = await startUntilTestEnds({ keys: [chaosKey('hsm')] })
     chaos.tell({ fault: 'throttle', everyNth: 3 })
     await inParallel(600, 16, machine)
     expect(ledger.count(200) + ledger.count(503)).toBe(600)
@@ -77,7 +65,7 @@ describe('F13–F15 over the running server', () => {
 
 describe('what the operator sees', () => {
   it('F32 starts without its backend, not ready, and is ready when it comes', async () => {
-    const { admin, chaos, machine, host } = await start({
+    const { admin, chaos, machine, host } = await startUntilTestEnds({
       keys: [chaosKey('hsm')],
       begin: { opening: 'down' },
     })
@@ -91,7 +79,7 @@ describe('what the operator sees', () => {
   })
 
   it('a next key that cannot sign is told before its time comes, and takes nothing down', async () => {
-    const { admin, chaos, machine } = await start({
+    const { admin, chaos, machine } = await startUntilTestEnds({
       begin: { fault: 'throttle' },
       keys: [localKey('now'), chaosKey('soon', { not_before: new Date(Date.now() + 86_400_000).toISOString() })],
     })

@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net'
+import { onTestFinished } from 'vitest'
 import { createApp, type AppOptions } from '../../core/http/app.js'
 import { routes, type Endpoints } from '../../core/http/routes.js'
 import { listen, type ListenOptions, type Listening } from '../../core/http/server.js'
@@ -97,6 +98,13 @@ export const startFixture = async (options: FixtureOptions = {}): Promise<Fixtur
     ...(limits === undefined ? {} : { limits }),
   })
   return { ...listening, log, origin: `http://127.0.0.1:${listening.port}` }
+}
+
+/** The same, for as long as one test. */
+export const startUntilTestEnds = async (options: FixtureOptions): Promise<Fixture> => {
+  const server = await startFixture(options)
+  onTestFinished(() => server.close(0))
+  return server
 }
 
 /** Sends bytes as they are and resolves with all that comes back until the server closes. */

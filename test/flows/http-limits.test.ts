@@ -1,25 +1,15 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { json } from '../../core/endpoints/message.js'
-import { echo, expectGood, raw, startFixture, type Fixture, type FixtureOptions } from './http-fixture.js'
-
-const running: Fixture[] = []
-const start = async (options: FixtureOptions = {}): Promise<Fixture> => {
-  const server = await startFixture(options)
-  running.push(server)
-  return server
-}
-afterEach(async () => {
-  for (const server of running.splice(0)) await server.close(0)
-})
+import { echo, expectGood, raw, startUntilTestEnds } from './http-fixture.js'
 
 describe('HT07: clients that are slow', () => {
   const limits = { headersTimeout: 150, requestTimeout: 300, keepAliveTimeout: 100, connectionsCheckingInterval: 30 }
 
   it('lose their connection, while others are served', async () => {
-    const { port, origin } = await start({ limits })
+    const { port, origin } = await startUntilTestEnds({ limits })
     const slow = Promise.all([
       ...Array.from({ length: 50 }, () => raw(port, 'POST /token HTTP/1.1\r\nHost: x\r\nX-A: ')),
       ...Array.from({ length: 50 }, () =>
@@ -41,13 +31,13 @@ describe('HT07: clients that are slow', () => {
   })
 
   it('an idle connection is closed', async () => {
-    const { port } = await start({ limits })
+    const { port } = await startUntilTestEnds({ limits })
     const answer = await raw(port, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')
     expect(answer).toMatch(/^HTTP\/1\.1 200 /)
   })
 
   it('a connection on which nothing moves is closed', async () => {
-    const { port } = await start({
+    const { port } = await startUntilTestEnds({
       limits: { idleTimeout: 100 },
       endpoints: { keySet: () => new Promise(() => undefined) },
     })
@@ -55,7 +45,7 @@ describe('HT07: clients that are slow', () => {
   })
 
   it('connections over the limit are refused, and told', async () => {
-    const { port, log, origin } = await start({ limits: { maxConnections: 2 } })
+    const { port, log, origin } = await startUntilTestEnds({ limits: { maxConnections: 2 } })
     const held = [connect(port, '127.0.0.1'), connect(port, '127.0.0.1')]
     await Promise.all(held.map((socket) => once(socket, 'connect')))
     expect(await raw(port, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')).toBe('')
@@ -76,7 +66,7 @@ describe('HT07: clients that are slow', () => {
 
 describe('the deadline of a request', () => {
   it('aborts its signal, and the client is told of an outage', async () => {
-    const { origin, log } = await start({
+    const { origin, log } = await startUntilTestEnds({
       requestBudgetMs: 50,
       endpoints: {
         keySet: async (request) => {
@@ -104,7 +94,7 @@ describe('a graceful stop', () => {
     let release = (): void => undefined
     const inside = new Promise<void>((resolve) => (arrived = resolve))
     const held = new Promise<void>((resolve) => (release = resolve))
-    const server = await start({
+    const server = await startUntilTestEnds({
       endpoints: {
         token: async (request) => {
           arrived()
@@ -132,7 +122,7 @@ describe('a graceful stop', () => {
   it('cuts what outlasts the grace', async () => {
     let arrived = (): void => undefined
     const inside = new Promise<void>((resolve) => (arrived = resolve))
-    const server = await start({
+    const server = await startUntilTestEnds({
       endpoints: {
         keySet: () => {
           arrived()

@@ -7,20 +7,10 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect as tlsConnect } from 'node:tls'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { page } from '../../core/endpoints/message.js'
-import { raw, startFixture, type Fixture, type FixtureOptions } from './http-fixture.js'
+import { raw, startFixture, startUntilTestEnds } from './http-fixture.js'
 import { testCertificate } from './http-certificate.js'
-
-const running: Fixture[] = []
-const start = async (options: FixtureOptions = {}): Promise<Fixture> => {
-  const server = await startFixture(options)
-  running.push(server)
-  return server
-}
-afterEach(async () => {
-  for (const server of running.splice(0)) await server.close(0)
-})
 
 const text = async (message: IncomingMessage): Promise<string> => {
   let body = ''
@@ -30,7 +20,7 @@ const text = async (message: IncomingMessage): Promise<string> => {
 
 describe('an issuer with a path', () => {
   it('has everything under it, and discovery in both forms', async () => {
-    const { origin } = await start({ issuer: 'https://bank.example/op' })
+    const { origin } = await startUntilTestEnds({ issuer: 'https://bank.example/op' })
     for (const path of [
       '/op/.well-known/openid-configuration',
       '/op/.well-known/oauth-authorization-server',
@@ -65,7 +55,7 @@ describe('an issuer with a path', () => {
 
 describe('the security headers of pages', () => {
   it('forbid frames, inline script and caching; https adds HSTS', async () => {
-    const { origin } = await start({ secure: true })
+    const { origin } = await startUntilTestEnds({ secure: true })
     const { headers } = await fetch(`${origin}/`)
     const policy = headers.get('content-security-policy') ?? ''
     expect(policy).toContain("default-src 'none'")
@@ -81,7 +71,7 @@ describe('the security headers of pages', () => {
 
   it('leave a policy of the page in place', async () => {
     const own = "default-src 'none'; script-src 'sha256-x'"
-    const { origin } = await start({
+    const { origin } = await startUntilTestEnds({
       endpoints: {
         home: () => {
           const reply = page(200, 'x')
@@ -98,7 +88,7 @@ describe('the security headers of pages', () => {
 
 describe('a trusted proxy', () => {
   it('tells the address from the right', async () => {
-    const { port } = await start({ trustedProxies: ['127.0.0.0/8', '10.0.0.0/8', '2001:db8::/32'] })
+    const { port } = await startUntilTestEnds({ trustedProxies: ['127.0.0.0/8', '10.0.0.0/8', '2001:db8::/32'] })
     const address = async (forwarded: string): Promise<string | undefined> => {
       const reply = await raw(
         port,
@@ -122,7 +112,7 @@ describe('a trusted proxy', () => {
   })
 
   it('is one of those that are listed', async () => {
-    const { port } = await start({ trustedProxies: ['10.0.0.0/8', 'unix'] })
+    const { port } = await startUntilTestEnds({ trustedProxies: ['10.0.0.0/8', 'unix'] })
     const head = 'GET /userinfo HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 203.0.113.9\r\nConnection: close\r\n\r\n'
     expect(await raw(port, head)).toContain('"address":"127.0.0.1"')
   })
@@ -157,7 +147,7 @@ describe('a unix socket', () => {
 
   it('is a trusted proxy when the configuration says so', async () => {
     const path = join(directory, 'b.sock')
-    await start({ host: path, trustedProxies: ['unix'] })
+    await startUntilTestEnds({ host: path, trustedProxies: ['unix'] })
     expect(await getOver(path, { 'x-forwarded-for': '6.6.6.6, 203.0.113.9' })).toContain('"address":"203.0.113.9"')
   })
 
@@ -174,14 +164,14 @@ describe('a unix socket', () => {
     const code = `require('net').createServer().listen(${JSON.stringify(left)}, () => process.kill(process.pid, 'SIGKILL'))`
     spawnSync(process.execPath, ['-e', code])
     expect((await stat(left)).isSocket()).toBe(true)
-    await start({ host: left })
+    await startUntilTestEnds({ host: left })
     expect(await getOver(left)).toContain('"address":"unix"')
   })
 })
 
 describe('TLS', () => {
   it('serves, from version 1.2', async () => {
-    const { port } = await start({ tls: testCertificate })
+    const { port } = await startUntilTestEnds({ tls: testCertificate })
     const request = httpsRequest({
       port,
       host: '127.0.0.1',
@@ -203,7 +193,7 @@ describe('TLS', () => {
   })
 
   it('says nothing to a client that speaks plain HTTP', async () => {
-    const { port } = await start({ tls: testCertificate })
+    const { port } = await startUntilTestEnds({ tls: testCertificate })
     expect(await raw(port, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')).not.toContain('Signet')
   })
 })
