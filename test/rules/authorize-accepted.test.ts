@@ -1,17 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { asking, type Asking, type Sent } from './authorize-ask.js'
-import { alice, callback, startProvider, type Provider } from './authorize-provider.js'
+import { alice, callback } from './authorize-provider.js'
+import { provider } from './authorize-set-up.js'
 
-let provider: Provider
 let at: Asking
 
 beforeAll(async () => {
-  provider = await startProvider()
   const resource = ['https://api.example/', 'urn:example:ledger']
   const claims = '{"id_token":{"email":null}}'
   at = asking(provider, await provider.signedIn(alice, { scope: 'openid profile', resource, claims }))
 })
-afterAll(() => provider.close())
 
 const accepted: Record<string, readonly [redirectUri: string, sent: Sent]> = {
   'AZ12 code twice': [callback, { response_type: 'code code' }],

@@ -1,25 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { hashOpaqueToken } from '../../core/oauth/opaque-token.js'
 import { UserAgent } from '../support/user-agent.js'
-import { alice, bob, callback, challenge, startProvider, type Provider } from './authorize-provider.js'
-
-let provider: Provider
-beforeAll(async () => {
-  provider = await startProvider()
-})
-afterAll(() => provider.close())
-
-type Sent = Parameters<Provider['url']>[0]
-
-/** What the browser meets first: a page of ours, or the client with a code or an error. */
-const meet = async (agent: UserAgent, sent: Sent = {}): Promise<string> => {
-  const { left, response } = await agent.follow(provider.url(sent))
-  if (left) return left.searchParams.get('error') ?? (left.searchParams.has('code') ? 'code' : 'nothing')
-  const html = await response.text()
-  return html.includes('id="login-submit"') ? 'login' : html.includes('id="consent-allow"') ? 'consent' : html
-}
-
-const seconds = () => Math.floor(provider.time.now / 1000)
+import type { Sent } from './authorize-ask.js'
+import { alice, bob, callback, challenge, startProvider } from './authorize-provider.js'
+import { meet, provider, seconds } from './authorize-set-up.js'
 
 describe('consent', () => {
   it('is remembered for what was allowed, and adds up', async () => {

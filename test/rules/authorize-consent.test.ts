@@ -1,15 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { UserAgent } from '../support/user-agent.js'
 import { csrfIn, expectErrorPage, post, walking, type Walking } from './authorize-pages.js'
-import { alice, bob, callback, startProvider, type Provider } from './authorize-provider.js'
+import { alice, bob, callback } from './authorize-provider.js'
+import { provider } from './authorize-set-up.js'
 
-let provider: Provider
 let at: Walking
-beforeAll(async () => {
-  provider = await startProvider()
+beforeAll(() => {
   at = walking(provider)
 })
-afterAll(() => provider.close())
 
 describe('consent', () => {
   it('SE03 a form without the CSRF token is refused, whatever it says', async () => {

@@ -1,16 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { UserAgent } from '../support/user-agent.js'
 import { csrfIn, expectErrorPage, post, sessionCookie, walking, type Walking } from './authorize-pages.js'
-import { alice, callback, startProvider, webClient, type Provider } from './authorize-provider.js'
+import { alice, callback, startProvider, webClient } from './authorize-provider.js'
+import { provider } from './authorize-set-up.js'
 
-let provider: Provider
 let at: Walking
 beforeAll(async () => {
-  provider = await startProvider()
   at = walking(provider)
   await provider.signedIn()
 })
-afterAll(() => provider.close())
 
 describe('interactions', () => {
   it('SE02 one that is opened in another browser is none', async () => {

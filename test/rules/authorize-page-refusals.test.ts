@@ -1,15 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { asking, type Asking, type Sent } from './authorize-ask.js'
-import { callback, startProvider, type Provider } from './authorize-provider.js'
+import { callback } from './authorize-provider.js'
+import { provider } from './authorize-set-up.js'
 
-let provider: Provider
 let at: Asking
 
 beforeAll(async () => {
-  provider = await startProvider()
   at = asking(provider, await provider.signedIn())
 })
-afterAll(() => provider.close())
 
 const pages: Record<string, Sent> = {
   'AZ01 unknown client_id': { client_id: 'nobody' },

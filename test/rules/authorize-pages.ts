@@ -1,8 +1,7 @@
 import { expect } from 'vitest'
 import { UserAgent } from '../support/user-agent.js'
+import type { Sent } from './authorize-ask.js'
 import { alice, type Provider } from './authorize-provider.js'
-
-type Sent = Parameters<Provider['url']>[0]
 
 export const sessionCookie = (agent: UserAgent): string | undefined => agent.cookies.get('signet-session')?.value
 export const csrfIn = (html: string): string => /name="csrf" value="([^"]+)"/.exec(html)?.[1] ?? ''

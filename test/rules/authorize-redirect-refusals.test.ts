@@ -1,15 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { asking, type Asking, type Sent } from './authorize-ask.js'
-import { callback, challenge, startProvider, type Provider } from './authorize-provider.js'
+import { callback, challenge } from './authorize-provider.js'
+import { provider } from './authorize-set-up.js'
 
-let provider: Provider
 let at: Asking
 
 beforeAll(async () => {
-  provider = await startProvider()
   at = asking(provider, await provider.signedIn())
 })
-afterAll(() => provider.close())
 
 const R = (error: string, sent: Sent): readonly [string, Sent] => [error, sent]
 const nested = (depth: number): string => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`
