@@ -6,15 +6,9 @@ import { packageRoot } from '../../core/package-root.js'
 import { signatureLength } from '../../core/keys/algorithms.js'
 import kms from '../../signers/aws-kms/index.js'
 import { startKmsDouble, type KmsDouble } from '../support/kms-double/index.js'
-import { kmsProvider } from './aws-kms-provider.js'
+import { errorOf, kmsProvider, never } from './aws-kms-provider.js'
 
-const never = new AbortController().signal
 const message = Buffer.from('a message')
-const errorOf = (promise: Promise<unknown>): Promise<Error> =>
-  promise.then(
-    () => expect.fail('it did not fail'),
-    (error: unknown) => error as Error,
-  )
 
 let double: KmsDouble
 let provider: SignerProvider

@@ -3,6 +3,17 @@ import kms from '../../signers/aws-kms/index.js'
 import { doubleRegion, type KmsDouble } from '../support/kms-double/index.js'
 import { signerServices } from './services.js'
 
+/** For calls that nobody gives up. */
+export const never = new AbortController().signal
+
+export const errorOf = (promise: Promise<unknown>): Promise<Error> =>
+  promise.then(
+    () => {
+      throw new Error('it did not fail')
+    },
+    (error: unknown) => error as Error,
+  )
+
 export interface KmsProviderOptions {
   readonly region?: string
   /** Regions of the same double. */

@@ -3,10 +3,9 @@ import { KeyRefused, Unavailable, type Signer, type SignerServices } from '../..
 import { checkPublicJwk } from '../../core/keys/public-key-guard.js'
 import { verifySignature } from '../../core/keys/verify-signature.js'
 import { startKmsDouble, type KmsDouble } from '../support/kms-double/index.js'
-import { kmsProvider } from './aws-kms-provider.js'
+import { kmsProvider, never } from './aws-kms-provider.js'
 import { signerServices } from './services.js'
 
-const never = new AbortController().signal
 const message = Buffer.from('a message')
 const [first, second] = ['eu-central-1', 'eu-west-1'] as const
 

@@ -3,15 +3,9 @@ import { KeyRefused, Unavailable, type JwsAlg, type SignatureTrace, type Signer 
 import { checkPublicJwk } from '../../core/keys/public-key-guard.js'
 import { verifySignature } from '../../core/keys/verify-signature.js'
 import { doubleRegion, startKmsDouble, type KmsDouble, type KmsFault } from '../support/kms-double/index.js'
-import { kmsProvider } from './aws-kms-provider.js'
+import { errorOf, kmsProvider, never } from './aws-kms-provider.js'
 
-const never = new AbortController().signal
 const message = Buffer.from('a message')
-const errorOf = (promise: Promise<unknown>): Promise<Error> =>
-  promise.then(
-    () => expect.fail('it did not fail'),
-    (error: unknown) => error as Error,
-  )
 const isValid = ({ alg, publicJwk }: Signer, signature: Uint8Array, of: Uint8Array = message): Promise<boolean> =>
   verifySignature({ alg, jwk: publicJwk, publicKey: checkPublicJwk(publicJwk, [alg]).publicKey }, of, signature)
 
