@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Reply } from '../endpoints/message.js'
+import { limitPieces } from './body-bytes.js'
 import type { Context } from './exchange.js'
 
 /** Whether the client still has a body to send that nobody is going to read. */
@@ -42,8 +43,6 @@ export const answer = (ctx: Context, reply: Reply): void => {
 
 const lingerBytes = 256 * 1024
 const lingerMs = 1000
-/** What a piece of a body counts as at least, however small it is. */
-const pieceBytes = 256
 
 /**
  * Reads and forgets a little of an unwanted body before closing: closing at once resets the connection, and the client
@@ -58,9 +57,10 @@ const linger = (request: IncomingMessage, response: ServerResponse): void => {
   }
   const timer = setTimeout(close, lingerMs)
   request.on('data', (chunk: Buffer) => {
-    left -= Math.max(chunk.length, pieceBytes)
+    left -= chunk.length
     if (left < 0) close()
   })
+  limitPieces(request)
   request.once('end', close)
   request.once('error', close)
   request.resume()
