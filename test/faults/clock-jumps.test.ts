@@ -2,24 +2,21 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
-import { Secret } from '../../config/secret.js'
 import type { Clock } from '../../core/clock.js'
-import { migrateStores } from '../../core/host/store-schemas.js'
-import { openStores } from '../../core/host/stores.js'
 import { packageRoot } from '../../core/package-root.js'
 import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
 import { openMongodb } from '../../core/storage/mongodb/open-mongodb.js'
-import { openRedis } from '../../core/storage/redis/open-redis.js'
 import type { StorageBackend } from '../../core/storage/ports.js'
 import { createMint } from '../adversarial/support/mint.js'
 import { createDeployment, type Answer } from '../adversarial/support/processes.js'
 import { withDevices } from '../support/device.js'
 import { createFakeClock } from '../support/fake-clock.js'
 import { freePort } from '../support/free-port.js'
+import { migrateMongo } from '../support/mongo-server/migrate.js'
 import { startMongo } from '../support/mongo-server/start.js'
 import { startRedis } from '../support/redis/server.js'
+import { settleRedis } from '../support/redis/settle.js'
 import { describeWith } from '../support/services/describe-with.js'
-import { patiently } from '../support/test-stores.js'
 import { createClockClients, signer, told, untilCollected } from './clock-clients.js'
 
 // F23: the clock of a process jumps by an hour while it runs: forward, back, and to an hour before it began.
@@ -220,13 +217,9 @@ describeWith(['faketime', 'mongodb', 'redis'], 'a clock that jumps by an hour, o
     await using mongo = await startMongo()
     await using redis = await startRedis()
     const { database } = mongo
-    const backend = { use: 'mongodb', options: { uri: new Secret(mongo.uri()), database, max_pool_size: 5 } } as const
-    await using stores = await openStores({ storage: { records: backend, ephemeral: backend } }, Date.now)
-    await patiently(() => migrateStores(stores))
+    await migrateMongo(mongo.uri(), database)
     const place = { uri: redis.uri(), key_prefix: 'jumps:' }
-    // A Redis that has remembered for an hour.
-    await using settled = await openRedis({ ...place, clock: () => Date.now() - 2 * hour * 1000 })
-    await settled.ping(new AbortController().signal)
+    await settleRedis(place)
     await jump(library, {
       records: () => ({ mongodb: { uri: mongo.uri(), database } }),
       ephemeral: () => ({ redis: place }),
