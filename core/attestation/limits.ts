@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.js'
 import { addressBucket } from '../interaction/address-bucket.js'
+import { minutePolicy } from '../oauth/minute-policy.js'
 import { hashOpaqueToken } from '../oauth/opaque-token.js'
 import type { AttemptLimiter, AttemptPolicy } from '../storage/ports.js'
 import { attestationError } from './errors.js'
@@ -57,18 +58,12 @@ export const createAttestationLimits = (options: AttestationLimitOptions): Attes
    * So many in each minute, and then none until the next: an id lives for its minute alone. Each process lets a tenth pass
    * on its own, so that who asks as seldom as devices do costs no write.
    */
-  const takeOfMinute = async (namespace: string, id: string, perMinute: number): Promise<void> => {
+  const takeOfMinute = async (namespace: string, id: string, most: number): Promise<void> => {
     const seconds = clock() / 1000
     const minute = Math.floor(seconds / windowSeconds)
-    const own = Math.floor(perMinute / 10)
+    const own = Math.floor(most / 10)
     if (takeHere(`${namespace}.${id}`, minute, own)) return
-    const policy: AttemptPolicy = {
-      free: perMinute - own - 1,
-      baseDelaySeconds: windowSeconds,
-      maxDelaySeconds: windowSeconds,
-      forgetAfterSeconds: windowSeconds,
-    }
-    const { allowed } = await attempts.take(namespace, `${id}.${String(minute)}`, policy)
+    const { allowed } = await attempts.take(namespace, `${id}.${String(minute)}`, minutePolicy(most - own))
     if (allowed) return
     const retryAfterSeconds = (minute + 1) * windowSeconds - seconds
     throw attestationError('RateLimited', { reason: namespace, retryAfterSeconds })

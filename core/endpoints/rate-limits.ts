@@ -1,10 +1,11 @@
 import type { Clock } from '../clock.js'
 import { addressBucket } from '../interaction/address-bucket.js'
+import { minutePolicy } from '../oauth/minute-policy.js'
 import type { ClientAuthentication } from '../oauth/client-authentication.js'
 import { isPublicClient } from '../oauth/client.js'
 import { OAuthError } from '../oauth/errors.js'
 import { Counts } from '../observe/counts.js'
-import type { AttemptLimiter, AttemptPolicy } from '../storage/ports.js'
+import type { AttemptLimiter } from '../storage/ports.js'
 import type { Endpoint } from './message.js'
 
 /** Into so many shares a limit is cut, where it is not smaller itself. */
@@ -12,14 +13,6 @@ const maxShares = 10
 /** How many ids one process remembers in one minute; those that come then are not counted. */
 const maxRemembered = 100_000
 const windowSeconds = 60
-
-/** All shares but the one that each process has on its own: so many in a minute, and then none until the next. */
-const policyOf = (shares: number): AttemptPolicy => ({
-  free: shares - 2,
-  baseDelaySeconds: windowSeconds,
-  maxDelaySeconds: windowSeconds,
-  forgetAfterSeconds: windowSeconds,
-})
 
 const sharesOf = (perMinute: number): number => Math.min(maxShares, perMinute)
 
@@ -69,7 +62,8 @@ export const createRateLimits = (attempts: AttemptLimiter, clock: Clock): RateLi
   const askShare = async (id: string, minute: number, one: Used, perMinute: number): Promise<void> => {
     const shares = sharesOf(perMinute)
     try {
-      const { allowed } = await attempts.take('requests', `${id}.${String(minute)}`, policyOf(shares))
+      // All but the one that each process has on its own.
+      const { allowed } = await attempts.take('requests', `${id}.${String(minute)}`, minutePolicy(shares - 1))
       if (allowed) one.allowed += Math.floor(perMinute / shares)
       else one.spent = true
     } finally {

@@ -1,5 +1,6 @@
 import type { Clock } from '../../clock.js'
 import { addressBucket } from '../../interaction/address-bucket.js'
+import { minutePolicy } from '../../oauth/minute-policy.js'
 import type { AttemptLimiter, AttemptPolicy } from '../../storage/ports.js'
 
 /**
@@ -11,18 +12,11 @@ const perPerson: AttemptPolicy = { free: 20, baseDelaySeconds: 2, maxDelaySecond
 /** Many people may share an address, and nothing but time clears it: so it slows guessing and locks nobody out. */
 const perAddress: AttemptPolicy = { free: 100, baseDelaySeconds: 1, maxDelaySeconds: 15, forgetAfterSeconds: 900 }
 
-const window = (free: number): AttemptPolicy => ({
-  free,
-  baseDelaySeconds: 60,
-  maxDelaySeconds: 60,
-  forgetAfterSeconds: 60,
-})
-
 /** However many people and addresses guess together: at 300 codes a minute one of 100 that wait is found in a year and a half. */
-const perService = window(300)
+const perService = minutePolicy(300)
 
 /** What asks without a secret costs a record each time; a household that switches on all it has stays below. */
-const startsPerAddress = window(60)
+const startsPerAddress = minutePolicy(60)
 
 const minuteOf = (clock: Clock): string => String(Math.floor(clock() / 60_000))
 
