@@ -126,6 +126,13 @@ describe(`${String(runs)} requests of any kind at a process, seed ${String(seed)
     return Math.round(Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024)
   }
   const metrics = async (): Promise<string> => (await fetch(`${served.admin}/metrics`)).text()
+  /** Milliseconds that the event loop was late since the metrics were last read: half of the time, 99 % of it, at worst. */
+  const lagOf = (text: string): number[] =>
+    ['0.5', '0.99', '1'].map((quantile) => {
+      const [, seconds] =
+        new RegExp(`^signet_event_loop_lag_seconds.quantile="${quantile}". (.*)$`, 'm').exec(text) ?? []
+      return Math.round(Number(seconds) * 10_000) / 10
+    })
   const seriesOf = (text: string): number => text.split('\n').filter((line) => line !== '' && line[0] !== '#').length
 
   it(
@@ -148,9 +155,12 @@ describe(`${String(runs)} requests of any kind at a process, seed ${String(seed)
       }
       let quarter = 0
       let series = 0
+      const lag: number[][] = []
       const note = async () => {
         memory.push(residentMiB())
-        series = Math.max(series, seriesOf(await metrics()))
+        const text = await metrics()
+        series = Math.max(series, seriesOf(text))
+        lag.push(lagOf(text))
       }
       for (let round = 0; sent < runs && Date.now() < end && faults.length === 0; round++) {
         const inputs = fc.sample(arbitrary, { numRuns: Math.min(batch, runs - sent), seed: seed + round })
@@ -169,6 +179,7 @@ describe(`${String(runs)} requests of any kind at a process, seed ${String(seed)
         shed,
         statuses: Object.fromEntries([...statuses].sort(([a], [b]) => a - b)),
         memory,
+        lag,
         series,
       }
       console.log(JSON.stringify({ ...figures, lines: told.lines, spans: told.spans }))
