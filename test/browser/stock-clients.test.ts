@@ -3,7 +3,7 @@ import * as oauth from 'oauth4webapi'
 import * as oidc from 'openid-client'
 import { chromium, type Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { newAuthorization } from '../support/authorization.js'
+import { discover, newAuthorization } from '../support/authorization.js'
 import {
   person,
   publicClient,
@@ -49,13 +49,8 @@ describeWith('chromium', 'a person in a browser, a stock client behind it', (exe
   }
 
   it('openid-client: discovery, code with PKCE, userinfo, refresh', async () => {
-    const configuration = await oidc.discovery(
-      new URL(server.issuer),
-      webClient.client_id,
-      { id_token_signed_response_alg: 'ES256' },
-      oidc.ClientSecretBasic(webClient.client_secret),
-      { execute: [oidc.allowInsecureRequests, oidc.enableNonRepudiationChecks] },
-    )
+    const authentication = oidc.ClientSecretBasic(webClient.client_secret)
+    const configuration = await discover(server.issuer, webClient.client_id, authentication, 'ES256')
     const { url, checks } = await newAuthorization(configuration)
     const callback = await walk(url)
     const tokens = await oidc.authorizationCodeGrant(configuration, callback, checks)

@@ -1,16 +1,8 @@
 import { createLocalJWKSet, createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
 import * as oidc from 'openid-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { newAuthorization } from '../support/authorization.js'
-import {
-  person,
-  redirectUri,
-  startServer,
-  subject,
-  webClient,
-  publicClient,
-  type TestServer,
-} from '../support/server.js'
+import { discover, newAuthorization, signIn } from '../support/authorization.js'
+import { person, startServer, subject, webClient, publicClient, type TestServer } from '../support/server.js'
 import { UserAgent } from '../support/user-agent.js'
 
 const algorithms = ['ES256', 'ES384', 'EdDSA', 'RS256', 'RS384', 'RS512', 'PS256'] as const
@@ -27,13 +19,8 @@ describe.each(algorithms)('the code flow through openid-client, signed with %s',
         keys: [{ kid: `key-${alg}`, alg, signer: 'local', ref: 'key.pem' }],
       }),
     })
-    client = await oidc.discovery(
-      new URL(server.issuer),
-      webClient.client_id,
-      { id_token_signed_response_alg: alg },
-      oidc.ClientSecretBasic(webClient.client_secret),
-      { execute: [oidc.allowInsecureRequests, oidc.enableNonRepudiationChecks] },
-    )
+    const authentication = oidc.ClientSecretBasic(webClient.client_secret)
+    client = await discover(server.issuer, webClient.client_id, authentication, alg)
   })
   afterAll(async () => server[Symbol.asyncDispose]())
 
@@ -92,18 +79,8 @@ describe.each(algorithms)('the code flow through openid-client, signed with %s',
 describe('a public client with PKCE', () => {
   it('gets rotated refresh tokens, an honest retry included, and loses the family at a replay', async () => {
     await using server = await startServer()
-    const client = await oidc.discovery(new URL(server.issuer), publicClient.client_id, undefined, oidc.None(), {
-      execute: [oidc.allowInsecureRequests],
-    })
-    const verifier = oidc.randomPKCECodeVerifier()
-    const url = oidc.buildAuthorizationUrl(client, {
-      redirect_uri: redirectUri,
-      scope: 'openid offline_access',
-      code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
-      code_challenge_method: 'S256',
-    })
-    const callback = await new UserAgent().authorize(url, person)
-    const first = await oidc.authorizationCodeGrant(client, callback, { pkceCodeVerifier: verifier })
+    const client = await discover(server.issuer, publicClient.client_id, oidc.None())
+    const first = await signIn(client)
     const second = await oidc.refreshTokenGrant(client, first.refresh_token ?? '')
     const retried = await oidc.refreshTokenGrant(client, first.refresh_token ?? '')
     expect(retried.refresh_token).toBe(second.refresh_token)

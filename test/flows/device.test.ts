@@ -2,6 +2,7 @@ import { createRemoteJWKSet, jwtVerify } from 'jose'
 import * as oauth from 'oauth4webapi'
 import * as oidc from 'openid-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { discover } from '../support/authorization.js'
 import { boxClient, deviceGrant, personAt, tvClient, withDevices } from '../support/device.js'
 import { person, startServer, subject, type TestServer } from '../support/server.js'
 import { UserAgent } from '../support/user-agent.js'
@@ -27,9 +28,7 @@ describe('the device flow', () => {
   })
 
   it('is run by openid-client: tokens, refresh, userinfo', async () => {
-    const config = await oidc.discovery(new URL(server.issuer), tvClient.client_id, undefined, oidc.None(), {
-      execute: [oidc.allowInsecureRequests],
-    })
+    const config = await discover(server.issuer, tvClient.client_id, oidc.None())
     const device = await oidc.initiateDeviceAuthorization(config, { scope })
     expect(device).toMatchObject({
       device_code: expect.stringMatching(/^[\w-]{43}$/),

@@ -2,17 +2,8 @@ import { createRemoteJWKSet, jwtVerify } from 'jose'
 import * as oauth from 'oauth4webapi'
 import * as oidc from 'openid-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  person,
-  publicClient,
-  redirectUri,
-  serviceClient,
-  startServer,
-  subject,
-  webClient,
-  type TestServer,
-} from '../support/server.js'
-import { UserAgent } from '../support/user-agent.js'
+import { discover, signIn } from '../support/authorization.js'
+import { publicClient, serviceClient, startServer, subject, webClient, type TestServer } from '../support/server.js'
 
 const api = 'https://api.example'
 const apiServer = {
@@ -37,25 +28,11 @@ beforeAll(async () => {
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
-const discover = (clientId: string, authentication: oidc.ClientAuth, metadata: Partial<oidc.ClientMetadata> = {}) =>
-  oidc.discovery(new URL(server.issuer), clientId, metadata, authentication, { execute: [oidc.allowInsecureRequests] })
-
-const signIn = async (client: oidc.Configuration, parameters: Record<string, string> = {}) => {
-  const verifier = oidc.randomPKCECodeVerifier()
-  const url = oidc.buildAuthorizationUrl(client, {
-    redirect_uri: redirectUri,
-    scope: 'openid email offline_access read',
-    code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
-    code_challenge_method: 'S256',
-    ...parameters,
-  })
-  const callback = await new UserAgent().authorize(url, person)
-  return oidc.authorizationCodeGrant(client, callback, { pkceCodeVerifier: verifier })
-}
+const asked = { scope: 'openid email offline_access read' }
 
 describe('introspection and revocation through openid-client', () => {
   it('discovery names the endpoints, who may use them and how answers are signed', async () => {
-    const client = await discover('web', oidc.ClientSecretBasic(webClient.client_secret))
+    const client = await discover(server.issuer, 'web', oidc.ClientSecretBasic(webClient.client_secret))
     const { token_endpoint_auth_methods_supported: methods = [], ...metadata } = client.serverMetadata()
     const algs = metadata.token_endpoint_auth_signing_alg_values_supported
     expect(methods).toEqual(expect.arrayContaining(['none', 'client_secret_basic', 'private_key_jwt']))
@@ -71,8 +48,8 @@ describe('introspection and revocation through openid-client', () => {
   })
 
   it('a client introspects its tokens, revokes the access token and then the grant', async () => {
-    const client = await discover('web', oidc.ClientSecretBasic(webClient.client_secret))
-    const tokens = await signIn(client)
+    const client = await discover(server.issuer, 'web', oidc.ClientSecretBasic(webClient.client_secret))
+    const tokens = await signIn(client, asked)
     const refreshToken = tokens.refresh_token ?? ''
     expect(await oidc.tokenIntrospection(client, tokens.access_token)).toMatchObject({
       active: true,
@@ -99,8 +76,8 @@ describe('introspection and revocation through openid-client', () => {
   })
 
   it('a public client revokes, and introspects nothing', async () => {
-    const client = await discover('app', oidc.None())
-    const tokens = await signIn(client)
+    const client = await discover(server.issuer, 'app', oidc.None())
+    const tokens = await signIn(client, asked)
     await expect(oidc.tokenIntrospection(client, tokens.access_token)).rejects.toMatchObject({
       error: 'invalid_client',
       status: 401,
@@ -110,7 +87,7 @@ describe('introspection and revocation through openid-client', () => {
   })
 
   it('a service revokes its own token', async () => {
-    const client = await discover('service', oidc.ClientSecretBasic(serviceClient.client_secret))
+    const client = await discover(server.issuer, 'service', oidc.ClientSecretBasic(serviceClient.client_secret))
     const { access_token: token } = await oidc.clientCredentialsGrant(client)
     expect(await oidc.tokenIntrospection(client, token)).toMatchObject({ active: true, sub: 'service' })
     await oidc.tokenRevocation(client, token)
@@ -120,8 +97,8 @@ describe('introspection and revocation through openid-client', () => {
 
 describe('introspection and revocation through oauth4webapi', () => {
   it('a resource server reads a signed answer and verifies its signature', async () => {
-    const web = await discover('web', oidc.ClientSecretBasic(webClient.client_secret))
-    const tokens = await signIn(web, { resource: api })
+    const web = await discover(server.issuer, 'web', oidc.ClientSecretBasic(webClient.client_secret))
+    const tokens = await signIn(web, { ...asked, resource: api })
     const http = { [oauth.allowInsecureRequests]: true }
     const as = await oauth.processDiscoveryResponse(
       new URL(server.issuer),

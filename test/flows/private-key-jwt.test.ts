@@ -2,8 +2,8 @@ import { generateKeyPair, exportJWK } from 'jose'
 import * as oauth from 'oauth4webapi'
 import * as oidc from 'openid-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { person, redirectUri, startServer, subject, type TestServer } from '../support/server.js'
-import { UserAgent } from '../support/user-agent.js'
+import { discover, signIn } from '../support/authorization.js'
+import { redirectUri, startServer, subject, type TestServer } from '../support/server.js'
 
 const algorithms = ['ES256', 'EdDSA', 'Ed25519', 'RS256', 'PS256', 'ES384'] as const
 
@@ -35,21 +35,11 @@ describe.each(algorithms)('private_key_jwt with %s', (alg) => {
   afterAll(async () => server[Symbol.asyncDispose]())
 
   it('openid-client: client credentials, the code flow and a refresh', async () => {
-    const client = await oidc.discovery(new URL(server.issuer), 'signer', undefined, oidc.PrivateKeyJwt(key), {
-      execute: [oidc.allowInsecureRequests],
-    })
+    const client = await discover(server.issuer, 'signer', oidc.PrivateKeyJwt(key))
     const machine = await oidc.clientCredentialsGrant(client, { scope: 'read' })
     expect(machine).toMatchObject({ token_type: 'bearer', scope: 'read' })
 
-    const verifier = oidc.randomPKCECodeVerifier()
-    const url = oidc.buildAuthorizationUrl(client, {
-      redirect_uri: redirectUri,
-      scope: 'openid offline_access',
-      code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
-      code_challenge_method: 'S256',
-    })
-    const callback = await new UserAgent().authorize(url, person)
-    const tokens = await oidc.authorizationCodeGrant(client, callback, { pkceCodeVerifier: verifier })
+    const tokens = await signIn(client)
     expect(tokens.claims()).toMatchObject({ sub: subject, aud: 'signer' })
     const refreshed = await oidc.refreshTokenGrant(client, tokens.refresh_token ?? '')
     expect(refreshed.claims()).toMatchObject({ sub: subject })

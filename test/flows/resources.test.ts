@@ -1,6 +1,7 @@
 import * as oidc from 'openid-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { decode } from '../adversarial/support/forge.js'
+import { discover } from '../support/authorization.js'
 import { person, redirectUri, serviceClient, startServer, webClient, type TestServer } from '../support/server.js'
 import { UserAgent } from '../support/user-agent.js'
 
@@ -32,10 +33,7 @@ beforeAll(async () => {
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
-const discover = (clientId: string, secret: string) =>
-  oidc.discovery(new URL(server.issuer), clientId, undefined, oidc.ClientSecretBasic(secret), {
-    execute: [oidc.allowInsecureRequests],
-  })
+const connect = (clientId: string, secret: string) => discover(server.issuer, clientId, oidc.ClientSecretBasic(secret))
 
 type Parameters = readonly (readonly [string, string])[]
 const asking = (...resources: readonly string[]): Parameters => resources.map((name) => ['resource', name])
@@ -60,7 +58,7 @@ const scope = 'openid offline_access email read write'
 describe('resources of an authorization', () => {
   let client: oidc.Configuration
   beforeAll(async () => {
-    client = await discover('web', webClient.client_secret)
+    client = await connect('web', webClient.client_secret)
   })
 
   const authorize = async (resources: Parameters) => {
@@ -153,7 +151,7 @@ describe('resources of an authorization', () => {
 describe('resources of a service', () => {
   const ask = async (clientId: string, list: Parameters) =>
     readAnswer(
-      await oidc.clientCredentialsGrant(await discover(clientId, serviceClient.client_secret), parameters(list)),
+      await oidc.clientCredentialsGrant(await connect(clientId, serviceClient.client_secret), parameters(list)),
     )
 
   it('has the scopes and the time of each', async () => {

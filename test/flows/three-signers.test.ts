@@ -5,7 +5,7 @@ import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 
 import * as oidc from 'openid-client'
 import { expect, it } from 'vitest'
 import { startKmsDouble } from '../support/kms-double/index.js'
-import { newAuthorization } from '../support/authorization.js'
+import { discover, newAuthorization } from '../support/authorization.js'
 import { describeWith } from '../support/services/describe-with.js'
 import { person, startServer, subject, webClient } from '../support/server.js'
 import { makeToken, openProvider } from '../support/softhsm/token.js'
@@ -39,13 +39,8 @@ describeWith('softhsm2', 'the whole code flow on local keys, SoftHSM and the KMS
         keys: [{ kid: 'the-key', alg: 'ES256', signer: Object.keys(signers)[0], ref }],
       }),
     })
-    const client = await oidc.discovery(
-      new URL(server.issuer),
-      webClient.client_id,
-      { id_token_signed_response_alg: 'ES256' },
-      oidc.ClientSecretBasic(webClient.client_secret),
-      { execute: [oidc.allowInsecureRequests, oidc.enableNonRepudiationChecks] },
-    )
+    const authentication = oidc.ClientSecretBasic(webClient.client_secret)
+    const client = await discover(server.issuer, webClient.client_id, authentication, 'ES256')
     const { url, checks } = await newAuthorization(client)
     const callback = await new UserAgent().authorize(url, person)
     const tokens = await oidc.authorizationCodeGrant(client, callback, checks)

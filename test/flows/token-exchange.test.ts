@@ -14,6 +14,7 @@ import {
   type ExchangeServer,
 } from '../adversarial/support/exchange-server.js'
 import { api } from '../adversarial/support/clients.js'
+import { discover } from '../support/authorization.js'
 import { subject } from '../support/server.js'
 
 let host: ExchangeServer
@@ -26,9 +27,7 @@ beforeAll(async () => {
 afterAll(() => host[Symbol.asyncDispose]())
 
 const connect = (client: { readonly client_id: string; readonly client_secret: string }) =>
-  oidc.discovery(new URL(host.server.issuer), client.client_id, {}, oidc.ClientSecretBasic(client.client_secret), {
-    execute: [oidc.allowInsecureRequests],
-  })
+  discover(host.server.issuer, client.client_id, oidc.ClientSecretBasic(client.client_secret))
 
 const claimsOf = async (token: string, audience: string) =>
   (await jwtVerify(token, keys, { issuer: host.server.issuer, audience, typ: 'at+jwt' })).payload
