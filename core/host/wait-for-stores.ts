@@ -14,7 +14,7 @@ import { collections } from './collections.js'
 import { readPublications } from './key-publications.js'
 import { serve } from './serve.js'
 import { watchStoreHealth } from './store-health.js'
-import { openStores } from './stores.js'
+import { openStores, type Stores } from './stores.js'
 
 /** Milliseconds between two questions whether the stores answer. */
 const intervalMs = 1000
@@ -59,13 +59,19 @@ export const waitForStores = async (config: Config, options: WaitOptions, failur
   const { clock, log, stopping } = options
   const cleanUp = new CleanUp()
   try {
-    const stores = await openStores(config, clock)
-    cleanUp.add(() => stores[Symbol.asyncDispose]())
+    let stores: Stores | undefined
+    cleanUp.add(() => stores?.[Symbol.asyncDispose]())
+    const ask = async (): Promise<void> => {
+      // An adapter may want its server to be there when it is opened.
+      stores ??= await openStores(config, clock)
+      await readPublications(collections(stores).publications)
+    }
+    await answers(ask)
     const readiness = createReadiness(() => performance.now(), log)
     cleanUp.add(() => readiness.close())
     const check = () => Promise.reject(new Unavailable('start', 'no', `waits for ${failure.component}`))
     readiness.register({ name: 'start', intervalMs, deadlineMs: intervalMs, check })
-    watchStoreHealth(readiness, stores, clock)
+    if (stores !== undefined) watchStoreHealth(readiness, stores, clock)
     const listeners = await serve({
       config,
       log,
@@ -80,9 +86,8 @@ export const waitForStores = async (config: Config, options: WaitOptions, failur
     const { component, message } = failure
     const listening = { public: listeners.public.url, admin: listeners.admin.url }
     log.warn('The start waits for a store', { component, message, ...listening })
-    const { publications } = collections(stores)
     do await pause(intervalMs, undefined, { signal: stopping })
-    while (!(await answers(() => readPublications(publications))))
+    while (!(await answers(ask)))
   } finally {
     await cleanUp.close()
   }

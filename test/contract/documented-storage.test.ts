@@ -8,6 +8,7 @@ import { ConfigurationError } from '../../config/problems.js'
 import { checkConfiguration } from '../../core/host/check-configuration.js'
 import { packageRoot } from '../../core/package-root.js'
 import { writeDocumented } from '../support/document.js'
+import { freePort } from '../support/free-port.js'
 import { startServer } from '../support/server.js'
 
 // The adapter of docs/writing-a-storage-adapter.md, compiled and tried as its document says, by the published suite.
@@ -80,6 +81,35 @@ describe('the host', () => {
     await using server = await startServer(withAdapter(join(folder, 'files.js'), { path: join(folder, 'served') }))
     const ready = await fetch(`${server.admin}/health/ready`)
     expect(await ready.json()).toMatchObject({ status: 'ready' })
+  })
+
+  it('F32 waits for an adapter that cannot be opened yet', async () => {
+    const [from, to] = [
+      '=> open(path, clock, component),',
+      `{
+        const { existsSync } = await import('node:fs')
+        if (!existsSync(path + '.up')) throw new Unavailable(component, 'no', 'is not up')
+        return open(path, clock, component)
+      },`,
+    ]
+    const other = await changed(from, `=> ${to}`)
+    const [use, path, port] = [join(other, 'files.js'), join(other, 'data'), await freePort()]
+    const storing = withAdapter(use, { path })
+    const starting = startServer({
+      // Outages are what this is for.
+      log: { debug() {}, info() {}, warn() {}, error() {} },
+      configure: (written) => ({ ...storing.configure(written), admin: { host: '127.0.0.1', port } }),
+    })
+    const ready = () =>
+      fetch(`http://127.0.0.1:${port}/health/ready`).then(
+        async (reply) => ({ status: reply.status, text: await reply.text() }),
+        () => undefined,
+      )
+    await expect.poll(ready).toEqual({ status: 503, text: expect.stringContaining('waits for storage.records') })
+    await writeFile(`${path}.up`, '')
+    await using server = await starting
+    await expect.poll(ready).toMatchObject({ status: 200 })
+    expect((await fetch(`${server.issuer}/jwks.json`)).status).toBe(200)
   })
 
   const problemsOf = async (use: string, options?: unknown, env: NodeJS.ProcessEnv = {}) => {
