@@ -1,16 +1,10 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { parseClientMetadata } from '../../core/oauth/client-metadata.js'
 import { publicClient, serviceClient, webClient } from '../support/server.js'
 import { basic, disabledClient, expiringClient, oddClient, postClient, secretExpiry } from './support/clients.js'
 import { collectionsOf } from './support/mint.js'
-import { expectRefusal, startTokenServer, type Answer, type Form, type TokenServer } from './support/token-server.js'
-
-let host: TokenServer
-beforeAll(async () => {
-  host = await startTokenServer()
-})
-afterAll(() => host[Symbol.asyncDispose]())
-afterEach(() => host.expectGood())
+import { expectRefusal, type Answer, type Form } from './support/token-server.js'
+import { host } from './support/token-set-up.js'
 
 const grant_type = 'client_credentials'
 const raw = (text: string): string => `Basic ${Buffer.from(text).toString('base64')}`

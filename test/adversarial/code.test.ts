@@ -1,18 +1,12 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { openAccountStore, addAccount } from '../../core/interaction/accounts.js'
 import { createPasswordHasher } from '../../core/interaction/password-hasher.js'
 import { newOpaqueToken } from '../../core/oauth/opaque-token.js'
 import { publicClient, redirectUri, serviceClient, webClient } from '../support/server.js'
 import { basic, otherClient } from './support/clients.js'
 import { challenge, verifier } from './support/mint.js'
-import { expectRefusal, read, startTokenServer, type TokenServer } from './support/token-server.js'
-
-let host: TokenServer
-beforeAll(async () => {
-  host = await startTokenServer()
-})
-afterAll(() => host[Symbol.asyncDispose]())
-afterEach(() => host.expectGood())
+import { expectRefusal, read } from './support/token-server.js'
+import { host } from './support/token-set-up.js'
 
 const events = async (name: string) => (await host.server.audit()).filter(({ event }) => event === name)
 

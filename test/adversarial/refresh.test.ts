@@ -1,18 +1,12 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { addAccount, openAccountStore, removeAccount } from '../../core/interaction/accounts.js'
 import { createPasswordHasher } from '../../core/interaction/password-hasher.js'
 import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
 import { publicClient, startServer, webClient } from '../support/server.js'
 import { api, basic, otherClient, otherPublicClient } from './support/clients.js'
 import { createMint } from './support/mint.js'
-import { expectRefusal, startTokenServer, type Answer, type TokenServer } from './support/token-server.js'
-
-let host: TokenServer
-beforeAll(async () => {
-  host = await startTokenServer()
-})
-afterAll(() => host[Symbol.asyncDispose]())
-afterEach(() => host.expectGood())
+import { expectRefusal, type Answer } from './support/token-server.js'
+import { host } from './support/token-set-up.js'
 
 const mintInto = async (path: string): Promise<string> => {
   await using store = await openEmbedded({ path, clock: Date.now })

@@ -1,16 +1,10 @@
 import { connect } from 'node:net'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { redirectUri, serviceClient, webClient } from '../support/server.js'
 import { basic, postClient } from './support/clients.js'
 import { verifier } from './support/mint.js'
-import { expectRefusal, read, startTokenServer, type TokenServer } from './support/token-server.js'
-
-let host: TokenServer
-beforeAll(async () => {
-  host = await startTokenServer()
-})
-afterAll(() => host[Symbol.asyncDispose]())
-afterEach(() => host.expectGood())
+import { expectRefusal, read } from './support/token-server.js'
+import { host } from './support/token-set-up.js'
 
 const formType = 'application/x-www-form-urlencoded'
 const authorization = basic(webClient)
