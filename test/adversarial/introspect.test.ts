@@ -5,7 +5,15 @@ import { createPasswordHasher } from '../../core/interaction/password-hasher.js'
 import { publicClient, serviceClient, subject, webClient } from '../support/server.js'
 import { api, basic, clients, disabledClient, otherClient, signedClient, type Credentials } from './support/clients.js'
 import { decode, forge, part } from './support/forge.js'
-import { expectRefusal, read, startTokenServer, type Answer, type TokenServer } from './support/token-server.js'
+import {
+  expectRefusal,
+  postForm,
+  read,
+  startTokenServer,
+  type Answer,
+  type Form,
+  type TokenServer,
+} from './support/token-server.js'
 
 /** A resource server: its own tokens are those for `api`. */
 const apiServer = { ...serviceClient, client_id: 'api', allowed_audiences: [api] }
@@ -17,18 +25,8 @@ const configure = (written: Record<string, unknown>) => ({ ...written, clients: 
 
 type Headers = Readonly<Record<string, string>>
 
-const ask = async (
-  on: TokenServer,
-  form: Readonly<Record<string, string>> | string,
-  headers: Headers,
-): Promise<Answer> =>
-  read(
-    await fetch(`${on.server.issuer}/introspect`, {
-      method: 'POST',
-      body: typeof form === 'string' ? form : new URLSearchParams(form).toString(),
-      headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
-    }),
-  )
+const ask = (on: TokenServer, form: Form, headers: Headers): Promise<Answer> =>
+  postForm(`${on.server.issuer}/introspect`, form, headers)
 
 let host: TokenServer
 beforeAll(async () => {

@@ -3,18 +3,20 @@ import { publicClient, serviceClient, subject, webClient } from '../support/serv
 import { basic, disabledClient, otherClient, otherPublicClient, type Credentials } from './support/clients.js'
 import { failingAudit, failingStore, type Fault, type Faults } from './support/failing-store.js'
 import { decode, forge, part } from './support/forge.js'
-import { expectRefusal, read, startTokenServer, type Answer, type TokenServer } from './support/token-server.js'
+import {
+  expectRefusal,
+  postForm,
+  read,
+  startTokenServer,
+  type Answer,
+  type Form,
+  type TokenServer,
+} from './support/token-server.js'
 
 type Json = Readonly<Record<string, string>>
 
-const ask = async (on: TokenServer, form: Json | string, headers: Json): Promise<Answer> =>
-  read(
-    await fetch(`${on.server.issuer}/revoke`, {
-      method: 'POST',
-      body: typeof form === 'string' ? form : new URLSearchParams(form).toString(),
-      headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
-    }),
-  )
+const ask = (on: TokenServer, form: Form, headers: Json): Promise<Answer> =>
+  postForm(`${on.server.issuer}/revoke`, form, headers)
 
 let host: TokenServer
 beforeAll(async () => {

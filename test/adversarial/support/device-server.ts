@@ -3,7 +3,7 @@ import { deviceGrant, personAt, tvClient, withDevices, type DevicePerson } from 
 import { person } from '../../support/server.js'
 import { UserAgent } from '../../support/user-agent.js'
 import { basic, type Credentials } from './clients.js'
-import { expectRefusal, read, startTokenServer, type Answer, type TokenServer } from './token-server.js'
+import { expectRefusal, postForm, startTokenServer, type Answer, type TokenServer } from './token-server.js'
 
 type Json = Record<string, unknown>
 
@@ -32,11 +32,8 @@ export const startDeviceServer = async (configure = (written: Json): Json => wri
   const { issuer } = host.server
 
   const post = async (path: string, body: string, client: Credentials): Promise<Answer> => {
-    const type = { 'content-type': 'application/x-www-form-urlencoded' }
-    const isPublic = client.client_secret === undefined
-    const headers = isPublic ? type : { ...type, authorization: basic(client) }
-    const id = isPublic ? `client_id=${encodeURIComponent(client.client_id)}&` : ''
-    return read(await fetch(issuer + path, { method: 'POST', body: id + body, headers }))
+    if (client.client_secret !== undefined) return postForm(issuer + path, body, { authorization: basic(client) })
+    return postForm(issuer + path, `client_id=${encodeURIComponent(client.client_id)}&${body}`)
   }
 
   const server: DeviceServer = {

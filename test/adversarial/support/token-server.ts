@@ -35,6 +35,16 @@ const encode = (form: Form): string => {
   return new URLSearchParams(sent).toString()
 }
 
+/** POST of a form; a string is sent as it is. */
+export const postForm = async (
+  url: string,
+  form: Form,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Answer> => {
+  const type = { 'content-type': 'application/x-www-form-urlencoded' }
+  return read(await fetch(url, { method: 'POST', body: encode(form), headers: { ...type, ...headers } }))
+}
+
 const trace = /node_modules|\.[jt]s:\d+|\bat (?:async )?[\w.<>]+ \(|node:internal|ZodError|lmdb/i
 
 /** What every refusal of a machine endpoint has in common (attacks, "Everywhere"). */
@@ -104,10 +114,7 @@ export const startTokenServer = async (options: TokenServerOptions = {}): Promis
   }
 
   const post = async (path: string, body: string, headers: Readonly<Record<string, string>>): Promise<Answer> => {
-    const type = 'application/x-www-form-urlencoded'
-    const answer = await read(
-      await fetch(server.issuer + path, { method: 'POST', body, headers: { 'content-type': type, ...headers } }),
-    )
+    const answer = await postForm(server.issuer + path, body, headers)
     if (answer.status === 200) return answer
     for (const value of new URLSearchParams(body).values())
       if (value.length >= 20) expect(answer.text).not.toContain(value)
