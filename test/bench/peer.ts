@@ -8,7 +8,8 @@ import {
   type Contestant,
   type Setting,
 } from './contestant.js'
-import { freePort, receive, startPinned, stop } from './pinned.js'
+import { freePort } from '../support/free-port.js'
+import { receive, startPinned, stop } from './pinned.js'
 
 /** oidc-provider in a process of its own on the first core. */
 export const startPeer = async ({ alg, privateKey, stores }: Setting): Promise<Contestant> => {

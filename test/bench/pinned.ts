@@ -1,6 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer, type AddressInfo } from 'node:net'
 
 export type Pinned = ChildProcess & { readonly pid: number }
 
@@ -35,14 +34,4 @@ export const stop = async (child: Pinned): Promise<void> => {
   const exit = once(child, 'exit')
   child.kill('SIGTERM')
   await exit
-}
-
-/** A port that was free a moment ago: issuers carry their port, so it must be known before the start. */
-export const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }

@@ -18,7 +18,8 @@ import {
   type Setting,
 } from './contestant.js'
 import { doubleRegion } from '../support/kms-double/index.js'
-import { freePort, receive, startPinned, stop, type Pinned } from './pinned.js'
+import { freePort } from '../support/free-port.js'
+import { receive, startPinned, stop, type Pinned } from './pinned.js'
 
 /** The peer knows it not, and would not start with it. */
 const tokenExchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchange'
