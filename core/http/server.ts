@@ -111,7 +111,7 @@ export const listen = async (app: Listener, options: ListenOptions): Promise<Lis
     unused.add(socket)
     socket.once('close', () => unused.delete(socket))
   })
-  server.on('drop', () => log.warn('A connection was refused: there are too many'))
+  server.on('drop', createDropLog(log))
 
   const path = host.startsWith('/') || host.startsWith('./') ? host : undefined
   // Of workers the process above them opens it, for all.
@@ -139,6 +139,20 @@ export const listen = async (app: Listener, options: ListenOptions): Promise<Lis
       drain()
       return closeServer(server, unused, graceMs)
     },
+  }
+}
+
+/** Tells of one at once, and of those that follow within a second in one line: a flood of connections is none of lines. */
+const createDropLog = (log: Log): (() => void) => {
+  let others: number | undefined
+  return () => {
+    if (others !== undefined) return void others++
+    others = 0
+    log.warn('A connection was refused: there are too many')
+    setTimeout(() => {
+      if (others) log.warn('More connections were refused', { count: others })
+      others = undefined
+    }, 1000).unref()
   }
 }
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { json } from '../../core/endpoints/message.js'
 import { echo, expectGood, raw, startUntilTestEnds } from './http-fixture.js'
 
@@ -42,6 +42,27 @@ describe('HT07: clients that are slow', () => {
       endpoints: { keySet: () => new Promise(() => undefined) },
     })
     expect(await raw(port, 'GET /jwks.json HTTP/1.1\r\nHost: x\r\n\r\n')).toBe('')
+  })
+
+  it('a flood of connections is none of lines in the log', async () => {
+    const { port, log } = await startUntilTestEnds({ limits: { maxConnections: 1 } })
+    const held = connect(port, '127.0.0.1')
+    await once(held, 'connect')
+    vi.useFakeTimers({ toFake: ['setTimeout'] })
+    try {
+      for (let count = 0; count < 6; count++) await raw(port, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+      vi.advanceTimersByTime(1000)
+    } finally {
+      vi.useRealTimers()
+    }
+    const told = log.lines
+      .filter(({ level }) => level === 'warn')
+      .map(({ message, fields }) => ({ message, ...fields }))
+    expect(told).toEqual([
+      { message: 'A connection was refused: there are too many' },
+      { message: 'More connections were refused', count: 5 },
+    ])
+    held.destroy()
   })
 
   it('connections over the limit are refused, and told', async () => {
