@@ -1,7 +1,8 @@
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { createClient, createDeployment } from '../adversarial/support/processes.js'
-import { raceAssertions, signingClient, type AssertionRace } from './races-http/race-assertions.js'
+import { signingClient } from '../support/signing-client.js'
+import { raceAssertions, type AssertionRace } from './races-http/race-assertions.js'
 
 // One client assertion, many processes of the product on one store, all asked at once over HTTP:
 // SIGNET_RACE_ROUNDS rounds among SIGNET_RACE_PROCESSES processes.

@@ -5,22 +5,11 @@ import { refresh } from '../../core/storage/embedded/tables.js'
 import { basic } from '../adversarial/support/clients.js'
 import { verifier } from '../adversarial/support/mint.js'
 import { createClient, type Answer } from '../adversarial/support/processes.js'
-import { assertionClaims, assertionType, newAssertionKey, signAssertion } from '../support/client-assertion.js'
 import { deviceGrant, personAt, tvClient } from '../support/device.js'
 import { createProver } from '../support/dpop-proof.js'
 import { person, publicClient, redirectUri, serviceClient, webClient } from '../support/server.js'
+import { newAssertion, signedForm } from '../support/signing-client.js'
 import { UserAgent } from '../support/user-agent.js'
-
-const key = newAssertionKey('ES256', 'one')
-
-/** A client that signs assertions. */
-export const signer = {
-  client_id: 'signer',
-  token_endpoint_auth_method: 'private_key_jwt',
-  grant_types: ['client_credentials'],
-  scope: 'read',
-  jwks: { keys: [key.publicJwk] },
-}
 
 const machineForm = { grant_type: 'client_credentials', scope: 'read' }
 
@@ -40,8 +29,7 @@ export const createClockClients = (issuer: string) => {
     /** Their clock stands still: milliseconds since the epoch. */
     stop: (at: number) => void (stopped = at),
 
-    assertion: (overrides: Readonly<Record<string, unknown>> = {}): string =>
-      signAssertion(key, { alg: 'ES256', kid: key.kid }, assertionClaims('signer', issuer, now(), overrides)),
+    assertion: (overrides: Readonly<Record<string, unknown>> = {}): string => newAssertion(issuer, now(), overrides),
 
     proof: (nonce: string, ageSeconds = 0): string =>
       prover.proof(`${issuer}/token`, nonce, { claims: { iat: Math.floor(now() / 1000) - ageSeconds } }),
@@ -54,8 +42,7 @@ export const createClockClients = (issuer: string) => {
         token(machineForm, { authorization: basic(serviceClient), ...headers })
       return {
         machine,
-        present: (client_assertion: string) =>
-          token({ ...machineForm, client_assertion_type: assertionType, client_assertion }),
+        present: (assertion: string) => token(signedForm(assertion)),
         prove: (dpop: string) => machine({ dpop }),
         nonce: async (): Promise<string> =>
           String((await machine({ dpop: prover.proof(`${issuer}/token`, undefined) })).headers['dpop-nonce']),

@@ -17,7 +17,8 @@ import { startMongo } from '../support/mongo-server/start.js'
 import { startRedis } from '../support/redis/server.js'
 import { settleRedis } from '../support/redis/settle.js'
 import { describeWith } from '../support/services/describe-with.js'
-import { createClockClients, signer, told, untilCollected } from './clock-clients.js'
+import { signingClient } from '../support/signing-client.js'
+import { createClockClients, told, untilCollected } from './clock-clients.js'
 
 // F23: the clock of a process jumps by an hour while it runs: forward, back, and to an hour before it began.
 
@@ -49,7 +50,7 @@ const start = async (library: string, place: Place) => {
     return {
       ...devices,
       admin: { host: '127.0.0.1', port: admin },
-      clients: [...(devices['clients'] as object[]), signer],
+      clients: [...(devices['clients'] as object[]), signingClient],
       storage: {
         records: { use: adapter, options: { log, ...place.records(path) } },
         ephemeral: { use: adapter, options: { log, ...place.ephemeral(path) } },

@@ -7,7 +7,8 @@ import { createDeployment, type Deployment } from '../adversarial/support/proces
 import { withDevices } from '../support/device.js'
 import { createFakeClock, type FakeClock } from '../support/fake-clock.js'
 import { describeWith } from '../support/services/describe-with.js'
-import { createClockClients, signer, told, untilCollected } from './clock-clients.js'
+import { signingClient } from '../support/signing-client.js'
+import { createClockClients, told, untilCollected } from './clock-clients.js'
 
 // F23: two processes of one issuer over one store. The first has the time of the clients, the other has not. All clocks stand
 // still, so that a second is one.
@@ -27,7 +28,7 @@ describeWith('faketime', 'a process whose clock is off', (library) => {
     deployment = await createDeployment((written) => ({
       ...withDevices(written),
       access_token_ttl_secs: 30,
-      clients: [...(withDevices(written)['clients'] as object[]), signer],
+      clients: [...(withDevices(written)['clients'] as object[]), signingClient],
     }))
     clients = createClockClients(deployment.issuer)
     const [clock, other] = [0, 1].map(() => createFakeClock(library, deployment.directory)) as [FakeClock, FakeClock]

@@ -2,31 +2,15 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as after } from 'node:timers/promises'
 import { basic } from '../adversarial/support/clients.js'
 import type { Answer, TokenServer } from '../adversarial/support/token-server.js'
-import { assertionClaims, assertionType, newAssertionKey, signAssertion } from '../support/client-assertion.js'
 import { createProver } from '../support/dpop-proof.js'
 import { Ledger } from '../support/ledger/ledger.js'
 import { serviceClient } from '../support/server.js'
+import { newAssertion, signedForm } from '../support/signing-client.js'
 import { patiently } from '../support/test-stores.js'
 
 type Kind = 'machine' | 'code' | 'proof' | 'assertion' | 'refresh'
 
-const key = newAssertionKey('ES256', 'one')
-/** A client that signs assertions. */
-export const signer = {
-  client_id: 'signer',
-  token_endpoint_auth_method: 'private_key_jwt',
-  grant_types: ['client_credentials'],
-  scope: 'read',
-  jwks: { keys: [key.publicJwk] },
-}
 const form = { grant_type: 'client_credentials', scope: 'read' }
-
-/** A request of `signer` with an assertion that was not seen before. */
-export const signedForm = (issuer: string, now: number) => {
-  const claims = assertionClaims('signer', issuer, now)
-  const client_assertion = signAssertion(key, { alg: 'ES256', kid: 'one' }, claims)
-  return { ...form, client_assertion_type: assertionType, client_assertion }
-}
 
 export interface HonestClients {
   readonly ledger: Ledger
@@ -115,8 +99,8 @@ export const createHonestClients = (host: TokenServer, recordsMayBeDown: boolean
       }
     },
     assertion: async () => {
-      const signed = signedForm(issuer, host.now())
-      const resend = (honest: boolean) => keep('assertion', signed.client_assertion, honest, () => host.token(signed))
+      const assertion = newAssertion(issuer, host.now())
+      const resend = (honest: boolean) => keep('assertion', assertion, honest, () => host.token(signedForm(assertion)))
       const answer = await resend(true)
       if (answer.status === 200) accepted.push(() => resend(false))
       return answer

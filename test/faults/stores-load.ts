@@ -1,11 +1,12 @@
 import { expect } from 'vitest'
 import { startTokenServer, type TokenServer } from '../adversarial/support/token-server.js'
+import { signingClient } from '../support/signing-client.js'
 import { settleRedis } from '../support/redis/settle.js'
 import { auditServer } from '../support/ledger/audit-books.js'
 import type { Clock } from '../../core/clock.js'
 import type { StorageBackend } from '../../core/storage/ports.js'
 import type { RedisOptions } from '../../core/storage/redis/options.js'
-import { createHonestClients, signer, type HonestClients } from './honest-clients.js'
+import { createHonestClients, type HonestClients } from './honest-clients.js'
 
 type Json = Record<string, unknown>
 
@@ -40,7 +41,7 @@ export const startStoresLoad = async ({ options, settled = true, records }: Stor
         ...(records && { records: records.section }),
         ephemeral: { use: 'redis', options },
       },
-      clients: [...(written['clients'] as Json[]), signer],
+      clients: [...(written['clients'] as Json[]), signingClient],
     }),
     ...(records && { openStore: records.open }),
   })

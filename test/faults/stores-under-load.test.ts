@@ -10,7 +10,7 @@ import { migrateMongo } from '../support/mongo-server/migrate.js'
 import { startMongo } from '../support/mongo-server/start.js'
 import { startRedis } from '../support/redis/server.js'
 import { describeWith } from '../support/services/describe-with.js'
-import { signedForm, signer } from './honest-clients.js'
+import { newAssertion, signedForm, signingClient } from '../support/signing-client.js'
 import { expectNoHarm, startStoresLoad, type StoresLoad } from './stores-load.js'
 
 // Records on MongoDB and the rest on Redis: each store killed, cut off and hung under SIGNET_FAULT_RATE mixed requests a second,
@@ -93,13 +93,13 @@ describe('the ledger finds out a build', () => {
   const judge = async (store: (sound: StorageBackend) => StorageBackend): Promise<readonly string[]> => {
     await using host = await startTokenServer({
       doubles: { store },
-      configure: (written) => ({ ...written, clients: [...(written['clients'] as object[]), signer] }),
+      configure: (written) => ({ ...written, clients: [...(written['clients'] as object[]), signingClient] }),
     })
     const ledger = new Ledger()
     const times = Array.from({ length: 4 })
     const { code } = await host.mint.code()
     await Promise.all(times.map(() => ledger.ask({ once: 'a code', honest: false }, () => host.redeem(code))))
-    const signed = signedForm(host.server.issuer, host.now())
+    const signed = signedForm(newAssertion(host.server.issuer, host.now()))
     await Promise.all(times.map(() => ledger.ask({ once: 'an assertion', honest: false }, () => host.token(signed))))
     const { code: late } = await host.mint.code()
     await ledger.ask({ honest: false, never: true }, () => host.redeem(late, { code_verifier: 'x'.repeat(43) }))
