@@ -5,7 +5,7 @@ import { UserAgent } from '../support/user-agent.js'
 import { basic, otherPublicClient } from './support/clients.js'
 import { dpop } from './support/dpop-set-up.js'
 import { decode } from './support/forge.js'
-import { challenge, verifier } from './support/mint.js'
+import { authorizeUrl, verifier } from './support/mint.js'
 import { expectRefusal, type Answer } from './support/token-server.js'
 
 const redeem = async (code: string, proof: string | undefined, clientId = 'app'): Promise<Answer> => {
@@ -45,10 +45,11 @@ describe('codes that are bound to a key', () => {
   it('CC14 dpop_jkt of the authorization request binds, and what is no thumbprint is refused', async () => {
     const ask = (dpopJkt: string) =>
       new UserAgent().authorize(
-        `${dpop.host.server.issuer}/authorize?${new URLSearchParams({
-          ...{ client_id: 'app', redirect_uri: redirectUri, response_type: 'code', scope: 'openid offline_access' },
-          ...{ code_challenge: challenge, code_challenge_method: 'S256', dpop_jkt: dpopJkt },
-        })}`,
+        authorizeUrl(dpop.host.server.issuer, {
+          client_id: 'app',
+          scope: 'openid offline_access',
+          dpop_jkt: dpopJkt,
+        }),
         person,
       )
     const { jkt } = dpop.prover

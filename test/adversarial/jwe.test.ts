@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { redirectUri, webClient } from '../support/server.js'
+import { webClient } from '../support/server.js'
 import { es256, header, startAssertionServer, type AssertionServer } from './support/assertion-server.js'
 import { basic } from './support/clients.js'
 import { expectBadProof, startDpopServer, type DpopServer } from './support/dpop-server.js'
-import { challenge } from './support/mint.js'
+import { authorizeUrl } from './support/mint.js'
 import { expectRefusal } from './support/token-server.js'
 import { signAssertion } from '../support/client-assertion.js'
 
@@ -44,11 +44,8 @@ describe('JW04 JW05 encrypted tokens, compressed or with a costly key, at every 
   })
 
   it.each(encrypted)('as request object: %s', async (request) => {
-    const query = new URLSearchParams({
-      ...{ client_id: webClient.client_id, redirect_uri: redirectUri, response_type: 'code', scope: 'openid' },
-      ...{ code_challenge: challenge, code_challenge_method: 'S256', state: 's', request },
-    })
-    const response = await fetch(`${dpop.host.server.issuer}/authorize?${query}`, { redirect: 'manual' })
+    const url = authorizeUrl(dpop.host.server.issuer, { state: 's', request })
+    const response = await fetch(url, { redirect: 'manual' })
     const answer = new URL(response.headers.get('location') ?? '').searchParams
     expect(Object.fromEntries(answer)).toMatchObject({
       error: 'request_not_supported',

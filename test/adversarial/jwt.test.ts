@@ -1,10 +1,10 @@
 import { generateKeyPairSync, randomUUID, sign, type KeyObject } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { person, redirectUri, subject, webClient } from '../support/server.js'
+import { person, subject, webClient } from '../support/server.js'
 import { UserAgent } from '../support/user-agent.js'
 import { signedClient } from './support/clients.js'
 import { decode, forge, part } from './support/forge.js'
-import { challenge, verifier } from './support/mint.js'
+import { authorizeUrl, verifier } from './support/mint.js'
 import { expectRefusal, startTokenServer, type TokenServer } from './support/token-server.js'
 
 // The two doors through which a token of ours comes back: /userinfo and id_token_hint. Most of these tokens are signed
@@ -16,24 +16,11 @@ let agent: UserAgent
 let accessToken: string
 let idToken: string
 
-const authorizeUrl = (parameters: Readonly<Record<string, string>>): string => {
-  const query = {
-    client_id: 'web',
-    redirect_uri: redirectUri,
-    response_type: 'code',
-    scope: 'openid',
-    code_challenge: challenge,
-    code_challenge_method: 'S256',
-    ...parameters,
-  }
-  return `${host.server.issuer}/authorize?${new URLSearchParams(query)}`
-}
-
 beforeAll(async () => {
   host = await startTokenServer()
   key = await host.key()
   agent = new UserAgent()
-  const callback = await agent.authorize(authorizeUrl({}), person)
+  const callback = await agent.authorize(authorizeUrl(host.server.issuer), person)
   const answer = await host.redeem(callback.searchParams.get('code') ?? '', { code_verifier: verifier })
   accessToken = String(answer.body['access_token'])
   idToken = String(answer.body['id_token'])
@@ -42,7 +29,7 @@ afterAll(() => host[Symbol.asyncDispose]())
 
 /** What /authorize says to a hint: `code`, or the error. */
 const hint = async (id_token_hint: string): Promise<string | null> => {
-  const { left } = await agent.follow(authorizeUrl({ id_token_hint, prompt: 'none' }))
+  const { left } = await agent.follow(authorizeUrl(host.server.issuer, { id_token_hint, prompt: 'none' }))
   return left?.searchParams.has('code') === true ? 'code' : (left?.searchParams.get('error') ?? null)
 }
 

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import { setTimeout as after } from 'node:timers/promises'
 import { basic } from '../adversarial/support/clients.js'
-import { challenge, verifier } from '../adversarial/support/mint.js'
+import { authorizeUrl, verifier } from '../adversarial/support/mint.js'
 import { read, type Answer } from '../adversarial/support/token-server.js'
 import { createProver } from '../support/dpop-proof.js'
 import { Ledger } from '../support/ledger/ledger.js'
@@ -30,14 +30,7 @@ export interface MixedLoad {
 
 const machineForm = { grant_type: 'client_credentials', scope: 'read' }
 const authorization = basic(serviceClient)
-const authorizeQuery = new URLSearchParams({
-  client_id: publicClient.client_id,
-  redirect_uri: redirectUri,
-  response_type: 'code',
-  scope: 'openid offline_access',
-  code_challenge: challenge,
-  code_challenge_method: 'S256',
-})
+const asked = { client_id: publicClient.client_id, scope: 'openid offline_access' }
 const codeForm = { grant_type: 'authorization_code', redirect_uri: redirectUri, code_verifier: verifier }
 const discoveryPaths = ['/.well-known/openid-configuration', '/jwks.json']
 
@@ -77,7 +70,7 @@ export const createMixedLoad = (issuer: string): MixedLoad => {
   const signIn = async (): Promise<{ readonly code: string; readonly refreshToken: string } | undefined> => {
     const sentBack = ({ headers }: Answer) => new URL(headers.get('location') ?? issuer).searchParams.get('code')
     const isSentBack = (answer: Answer) => sentBack(answer) !== null
-    const url = `${issuer}/authorize?${authorizeQuery}`
+    const url = authorizeUrl(issuer, asked)
     const page = await ask('authorize', isSentBack, async () => read(await user.fetch(url)))
     const code = page && sentBack(page)
     if (!code) return undefined
@@ -158,7 +151,7 @@ export const createMixedLoad = (issuer: string): MixedLoad => {
     took,
     sent: () => sent,
     begin: async (count) => {
-      await user.authorize(`${issuer}/authorize?${authorizeQuery}`, person)
+      await user.authorize(authorizeUrl(issuer, asked), person)
       while (refreshTokens.length < count && failures.length === 0) {
         const signedIn = await signIn()
         if (signedIn) refreshTokens.push(signedIn.refreshToken)

@@ -1,10 +1,7 @@
-import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { authorizeUrl, verifier } from '../adversarial/support/mint.js'
 import { person, publicClient, redirectUri, startServer, webClient, type TestServer } from '../support/server.js'
 import { UserAgent } from '../support/user-agent.js'
-
-const verifier = 'v'.repeat(43)
-const challenge = createHash('sha256').update(verifier).digest('base64url')
 
 let server: TestServer
 let now = Date.now()
@@ -13,21 +10,8 @@ beforeAll(async () => {
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
-const url = (parameters: Readonly<Record<string, string>> = {}): string => {
-  const query = {
-    client_id: webClient.client_id,
-    redirect_uri: redirectUri,
-    response_type: 'code',
-    scope: 'openid',
-    code_challenge: challenge,
-    code_challenge_method: 'S256',
-    ...parameters,
-  }
-  return `${server.issuer}/authorize?${new URLSearchParams(query)}`
-}
-
 const tokensFor = async (agent: UserAgent, client: { client_id: string; client_secret?: string }) => {
-  const answer = await agent.authorize(url({ client_id: client.client_id }), person)
+  const answer = await agent.authorize(authorizeUrl(server.issuer, { client_id: client.client_id }), person)
   const body = new URLSearchParams({
     grant_type: 'authorization_code',
     code: answer.searchParams.get('code') ?? '',
@@ -47,7 +31,7 @@ describe('id_token_hint over the running server', () => {
     const mine = await tokensFor(agent, webClient)
     const others = await tokensFor(agent, publicClient)
     const ask = async (hint: string) => {
-      const { left } = await agent.follow(url({ id_token_hint: hint, prompt: 'none' }))
+      const { left } = await agent.follow(authorizeUrl(server.issuer, { id_token_hint: hint, prompt: 'none' }))
       return left?.searchParams.get('error') ?? (left?.searchParams.has('code') ? 'code' : undefined)
     }
     const [header = '', payload = '', signature = ''] = mine.id_token.split('.')

@@ -9,6 +9,20 @@ import { redirectUri, subject } from '../../support/server.js'
 export const verifier = 'a-code-verifier-of-43-characters-or-more~._'
 export const challenge = createHash('sha256').update(verifier).digest('base64url')
 
+/** Asks for a code of `web` that `verifier` redeems; `parameters` add to it, or replace. */
+export const authorizeUrl = (issuer: string, parameters: Readonly<Record<string, string>> = {}): string => {
+  const query = {
+    client_id: 'web',
+    redirect_uri: redirectUri,
+    response_type: 'code',
+    scope: 'openid',
+    code_challenge: challenge,
+    code_challenge_method: 'S256',
+    ...parameters,
+  }
+  return `${issuer}/authorize?${new URLSearchParams(query)}`
+}
+
 export interface Minting {
   readonly ttlSeconds?: number
   readonly now?: number
