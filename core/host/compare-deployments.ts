@@ -1,6 +1,7 @@
 import { ConfigurationError } from '../../config/problems.js'
 import type { Config } from '../../config/schema.js'
-import type { Clock } from '../clock.js'
+import type { AttestationContent } from '../attestation/attestation-token.js'
+import { epochSeconds, type Clock } from '../clock.js'
 import type { Account } from '../interaction/login-provider.js'
 import { algorithms } from '../keys/algorithms.js'
 import { parseCompactJws } from '../keys/compact-jws.js'
@@ -11,13 +12,14 @@ import type { GrantDecision } from '../oauth/grant.js'
 import type { AuditLog } from '../observe/audit.js'
 import type { Log } from '../observe/log.js'
 import { createTokenIssuer } from '../tokens/issuer.js'
-import type { SignatureRecord } from '../tokens/sign-token.js'
+import type { SignatureRecord, SignedToken } from '../tokens/sign-token.js'
 import { accessTokenHash } from '../tokens/profiles.js'
 import type { CheckedConfiguration } from './check-configuration.js'
 import { compareOutcomes, notIssued, type Difference, type Issued, type Outcome } from './compare-outcomes.js'
 import { guardSigner } from './guarded-signers.js'
 import { openRing } from './open-ring.js'
 import { createSignerProviders } from './registries.js'
+import { wireAttestationTokens } from './wire-attestation.js'
 
 /** One of the two deployments. */
 export interface ComparedDeployment {
@@ -84,6 +86,13 @@ const person = (config: Config, clock: Clock): GrantDecision => ({
   requestedClaims: { id_token: { email: null, email_verified: { essential: true } }, userinfo: { name: null } },
 })
 
+const deviceAt = (clock: Clock): AttestationContent => ({
+  principal: { subject: sub, principalId: 'signet-compare', principalType: 'device' },
+  jkt: '0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I',
+  attributes: { model: 'P1' },
+  enrolledAt: epochSeconds(clock),
+})
+
 const readToken = async (token: string, ring: KeyRing): Promise<Issued> => {
   const jws = parseCompactJws(token)
   const kid = jws?.header['kid']
@@ -108,6 +117,7 @@ interface Orders {
   readonly resources: readonly string[]
   readonly idTokenAlgs: readonly JwsAlg[]
   readonly userinfoAlgs: readonly JwsAlg[]
+  readonly introspectionAlgs: readonly JwsAlg[]
 }
 
 const ordersOf = (left: Side, right: Side): Orders => {
@@ -116,6 +126,7 @@ const ordersOf = (left: Side, right: Side): Orders => {
     resources: both(({ config }) => config.resources.map(({ identifier }) => identifier)),
     idTokenAlgs: both(({ ring }) => ring.algorithms('id_token')),
     userinfoAlgs: both(({ ring }) => ring.algorithms('userinfo')),
+    introspectionAlgs: both(({ ring }) => ring.algorithms('introspection')),
   }
 }
 
@@ -173,6 +184,12 @@ const issueAll = async (config: Config, ring: KeyRing, clock: Clock, audit: Audi
     return [access, checkHash(await readToken(signed.idToken, ring), signed.accessToken, alg)]
   }
 
+  const issueOne = async (sign: () => Promise<SignedToken>): Promise<readonly Issued[]> => {
+    const { token, record } = await sign()
+    await audit.record({ event: 'token.signed', purpose: 'comparison', signatures: [record] })
+    return [await readToken(token, ring)]
+  }
+
   const service = clientFor(config)
   const asService = { subject: service.client_id, scope: config.scopes_supported.filter((name) => name !== 'openid') }
   await attempt(['access token of a service'], () => issueTokens(service, asService))
@@ -188,13 +205,18 @@ const issueAll = async (config: Config, ring: KeyRing, clock: Clock, audit: Audi
     const names = [`access token beside an id_token with ${alg}`, `id_token with ${alg}`]
     await attempt(names, () => issueTokens(client, person(config, clock)))
   }
+  const claims = issuer.userinfo(account, config.scopes_supported, ['name'])
   for (const alg of orders.userinfoAlgs)
-    await attempt([`userinfo with ${alg}`], async () => {
-      const claims = issuer.userinfo(account, config.scopes_supported, ['name'])
-      const { token, record } = await issuer.signUserinfo(service, alg, claims, signal)
-      await audit.record({ event: 'token.signed', purpose: 'comparison', signatures: [record] })
-      return [await readToken(token, ring)]
-    })
+    await attempt([`userinfo with ${alg}`], () => issueOne(() => issuer.signUserinfo(service, alg, claims, signal)))
+  for (const alg of orders.introspectionAlgs)
+    await attempt([`introspection with ${alg}`], () =>
+      issueOne(() => issuer.signIntrospection(service, alg, { active: true, sub }, signal)),
+    )
+  const attestations = wireAttestationTokens(config, { ring, clock })
+  if (attestations !== undefined)
+    await attempt(['attestation'], () =>
+      issueOne(() => attestations.sign(attestations.prepare(deviceAt(clock)), 'enrolment', signal)),
+    )
   return outcomes
 }
 

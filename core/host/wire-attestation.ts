@@ -1,5 +1,5 @@
 import type { Config } from '../../config/schema.js'
-import { createAttestationTokens } from '../attestation/attestation-token.js'
+import { createAttestationTokens, type AttestationTokens } from '../attestation/attestation-token.js'
 import { createCheckProof } from '../attestation/challenge-proof.js'
 import { createChallenges } from '../attestation/challenges.js'
 import { createEnrolmentKeys } from '../attestation/enrolment-keys.js'
@@ -27,11 +27,22 @@ export interface AttestationParts {
   readonly evidence: EvidenceChallenges
 }
 
+/** What signs attestations, and reads them; undefined without the section `attestation`. */
+export const wireAttestationTokens = (
+  { attestation: section, issuer, clock_tolerance_secs: toleranceSeconds }: Config,
+  { ring, clock }: Pick<AttestationParts, 'ring' | 'clock'>,
+): AttestationTokens | undefined => {
+  if (section === undefined) return undefined
+  const { attestation_ttl_secs: ttlSeconds, signing_alg: alg, typ } = section
+  return createAttestationTokens({ issuer, ring, clock, toleranceSeconds, ttlSeconds, alg, typ })
+}
+
 /** The ceremony; undefined without the section `attestation`: then nothing of it exists. */
 export const wireAttestation = (config: Config, parts: AttestationParts): Endpoints['attestation'] => {
   const { attestation: section, issuer, clock_tolerance_secs: toleranceSeconds } = config
-  if (section === undefined) return undefined
-  const { ring, clock, audit, registries, stored, evidence } = parts
+  const tokens = wireAttestationTokens(config, parts)
+  if (section === undefined || tokens === undefined) return undefined
+  const { clock, audit, registries, stored, evidence } = parts
   const limit = config.rate_limits.attestation
   const limits = createAttestationLimits({
     attempts: stored.attempts,
@@ -44,9 +55,7 @@ export const wireAttestation = (config: Config, parts: AttestationParts): Endpoi
   const keys = createEnrolmentKeys()
   const status = createPrincipalStatus(registries.statusProvider)
   const challenges = createChallenges(stored.challenges, section.challenge_ttl_secs)
-  const ttlSeconds = section.attestation_ttl_secs
-  const { signing_alg: alg, typ, require_audience_in_proof: requireAudience } = section
-  const tokens = createAttestationTokens({ issuer, ring, clock, toleranceSeconds, ttlSeconds, alg, typ })
+  const { attestation_ttl_secs: ttlSeconds, require_audience_in_proof: requireAudience } = section
   return {
     enrol: createEnrol({
       limits,

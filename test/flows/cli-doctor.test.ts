@@ -118,6 +118,7 @@ describe('signet doctor --compare', () => {
     expect(stdout).toMatch(/^access token of a service +EdDSA +ed-1 +ed-9 +alike$/m)
     expect(stdout).toMatch(/^id_token beside https:\/\/api\.example +EdDSA +ed-1 +ed-9 +alike$/m)
     expect(stdout).toMatch(/^userinfo with EdDSA +EdDSA +ed-1 +ed-9 +alike$/m)
+    expect(stdout).toMatch(/^introspection with EdDSA +EdDSA +ed-1 +ed-9 +alike$/m)
     expect(stdout).toMatch(/They sign alike\.\n$/)
     expect(stdout).not.toMatch(/eyJ/)
   })
@@ -147,6 +148,21 @@ describe('signet doctor --compare', () => {
     }
     expect(alike).toBe(false)
     expect(new Set(differences.map((one) => one.where))).toEqual(new Set([where]))
+  })
+
+  it.each([
+    ['lifetime', 'attestation: { signing_alg: EdDSA, attestation_ttl_secs: 86000 }', 'claims.exp'],
+    ['type', 'attestation: { signing_alg: EdDSA, typ: bank-device+jwt }', 'header.typ'],
+    ['whether there are any', '', 'issuance'],
+  ])('finds what differs in attestations: %s', async (_, more, where) => {
+    const issuing = (section: string) =>
+      configuration(`  - use: plugins/attestation/bootstrap\naudit: { file: ./audit.jsonl }\n${section}\n`)
+    await cli.write('a.yaml', issuing('attestation: { signing_alg: EdDSA }'))
+    await cli.write('b.yaml', other(issuing(more)))
+    const { code, stdout } = await doctor('--compare', 'a.yaml', 'b.yaml', '--json')
+    expect(code).toBe(1)
+    const { differences } = JSON.parse(stdout) as { differences: { token: string; where: string }[] }
+    expect(differences).toEqual([expect.objectContaining({ token: 'attestation', where })])
   })
 
   it('finds another algorithm', async () => {
