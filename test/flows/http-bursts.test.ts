@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { expectGood, raw, startFixture, type Fixture } from './http-fixture.js'
 
@@ -41,6 +42,16 @@ describe('many requests in one packet', () => {
     expect(served() - before).toBeLessThanOrEqual(10)
     await expectGood(server.origin)
   })
+})
+
+it.each([token, keySet])('what follows too many requests in one packet is not parsed', async (request) => {
+  let parsed = 0
+  const count = () => void (parsed += 1)
+  subscribe('http.server.request.start', count)
+  await raw(server.port, request.repeat(1000))
+  unsubscribe('http.server.request.start', count)
+  expect(parsed).toBeGreaterThan(10)
+  expect(parsed).toBeLessThan(100)
 })
 
 describe('a body in pieces', () => {
