@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { noLog } from '../../core/observe/log.js'
 import { assertionClaims, assertionType, newAssertionKey, signAssertion } from '../support/client-assertion.js'
 import { expectRefusal, startTokenServer, type Answer, type TokenServer } from './support/token-server.js'
 
@@ -23,7 +24,7 @@ let nextName = 0
 const open = async (allow_private_addresses: boolean) => {
   const { port } = site.address() as { port: number }
   return startTokenServer({
-    log: { debug() {}, info() {}, warn() {}, error() {} },
+    log: noLog,
     configure: (written) => ({
       ...written,
       outbound: { allow_private_addresses },

@@ -3,6 +3,7 @@ import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { openAudit } from '../../core/observe/audit-file.js'
 import { verifyAudit } from '../../core/observe/audit-verify.js'
 import { readJsonLines, readLines } from '../../core/observe/json-records.js'
+import { noLog } from '../../core/observe/log.js'
 import { basic } from '../adversarial/support/clients.js'
 import { startTokenServer } from '../adversarial/support/token-server.js'
 import { serviceClient } from '../support/server.js'
@@ -22,10 +23,9 @@ describe.skipIf(!disk)('F34 the disk of the audit log is full', () => {
   it('is not ready, and is again by itself when there is room, with a line that tells of it', async () => {
     const file = join(disk!.path, 'service.jsonl')
     // Outages are what this is for.
-    const quiet = { debug() {}, info() {}, warn() {}, error() {} }
     await using host = await startTokenServer({
       configure: (written) => ({ ...written, audit: { file } }),
-      log: quiet,
+      log: noLog,
     })
     const ready = async () => {
       const reply = await fetch(`${host.server.admin}/health/ready`)

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { noLog } from '../../core/observe/log.js'
 import { failingAudit, failingStore, type Fault, type Faults } from '../adversarial/support/failing-store.js'
 import { signedClient } from '../adversarial/support/clients.js'
 import { expectRefusal, startTokenServer, type Answer, type TokenServer } from '../adversarial/support/token-server.js'
@@ -30,9 +31,8 @@ describe('a signer that fails', () => {
     directory = await mkdtemp(join(tmpdir(), 'signet-signer-'))
     await say('sign')
     const use = fileURLToPath(new URL('../adversarial/support/failing-signer.ts', import.meta.url))
-    const log = { debug() {}, info() {}, warn() {}, error() {} }
     host = await startTokenServer({
-      log,
+      log: noLog,
       configure: (written) => ({
         ...written,
         signers: { double: { use, options: { control: join(directory, 'control') } } },

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
+import { noLog } from '../../core/observe/log.js'
 import { basic } from '../adversarial/support/clients.js'
 import { startTokenServer, type Answer, type TokenServerOptions } from '../adversarial/support/token-server.js'
 import { chaosNamed, type ChaosCommand } from '../support/chaos-signer/commands.js'
@@ -10,7 +11,6 @@ import { serviceClient } from '../support/server.js'
 
 type Json = Record<string, unknown>
 
-const log = { debug() {}, info() {}, warn() {}, error() {} }
 const module = (name: string): string => fileURLToPath(new URL(`../support/chaos-signer/${name}.ts`, import.meta.url))
 
 export interface ChaosServerOptions {
@@ -29,7 +29,7 @@ export const startChaosServer = async ({ keys, unverified = false, doubles, begi
   const chaos = chaosNamed(name)
   chaos.tell(begin)
   const host = await startTokenServer({
-    log,
+    log: noLog,
     ...(doubles && { doubles }),
     configure: (written) => ({
       ...written,

@@ -5,12 +5,12 @@ import type { KeyPurpose, MadeSignature, SignatureOrder } from '../../core/keys/
 import { verifySignature } from '../../core/keys/verify-signature.js'
 import type { AuditEvent } from '../../core/observe/audit.js'
 import { signingInput } from '../../core/tokens/compact-serializer.js'
+import { noLog } from '../../core/observe/log.js'
 import { chaosNamed, type Chaos } from '../support/chaos-signer/commands.js'
 import chaosSigner from '../support/chaos-signer/index.js'
 
 export const never = new AbortController().signal
 setMaxListeners(0, never)
-const log = { debug() {}, info() {}, warn() {}, error() {} }
 
 /** A ring whose keys `a1`, `a2`, `b1` are in the hands of the chaos signers `a` and `b`. */
 export const openChaosRing = async (
@@ -20,7 +20,7 @@ export const openChaosRing = async (
   const run = randomUUID()
   const names = [...new Set(kids.map((kid) => kid.slice(0, 1)))]
   const chaos = new Map<string, Chaos>(names.map((name) => [name, chaosNamed(`${run}-${name}`)]))
-  const services = { clock: Date.now, log }
+  const services = { clock: Date.now, log: noLog }
   const providers = new Map(
     await Promise.all(
       names.map(async (name) => [name, await chaosSigner.create({ name: `${run}-${name}` }, services)] as const),

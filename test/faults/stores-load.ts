@@ -6,11 +6,10 @@ import { auditServer } from '../support/ledger/audit-books.js'
 import type { Clock } from '../../core/clock.js'
 import type { StorageBackend } from '../../core/storage/ports.js'
 import type { RedisOptions } from '../../core/storage/redis/options.js'
+import { noLog } from '../../core/observe/log.js'
 import { createHonestClients, type HonestClients } from './honest-clients.js'
 
 type Json = Record<string, unknown>
-
-const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 
 export interface StoresLoad extends HonestClients, AsyncDisposable {
   readonly host: TokenServer
@@ -33,7 +32,7 @@ export interface StoresLoadOptions {
 export const startStoresLoad = async ({ options, settled = true, records }: StoresLoadOptions): Promise<StoresLoad> => {
   if (settled) await settleRedis({ ...options, key_prefix: 'signet:' })
   const host = await startTokenServer({
-    log: quiet,
+    log: noLog,
     configure: (written) => ({
       ...written,
       storage: {

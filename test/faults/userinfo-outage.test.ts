@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { noLog } from '../../core/observe/log.js'
 import { startDpopServer, type DpopServer } from '../adversarial/support/dpop-server.js'
 import { expectRefusal } from '../adversarial/support/token-server.js'
 
@@ -19,7 +20,7 @@ describe('signed userinfo, with a signer that fails', () => {
     const use = fileURLToPath(new URL('../adversarial/support/failing-signer.ts', import.meta.url))
     const signedUserinfo = (client: Client) => ({ ...client, userinfo_signed_response_alg: 'ES256' })
     dpop = await startDpopServer({
-      log: { debug() {}, info() {}, warn() {}, error() {} },
+      log: noLog,
       configure: (written) => ({
         ...written,
         signers: { double: { use, options: { control: join(directory, 'control') } } },

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { createHash } from 'node:crypto'
 import { join, relative } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
+import { noLog } from '../../core/observe/log.js'
 import { startTokenServer, type TokenServer } from '../adversarial/support/token-server.js'
 import { publicClient } from '../support/server.js'
 import { startReloadServer, type Json, type ReloadServer } from './reload-support.js'
@@ -20,7 +21,7 @@ describe('the record of signatures', () => {
     const fails = join(folder, 'fails')
     await writeFile(module, tracedSigner.replace('async sign(message, signal, trace) {', `$&${failOn(fails)}`))
     host = await startTokenServer({
-      log: { debug() {}, info() {}, warn() {}, error() {} },
+      log: noLog,
       configure: (file) => ({
         ...file,
         id_token_signing_alg: 'ES256',

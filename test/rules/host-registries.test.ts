@@ -4,10 +4,10 @@ import type { LoadedPlugin, LoadedSigner } from '../../core/host/load-modules.js
 import type { PluginModule, Services, SignerModule } from '../../core/host/modules.js'
 import { createRegistries, createSignerProviders } from '../../core/host/registries.js'
 import { Unavailable } from '../../core/unavailable.js'
+import { noLog } from '../../core/observe/log.js'
 
-const log = { debug() {}, info() {}, warn() {}, error() {} }
 /** A service that can be told by looking. */
-const services = { log, clock: () => 0, issuer: { service: 'issuer' } } as unknown as Services
+const services = { log: noLog, clock: () => 0, issuer: { service: 'issuer' } } as unknown as Services
 
 const mask = (message: string) => message.replaceAll('s3cret', '[secret]')
 
@@ -54,7 +54,7 @@ describe('registries', () => {
     const given: unknown[] = []
     const create = (_options: unknown, own: unknown) => (given.push(own), {})
     await createRegistries([plugin(0, { create }), plugin(1, { needs: ['issuer', 'log'], create })], services)
-    expect(given).toEqual([{}, { issuer: { service: 'issuer' }, log }])
+    expect(given).toEqual([{}, { issuer: { service: 'issuer' }, log: noLog }])
     expect(given.every((own) => Object.isFrozen(own))).toBe(true)
   })
 

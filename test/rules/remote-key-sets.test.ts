@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
 import { createRemoteKeySets } from '../../core/oauth/remote-key-sets.js'
 import { Unavailable } from '../../core/unavailable.js'
+import { noLog } from '../../core/observe/log.js'
 import { newAssertionKey } from '../support/client-assertion.js'
 
 const key = newAssertionKey('ES256', 'one')
 const wanted = { kid: 'one', alg: 'ES256' } as const
-const log = { debug() {}, info() {}, warn() {}, error() {} }
 const hour = 3_600_000
 
 /** A set behind an address, and how often it was asked for. */
@@ -16,7 +16,7 @@ const setUp = () => {
     if (state.down) return Promise.reject(new Unavailable('outbound', 'no', 'down'))
     return Promise.resolve(Buffer.from(JSON.stringify({ keys: [key.publicJwk] })))
   }
-  const sets = createRemoteKeySets({ owner: 'client', fetch, clock: () => state.now, log })
+  const sets = createRemoteKeySets({ owner: 'client', fetch, clock: () => state.now, log: noLog })
   return { state, find: () => sets.find('client', 'https://client.example/jwks.json', wanted) }
 }
 

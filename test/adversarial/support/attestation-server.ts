@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { Log } from '../../../core/observe/log.js'
+import { noLog } from '../../../core/observe/log.js'
 import { createDevice, withAttestation, type AttestationAnswer, type DeviceOptions } from '../../support/attestation.js'
 import { doubleOf } from '../../support/attestation-double/index.js'
 import { startTokenServer, type TokenServerOptions } from './token-server.js'
@@ -60,7 +60,6 @@ export interface AttestationServerOptions extends TokenServerOptions {
 }
 
 /** Outages are what these servers are put through: they are not shown. */
-const quiet: Log = { debug() {}, info() {}, warn() {}, error() {} }
 
 let servers = 0
 
@@ -70,7 +69,7 @@ export const startAttestationServer = async (options: AttestationServerOptions =
   const name = `server-${String(servers++)}`
   const double = doubleOf(name)
   const host = await startTokenServer({
-    log: quiet,
+    log: noLog,
     ...rest,
     configure: (written) =>
       configure({

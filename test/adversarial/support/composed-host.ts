@@ -19,7 +19,7 @@ import { createAccountDirectory, openAccountStore, staticAccounts } from '../../
 import { openAudit } from '../../../core/observe/audit-file.js'
 import { createReadiness } from '../../../core/observe/health.js'
 import { createMetrics } from '../../../core/observe/metrics.js'
-import type { Log } from '../../../core/observe/log.js'
+import { noLog, type Log } from '../../../core/observe/log.js'
 import type { AuditLog } from '../../../core/observe/audit.js'
 import type { StorageBackend } from '../../../core/storage/ports.js'
 import { freePort } from '../../support/free-port.js'
@@ -37,7 +37,6 @@ interface Given extends Doubles {
 }
 
 /** Outages are what these hosts are for: they are not shown. */
-const quiet: Log = { debug() {}, info() {}, warn() {}, error() {} }
 
 /** The product as `startHost` composes it, with a double between it and its store or its audit log. */
 export const startWithDoubles = async (file: string, { clock, log, store, audit }: Given) => {
@@ -88,7 +87,7 @@ export const startWithDoubles = async (file: string, { clock, log, store, audit 
 
 /** As `startServer`, with doubles. */
 export const startServerWithDoubles = async (
-  { configure = (written) => written, clock = Date.now, log = quiet }: TestServerOptions,
+  { configure = (written) => written, clock = Date.now, log = noLog }: TestServerOptions,
   doubles: Doubles,
 ): Promise<TestServer> => {
   const directory = await mkdtemp(join(tmpdir(), 'signet-doubles-'))

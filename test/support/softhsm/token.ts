@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { Log, SignerProvider } from '../../../core/api/index.js'
+import { noLog } from '../../../core/observe/log.js'
 import pkcs11 from '../../../signers/pkcs11/index.js'
 
 const run = promisify(execFile)
@@ -78,13 +79,11 @@ export const makeToken = async (): Promise<SoftToken> => {
   }
 }
 
-const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
-
 /** The signer as the host makes it: options through its schema. */
 export const openProvider = async (
   token: Pick<SoftToken, 'module' | 'label' | 'pin' | 'environment'>,
   options: Readonly<Record<string, unknown>> = {},
-  log: Log = silent,
+  log: Log = noLog,
 ): Promise<SignerProvider> => {
   const { module, label, pin, environment } = token
   const checked = await pkcs11.options?.['~standard'].validate({ module, token: label, pin, environment, ...options })
