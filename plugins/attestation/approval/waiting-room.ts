@@ -66,13 +66,17 @@ export const createWaitingRoom = (options: WaitingRoomOptions) => {
 
   /** Of the numbered places under a prefix one that was free, and now is not; undefined: all are taken. */
   const takePlace = async (prefix: string, places: number): Promise<string | undefined> => {
+    const idOf = (place: number): string => `${prefix}${String(place).padStart(6, '0')}`
+    const take = (id: string): Promise<boolean> =>
+      records.put(id, {}, { ttlSeconds: expiresSeconds, onlyIfAbsent: true })
+    // Nearly always few wait: then one request of anybody's does not cost the reading of all places.
+    const guess = idOf(randomInt(places))
+    if (await take(guess)) return guess
     const taken = new Set((await records.list(prefix, places)).map(({ id }) => id))
-    const ids = Array.from({ length: places }, (_, place) => `${prefix}${String(place).padStart(6, '0')}`)
-    const free = ids.filter((id) => !taken.has(id))
+    const free = Array.from({ length: places }, (_, place) => idOf(place)).filter((id) => !taken.has(id))
     // From anywhere among them, so that those who come at once do not all try for the same.
     const start = free.length === 0 ? 0 : randomInt(free.length)
-    for (const id of [...free.slice(start), ...free.slice(0, start)])
-      if (await records.put(id, {}, { ttlSeconds: expiresSeconds, onlyIfAbsent: true })) return id
+    for (const id of [...free.slice(start), ...free.slice(0, start)]) if (await take(id)) return id
     return undefined
   }
 
