@@ -126,7 +126,7 @@ export const createToken = (options: TokenOptions): Endpoint => {
     } as const
     const consume = async () => {
       await proof?.claim()
-      return redeem(client, settled, refresh)
+      return redeem({ client, requestId: request.requestId }, settled, refresh)
     }
     const reply = (refreshToken: string | undefined): Reply => respond(decision, prepared, signed, refreshToken, proof)
     if (decision.redeem === undefined) {

@@ -27,6 +27,12 @@ export interface RedeemOptions {
   readonly grantLifetime: number
 }
 
+/** Who asks, and in which request. */
+interface Caller {
+  readonly client: Client
+  readonly requestId: string
+}
+
 const invalidGrant = (reason: string): OAuthError =>
   new OAuthError('invalid_grant', 'The grant is invalid, expired, revoked or was already used.', { reason })
 
@@ -47,18 +53,18 @@ export const createRedeem = (options: RedeemOptions) => {
   /** RFC 6749 §4.1.2, RFC 9700 §4.14.2: one record ends everything that came from the grant. */
   const revokeReused = async (
     event: 'code.reused' | 'device.reused' | 'refresh.reused',
-    client: Client,
+    { client, requestId: request_id }: Caller,
     grant: Grant,
   ) => {
     await revocations.revoke(grant.grantId, options.grantLifetime)
-    await audit.record({ event, client_id: client.client_id, sub: grant.subject, grant_id: grant.grantId })
+    await audit.record({ event, request_id, client_id: client.client_id, sub: grant.subject, grant_id: grant.grantId })
   }
 
   const checkOwner = (client: Client, grant: Pick<Grant, 'clientId'>): void => {
     if (grant.clientId !== client.client_id) throw new Error('a grant plugin redeemed the grant of another client')
   }
 
-  const redeemCode = async (client: Client, code: string, grant: Grant | undefined, refresh: boolean) => {
+  const redeemCode = async (caller: Caller, code: string, grant: Grant | undefined, refresh: boolean) => {
     const id = hashOpaqueToken(code)
     const granted = grant ?? (await codes.find(id))
     // The family comes first: nobody has its token yet, and a failure here leaves the code as it was. One round trip for both.
@@ -72,36 +78,36 @@ export const createRedeem = (options: RedeemOptions) => {
     }
     const redemption = await codes.redeem(id)
     if (redemption.outcome === 'won') {
-      checkOwner(client, redemption.record)
+      checkOwner(caller.client, redemption.record)
       return started?.token
     }
     if (started) await families.remove(started.family)
     if (redemption.outcome === 'unknown') throw invalidGrant('code expired before it was redeemed')
-    checkOwner(client, redemption.record)
-    await revokeReused('code.reused', client, redemption.record)
+    checkOwner(caller.client, redemption.record)
+    await revokeReused('code.reused', caller, redemption.record)
     throw invalidGrant('code was already used')
   }
 
-  const redeemDeviceCode = async (client: Client, code: string, refresh: Grant | undefined) => {
+  const redeemDeviceCode = async (caller: Caller, code: string, refresh: Grant | undefined) => {
     const started = refresh && (await startFamily(refresh))
     const redemption = await deviceCodes.redeem(hashOpaqueToken(code))
     if (redemption.outcome === 'won') {
-      checkOwner(client, redemption.record.request)
+      checkOwner(caller.client, redemption.record.request)
       return started?.token
     }
     if (started) await families.remove(started.family)
     if (redemption.outcome === 'unknown') throw invalidGrant('device code expired before it was redeemed')
     const { request, approval } = redemption.record
-    checkOwner(client, request)
-    if (approval) await revokeReused('device.reused', client, approval)
+    checkOwner(caller.client, request)
+    if (approval) await revokeReused('device.reused', caller, approval)
     throw invalidGrant('device code was already used')
   }
 
-  const rotateRefreshToken = async (client: Client, token: string): Promise<string | undefined> => {
+  const rotateRefreshToken = async (caller: Caller, token: string): Promise<string | undefined> => {
     const read = readRefreshToken(token)
     if (read === undefined) throw invalidGrant('malformed refresh token')
     const salt = newSalt()
-    const successor = isPublicClient(client) ? deriveSuccessor(token, salt) : undefined
+    const successor = isPublicClient(caller.client) ? deriveSuccessor(token, salt) : undefined
     const redemption = await families.rotate(read.family, {
       presented: read.hash,
       ...(successor && { successor: { hash: successor.hash, salt } }),
@@ -109,7 +115,7 @@ export const createRedeem = (options: RedeemOptions) => {
     })
     if (redemption.outcome === 'unknown') throw invalidGrant('refresh token expired before it was rotated')
     const { record } = redemption
-    checkOwner(client, record.grant)
+    checkOwner(caller.client, record.grant)
     if (redemption.outcome === 'won') return successor?.token
     const { previous } = record
     // As far in the future: of a replica whose clock is ahead, and not of a clock that was set back.
@@ -117,7 +123,7 @@ export const createRedeem = (options: RedeemOptions) => {
       const again = deriveSuccessor(token, previous.salt)
       if (again.hash === record.current) return again.token
     }
-    await revokeReused('refresh.reused', client, record.grant)
+    await revokeReused('refresh.reused', caller, record.grant)
     await families.remove(read.family)
     throw invalidGrant('refresh token was already used')
   }
@@ -126,16 +132,16 @@ export const createRedeem = (options: RedeemOptions) => {
    * Consumes what the decision names and returns the refresh token to answer with, if there is one. Throws
    * `invalid_grant` to all but the winner, `Unavailable` when the store is down.
    */
-  return async (client: Client, decision: GrantDecision, refresh: boolean): Promise<string | undefined> => {
+  return async (caller: Caller, decision: GrantDecision, refresh: boolean): Promise<string | undefined> => {
     const grant = decision.grant
     const redeemable: Redeemable | undefined = decision.redeem
     switch (redeemable?.kind) {
       case 'authorization_code':
-        return redeemCode(client, redeemable.code, grant, refresh)
+        return redeemCode(caller, redeemable.code, grant, refresh)
       case 'device_code':
-        return redeemDeviceCode(client, redeemable.code, refresh ? grant : undefined)
+        return redeemDeviceCode(caller, redeemable.code, refresh ? grant : undefined)
       case 'refresh_token':
-        return rotateRefreshToken(client, redeemable.token)
+        return rotateRefreshToken(caller, redeemable.token)
       case undefined:
         return refresh && grant ? (await startFamily(grant)).token : undefined
     }
