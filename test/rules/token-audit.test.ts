@@ -87,7 +87,11 @@ describe('the audit log of /token', () => {
     const { code, grantId } = await host.mint.code()
     await host.redeem(code)
     const replayed = await host.redeem(code)
-    expect((await linesOf(replayed)).map(({ event }) => event)).toEqual(['token.signed', 'code.reused', 'token.refused'])
+    expect((await linesOf(replayed)).map(({ event }) => event)).toEqual([
+      'token.signed',
+      'code.reused',
+      'token.refused',
+    ])
     const reused = (await host.server.audit()).filter((line) => line['grant_id'] === grantId)
     expect(reused.map(({ event }) => event)).toEqual(['token.issued', 'code.reused'])
   })
