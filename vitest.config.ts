@@ -5,6 +5,9 @@ const built = 'test/support/services/built.ts'
 const hasStores = findService('mongodb') !== undefined && findService('redis') !== undefined
 /** Flows of other things than a server: the command line, HTTP alone, processes with stores that they name themselves. */
 const ownStores = ['cli-*', 'http-*', 'haproxy', 'round-trips', 'attestation-{documented,factors,script}', 'custom-*']
+/** Loads, outages, races and deadlines: they have the machine to themselves. */
+const timely = ['test/faults/*.test.ts', 'test/signers/*.test.ts', 'test/contract/races*.test.ts']
+const alone = { maxWorkers: 1, sequence: { groupOrder: 1 } }
 const exclude = ['test/architecture/broken-tree/**']
 
 export default defineConfig({
@@ -19,7 +22,17 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'embedded', include: ['test/**/*.test.ts'], globalSetup: [built] },
+        test: {
+          name: 'embedded',
+          include: ['test/**/*.test.ts'],
+          exclude: [...exclude, ...timely],
+          globalSetup: [built],
+          maxWorkers: 2,
+        },
+      },
+      {
+        extends: true,
+        test: { name: 'faults', include: timely, globalSetup: [built], ...alone },
       },
       {
         extends: true,
@@ -31,6 +44,7 @@ export default defineConfig({
           exclude: [...exclude, ...ownStores.map((name) => `test/flows/${name}.test.ts`)],
           globalSetup: hasStores ? [built, 'test/support/services/shared-stores.ts'] : [],
           env: { SIGNET_TEST_ON: 'mongodb+redis' },
+          ...alone,
         },
       },
     ],
