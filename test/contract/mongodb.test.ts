@@ -12,7 +12,7 @@ import { describeWith } from '../support/services/describe-with.js'
 // What is MongoDB's own: what is asked of the server, what other versions wrote, and what must not come in.
 
 describe('the connection string', () => {
-  const open = (uri: string) => openMongodb({ uri, clock: Date.now })
+  const open = (uri: string) => openMongodb({ uri, database: 'signet', clock: Date.now })
 
   it.each([
     ['http://db.example', 'Invalid scheme'],

@@ -1,5 +1,4 @@
 import { MongoClient, type MongoClientOptions } from 'mongodb'
-import { z } from 'zod'
 import type { Clock } from '../../clock.js'
 import { Unavailable } from '../../unavailable.js'
 import type { StorageBackend } from '../ports.js'
@@ -14,16 +13,13 @@ import { createRefreshFamilyStore } from './refresh-family-store.js'
 import { createReplayGuard } from './replay-guard.js'
 import { createRevocationStore } from './revocation-store.js'
 
-/** `storage.*.options` where `use` is `mongodb`. */
-export const mongodbOptions = z.strictObject({
+/** `storage.*.options` where `use` is `mongodb`; `config/storage.ts` says what each may be. */
+export interface MongodbSettings {
   /** Connection string; carries TLS, replica set, credentials. What is set here below is stronger. */
-  uri: z.string().min(1),
-  database: z.string().min(1).default('signet'),
+  readonly uri: string
+  readonly database: string
   /** Connections of this process to each server. */
-  max_pool_size: z.int().min(1).max(1_000).default(50),
-})
-
-export interface MongodbSettings extends z.input<typeof mongodbOptions> {
+  readonly max_pool_size?: number
   readonly clock: Clock
   /** What `Unavailable` calls it: `storage.records`. */
   readonly component?: string
@@ -87,8 +83,7 @@ const ping = async ({ db, call, component }: Gateway, signal: AbortSignal): Prom
  * member resolves, nothing is lost while a majority of the replica set lives. Throws `TypeError` when the URI is none.
  */
 export const openMongodb = async (settings: MongodbSettings): Promise<StorageBackend> => {
-  const { clock, component = 'storage.mongodb', ...options } = settings
-  const { uri, database, max_pool_size } = mongodbOptions.parse(options)
+  const { uri, database, max_pool_size = 50, clock, component = 'storage.mongodb' } = settings
   const client = createClient(uri, { maxPoolSize: max_pool_size })
   const gateway = createGateway({ db: client.db(database), clock, component })
   const collections = new Set<string>()
