@@ -53,8 +53,6 @@ interface Plan extends Decision<unknown> {
   readonly entry: Entry | undefined
 }
 
-type Batch = Promise<boolean> & { readonly flushed?: Promise<unknown> }
-
 const deadlineMs = 5_000
 const maxBatch = 256
 /** Each takes one thread of libuv's pool while it writes and syncs: password hashing and signing need the others. */
@@ -161,12 +159,11 @@ export const createCommitter = (tables: Tables, isFull: () => boolean, disk: Dis
   const commit = async (writes: readonly Write[]) => {
     const outcomes: Promise<boolean>[] = []
     try {
-      const batch: Batch = records.batch(() => {
+      const batch = records.batch(() => {
         for (const write of writes) outcomes.push(issue(write))
       })
       void Promise.allSettled(outcomes)
       await batch
-      await batch.flushed
       const won = await Promise.all(outcomes)
       writes.forEach(({ decided }, index) => {
         for (const { pending, result } of decided) {

@@ -40,7 +40,9 @@ const openShared = (path: string, maxBytes: number): Shared => {
     mapSize: maxBytes * 2,
     // Each commit is one explicit batch: the implicit ones leave a rejected promise behind when a commit fails.
     eventTurnBatching: false,
-    separateFlushed: true,
+    // LMDB as its authors made it: a commit is on the disk before the write lock is free. The other way has a second
+    // lock, whose owner's death under `kill -9` can leave the environment of another process unusable (MDB_PANIC).
+    overlappingSync: false,
   }
   const root = open({ ...options, name: null as unknown as string })
   const keyEncoding = 'binary'
