@@ -55,30 +55,26 @@ interface Plan extends Decision<unknown> {
 
 const deadlineMs = 5_000
 const maxBatch = 256
-/** Each takes one thread of libuv's pool while it writes and syncs: password hashing and signing need the others. */
-const maxUnderway = 2
 
 const anchor = Buffer.from([1])
 
 /**
  * Group commit by compare-and-set. All changes that wait are decided on the newest state and written as one LMDB
- * transaction in a thread, each on the condition that its record still has the version it was decided on. LMDB's
- * write lock is never held while JavaScript runs, so a busy event loop stops no other process. Changes to one record
- * are decided one upon the other and written once: a counter that everybody touches costs one write in each transaction.
+ * transaction in a thread, each on the condition that its record still has the version it was decided on; those that
+ * come meanwhile are the next transaction. LMDB's write lock is never held while JavaScript runs, so a busy event loop
+ * stops no other process. Changes to one record are decided one upon the other and written once: a counter that
+ * everybody touches costs one write in each transaction.
  */
 export const createCommitter = (tables: Tables, isFull: () => boolean, disk: DiskRoom): Committer => {
   const { records, expiry } = tables
   const queue: Pending[] = []
   const waiting = new Set<Pending>()
-  /** Records of transactions under way, and the changes that would be decided on what is about to be replaced. */
-  const busy = new Set<string>()
-  const held: Pending[] = []
-  let underway = 0
+  let underway = false
   let scheduled = false
   let watchdog: NodeJS.Timeout | undefined
 
   const schedule = () => {
-    if (scheduled || queue.length === 0 || underway >= maxUnderway) return
+    if (scheduled || underway || queue.length === 0) return
     scheduled = true
     setImmediate(drain)
   }
@@ -181,20 +177,17 @@ export const createCommitter = (tables: Tables, isFull: () => boolean, disk: Dis
   }
 
   /** Takes from the queue what fits into one transaction and on the disk. */
-  const planBatch = (): ReadonlyMap<string, Write> => {
+  const planBatch = (): readonly Write[] => {
     let full: boolean | undefined
     const refuseNew = () => (full ??= isFull())
     let room: number | undefined
     let fresh: true | undefined
+    const next: Pending[] = []
     const writes = new Map<string, Write>()
     for (let pending; writes.size < maxBatch && (pending = queue.shift());) {
       if (pending.settled) continue
       const { component, key } = pending.change
       const id = key.toString('latin1')
-      if (busy.has(id)) {
-        held.push(pending)
-        continue
-      }
       try {
         fresh ??= orUnavailable(component, () => refresh(tables))
         const earlier = writes.get(id)
@@ -207,7 +200,7 @@ export const createCommitter = (tables: Tables, isFull: () => boolean, disk: Dis
         }
         // A record that comes and goes at once would leave nothing that another process could lose against.
         if (earlier && write === null && entry === undefined) {
-          held.push(pending)
+          next.push(pending)
           continue
         }
         const text = write === null ? '' : encodeEnvelope(write)
@@ -225,22 +218,19 @@ export const createCommitter = (tables: Tables, isFull: () => boolean, disk: Dis
         pending.reject(error)
       }
     }
-    for (const id of writes.keys()) busy.add(id)
-    return writes
+    queue.unshift(...next)
+    return [...writes.values()]
   }
 
   const drain = () => {
     scheduled = false
     const writes = planBatch()
-    if (writes.size > 0) {
-      underway += 1
-      void commit([...writes.values()]).finally(() => {
-        underway -= 1
-        for (const id of writes.keys()) busy.delete(id)
-        queue.unshift(...held.splice(0))
+    underway = writes.length > 0
+    if (underway)
+      void commit(writes).finally(() => {
+        underway = false
         schedule()
       })
-    }
     schedule()
   }
 
