@@ -92,6 +92,13 @@ describe('a second factor by webhook', () => {
   it.each([
     ['no', { ok: false }],
     ['no, with attributes', { ok: false, attributes: {} }],
+  ])('refuses: %s', async (_name, answer) => {
+    site.answer = jsonAnswer(answer)
+    const { status, body } = await (await newDevice()).enrol()
+    expect({ status, code: body['error_code'] }).toEqual({ status: 401, code: 'SecondFactorFailed' })
+  })
+
+  it.each([
     ['yes as text', { ok: 'true' }],
     ['yes as a number', { ok: 1 }],
     ['an unknown member', { ok: true, extra: 1 }],
@@ -102,10 +109,10 @@ describe('a second factor by webhook', () => {
     ['true', true],
     ['null', null],
     ['text', 'ok'],
-  ])('refuses: %s', async (_name, answer) => {
+  ])('is unavailable when the answer is neither yes nor no: %s', async (_name, answer) => {
     site.answer = jsonAnswer(answer)
     const { status, body } = await (await newDevice()).enrol()
-    expect({ status, code: body['error_code'] }).toEqual({ status: 401, code: 'SecondFactorFailed' })
+    expect({ status, code: body['error_code'] }).toEqual({ status: 503, code: 'Unavailable' })
   })
 
   it.each([
@@ -116,9 +123,9 @@ describe('a second factor by webhook', () => {
     ['trailing text', '{"ok":true} x'],
     ['not UTF-8', Buffer.from([0x7b, 0xff, 0x7d])],
     ['deep', `{"ok":true,"attributes":{"a":${'['.repeat(100)}${']'.repeat(100)}}}`],
-  ])('refuses junk: %s', async (_name, text) => {
+  ])('is unavailable when the answer is junk: %s', async (_name, text) => {
     site.answer = textAnswer(text)
-    expect((await (await newDevice()).enrol()).status).toBe(401)
+    expect((await (await newDevice()).enrol()).status).toBe(503)
   })
 
   it('refuses nothing and accepts nothing when attributes cannot be carried', async () => {

@@ -1,6 +1,7 @@
 import { Unavailable } from '../../unavailable.js'
 
-const maxTries = 20
+/** Each try that fails is a change of another that was made. */
+const maxTries = 100
 
 /** Tries again while another one was faster: `attempt` says so with undefined. Of those who try at once one always succeeds. */
 export const compareAndSet = async <R>(

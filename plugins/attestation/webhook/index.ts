@@ -3,6 +3,7 @@ import {
   definePlugin,
   findOutboundFault,
   findWebhookSecretFault,
+  Unavailable,
   type SecondFactorVerifier,
 } from '../../../core/api/index.js'
 
@@ -21,10 +22,12 @@ const options = z.strictObject({
   secret: without(findWebhookSecretFault),
 })
 
-const accepted = z.strictObject({ ok: z.literal(true), attributes: z.record(z.string(), z.json()).optional() })
-const refused = z.strictObject({ ok: z.literal(false) })
+const answers = z.union([
+  z.strictObject({ ok: z.literal(true), attributes: z.record(z.string(), z.json()).optional() }),
+  z.object({ ok: z.literal(false) }),
+])
 
-/** A second factor that a service of the deployer checks. Only an explicit yes accepts. */
+/** A second factor that a service of the deployer checks. Only an explicit yes accepts, only an explicit no refuses. */
 export default definePlugin({
   name: 'attestation/webhook',
   apiVersion: 1,
@@ -39,11 +42,11 @@ export default definePlugin({
           ...{ type: 'second_factor', subject, principal_id, principal_type, jkt, attributes },
           second_factor: { kind, value },
         }
-        const answer = await outbound.ask(webhook, question, signal)
-        const { data } = accepted.safeParse(answer)
-        if (data !== undefined) return { ok: true, ...(data.attributes && { attributes: data.attributes }) }
-        const explicit = refused.safeParse(answer).success
-        return { ok: false, reason: explicit ? 'the webhook refused' : 'the answer of the webhook is malformed' }
+        const { data } = answers.safeParse(await outbound.ask(webhook, question, signal))
+        if (data === undefined)
+          throw new Unavailable(`attestation.${kind}`, 'no', 'The answer of the webhook is malformed')
+        if (!data.ok) return { ok: false, reason: 'the webhook refused' }
+        return { ok: true, ...(data.attributes && { attributes: data.attributes }) }
       },
     }
     return { secondFactors: [verifier] }
