@@ -4,8 +4,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { afterAll, describe, expect, it } from 'vitest'
 import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
+import type { OneTimeStore } from '../../core/storage/ports.js'
 import { Unavailable } from '../../core/unavailable.js'
 
 const directory = mkdtempSync(join(tmpdir(), 'signet-stuck-'))
@@ -17,6 +20,16 @@ const outcome = (call: Promise<unknown>) =>
     () => 'done',
     (error: unknown) => (error instanceof Unavailable ? error.applied : error),
   )
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
+
+const putInVain = async (codes: OneTimeStore<unknown>): Promise<WeakRef<object>> => {
+  const record = { r: 'r' }
+  const watched = new WeakRef(record)
+  expect(await outcome(codes.put('late', record, 600))).toBe('no')
+  return watched
+}
 
 describe('a process that hangs in the middle of a write', () => {
   it('holds up the writes of others for a bounded time, no reads, and nothing once it is dead', async () => {
@@ -38,6 +51,9 @@ describe('a process that hangs in the middle of a write', () => {
       expect(await codes.find('code')).toBe('r')
       expect(await backend.revocations('revocations').isRevoked(['grant'])).toBe(false)
       expect([await redeemed, await pinged, await abandoned]).toEqual(['unknown', 'unknown', 'unknown'])
+      const forgotten = await putInVain(codes)
+      collectGarbage()
+      expect(forgotten.deref(), 'nothing is kept of who has gone').toBeUndefined()
       expect(await codes.find('code')).toBe('r')
     } finally {
       child.kill('SIGKILL')

@@ -86,6 +86,8 @@ export const createCommitter = (tables: Tables, isFull: () => boolean, disk: Dis
       const message = `no answer within ${deadlineMs} ms`
       pending.reject(new Unavailable(pending.change.component, pending.issued ? 'unknown' : 'no', message))
     }
+    // Of a store that hangs for hours nobody may be remembered who has gone.
+    while (queue[0]?.settled === true) queue.shift()
     if (waiting.size > 0) return
     clearInterval(watchdog)
     watchdog = undefined
