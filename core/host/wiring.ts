@@ -154,7 +154,7 @@ const wireEndpoints = (get: Resolve): Endpoints => {
     createClientAuthentication({ authenticators: clientAuthenticators, findClient }),
     get(tokens.options).tracing,
   )
-  const grantLifetime = config.refresh_token_absolute_ttl_secs + retention(config, ['access_token'])
+  const grantLifetime = config.refresh_token_absolute_ttl_secs + retention(config, ['access_token', 'id_token'])
   const identifyAccessToken = createIdentifyAccessToken(verification)
   const identify = createIdentifyToken({ identifyAccessToken, families })
 
@@ -239,6 +239,7 @@ const wireEndpoints = (get: Resolve): Endpoints => {
       registries: get(tokens.registries),
       stored: collections(get(tokens.stores)),
       evidence: get(tokens.evidence),
+      rateLimits: limits,
     }),
   }
   if (login === undefined) return machine

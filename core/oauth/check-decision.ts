@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../json.js'
 import { OAuthError } from './errors.js'
-import { accessTokenType, type Actor, type GrantDecision, type GrantRequest } from './grant.js'
+import { accessTokenType, type Actor, type GrantDecision, type GrantRequest, type Redeemable } from './grant.js'
 
 /** How many may act in a row (RFC 8693 §4.1): the one who does now, and those before. */
 export const maxActors = 4
@@ -96,6 +96,13 @@ const authentication = (value: unknown, what: string): JsonObject => {
 
 type Check = (value: unknown, what: string) => unknown
 
+/** What can be redeemed, and the member that names it. */
+const redeemables: ReadonlyMap<unknown, string> = new Map([
+  ['authorization_code', 'code'],
+  ['refresh_token', 'token'],
+  ['device_code', 'code'],
+] satisfies [Redeemable['kind'], string][])
+
 /** Every member that a decision may have, and how each is read. */
 const checks: { readonly [Name in keyof Required<GrantDecision>]: Check } = {
   subject: text,
@@ -113,27 +120,35 @@ const checks: { readonly [Name in keyof Required<GrantDecision>]: Check } = {
   grant: (value) => value,
   grantId: (value, what) => text(value, what, /^[\w-]{1,128}$/),
   redeem: (value, what) => {
-    for (const [name, member] of members(value, what))
-      if (typeof member !== 'string') fault(`${what}.${name} is no text`)
-    return value
+    const given = members(value, what)
+    const kind = given.get('kind')
+    const name = redeemables.get(kind)
+    if (name === undefined) return fault(`${what}.kind is unknown`)
+    const secret = given.get(name)
+    return typeof secret === 'string' ? { kind, [name]: secret } : fault(`${what}.${name} is no text`)
   },
 }
 
 /** What the decision continues must be the client's own, and bounds it. */
-const checkGrant = ({ grant, redeem, subject, scope }: GrantDecision, client: GrantRequest['client']): void => {
-  if (grant === undefined) return
+const checkGrant = (decision: GrantDecision, client: GrantRequest['client']): void => {
+  const { grant, redeem, subject, scope, audience = [] } = decision
+  if (grant === undefined) {
+    if (redeem !== undefined) fault('something is redeemed, and the grant that it continues is not there')
+    return
+  }
   if (redeem === undefined) fault('a grant that nothing is redeemed for')
   if (grant.clientId !== client.client_id) fault('the grant of another client')
   if (grant.subject !== subject) fault('the grant of another subject')
   if (!scope.every((name) => grant.scope.includes(name))) fault('more scope than the grant has')
+  if (!audience.every((name) => grant.resource.includes(name))) fault('an audience that the grant does not have')
 }
 
 type Asked = Pick<GrantRequest, 'client' | 'scope' | 'resource' | 'audience'>
 
 /** What was asked for bounds what is given (RFC 6749 §3.3, RFC 8707 §2.2). */
-const narrow = ({ scope, audience }: GrantDecision, asked: Asked) => {
+const narrow = ({ scope, grant, audience = grant?.resource }: GrantDecision, asked: Asked) => {
   const given = asked.scope.length > 0 ? scope.filter((name) => asked.scope.includes(name)) : scope
-  if (asked.resource.length === 0) return { scope: given }
+  if (asked.resource.length === 0) return { scope: given, ...(audience && { audience }) }
   const targets = audience?.filter((name) => asked.resource.includes(name) || asked.audience.includes(name)) ?? []
   if (targets.length > 0) return { scope: given, audience: targets }
   throw new OAuthError('invalid_target', 'The resource is not part of what is granted.')

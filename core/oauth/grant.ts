@@ -93,7 +93,7 @@ export type Redeemable =
 export interface GrantDecision {
   readonly subject: string
   readonly scope: readonly string[]
-  /** Default: `resource` of the request, else the default audience. */
+  /** Default: what `grant` was given for, else the default audience. A `resource` of the request narrows it. */
   readonly audience?: readonly string[]
   /** Further claims of the access token. Names that are the core's are refused. */
   readonly claims?: JsonObject

@@ -76,7 +76,9 @@ export const attempt = async (handler: GrantHandler, asked: Asked, setting: Sett
       return { error, faults: echo ? [...rule, { rule: 'echo', detail: 'tells the input back' }] : rule }
     }
     if (error instanceof Unavailable) return { error, faults: [] }
-    const { message, cause } = error as Error
+    const { name, message, cause } = error as Error
+    // Its own deadline, which the product answers as an outage.
+    if (raw === undefined && (name === 'AbortError' || name === 'TimeoutError')) return { error, faults: [] }
     if (raw === undefined && cause !== undefined) {
       const detail = `throws ${cause instanceof Error ? cause.name : typeof cause}`
       return { error, faults: [{ rule: 'throws', detail }] }

@@ -99,8 +99,8 @@ describe('the attack suite', () => {
     expect(findings.map(({ rule }) => rule)).toContain('refuses')
   })
 
-  it('finds a grant that takes an outage for a refusal', async () => {
-    const lender = definePlugin({
+  const lender = (look: (find: () => Promise<unknown>) => Promise<unknown>) =>
+    definePlugin({
       name: 'lender',
       apiVersion: 1,
       needs: ['refreshTokens'],
@@ -109,16 +109,35 @@ describe('the attack suite', () => {
           {
             grantType: 'urn:bank.example:grant:lender',
             handle: async (request) => {
-              await refreshTokens.find('x').catch(refuse)
+              await look(() => refreshTokens.find('x'))
               return good(request)
             },
           },
         ],
       }),
     })
-    const services = { refreshTokens: { find: async () => undefined } }
-    const { findings } = await attackGrant(lender, { ...honest, services })
+  const services = { refreshTokens: Object.freeze({ find: async () => undefined }) }
+
+  it('finds a grant that takes an outage for a refusal', async () => {
+    const { findings } = await attackGrant(
+      lender((find) => find().catch(refuse)),
+      { ...honest, services },
+    )
     expect(findings.map(({ rule }) => rule)).toEqual(['outage'])
+  })
+
+  it('finds nothing in a grant that tells an outage, its own deadline among them', async () => {
+    const passesOn = await attackGrant(
+      lender((find) => find()),
+      { ...honest, services },
+    )
+    expect(passesOn.findings).toEqual([])
+    const late = new DOMException('The operation was aborted due to timeout', 'TimeoutError')
+    const gaveUp = await attackGrant(
+      plugin(() => Promise.reject(late)),
+      honest,
+    )
+    expect(gaveUp.findings.map(({ rule }) => rule)).toEqual(['refuses'])
   })
 })
 

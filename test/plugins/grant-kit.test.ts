@@ -1,10 +1,10 @@
 import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { basic } from '../adversarial/support/clients.js'
+import { api, basic } from '../adversarial/support/clients.js'
 import { decode } from '../adversarial/support/forge.js'
 import { expectRefusal, startTokenServer, type TokenServer } from '../adversarial/support/token-server.js'
-import { subject } from '../support/server.js'
+import { subject, webClient } from '../support/server.js'
 
 // Grants of a deployer's own over the running product, and what the core makes of the bad ones.
 
@@ -43,6 +43,14 @@ const handlers: Readonly<Record<string, string>> = {
   'five-actors': `const act = (n) => n === 0 ? undefined : { sub: 'a', act: act(n - 1) }; return { subject: 'x', scope: [], actor: act(5) }`,
   'grant-of-another': `return { subject: 'x', scope: [], redeem: { kind: 'refresh_token', token: 't' },
     grant: { grantId: 'g', clientId: 'web', subject: 'x', scope: [], resource: [], authentication: { auth_time: 1 } } }`,
+  'unknown-redeem': `return { subject: 'x', scope: [], redeem: { kind: 'authorisation_code', code: 'c' },
+    grant: { grantId: 'g', clientId: request.client.client_id, subject: 'x', scope: [], resource: [] } }`,
+  'redeem-without-secret': `return { subject: 'x', scope: [], redeem: { kind: 'authorization_code', token: 't' },
+    grant: { grantId: 'g', clientId: request.client.client_id, subject: 'x', scope: [], resource: [] } }`,
+  'redeem-without-grant': `return { subject: 'x', scope: [], redeem: { kind: 'refresh_token', token: 't' } }`,
+  'audience-beyond-the-grant': `return { subject: 'x', scope: [], audience: ['https://api.example'],
+    redeem: { kind: 'refresh_token', token: 't' },
+    grant: { grantId: 'g', clientId: request.client.client_id, subject: 'x', scope: [], resource: ['https://op.example'] } }`,
 }
 
 const source = `
@@ -183,7 +191,7 @@ describe('a grant of a deployer’s own', () => {
 })
 
 describe('a plugin in the place of a built-in grant', () => {
-  it('refreshes by rules of its own, and the core rotates all the same', async () => {
+  const startWithHook = (decision: string) => {
     const hook = `export default {
       name: 'refresh', apiVersion: 1, needs: ['refreshTokens'],
       create: (_options, { refreshTokens }) => ({
@@ -195,20 +203,26 @@ describe('a plugin in the place of a built-in grant', () => {
             if (grant?.clientId !== client.client_id)
               throw Object.assign(new Error('no'), { [Symbol.for('signet.OAuthError')]: true, code: 'invalid_grant',
                 description: 'The refresh token is not valid.', status: 400, reason: 'unknown', headers: {} })
-            const { subject, scope, resource, authentication } = grant
-            return { subject, scope: scope.filter((name) => name !== 'email'), audience: resource, authentication, grant,
-              claims: { tier: 'gold' }, redeem: { kind: 'refresh_token', token } }
+            const { subject, scope, authentication } = grant
+            return ${decision}
           },
         }],
       }),
     }`
-    await using own = await startTokenServer({
+    return startTokenServer({
       configure: (written) => {
         writeFileSync(join(dirname((written['audit'] as { file: string }).file), 'refresh.mjs'), hook)
         const plugins = (written['plugins'] as { use: string }[]).filter(({ use }) => !use.endsWith('/refresh-token'))
         return { ...written, plugins: [...plugins, { use: './refresh.mjs' }] }
       },
     })
+  }
+
+  it('refreshes by rules of its own, and the core rotates all the same', async () => {
+    await using own = await startWithHook(
+      `{ subject, scope: scope.filter((name) => name !== 'email'), authentication, grant,
+        claims: { tier: 'gold' }, redeem: { kind: 'refresh_token', token } }`,
+    )
     const { token } = await own.mint.refreshToken()
     const first = await own.refresh(token)
     expect(first.status).toBe(200)
@@ -217,5 +231,18 @@ describe('a plugin in the place of a built-in grant', () => {
     expect((await own.refresh(String(first.body['refresh_token']))).status).toBe(200)
     expectRefusal(await own.refresh(token), 400, 'invalid_grant')
     expectRefusal(await own.refresh('x'), 400, 'invalid_grant')
+  })
+
+  it('gives what was granted, and no other audience, where it names none', async () => {
+    await using own = await startWithHook(
+      `{ subject, scope, authentication, grant, redeem: { kind: 'refresh_token', token } }`,
+    )
+    const audienceOf = async (form = {}) => {
+      const { token } = await own.mint.refreshToken({ clientId: webClient.client_id, resource: [api] })
+      const { body } = await own.refresh(token, form, webClient)
+      return decode(String(body['access_token']), 1)['aud']
+    }
+    expect(await audienceOf()).toBe(api)
+    expect(await audienceOf({ resource: api })).toBe(api)
   })
 })
