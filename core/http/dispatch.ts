@@ -4,6 +4,7 @@ import { noParameters } from '../oauth/params.js'
 import { OAuthError } from '../oauth/errors.js'
 import { answer } from './answer.js'
 import type { Context, Middleware } from './exchange.js'
+import { isSegment } from './find-route.js'
 import { readForm } from './form-reader.js'
 import { readJsonBody } from './json-reader.js'
 import { readPageForm } from './page-form.js'
@@ -39,9 +40,6 @@ export const pageRoutes = (table: readonly Route[], services: RequestServices): 
     return route(ctx, next)
   }
 }
-
-/** What an id of ours or the name of an asset may look like. */
-const isSegment = (text: string): boolean => /^[\w-][\w.~-]{0,127}$/.test(text)
 
 const serve = async (
   ctx: Context,

@@ -1,6 +1,7 @@
 import { OAuthError } from '../oauth/errors.js'
 import { retryAfter } from './error-response.js'
 import type { Middleware } from './exchange.js'
+import { createFindRoute } from './find-route.js'
 import type { Route } from './route.js'
 
 /** Milliseconds of lag beyond which more work only makes everything later (F27). */
@@ -15,11 +16,11 @@ export interface LoadShedding {
 
 /** While the event loop is late, turns away every request but those that are answered from memory. */
 export const shedLoad = (table: readonly Route[], { lag, shed }: LoadShedding): Middleware => {
-  const byPath = new Map(table.map((route) => [route.path, route]))
+  const findRoute = createFindRoute(table)
   return (ctx, next) => {
     if (lag.current <= maxLagMs) return next()
     const { state } = ctx
-    const route = byPath.get(state.path)
+    const route = findRoute(state.path)
     if (route?.fromMemory) return next()
     shed()
     state.routePath = route?.path

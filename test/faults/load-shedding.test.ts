@@ -1,9 +1,9 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { basic } from '../adversarial/support/clients.js'
-import { echo, startFixture } from '../flows/http-fixture.js'
+import { echo, startUntilTestEnds } from '../flows/http-fixture.js'
 import { serviceClient } from '../support/server.js'
 
 let child: ChildProcess
@@ -56,8 +56,7 @@ it('F27: tells a device by the name of the error, and what is no endpoint nothin
   let shed = 0
   const attestation = { enrol: echo, complete: echo, reissue: echo, challenge: echo }
   const busy = { lag: { current: 201 }, shed: () => void shed++ }
-  const fixture = await startFixture({ endpoints: { attestation }, shedding: busy })
-  onTestFinished(() => fixture.close(0))
+  const fixture = await startUntilTestEnds({ endpoints: { attestation }, shedding: busy })
   const post = async (path: string) => {
     const reply = await fetch(fixture.origin + path, { method: 'POST', body: '{}' })
     return { status: reply.status, ...((await reply.json()) as object) }
@@ -67,4 +66,25 @@ it('F27: tells a device by the name of the error, and what is no endpoint nothin
   expect(await post('/token')).toEqual({ status: 503, ...told })
   expect(await post('/nothing')).toEqual({ status: 503, ...told })
   expect(shed).toBe(3)
+})
+
+it('F27: tells people by a page wherever they are, and names no interaction in the log', async () => {
+  const answered: (string | undefined)[] = []
+  const fixture = await startUntilTestEnds({
+    shedding: { lag: { current: 201 }, shed: () => undefined },
+    observe: ({ endpoint }) => void answered.push(endpoint),
+  })
+  for (const step of ['login', 'consent']) {
+    const page = await fetch(`${fixture.origin}/interaction/a1b2c3/${step}`)
+    expect(page.status).toBe(503)
+    expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8')
+    expect(await page.text()).toContain('<h1>Sign-in error</h1>')
+  }
+  const nowhere = ['/interaction/a1b2c3', '/interaction/{id}/login', '/interaction/a%2Fb/login', '/interaction//login']
+  for (const path of nowhere) expect(await statusOf(fetch(fixture.origin + path))).toBe(503)
+  await fixture.close(0)
+  const pages = ['/interaction/{id}/login', '/interaction/{id}/consent']
+  expect(answered).toEqual([...pages, ...nowhere.map(() => undefined)])
+  const told = fixture.log.lines.filter(({ message }) => message === 'request').map(({ fields }) => fields['path'])
+  expect(told.slice(0, 2)).toEqual(pages)
 })
