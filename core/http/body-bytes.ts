@@ -25,14 +25,17 @@ export const checkBodyHeaders = (request: IncomingMessage, kind: BodyKind): bool
   const type = headers['content-type']
   if (type !== mediaType && !isOfType(type ?? '', mediaType)) throw unsupported(kind)
   const coding = headers['content-encoding']
-  if (coding !== undefined && coding.trim().toLowerCase() !== 'identity') throw unsupported(kind)
+  if (coding !== undefined && !(isAscii(coding) && coding.trim().toLowerCase() === 'identity')) throw unsupported(kind)
   if (Number(length ?? 0) > maxBytes) throw tooLarge()
   return true
 }
 
+/** Of what is ASCII `trim` takes spaces and tabs alone: a no-break space is whitespace to JavaScript, not to HTTP. */
+const isAscii = (header: string): boolean => /^[\t -~]*$/.test(header)
+
 const isOfType = (contentType: string, mediaType: string): boolean => {
   const [type = '', ...parameters] = contentType.split(';')
-  return type.trim().toLowerCase() === mediaType && parameters.every(isUtf8Charset)
+  return isAscii(contentType) && type.trim().toLowerCase() === mediaType && parameters.every(isUtf8Charset)
 }
 
 const isUtf8Charset = (parameter: string): boolean => {
@@ -40,7 +43,8 @@ const isUtf8Charset = (parameter: string): boolean => {
   return name.trim() !== 'charset' || /^\s*(?:utf-8|"utf-8")\s*$/.test(value)
 }
 
-const unsupported = ({ refusal }: BodyKind): OAuthError => new OAuthError('invalid_request', refusal, { status: 415 })
+export const unsupported = ({ refusal }: BodyKind): OAuthError =>
+  new OAuthError('invalid_request', refusal, { status: 415 })
 
 export const tooLarge = (): OAuthError => new OAuthError('invalid_request', 'The body is too large.', { status: 413 })
 

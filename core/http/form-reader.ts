@@ -7,7 +7,7 @@ import { checkBodyHeaders, readBytes, type BodyKind } from './body-bytes.js'
 /** Bytes of a form (decisions section 6). */
 export const maxBodyBytes = 64 * 1024
 
-const formBody: BodyKind = {
+export const formBody: BodyKind = {
   mediaType: 'application/x-www-form-urlencoded',
   maxBytes: maxBodyBytes,
   refusal: 'The body must be application/x-www-form-urlencoded in UTF-8.',

@@ -2,8 +2,8 @@ import { koaBody } from 'koa-body'
 import { OAuthError } from '../oauth/errors.js'
 import { noParameters, type ParameterList } from '../oauth/params.js'
 import type { Context } from './exchange.js'
-import { limitPieces, tooLarge } from './body-bytes.js'
-import { checkFormHeaders, maxBodyBytes, parseForm } from './form-reader.js'
+import { limitPieces, tooLarge, unsupported } from './body-bytes.js'
+import { checkFormHeaders, formBody, maxBodyBytes, parseForm } from './form-reader.js'
 
 /**
  * koa-body hands over the form as text, one character a byte: its own form parser makes objects of brackets and replaces
@@ -29,5 +29,8 @@ export const readPageForm = async (ctx: Context): Promise<ParameterList> => {
   const reading = readText(ctx, async () => undefined) as Promise<unknown>
   limitPieces(ctx.req)
   await reading
-  return parseForm(Buffer.from(ctx.request.body as string, 'latin1'))
+  const text: unknown = ctx.request.body
+  // koa-body reads the content type once more, with a parser of its own.
+  if (typeof text !== 'string') throw unsupported(formBody)
+  return parseForm(Buffer.from(text, 'latin1'))
 }

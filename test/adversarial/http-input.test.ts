@@ -43,6 +43,9 @@ describe('HT01 and HT12: only a form in UTF-8 is read', () => {
     [`${formType}; CHARSET="iso-8859-1"`, 'grant_type=x'],
     [`${formType}; charset=utf-8; charset=utf-16`, 'grant_type=x'],
     [`${formType}; charset`, 'grant_type=x'],
+    [`\u00a0${formType}`, 'grant_type=x'],
+    [`${formType}\u00a0`, 'grant_type=x'],
+    [`${formType};charset=\u00a0utf-8`, 'grant_type=x'],
   ])('%s is refused', async (type, body) => {
     await expectJsonError(await post('/token', type, body), 415)
     await expectJsonError(await post('/userinfo', type, body), 415)
