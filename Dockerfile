@@ -24,8 +24,10 @@ ENV NODE_ENV=production
 COPY --from=dependencies /src/node_modules /app/node_modules
 COPY --from=build /src/package /app
 COPY deploy/health-check.js /app/deploy/health-check.js
-RUN ln -s /app/dist/core/main.js /usr/local/bin/signet \
+RUN ln -s /app/bin/signet.js /usr/local/bin/signet \
   && install -d -o 1000 -g 1000 -m 0700 /data
+# The sockets of workers are temporary files, and nothing else can be written to where the root file system is read-only.
+ENV TMPDIR=/data
 # Relative paths of the configuration start here, so that its defaults (./data/…) are in the volume.
 WORKDIR /
 # By number, so that an orchestrator can see that it is not root.

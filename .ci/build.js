@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, existsSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -21,7 +21,5 @@ const { status } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'
 if (existsSync(dist)) {
   for (const file of readdirSync(dist, { recursive: true })) if (stale(file)) rmSync(join(dist, file))
 }
-const main = join(dist, 'core', 'main.js')
-if (existsSync(main)) chmodSync(main, 0o755)
 
 process.exitCode = status ?? 1

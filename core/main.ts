@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { runCommandLine } from './cli/program.js'
 
 await runCommandLine(process.argv.slice(2))

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -35,6 +35,11 @@ describe('the Dockerfile', () => {
     expect(last.indexOf('RUN ')).toBeLessThan(last.indexOf('USER '))
     expect(last).toMatch(/^HEALTHCHECK .*CMD \["node", "\/app\/deploy\/health-check\.js", "live"\]$/m)
     expect(last).toMatch(/^VOLUME \/data$/m)
+    expect(last).toContain('ln -s /app/bin/signet.js /usr/local/bin/signet')
+  })
+
+  it('keeps temporary files, which the sockets of workers are, in the volume: the root file system is read-only', () => {
+    expect(last).toMatch(/^ENV TMPDIR=\/data$/m)
   })
 
   it('puts nothing into the image but the dependencies that run and what the package holds', () => {
@@ -83,6 +88,22 @@ describe('the package, which is what the image holds', () => {
       .map((entry) => join(entry.parentPath, entry.name).slice(product.length + 1))
     expect(files.filter((file) => /(?<!\.d)\.ts$|(^|\/)(test|data)\/|\.pem$|\.jsonl$|deploy\//.test(file))).toEqual([])
     expect(files).toContain('dist/core/main.js')
+  })
+
+  it('has a command that is there before the build, and says what is missing', () => {
+    const { bin } = JSON.parse(readDocument('package.json')) as { bin: Record<string, string> }
+    expect(bin).toEqual({ signet: 'bin/signet.js' })
+    const link = join(directory, 'signet')
+    symlinkSync(join(product, 'bin/signet.js'), link)
+    expect(run(process.execPath, link, 'help')).toContain('Usage: signet')
+
+    const checkout = join(directory, 'checkout')
+    cpSync(join(packageRoot, 'bin'), join(checkout, 'bin'), { recursive: true })
+    cpSync(join(packageRoot, 'package.json'), join(checkout, 'package.json'))
+    const command = join(checkout, 'bin/signet.js')
+    expect(statSync(command).mode & 0o111).toBe(0o111)
+    const unbuilt = spawnSync(command, ['check'], { encoding: 'utf8' })
+    expect(unbuilt).toMatchObject({ status: 1, stdout: '', stderr: 'Signet is not built yet: npm run build\n' })
   })
 
   it('serves pages and tokens, and answers the health check that the image brings', async () => {

@@ -1,6 +1,9 @@
 import cluster, { type Worker } from 'node:cluster'
 import { EventEmitter } from 'node:events'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createWorkerPool, WorkerFailed, type WorkerPool } from '../../core/host/workers/worker-pool.js'
 import type { JsonObject } from '../../core/json.js'
 
@@ -83,6 +86,18 @@ describe('a pool of workers', () => {
     expect(pool.running()).toEqual([1, 2])
     latest().emit('error', new Error('write EPIPE'))
     expect(pool.running()).toEqual([1, 2])
+  })
+
+  it('has its sockets where the system keeps temporary files, and takes them away', async () => {
+    const temporary = await mkdtemp(join(tmpdir(), 'signet-pool-'))
+    onTestFinished(() => rm(temporary, { recursive: true }))
+    vi.stubEnv('TMPDIR', temporary)
+    onTestFinished(() => vi.unstubAllEnvs())
+    const other = await createWorkerPool(1, { debug() {}, info() {}, warn() {}, error() {} })
+    const [folder = ''] = await readdir(temporary)
+    expect([...other.sockets.values()]).toEqual([join(temporary, folder, '1.sock')])
+    await other.stop(0)
+    expect(await readdir(temporary)).toEqual([])
   })
 
   it('fails when one does not come up at first', async () => {
