@@ -77,7 +77,7 @@ export default defineConfig(
     languageOptions: { sourceType: 'module', globals: globals.browser },
   },
   {
-    files: ['*.config.js', '.ci/*.js', '**/*.cjs', 'deploy/*.js', 'test/**/*.js'],
+    files: ['*.config.js', '.ci/*.js', 'bin/*.js', '**/*.cjs', 'deploy/*.js', 'test/**/*.js'],
     languageOptions: { globals: { ...globals.node, ...globals.commonjs } },
     rules: { 'no-console': 'off' },
   },
