@@ -3,11 +3,17 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { principalDigest, type JsonObject, type Principal, type SecondFactorVerifier } from '../../core/api/index.js'
+import {
+  principalDigest,
+  Unavailable,
+  type JsonObject,
+  type Principal,
+  type SecondFactorVerifier,
+} from '../../core/api/index.js'
 import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
 import type { RecordStore, StorageBackend } from '../../core/storage/ports.js'
 import plugin from '../../plugins/attestation/bootstrap/index.js'
-import { createFactor, enrolmentOf } from '../support/second-factor.js'
+import { breakable, createFactor, enrolmentOf } from '../support/second-factor.js'
 
 const kind = 'bootstrap_secret'
 const service: Principal = { subject: 'payments', principalId: 'worker-1', principalType: 'service' }
@@ -16,8 +22,10 @@ const refusal = { ok: false, reason: 'the bootstrap secret is wrong, expired or 
 let folder: string
 let backend: StorageBackend
 let now: number
+let recordsAreDown: boolean
 
 beforeEach(async () => {
+  recordsAreDown = false
   now = Date.UTC(2026, 10, 20)
   folder = await mkdtemp(join(tmpdir(), 'signet-bootstrap-'))
   backend = await openEmbedded({ path: folder, clock: () => now })
@@ -34,7 +42,7 @@ const open = (options?: JsonObject): Promise<SecondFactorVerifier> =>
   createFactor(plugin, options, {
     clock: () => now,
     attempts: backend.attempts('attempts'),
-    factorRecords: records(),
+    factorRecords: breakable(records(), () => recordsAreDown),
   })
 
 const issueTo = async (factor: SecondFactorVerifier, principal = service): Promise<string> =>
@@ -158,6 +166,23 @@ describe('guesses', () => {
     now += 60_000
     expect(await verify(factor, secret)).toMatchObject({ ok: true })
     for (let index = 0; index < 10; index += 1) expect(await verify(factor, 'wrong')).toEqual(refusal)
+  })
+
+  it('are not what comes again and again while nothing can be looked up, or what is right and not used', async () => {
+    const factor = await open()
+    const secret = await issueTo(factor)
+    recordsAreDown = true
+    for (let index = 0; index < 30; index += 1) await expect(verify(factor, secret)).rejects.toBeInstanceOf(Unavailable)
+    recordsAreDown = false
+    for (let index = 0; index < 30; index += 1) expect(await verify(factor, secret)).toMatchObject({ ok: true })
+    expect(await enrol(factor, secret)).toBe(true)
+  })
+
+  it('are counted when they come at once', async () => {
+    const factor = await open()
+    await issueTo(factor)
+    const answers = await Promise.all(Array.from({ length: 40 }, () => verify(factor, 'wrong')))
+    expect(answers.filter((answer) => !answer.ok && answer.reason === refusal.reason)).toHaveLength(11)
   })
 })
 

@@ -13,7 +13,7 @@ import {
 import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
 import type { RecordStore, StorageBackend } from '../../core/storage/ports.js'
 import plugin from '../../plugins/attestation/totp/index.js'
-import { createFactor, enrolmentOf, showPassword } from '../support/second-factor.js'
+import { breakable, createFactor, enrolmentOf, showPassword } from '../support/second-factor.js'
 
 const sealingKey = randomBytes(32).toString('base64url')
 const start = Date.UTC(2026, 10, 20)
@@ -22,9 +22,11 @@ const device: Principal = { subject: 'alice', principalId: 'phone-1', principalT
 let folder: string
 let backend: StorageBackend
 let now: number
+let recordsAreDown: boolean
 
 beforeEach(async () => {
   now = start
+  recordsAreDown = false
   folder = await mkdtemp(join(tmpdir(), 'signet-totp-'))
   backend = await openEmbedded({ path: folder, clock: () => now })
 })
@@ -45,8 +47,7 @@ const open = (options: JsonObject = {}): Promise<SecondFactorVerifier> =>
       issuer: 'https://id.bank.example:8443/op',
       clockToleranceSeconds: 10,
       attempts: backend.attempts('attempts'),
-      factorRecords: records(),
-      factorClaims: backend.replayGuard('second_factor_claims'),
+      factorRecords: breakable(records(), () => recordsAreDown),
     },
   )
 
@@ -214,6 +215,31 @@ describe('guesses', () => {
     expect(await enrol(factor, device, seen)).toBe(true)
     for (let index = 0; index < 6; index += 1) expect(await enrol(factor, device, seen)).toBe(false)
     expect(await verify(factor, device, seen)).toEqual(limited)
+  })
+
+  it('are not won by whoever alternates with a password that was used, or is older than one that was', async () => {
+    const factor = await open()
+    const secret = await issueTo(factor, device)
+    const [older, used] = [showPassword(secret, now - 30_000), showPassword(secret, now)]
+    expect(await enrol(factor, device, used)).toBe(true)
+    for (const seen of [used, older, used])
+      for (const value of [seen, wrongOf(used)]) await verify(factor, device, value)
+    expect(await verify(factor, device, wrongOf(used))).toEqual(limited)
+  })
+
+  it('are not what comes again and again while nothing can be looked up, or what is right and cannot be used', async () => {
+    const factor = await open()
+    const secret = await issueTo(factor, device)
+    const right = () => verify(factor, device, showPassword(secret, now))
+    recordsAreDown = true
+    for (let index = 0; index < 20; index += 1) await expect(right()).rejects.toBeInstanceOf(Unavailable)
+    recordsAreDown = false
+    for (let index = 0; index < 20; index += 1) expect(await right()).toMatchObject({ ok: true })
+    const accepted = await right()
+    recordsAreDown = true
+    await expect(accepted.ok && accepted.consume?.()).rejects.toBeInstanceOf(Unavailable)
+    recordsAreDown = false
+    expect(await enrol(factor, device, showPassword(secret, now))).toBe(true)
   })
 
   it('are told and slowed down alike for a principal that there is not', async () => {

@@ -1,4 +1,6 @@
 import type { PluginModule, Principal, SecondFactorVerifier, Services } from '../../core/api/index.js'
+import type { RecordStore } from '../../core/storage/ports.js'
+import { Unavailable } from '../../core/unavailable.js'
 import { oneTimePassword, stepSeconds, type TotpForm } from '../../plugins/attestation/totp/one-time-password.js'
 
 /** The one second factor of a plugin, its options checked as a start checks them. Throws with the issues. */
@@ -13,6 +15,22 @@ export const createFactor = async (
   const { secondFactors: [factor] = [] } = await module.create(checked.value, services as Services)
   if (!factor) throw new Error('no second factor')
   return factor
+}
+
+/** A double: these records, and no answer while `isDown`. */
+export const breakable = <T>(sound: RecordStore<T>, isDown: () => boolean): RecordStore<T> => {
+  const orBreak =
+    <Given extends unknown[], Result>(verb: (...given: Given) => Promise<Result>) =>
+    async (...given: Given): Promise<Result> => {
+      if (isDown()) throw new Unavailable('storage.double', 'no', 'connection refused')
+      return verb(...given)
+    }
+  return {
+    find: orBreak((id) => sound.find(id)),
+    put: orBreak((id, record, options) => sound.put(id, record, options)),
+    remove: orBreak((id) => sound.remove(id)),
+    list: orBreak((after, limit) => sound.list(after, limit)),
+  }
 }
 
 /** An enrolment of which only the principal matters. */

@@ -41,12 +41,13 @@ export default definePlugin({
           kind,
           async verify({ principal }, { value }) {
             const digest = principalDigest(principal)
-            // Before the look-up, so that parallel guesses are counted and unknown principals are slowed down alike.
+            const id = idOf(digest, value)
+            // Before the attempt is counted, so that an outage counts none. Whoever has to wait learns nothing by it.
+            const found = await factorRecords.find(id)
+            // For everybody, so that parallel guesses are counted and unknown principals are slowed down alike.
             if (!(await attempts.take(kind, digest, guesses)).allowed)
               return { ok: false, reason: 'too many wrong bootstrap secrets' }
-            const id = idOf(digest, value)
-            if ((await factorRecords.find(id)) === undefined)
-              return { ok: false, reason: 'the bootstrap secret is wrong, expired or was used' }
+            if (found === undefined) return { ok: false, reason: 'the bootstrap secret is wrong, expired or was used' }
             await attempts.clear(kind, digest)
             return { ok: true, consume: () => factorRecords.remove(id) }
           },

@@ -4,6 +4,7 @@ import { definePlugin, principalDigest, type AttemptPolicy } from '../../../core
 import { stepSeconds, totpAlgorithms, type TotpAlgorithm, type TotpForm } from './one-time-password.js'
 import { otpauthUri, toBase32 } from './otpauth-uri.js'
 import { findStoredStep, sealSecret, type StoredSecret } from './stored-secret.js'
+import { createUsedSteps } from './used-steps.js'
 
 const kind = 'totp'
 const keyRule = 'must be 32 random bytes in base64url: 43 characters'
@@ -26,12 +27,11 @@ export default definePlugin({
   name: 'attestation/totp',
   apiVersion: 1,
   options,
-  needs: ['clock', 'issuer', 'attempts', 'clockToleranceSeconds', 'factorRecords', 'factorClaims'],
+  needs: ['clock', 'issuer', 'attempts', 'clockToleranceSeconds', 'factorRecords'],
   create: ({ sealing_key: key, algorithm, digits, window }: z.output<typeof options>, services) => {
-    const { clock, issuer, attempts, clockToleranceSeconds, factorRecords, factorClaims } = services
+    const { clock, issuer, attempts, clockToleranceSeconds, factorRecords } = services
     const configured: TotpForm = { algorithm, digits }
-    // A replay by a clock that is behind must still find its claim.
-    const claimSeconds = (2 * window + 1) * stepSeconds + clockToleranceSeconds
+    const used = createUsedSteps(factorRecords, window, clockToleranceSeconds)
 
     const idOf = (digest: string): string => `${kind}:${digest}`
     const newSecret = (): Buffer => randomBytes(totpAlgorithms[algorithm].secretBytes)
@@ -44,22 +44,18 @@ export default definePlugin({
           kind,
           async verify({ principal }, { value }) {
             const digest = principalDigest(principal)
-            // Before the look-up, so that parallel guesses are counted and unknown principals are slowed down alike.
+            // Before the attempt is counted, so that an outage counts none. Whoever has to wait learns nothing by it.
+            const [found, lastUsed] = await Promise.all([factorRecords.find(idOf(digest)), used.findLast(digest)])
+            const secret = found as StoredSecret | undefined
+            const step = findStoredStep(idOf(digest), secret, value, clock() / 1000, { key, window, decoy })
+            // For everybody, so that parallel guesses are counted and unknown principals are slowed down alike.
             if (!(await attempts.take(kind, digest, guesses)).allowed)
               return { ok: false, reason: 'too many wrong one-time passwords' }
-            const found = (await factorRecords.find(idOf(digest))) as StoredSecret | undefined
-            const step = findStoredStep(idOf(digest), found, value, clock() / 1000, { key, window, decoy })
             if (step === undefined) return { ok: false, reason: 'wrong one-time password' }
-            return {
-              ok: true,
-              amr: ['otp'],
-              async consume() {
-                const first = await factorClaims.claim(kind, `${digest}:${String(step)}`, claimSeconds)
-                // Not for a replay: whoever saw a password must not win guesses by it. A count that stays only delays.
-                if (first) await attempts.clear(kind, digest).catch(() => undefined)
-                return first
-              },
-            }
+            // Now, so that whoever repeats it in an outage is not counted; not for what was used, or is older: whoever saw a
+            // password must not win guesses by it. A count that stays only delays.
+            if (step > lastUsed) await attempts.clear(kind, digest).catch(() => undefined)
+            return { ok: true, amr: ['otp'], consume: () => used.claim(digest, step) }
           },
           async issue(principal) {
             const digest = principalDigest(principal)
