@@ -9,6 +9,8 @@ export interface DiscoveryOptions {
   readonly scopes: readonly string[]
   readonly responseTypes: readonly string[]
   readonly grantTypes: readonly string[]
+  /** Is `/userinfo` served? */
+  readonly userinfo: boolean
   readonly clientAuthMethods: readonly string[]
   /** Absent: DPoP is not available. */
   readonly dpopAlgs?: readonly string[] | undefined
@@ -30,8 +32,8 @@ const metadata = (options: DiscoveryOptions) => {
     issuer,
     ...(interactive && {
       authorization_endpoint: `${issuer}/authorize`,
-      userinfo_endpoint: `${issuer}/userinfo`,
     }),
+    ...(options.userinfo && { userinfo_endpoint: `${issuer}/userinfo` }),
     token_endpoint: `${issuer}/token`,
     ...(options.grantTypes.includes(deviceCodeGrant) && {
       device_authorization_endpoint: `${issuer}/device_authorization`,
@@ -61,11 +63,10 @@ const metadata = (options: DiscoveryOptions) => {
       code_challenge_methods_supported: ['S256'],
       prompt_values_supported: ['none', 'login', 'consent', 'select_account'],
       display_values_supported: ['page', 'popup', 'touch', 'wap'],
-      claim_types_supported: ['normal'],
-      claims_supported: claims.split(' '),
       claims_parameter_supported: true,
       authorization_response_iss_parameter_supported: true,
     }),
+    ...(options.userinfo && { claim_types_supported: ['normal'], claims_supported: claims.split(' ') }),
     request_parameter_supported: false,
     request_uri_parameter_supported: false,
   }

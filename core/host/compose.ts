@@ -105,6 +105,7 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
   for (const { path, message } of generation.inventory.held.map(describeHeld))
     log.warn('configuration', { path, message })
   container.register(tokens.accounts, { useValue: liveAccounts(() => generation.accounts) })
+  container.register(tokens.clients, { useValue: { find: (id) => generation.clients.find(id) } })
   const publishedKeys = { publishedKey: (kid: string) => generation.ring.publishedKey(kid) }
   container.register(tokens.publishedKeys, { useValue: publishedKeys })
   const registries = keep(await createRegistries(checked.modules.plugins, container.resolve(tokens.services)))

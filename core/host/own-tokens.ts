@@ -2,23 +2,29 @@ import { epochSeconds } from '../clock.js'
 import { verifyOwnToken, type OwnTokenExpectation } from '../keys/verify-own-token.js'
 import type { RevocationStore } from '../storage/ports.js'
 import { accessTokenProfile, idTokenProfile } from '../tokens/profiles.js'
+import type { ClientDirectory } from './clients.js'
 import type { OwnTokens } from './modules.js'
 
 export interface OwnTokensOptions extends Omit<OwnTokenExpectation, 'typ' | 'expired'> {
   readonly revocations: RevocationStore
+  readonly findClient: ClientDirectory['find']
 }
 
 const typeOf = { access_token: accessTokenProfile.typ, id_token: idTokenProfile.typ } as const
 
 /** Every token names itself and its grant in `jti`: a good signature alone is no leave (RFC 8693 §5). */
-export const createOwnTokens = ({ revocations, ...expected }: OwnTokensOptions): OwnTokens => ({
+export const createOwnTokens = ({ revocations, findClient, ...expected }: OwnTokensOptions): OwnTokens => ({
   async verify(token, kind) {
     const own = await verifyOwnToken(token, { ...expected, typ: typeOf[kind] })
     if (own === undefined) return undefined
-    const { jti, exp } = own.claims
+    const { jti, exp, client_id, aud } = own.claims
     // What is left of the token's life bounds what comes from it, so here no tolerance lengthens it.
     if (typeof jti !== 'string' || Number(exp) <= epochSeconds(expected.clock)) return undefined
     const [grantId = jti] = jti.split('.')
-    return (await revocations.isRevoked([jti, grantId])) ? undefined : { claims: own.claims, grantId }
+    const [isRevoked, owner] = await Promise.all([
+      revocations.isRevoked([jti, grantId]),
+      findClient(String(kind === 'access_token' ? client_id : aud)),
+    ])
+    return isRevoked || owner === undefined || owner.disabled ? undefined : { claims: own.claims, grantId }
   },
 })

@@ -3,6 +3,7 @@ import { createEvidenceChallenges } from '../attestation/evidence-challenges.js'
 import { createAssets } from '../endpoints/assets.js'
 import { createAuthorize, type AuthorizeOptions } from '../endpoints/authorize/index.js'
 import { createDiscovery } from '../endpoints/discovery.js'
+import type { Endpoint } from '../endpoints/message.js'
 import { createHome } from '../endpoints/home.js'
 import { createIntrospect } from '../endpoints/introspect.js'
 import { createKeySet } from '../endpoints/key-set.js'
@@ -102,6 +103,7 @@ export const wire = (container: DependencyContainer): void => {
         issuer: config.issuer,
         clock,
         revocations,
+        findClient: (id) => get(tokens.clients).find(id),
         toleranceSeconds: config.clock_tolerance_secs,
       }),
       factorRecords,
@@ -208,6 +210,7 @@ const wireEndpoints = (get: Resolve): Endpoints => {
     scopes: config.scopes_supported,
     responseTypes: config.response_types_supported,
     grantTypes: [...enabled.keys()],
+    userinfo: login !== undefined,
     clientAuthMethods: [...clientAuthenticators.keys()],
     dpopAlgs: dpop.algs,
     idTokenAlgs: () => ring.algorithms('id_token'),
@@ -274,13 +277,15 @@ const wireEndpoints = (get: Resolve): Endpoints => {
   const pages = createAuthorize(authorize)
   const device =
     enabled.has(deviceCodeGrant) && wireDevice(config, authorize, authenticateClient, collections(get(tokens.stores)))
+  // Both store what a sign-in is about before anybody has signed in.
+  const beginning = (page: Endpoint) => limits.byAddress('authorize', rates.authorize.address_per_minute, page)
   return {
     ...machine,
-    ...(device && { device }),
+    ...(device && { device: { ...device, page: beginning(device.page) } }),
     interactive: {
       userinfo,
       ...pages,
-      authorize: limits.byAddress('authorize', rates.authorize.address_per_minute, pages.authorize),
+      authorize: beginning(pages.authorize),
     },
   }
 }

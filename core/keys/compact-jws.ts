@@ -10,7 +10,8 @@ export interface CompactJws {
   readonly signature: Uint8Array
 }
 
-const maxLength = 8192
+/** Characters of a token that can be read. */
+export const maxTokenLength = 8192
 const form = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/
 
 /**
@@ -20,7 +21,7 @@ const form = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/
  * (`crit`, RFC 7515 §4.1.11; `b64`, RFC 7797 §6).
  */
 export const parseCompactJws = (text: string): CompactJws | undefined => {
-  if (text.length > maxLength || !form.test(text)) return undefined
+  if (text.length > maxTokenLength || !form.test(text)) return undefined
   const dot = text.lastIndexOf('.')
   const [head = '', body = '', tail = ''] = text.split('.')
   if (!isCanonical(head) || !isCanonical(body) || !isCanonical(tail)) return undefined

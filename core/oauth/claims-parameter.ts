@@ -4,6 +4,8 @@ import type { RequestedClaims } from './grant.js'
 
 const maxLength = 8192
 const maxClaims = 100
+/** Bytes of JSON: the names asked for at `/userinfo` travel in the access token. */
+const maxNames = 2048
 const maxValues = 20
 const maxDepth = 12
 
@@ -52,6 +54,7 @@ const readMember = (member: JsonValue | undefined): Record<string, JsonObject | 
   if (!isObject(member)) return refuse('id_token or userinfo is not an object')
   const claims = Object.entries(member).filter(([name]) => name !== '' && !inherited.has(name))
   if (claims.length > maxClaims) refuse('too many claims')
+  if (Buffer.byteLength(JSON.stringify(claims.map(([name]) => name))) > maxNames) refuse('names too long')
   return Object.fromEntries(claims.map(([name, claim]) => [name, readClaim(claim)]))
 }
 

@@ -2,6 +2,7 @@ import { epochSeconds, type Clock } from '../clock.js'
 import type { Account } from '../interaction/login-provider.js'
 import type { JsonObject } from '../json.js'
 import { algorithms } from '../keys/algorithms.js'
+import { maxTokenLength } from '../keys/compact-jws.js'
 import type { JwsAlg, KeyRing, SignaturePriority } from '../keys/ports.js'
 import type { Client } from '../oauth/client.js'
 import { OAuthError } from '../oauth/errors.js'
@@ -135,11 +136,13 @@ export const createTokenIssuer = (options: IssuerOptions) => {
       const by = { priority, clientId: prepared.client.client_id, signal }
       const access = await sign(accessTokenProfile, options.accessTokenAlg, prepared.accessToken, by)
       made.push(access.record)
+      checkLength(access.token)
       if (prepared.idToken === undefined) return { accessToken: access.token }
       const alg = prepared.client.id_token_signed_response_alg ?? options.idTokenAlg
       const claims = { ...prepared.idToken, at_hash: accessTokenHash(access.token, algorithms[alg].accessTokenHash) }
       const id = await sign(idTokenProfile, alg, claims, by)
       made.push(id.record)
+      checkLength(id.token)
       return { accessToken: access.token, idToken: id.token }
     },
 
@@ -168,6 +171,12 @@ export const createTokenIssuer = (options: IssuerOptions) => {
 }
 
 export type TokenIssuer = ReturnType<typeof createTokenIssuer>
+
+/** What could not be read back could not be revoked either. Too many claims are a bug of whoever gave them. */
+const checkLength = (token: string): void => {
+  if (token.length > maxTokenLength)
+    throw new Error(`the claims make a token of more than ${maxTokenLength} characters`)
+}
 
 /** A token names the grant that it came from, so that ending the grant ends it. */
 const newJti = (grantId: string): string => `${grantId}.${newOpaqueToken().slice(0, 22)}`

@@ -1,4 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { collections } from '../../core/host/collections.js'
+import { parseClientMetadata } from '../../core/oauth/client-metadata.js'
+import type { Client } from '../../core/oauth/client.js'
 import { basic, api, type Credentials } from './support/clients.js'
 import {
   accessType,
@@ -8,6 +11,7 @@ import {
   ledger,
   startExchangeServer,
   web,
+  withExchange,
   type ExchangeServer,
 } from './support/exchange-server.js'
 import { expectRefusal } from './support/token-server.js'
@@ -23,8 +27,8 @@ describe('token exchange and revocation, over HTTP', () => {
 
   const shown = (token: string, type = accessType): Form => ({ subject_token: token, subject_token_type: type })
 
-  const post = async (path: string, form: Form, client: Credentials): Promise<unknown> => {
-    const response = await fetch(host.server.issuer + path, {
+  const post = async (path: string, form: Form, client: Credentials, at: ExchangeServer = host): Promise<unknown> => {
+    const response = await fetch(at.server.issuer + path, {
       method: 'POST',
       body: new URLSearchParams(form),
       headers: { authorization: basic(client) },
@@ -86,6 +90,41 @@ describe('token exchange and revocation, over HTTP', () => {
       expectRefusal(await host.exchange(client, shown(token)), 400, 'invalid_request')
     }
     expectRefusal(await host.exchange(web, shown(alice.id_token, idType)), 400, 'invalid_request')
+  })
+
+  it('TX10 an id_token that outlives the grant stays ended with it', async () => {
+    await using brief = await startExchangeServer((written) => ({
+      ...withExchange(written),
+      ...{ refresh_token_absolute_ttl_secs: 600, refresh_token_idle_ttl_secs: 600, id_token_ttl_secs: 7200 },
+    }))
+    const { body } = await brief.redeem((await brief.mint.code({ resource: [api] })).code)
+    const form = shown(String(body['id_token']), idType)
+    expect((await brief.exchange(web, form)).status).toBe(200)
+    await post('/revoke', { token: String(body['refresh_token']) }, web, brief)
+    for (const minutes of [0, 20, 60]) {
+      brief.later(minutes * 60_000)
+      expectRefusal(await brief.exchange(web, form), 400, 'invalid_request')
+    }
+  })
+
+  it('TX10 a token of a client that is gone gives nothing more', async () => {
+    const { clients } = collections({
+      records: host.store,
+      ephemeral: host.store,
+      [Symbol.asyncDispose]: async () => {},
+    })
+    const passing = { ...web, client_id: 'passing' }
+    await clients.put('passing', parseClientMetadata(passing, ['openid']).client as Client)
+    const { body } = await host.redeem(
+      (await host.mint.code({ clientId: 'passing', resource: [api] })).code,
+      {},
+      passing,
+    )
+    await exchange(String(body['access_token']), gateway)
+    await exchange(String(body['id_token']), passing, { subject_token_type: idType })
+    await clients.remove('passing')
+    host.later(120_000)
+    expectRefusal(await host.exchange(gateway, shown(String(body['access_token']))), 400, 'invalid_request')
   })
 
   it('one that came by exchange is revoked by its own client, alone', async () => {

@@ -27,6 +27,23 @@ describe('the device flow', () => {
     })
   })
 
+  it('has its people read at /userinfo where nobody is sent to /authorize', async () => {
+    await using devices = await startServer({
+      configure: (written) => ({
+        ...withDevices(written),
+        grant_types_supported: [deviceGrant],
+        clients: [{ ...tvClient, grant_types: [deviceGrant] }],
+      }),
+    })
+    const metadata = await (await fetch(`${devices.issuer}/.well-known/openid-configuration`)).json()
+    expect(metadata).toMatchObject({
+      userinfo_endpoint: `${devices.issuer}/userinfo`,
+      claims_supported: expect.arrayContaining(['email']),
+    })
+    expect(metadata).not.toHaveProperty('authorization_endpoint')
+    expect((await fetch(`${devices.issuer}/userinfo`)).status).toBe(401)
+  })
+
   it('is run by openid-client: tokens, refresh, userinfo', async () => {
     const config = await discover(server.issuer, tvClient.client_id, oidc.None())
     const device = await oidc.initiateDeviceAuthorization(config, { scope })

@@ -8,6 +8,7 @@ import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
 import type { AttemptLimiter } from '../../core/storage/ports.js'
 import { Unavailable } from '../../core/unavailable.js'
 import { basic } from '../adversarial/support/clients.js'
+import { withDevices } from '../support/device.js'
 import { publicClient, serviceClient, startServer, type TestServer } from '../support/server.js'
 
 type Json = Record<string, unknown>
@@ -79,6 +80,14 @@ describe('requests of one address', () => {
     const refused = await page()
     expect(refused.status).toBe(429)
     expect(await refused.text()).toContain('<h1>Authorization error</h1>')
+  })
+
+  it('count where a sign-in for a device begins, which stores as much', async () => {
+    await using server = await startServer({
+      configure: (written) => ({ ...withDevices(written), rate_limits: { authorize: { address_per_minute: 3 } } }),
+    })
+    const page = () => fetch(`${server.issuer}/device`, { redirect: 'manual' })
+    expect(await statuses(9, page)).toEqual({ 303: 3, 429: 6 })
   })
 
   it('are counted together by the processes of one store, a tenth more for each further one', async () => {

@@ -40,6 +40,7 @@ const handlers: Readonly<Record<string, string>> = {
   cycle: `const claims = {}; claims.claims = claims; return { subject: 'x', scope: [], claims }`,
   'unknown-member': `return { subject: 'x', scope: [], scopes: ['read'] }`,
   'core-claim': `return { subject: 'x', scope: [], claims: { client_id: 'web' } }`,
+  'too-long': `return { subject: 'x', scope: [], claims: { text: 'x'.repeat(7000) } }`,
   'five-actors': `const act = (n) => n === 0 ? undefined : { sub: 'a', act: act(n - 1) }; return { subject: 'x', scope: [], actor: act(5) }`,
   'grant-of-another': `return { subject: 'x', scope: [], redeem: { kind: 'refresh_token', token: 't' },
     grant: { grantId: 'g', clientId: 'web', subject: 'x', scope: [], resource: [], authentication: { auth_time: 1 } } }`,

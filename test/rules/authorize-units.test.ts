@@ -85,6 +85,7 @@ describe('the claims parameter', () => {
       '{"userinfo":{"a":1}}',
       '{"userinfo":{"a":[]}}',
       ' '.repeat(8193),
+      JSON.stringify({ userinfo: { ['n'.repeat(2100)]: null } }),
     ])
       expect(() => parseClaimsParameter(text)).toThrow(OAuthError)
   })

@@ -135,6 +135,7 @@ describe('without a replay guard', () => {
         scopes: [],
         responseTypes: [],
         grantTypes: [],
+        userinfo: false,
         clientAuthMethods: [],
         idTokenAlgs: algs,
         userinfoAlgs: algs,
