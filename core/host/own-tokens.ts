@@ -21,10 +21,9 @@ export const createOwnTokens = ({ revocations, findClient, ...expected }: OwnTok
     // What is left of the token's life bounds what comes from it, so here no tolerance lengthens it.
     if (typeof jti !== 'string' || Number(exp) <= epochSeconds(expected.clock)) return undefined
     const [grantId = jti] = jti.split('.')
-    const [isRevoked, owner] = await Promise.all([
-      revocations.isRevoked([jti, grantId]),
-      findClient(String(kind === 'access_token' ? client_id : aud)),
-    ])
+    const ownerId = kind === 'access_token' ? client_id : aud
+    if (typeof ownerId !== 'string') return undefined
+    const [isRevoked, owner] = await Promise.all([revocations.isRevoked([jti, grantId]), findClient(ownerId)])
     return isRevoked || owner === undefined || owner.disabled ? undefined : { claims: own.claims, grantId }
   },
 })
