@@ -71,6 +71,8 @@ export interface WaitingEnrolment {
   readonly message: string
   /** Seconds since the epoch. */
   readonly requestedAt: number
+  /** Approved, and not used yet: it may still be denied. Absent: nobody has decided. */
+  readonly approved?: boolean
 }
 
 /** Proves who enrols a key (the specification's second-factor verifier). */
@@ -88,9 +90,9 @@ export interface SecondFactorVerifier {
   issue?(principal: Principal): Promise<IssuedFactor>
   /** Forgets what was issued; true when there was something. Throws `Unavailable`. */
   withdraw?(principal: Principal): Promise<boolean>
-  /** Where a person decides. Throws `Unavailable`. */
+  /** What a person may decide about. Throws `Unavailable`. */
   waiting?(): Promise<readonly WaitingEnrolment[]>
-  /** False when nothing of this id waits. Throws `Unavailable`. */
+  /** A denial also takes an approval back that was not used. False when nothing of this id waits. Throws `Unavailable`. */
   decide?(id: string, decision: 'approve' | 'deny'): Promise<boolean>
 }
 

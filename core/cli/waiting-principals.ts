@@ -12,7 +12,8 @@ export const printWaiting = async (options: PrincipalsOptions): Promise<void> =>
   const rows = await withRegistries(checked, { clock: Date.now, log: noLog }, ({ secondFactors }) =>
     listWaiting(secondFactors),
   )
-  const shown = rows.map(({ id, kind, principal, jkt, message, attributes, requestedAt }) => {
+  const undecided = rows.filter(({ approved }) => approved !== true)
+  const shown = undecided.map(({ id, kind, principal, jkt, message, attributes, requestedAt }) => {
     const requested_at = new Date(requestedAt * 1000).toISOString()
     return { id, kind, ...toWire(principal), jkt, message, attributes, requested_at }
   })

@@ -65,8 +65,9 @@ describe('signet principals waiting, approve and deny', () => {
       stderr: '',
     })
     expect(rowsOf((await principals('waiting')).stdout)).toHaveLength(1)
-    expect(await principals('deny', id)).toMatchObject({ code: 1, stderr: 'Nothing of this id waits.\n' })
+    expect(await principals('approve', id)).toMatchObject({ code: 1, stderr: 'Nothing of this id waits.\n' })
     expect((await device.enrol()).status).toBe(200)
+    expect(await principals('deny', id)).toMatchObject({ code: 1, stderr: 'Nothing of this id waits.\n' })
 
     const audit = await readFile(join(cli.folder, 'data', 'audit.jsonl'), 'utf8')
     expect(audit).toContain(
@@ -103,6 +104,15 @@ describe('signet principals waiting, approve and deny', () => {
       expect(answer.status).toBe(401)
       expect(answer.headers.get('retry-after')).toBeNull()
     }
+  })
+
+  it('takes an approval back that was not used yet', async () => {
+    const device = await newDevice('mistaken')
+    await device.enrol()
+    const id = await idOf('mistaken')
+    await principals('approve', id)
+    expect((await principals('deny', id)).stdout).toMatch(/^Denied mistaken, key /)
+    expect((await device.enrol()).status).toBe(401)
   })
 
   it('tells what was decided as JSON', async () => {

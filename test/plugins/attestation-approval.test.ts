@@ -75,7 +75,7 @@ describe('approval by a person', () => {
     expect(await waitingOf(device)).toHaveLength(1)
 
     expect(await decide(waiting!.id, 'approve')).toBe(true)
-    expect(await waitingOf(device)).toEqual([])
+    expect(await waitingOf(device)).toEqual([{ ...waiting, approved: true }])
     const answer = await device.enrol({ attributes: { os: { a: 2, b: 1 }, model: 'P1' } })
     expect(answer.status).toBe(200)
     const { body } = await device.complete(answer.body['challenge'])
@@ -158,16 +158,39 @@ describe('approval by a person', () => {
     expect(await factor.waiting!()).toEqual([])
   })
 
-  it('is decided by one of many that decide at once', async () => {
+  it.each(['approve', 'deny'] as const)('is decided by one of many that %s at once', async (decision) => {
     const device = await newDevice()
     const id = await wait(device)
-    const decisions = Array.from({ length: 10 }, (_, index) =>
-      index % 2 === 0 ? ('approve' as const) : ('deny' as const),
-    )
-    const outcomes = await Promise.all(decisions.map((decision) => decide(id, decision)))
+    const outcomes = await Promise.all(Array.from({ length: 10 }, () => decide(id, decision)))
     expect(outcomes.filter(Boolean)).toHaveLength(1)
-    const expected = decisions[outcomes.indexOf(true)] === 'approve' ? 200 : 401
-    expect((await device.enrol()).status).toBe(expected)
+    expect((await device.enrol()).status).toBe(decision === 'approve' ? 200 : 401)
+  })
+
+  it('is taken back by a denial, and never approved again', async () => {
+    const device = await newDevice()
+    const id = await wait(device)
+    expect(await decide(id, 'approve')).toBe(true)
+    expect(await decide(id, 'deny')).toBe(true)
+    expect(await decide(id, 'deny')).toBe(false)
+    expect(await decide(id, 'approve')).toBe(false)
+    expect(await device.enrol()).toMatchObject(refused)
+    expect(await lastReason()).toBe('denied by a person')
+    expect(await waitingOf(device)).toEqual([])
+  })
+
+  it('is used or taken back, never both', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const device = await newDevice()
+      const id = await wait(device)
+      await decide(id, 'approve')
+      const [{ status }, takenBack] = await Promise.all([device.enrol(), decide(id, 'deny')])
+      expect([status, takenBack]).toEqual(takenBack ? [401, true] : [200, false])
+    }
+    const device = await newDevice()
+    const id = await wait(device)
+    await decide(id, 'approve')
+    expect((await device.enrol()).status).toBe(200)
+    expect(await decide(id, 'deny')).toBe(false)
   })
 
   it.each(['0123456789abcdef', '', '../x', 'approval:waiting:0', 'x'.repeat(600)])(

@@ -105,14 +105,17 @@ export const createWaitingRoom = (options: WaitingRoomOptions) => {
     return { state: 'waiting' }
   }
 
-  const approved = ({ id, stay, places, expiresAt, attributes }: Waiting): Asked => ({
+  /** Of those who use an approval, and who take it back, one gets true. */
+  const claim = ({ stay, expiresAt }: Waiting): Promise<boolean> =>
+    claims.claim('approval', stay, Math.max(1, Math.ceil((expiresAt - clock()) / 1000) + 1))
+
+  const approved = (waiting: Waiting): Asked => ({
     state: 'approved',
-    attributes,
+    attributes: waiting.attributes,
     async use() {
-      const ttlSeconds = Math.max(1, Math.ceil((expiresAt - clock()) / 1000) + 1)
-      if (!(await claims.claim('approval', stay, ttlSeconds))) return false
+      if (!(await claim(waiting))) return false
       // Used it is, whatever becomes of what is left of it.
-      await Promise.all([records.remove(waitingId(id)), leave(places)]).catch((error: unknown) => {
+      await Promise.all([records.remove(waitingId(waiting.id)), leave(waiting.places)]).catch((error: unknown) => {
         if (!(error instanceof Unavailable)) throw error
       })
       return true
@@ -142,14 +145,12 @@ export const createWaitingRoom = (options: WaitingRoomOptions) => {
         found.push(...own.map(({ record }) => record as unknown as Waiting))
         page = own.length < page.length ? [] : await records.list(page.at(-1)?.id, 100)
       }
-      const undecided = await Promise.all(
-        found.map(async (waiting) => waiting.denied !== true && (await findDecision(waiting.stay)) === undefined),
-      )
-      return found
-        .filter((_waiting, index) => undecided[index])
-        .map(({ id, principal, jkt, attributes, message, requestedAt }) => {
-          return { id, principal, jkt, attributes, message, requestedAt }
-        })
+      const listed = found.map(async ({ id, principal, jkt, attributes, message, requestedAt, stay, denied }) => {
+        const decision = denied ? 'deny' : await findDecision(stay)
+        if (decision === 'deny') return []
+        return [{ id, principal, jkt, attributes, message, requestedAt, ...(decision && { approved: true }) }]
+      })
+      return (await Promise.all(listed)).flat()
     },
 
     async decide(id: string, decision: Decision): Promise<boolean> {
@@ -159,7 +160,10 @@ export const createWaitingRoom = (options: WaitingRoomOptions) => {
       if (leftSeconds <= 0) return false
       const ttlSeconds = decision === 'approve' ? leftSeconds : Math.max(leftSeconds, deniedSeconds)
       const first = await records.put(decisionId(waiting.stay), { decision }, { ttlSeconds, onlyIfAbsent: true })
-      if (!first) return false
+      if (!first) {
+        const takenBack = decision === 'deny' && (await findDecision(waiting.stay)) === 'approve'
+        if (!takenBack || !(await claim(waiting))) return false
+      }
       if (decision === 'deny') {
         const denied = { ...waiting, denied: true } as unknown as JsonObject
         await records.put(waitingId(id), denied, { ttlSeconds: deniedSeconds })
