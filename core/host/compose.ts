@@ -26,7 +26,13 @@ import { proveKeys } from './open-ring.js'
 import { createRegistries } from './registries.js'
 import { createReload, type Reload } from './reload.js'
 import { serve } from './serve.js'
-import { observeDeployment, observeRateLimits, observeRequests, observeShedding } from './service-metrics.js'
+import {
+  observeDeployment,
+  observeRateLimits,
+  observeReadiness,
+  observeRequests,
+  observeShedding,
+} from './service-metrics.js'
 import { tellStoreWarnings, watchStoreHealth } from './store-health.js'
 import { openStores } from './stores.js'
 import { tokens } from './tokens.js'
@@ -120,6 +126,7 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
   cleanUp.add(() => readiness.close())
   watchStoreHealth(readiness, stores, clock)
   readiness.register({ name: 'audit', intervalMs: 1000, deadlineMs: 1000, check: () => audit.check() })
+  observeReadiness(metrics, readiness)
   observeRateLimits(metrics, container.resolve(tokens.rateLimits))
   observeDeployment(metrics, () => generation.checked.config)
   observeKeys(metrics, () => generation.ring.report(), clock)

@@ -4,6 +4,7 @@ import type { RateLimits } from '../endpoints/rate-limits.js'
 import type { RequestObserver } from '../http/request-log.js'
 import type { LoadShedding } from '../http/shed-load.js'
 import { Counts, DurationsBy } from '../observe/counts.js'
+import type { Readiness } from '../observe/health.js'
 import type { Metrics } from '../observe/metrics.js'
 import { packageVersion } from '../package-root.js'
 
@@ -29,6 +30,28 @@ export const observeRequests = (metrics: Metrics): RequestObserver => {
     requests.of(endpoint, String(status), error).value++
     durations.of(endpoint, status === 'aborted' ? status : `${String(status).slice(0, 1)}xx`).add(milliseconds)
   }
+}
+
+/** Tells what `/health/ready` tells. */
+export const observeReadiness = (metrics: Metrics, { report }: Pick<Readiness, 'report'>): void => {
+  metrics.observe({
+    type: 'gauge',
+    name: 'signet_ready',
+    help: '1 while this process may be sent requests.',
+    labels: [],
+    read: () => [{ labels: {}, value: Number(report().ready) }],
+  })
+  metrics.observe({
+    type: 'gauge',
+    name: 'signet_component_up',
+    help: '1 for each component that works.',
+    labels: ['component'],
+    read: () =>
+      Object.entries(report().components).map(([component, { status }]) => ({
+        labels: { component },
+        value: Number(status === 'up'),
+      })),
+  })
 }
 
 /** Tells of requests that were over a limit. */

@@ -13,6 +13,7 @@ import { CleanUp } from './clean-up.js'
 import { collections } from './collections.js'
 import { readPublications } from './key-publications.js'
 import { serve } from './serve.js'
+import { observeReadiness } from './service-metrics.js'
 import { watchStoreHealth } from './store-health.js'
 import { openStores, type Stores } from './stores.js'
 
@@ -72,6 +73,8 @@ export const waitForStores = async (config: Config, options: WaitOptions, failur
     const check = () => Promise.reject(new Unavailable('start', 'no', `waits for ${failure.component}`))
     readiness.register({ name: 'start', intervalMs, deadlineMs: intervalMs, check })
     if (stores !== undefined) watchStoreHealth(readiness, stores, clock)
+    const metrics = createMetrics()
+    observeReadiness(metrics, readiness)
     const listeners = await serve({
       config,
       log,
@@ -79,7 +82,7 @@ export const waitForStores = async (config: Config, options: WaitOptions, failur
       routes: routes(config.issuer, refusing),
       readiness,
       reload: () => Promise.reject(new Unavailable('start', 'no', 'the start waits for a store')),
-      metrics: createMetrics(),
+      metrics,
     })
     cleanUp.add(() => listeners.admin.close(0))
     cleanUp.add(() => listeners.public.close(0))

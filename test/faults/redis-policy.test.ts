@@ -17,8 +17,16 @@ describeWith('redis', 'Redis evicts, is full, or does not tell', () => {
     load = keep(await startStoresLoad({ options: { uri: server.uri() } }))
   })
 
+  const expectReady = async (value: 0 | 1): Promise<void> => {
+    const metrics = await load.metrics()
+    for (const series of ['signet_ready', 'signet_component_up{component="storage.ephemeral"}'])
+      expect(metrics).toContain(`\n${series} ${value}\n`)
+    expect(metrics).toContain('\nsignet_component_up{component="storage.records"} 1\n')
+  }
+
   const expectHealed = async () => {
     await expect.poll(() => load.ready(), { timeout: 5000 }).toBe(true)
+    await expectReady(1)
     await expect.poll(() => load.ask('proof'), { timeout: 5000 }).toBe(200)
     await expect.poll(() => load.ask('assertion'), { timeout: 5000 }).toBe(200)
     await expectNoHarm(load)
@@ -30,6 +38,7 @@ describeWith('redis', 'Redis evicts, is full, or does not tell', () => {
       await server.command('CONFIG', 'SET', 'maxmemory-policy', policy)
       await expect.poll(() => load.ready(), { timeout: 5000 }).toBe(false)
       expect((await load.health()).message).toContain(`has maxmemory-policy ${policy}`)
+      await expectReady(0)
       expect(await load.ask('proof')).toBe(503)
       expect(await load.ask('assertion')).toBe(503)
       await expect.poll(() => load.ask('machine'), { timeout: 5000 }).toBe(200)

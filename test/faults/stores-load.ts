@@ -14,6 +14,7 @@ type Json = Record<string, unknown>
 export interface StoresLoad extends HonestClients, AsyncDisposable {
   readonly host: TokenServer
   ready(): Promise<boolean>
+  metrics(): Promise<string>
   /** Of the ephemeral store in the readiness report. */
   health(): Promise<{ readonly status: string; readonly message?: string }>
   contradictions(): Promise<readonly string[]>
@@ -51,6 +52,7 @@ export const startStoresLoad = async ({ options, settled = true, records }: Stor
     ...clients,
     host,
     ready: async () => (await report()).status === 200,
+    metrics: async () => (await fetch(`${host.server.admin}/metrics`)).text(),
     health: async () => {
       const { components } = (await (await report()).json()) as {
         readonly components: Readonly<Record<string, { status: string; message?: string }>>

@@ -120,6 +120,12 @@ describe('workers: 2', () => {
     expect(issued.reduce((sum, [, , count]) => sum + Number(count), 0)).toBe(8)
     expect(metrics.match(/^# TYPE signet_tokens_issued_total /gm)).toHaveLength(1)
     expect(metrics).toMatch(/^signet_workers_running 2$/m)
+    for (const series of [
+      'signet_ready',
+      'signet_ready{worker="2"}',
+      'signet_component_up{worker="1",component="keys"}',
+    ])
+      expect(metrics).toContain(`\n${series} 1\n`)
 
     service.child.kill('SIGTERM')
     expect(await service.ended).toBe(0)

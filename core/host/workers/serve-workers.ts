@@ -6,6 +6,7 @@ import { createApp } from '../../http/app.js'
 import { listen, removeStaleSocket } from '../../http/server.js'
 import type { Log } from '../../observe/log.js'
 import type { CheckedConfiguration } from '../check-configuration.js'
+import { observeReadiness } from '../service-metrics.js'
 import { createWorkerMetrics } from './worker-metrics.js'
 import { createWorkerPool, type WorkerPool } from './worker-pool.js'
 import { createWorkerReadiness } from './worker-readiness.js'
@@ -40,10 +41,12 @@ export const serveWorkers = async (config: Config, log: Log): Promise<ServingWor
   if (isSocketPath(config.listen.host)) await removeStaleSocket(config.listen.host)
   const pool = await createWorkerPool(countWorkers(config), log)
   const readiness = createWorkerReadiness(pool)
+  const metrics = createWorkerMetrics(pool)
+  observeReadiness(metrics, readiness)
   const reload = createWorkerReload(pool, log)
   const endpoint = createWorkerReloadEndpoint(reload)
   const app = createApp({
-    routes: adminRoutes(readiness, config.admin.token?.reveal(), endpoint, createWorkerMetrics(pool)),
+    routes: adminRoutes(readiness, config.admin.token?.reveal(), endpoint, metrics),
     log,
     errorPage: (_status, title, message) => `${title}: ${message}`,
     secure: false,
