@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -34,7 +35,12 @@ const putInVain = async (codes: OneTimeStore<unknown>): Promise<WeakRef<object>>
 describe('a process that hangs in the middle of a write', () => {
   it('holds up the writes of others for a bounded time, no reads, and nothing once it is dead', async () => {
     const path = join(directory, 'store')
-    await using backend = await openEmbedded({ path, clock: Date.now })
+    let decisions = 0
+    const clock = () => {
+      decisions += 1
+      return Date.now()
+    }
+    await using backend = await openEmbedded({ path, clock })
     const codes = backend.oneTime('codes')
     await codes.put('code', 'r', 600)
 
@@ -50,7 +56,12 @@ describe('a process that hangs in the middle of a write', () => {
       const abandoned = outcome(codes.put('abandoned', 'r', 600))
       expect(await codes.find('code')).toBe('r')
       expect(await backend.revocations('revocations').isRevoked(['grant'])).toBe(false)
+      await setImmediate()
+      const many = Array.from({ length: 20_000 }, (_, index) => outcome(codes.put(String(index), 'r', 600)))
+      const refused = await Promise.race([many.at(-1), pinged])
+      expect(refused, 'what does not fit is told at once').toBe('no')
       expect([await redeemed, await pinged, await abandoned]).toEqual(['unknown', 'unknown', 'unknown'])
+      expect(new Set(await Promise.all(many))).toEqual(new Set(['no']))
       const forgotten = await putInVain(codes)
       collectGarbage()
       expect(forgotten.deref(), 'nothing is kept of who has gone').toBeUndefined()
@@ -60,8 +71,10 @@ describe('a process that hangs in the middle of a write', () => {
       await exit
     }
 
-    // What was outstanding may have happened meanwhile, and then it has happened once.
+    decisions = 0
     await codes.put('another', 'r', 600)
+    expect(decisions, 'nothing is done for who has gone').toBeLessThan(100)
+    // What was outstanding may have happened meanwhile, and then it has happened once.
     expect(await codes.redeem('another')).toEqual({ outcome: 'won', record: 'r' })
     expect((await codes.redeem('code')).outcome).toMatch(/won|replayed/)
     expect((await codes.redeem('code')).outcome).toBe('replayed')

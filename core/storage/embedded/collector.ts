@@ -3,6 +3,7 @@ import { commitFailure } from './failure.js'
 import { bytesToChange } from './disk-room.js'
 import type { Environment } from './environment.js'
 import { collectableAt } from './envelope.js'
+import { exitInSpiteOf } from './hanging.js'
 import { expiredBefore, expiryKey, keyOfExpiry } from './key.js'
 import { noteForgotten } from './forgotten.js'
 import { readEntry, refresh, type Entry, type Tables } from './tables.js'
@@ -86,6 +87,7 @@ export const startCollector = (environment: Environment, clock: Clock): (() => P
   const wait = (ms: number) =>
     setTimeout(() => {
       pass = run()
+      exitInSpiteOf(pass)
     }, ms).unref()
   let timer = wait(idleMs)
 

@@ -3,6 +3,7 @@ import { Unavailable } from '../../unavailable.js'
 import { bytesToChange, type DiskRoom } from './disk-room.js'
 import { encodeEnvelope, isLive, type Envelope } from './envelope.js'
 import { commitFailure, orUnavailable, unavailable } from './failure.js'
+import { exitInSpiteOf } from './hanging.js'
 import { expiryKey } from './key.js'
 import { readEntry, refresh, type Entry, type Tables } from './tables.js'
 
@@ -55,6 +56,11 @@ interface Plan extends Decision<unknown> {
 
 const deadlineMs = 5_000
 const maxBatch = 256
+/**
+ * Sixteen full transactions: on a disk that needs 50 ms for each, whoever comes later has no answer within the 800 ms that a
+ * store may take (faults, rule 2). While LMDB hangs this is all that is kept, however many ask.
+ */
+const maxQueue = 16 * maxBatch
 
 const anchor = Buffer.from([1])
 
@@ -67,7 +73,7 @@ const anchor = Buffer.from([1])
  */
 export const createCommitter = (tables: Tables, isFull: () => boolean, disk: DiskRoom): Committer => {
   const { records, expiry } = tables
-  const queue: Pending[] = []
+  let queue: Pending[] = []
   const waiting = new Set<Pending>()
   let underway = false
   let scheduled = false
@@ -87,7 +93,7 @@ export const createCommitter = (tables: Tables, isFull: () => boolean, disk: Dis
       pending.reject(new Unavailable(pending.change.component, pending.issued ? 'unknown' : 'no', message))
     }
     // Of a store that hangs for hours nobody may be remembered who has gone.
-    while (queue[0]?.settled === true) queue.shift()
+    queue = queue.filter(({ settled }) => !settled)
     if (waiting.size > 0) return
     clearInterval(watchdog)
     watchdog = undefined
@@ -95,6 +101,7 @@ export const createCommitter = (tables: Tables, isFull: () => boolean, disk: Dis
 
   const submit = <R>(change: Change<R>) =>
     new Promise<R>((resolve, reject) => {
+      if (queue.length >= maxQueue) throw new Unavailable(change.component, 'no', 'too many changes wait')
       const settle = () => {
         pending.settled = true
         waiting.delete(pending)
@@ -184,10 +191,12 @@ export const createCommitter = (tables: Tables, isFull: () => boolean, disk: Dis
     const refuseNew = () => (full ??= isFull())
     let room: number | undefined
     let fresh: true | undefined
-    const next: Pending[] = []
+    const later: Pending[] = []
     const writes = new Map<string, Write>()
-    for (let pending; writes.size < maxBatch && (pending = queue.shift());) {
-      if (pending.settled) continue
+    let taken = 0
+    for (const pending of queue) {
+      if (writes.size === maxBatch) break
+      taken += 1
       const { component, key } = pending.change
       const id = key.toString('latin1')
       try {
@@ -202,13 +211,13 @@ export const createCommitter = (tables: Tables, isFull: () => boolean, disk: Dis
         }
         // A record that comes and goes at once would leave nothing that another process could lose against.
         if (earlier && write === null && entry === undefined) {
-          next.push(pending)
+          later.push(pending)
           continue
         }
         const text = write === null ? '' : encodeEnvelope(write)
         room = (room ?? orUnavailable(component, disk.left) - disk.forCollecting) - bytesToChange(text.length)
         if (room < 0 && writes.size > 0) {
-          queue.unshift(pending)
+          taken -= 1
           break
         }
         if (room < 0) throw new Unavailable(component, 'no', 'the disk is full')
@@ -220,7 +229,7 @@ export const createCommitter = (tables: Tables, isFull: () => boolean, disk: Dis
         pending.reject(error)
       }
     }
-    queue.unshift(...next)
+    queue = [...later, ...queue.slice(taken)]
     return [...writes.values()]
   }
 
@@ -228,11 +237,14 @@ export const createCommitter = (tables: Tables, isFull: () => boolean, disk: Dis
     scheduled = false
     const writes = planBatch()
     underway = writes.length > 0
-    if (underway)
-      void commit(writes).finally(() => {
+    if (underway) {
+      const committed = commit(writes)
+      exitInSpiteOf(committed)
+      void committed.finally(() => {
         underway = false
         schedule()
       })
+    }
     schedule()
   }
 

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { open, type RootDatabase } from 'lmdb'
 import { createCommitter, type Committer } from './committer.js'
 import { createDiskRoom, type DiskRoom } from './disk-room.js'
+import { checkLock } from './lock-probe.js'
 import { sizeOf, type Tables } from './tables.js'
 
 /** One open LMDB environment. LMDB allows a process one for each path, so all backends of a path share it. */
@@ -27,9 +28,11 @@ const shared = new Map<string, Shared>()
 /** What an empty store needs. */
 const emptyBytes = 64 * 1024
 
+const dataFile = (path: string): string => join(path, 'data.mdb')
+
 const openShared = (path: string, maxBytes: number): Shared => {
   const disk = createDiskRoom(path)
-  if (!existsSync(join(path, 'data.mdb')) && disk.left() < emptyBytes) throw new Error('the disk is full')
+  if (!existsSync(dataFile(path)) && disk.left() < emptyBytes) throw new Error('the disk is full')
   const options = {
     path,
     // A name with a dot in it is a directory all the same.
@@ -75,6 +78,7 @@ export const acquireEnvironment = async (path: string, maxBytes: number): Promis
   mkdirSync(path, { recursive: true, mode: 0o700 })
   const real = realpathSync(path)
   await shared.get(real)?.closing
+  if (!shared.has(real) && existsSync(dataFile(real))) await checkLock(real)
   const found = shared.get(real) ?? openShared(real, maxBytes)
   if (found.maxBytes !== maxBytes) throw new Error(`${path} is open with another max_size_mb`)
   shared.set(real, found)

@@ -8,6 +8,7 @@ import { createDeviceCodeStore } from './device-code-store.js'
 import { acquireEnvironment } from './environment.js'
 import { envelope } from './envelope.js'
 import { unavailable } from './failure.js'
+import { atMost, exitInSpiteOf } from './hanging.js'
 import { createOneTimeStore } from './one-time-store.js'
 import { createRecordStore } from './record-store.js'
 import { createRefreshFamilyStore } from './refresh-family-store.js'
@@ -32,6 +33,9 @@ export interface EmbeddedSettings extends z.input<typeof embeddedOptions> {
 // No collection begins with NUL, so this is no record of one.
 const pingKey = Buffer.from('\0ping')
 
+/** Milliseconds for closing: where LMDB hangs it never ends, and nothing that was told as done depends on it. */
+const closingMs = 2_000
+
 const checkName = (name: string): string => {
   if (!/^[a-z_]+$/.test(name)) throw new Error(`Not a name of a collection: ${name}`)
   return name
@@ -53,8 +57,9 @@ export const openEmbedded = async (settings: EmbeddedSettings): Promise<StorageB
 
   const dispose = async () => {
     await table.close()
-    await stopCollector()
-    await environment.release()
+    const closing = stopCollector().then(() => environment.release())
+    exitInSpiteOf(closing)
+    await atMost(closingMs, closing)
   }
 
   return {

@@ -1,0 +1,29 @@
+/** Milliseconds after which a transaction counts as one that may never end. */
+const hangingMs = 1_000
+
+/**
+ * Node waits for its threads when the process exits, and one of LMDB's may wait for a lock that nobody gives back. While
+ * `work` hangs, an exit is that of a process that was killed, which costs nothing that was told as done.
+ */
+export const exitInSpiteOf = (work: Promise<unknown>): void => {
+  const exit = () => {
+    process.kill(process.pid, 'SIGKILL')
+    // The first process of a container cannot kill itself.
+    process.abort()
+  }
+  const timer = setTimeout(() => process.once('exit', exit), hangingMs).unref()
+  const end = () => {
+    clearTimeout(timer)
+    process.off('exit', exit)
+  }
+  work.then(end, end)
+}
+
+/** Waits for `work`, but not for ever. */
+export const atMost = async (milliseconds: number, work: Promise<unknown>): Promise<void> => {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, milliseconds)
+  })
+  await Promise.race([work, late]).finally(() => clearTimeout(timer))
+}
