@@ -18,6 +18,9 @@ export interface SignerGuard {
  * the backend's own log shows no signature that ours does not. A probe that cannot be recorded fails with `Unavailable`.
  */
 export const guardSigner = (name: string, provider: SignerProvider, guard: SignerGuard): SignerProvider => ({
+  get concurrency() {
+    return provider.concurrency
+  },
   open: async (ref, alg, signal) => {
     const signer = await provider.open(ref, alg, signal)
     guard.checkOpened(ref, checkPublicJwk(signer.publicJwk, [signer.alg]).thumbprint)

@@ -83,7 +83,13 @@ export const openKeyRing = async (options: KeyRingOptions): Promise<ProvableKeyR
           events.circuitChanged(name, state)
           if (state === 'open') recovery.wake(name)
         }
-        return [name, new SignerSupervisor(name, limits, verifier, changed)] as const
+        const own: SupervisionLimits = {
+          ...limits,
+          get concurrency() {
+            return options.providers.get(name)?.concurrency ?? limits.concurrency
+          },
+        }
+        return [name, new SignerSupervisor(name, own, verifier, changed)] as const
       }),
   )
   const { prove, need } = createProving({ keys, current, supervisors, trust, events, limits, options })

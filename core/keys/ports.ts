@@ -36,6 +36,11 @@ export interface SignatureTrace {
 /** One configured backend that holds keys: a KMS region, a PKCS#11 token, a directory. */
 export interface SignerProvider extends AsyncDisposable {
   /**
+   * Signatures that it makes side by side; it may change at any time. Orders beyond it wait in the ring, by priority and in
+   * turns, so that none waits within a signer, where time counts against the backend. Absent: 256.
+   */
+  readonly concurrency?: number | undefined
+  /**
    * Opens the key that the backend calls `ref` (verbatim: an ARN, an RFC 7512 URI, a file name). Throws
    * `KeyRefused` when the key cannot sign `alg`, `Unavailable` when the backend cannot be asked.
    */

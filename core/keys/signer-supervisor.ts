@@ -10,7 +10,7 @@ import { KeyRefused, type SignatureOrder, type SignatureTrace } from './ports.js
 import type { OpenedKey, RingKey } from './ring-key.js'
 
 export interface SupervisionLimits {
-  /** Signatures that one backend may be making at once. */
+  /** Signatures that one backend may be making at once, unless its provider says how many those are. */
   readonly concurrency: number
   /** Orders that may wait for one backend. */
   readonly maxWaiting: number
@@ -94,7 +94,7 @@ export class SignerSupervisor {
   ): Promise<Uint8Array> {
     const { outcomes } = key.calls
     try {
-      if (this.#running >= this.#limits.concurrency) await this.#wait(order)
+      if (this.#isFull() || this.#queue.size > 0) await this.#wait(order)
       else this.#running++
     } catch (error) {
       outcomes[order.signal.aborted ? 'aborted' : 'overflow']++
@@ -104,7 +104,8 @@ export class SignerSupervisor {
     try {
       signature = await this.#attemptTwice(key, message, order.signal, trace)
     } finally {
-      this.#release()
+      this.#running--
+      this.#admit()
     }
     const valid = await this.#verifier.verify(key.opened.published, message, signature)
     outcomes[valid ? 'signed' : 'bad_signature']++
@@ -189,14 +190,22 @@ export class SignerSupervisor {
       signal.addEventListener('abort', abandon)
       if (signal.aborted) return waiting.refuse(signal.reason as Error)
       this.#queue.push(waiting)?.refuse(this.#unavailable('too many signatures are waiting'))
+      this.#admit()
     })
   }
 
-  /** The place goes to the next one who waits. */
-  #release(): void {
-    const next = this.#queue.shift()
-    if (next === undefined) this.#running--
-    else next.admit()
+  #isFull(): boolean {
+    return this.#running >= Math.max(1, this.#limits.concurrency)
+  }
+
+  /** The places that are free go to those who wait. There may have come to be more of them, or fewer. */
+  #admit(): void {
+    while (!this.#isFull()) {
+      const next = this.#queue.shift()
+      if (next === undefined) return
+      this.#running++
+      next.admit()
+    }
   }
 
   #sendAway(): void {

@@ -50,6 +50,7 @@ export default defineSigner<z.infer<typeof options>>({
     const regions: Regions = [open(first), ...replicas.map(open)]
 
     return {
+      concurrency,
       open: (ref, alg, signal) => openKmsSigner(regions, ref, alg, signal, deadline, services),
       async ping(signal) {
         try {

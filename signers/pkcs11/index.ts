@@ -73,6 +73,9 @@ export default defineSigner<z.infer<typeof options>>({
     const supervisor = supervise({ child: { module, token, pin, sessions }, environment, deadlineMs, log })
     let keys = 0
     return {
+      get concurrency() {
+        return supervisor.room
+      },
       async open(ref, alg, signal) {
         signal.throwIfAborted()
         const uri = parseKeyUri(ref)

@@ -38,6 +38,8 @@ interface ControlJob {
 /** The parent's end of one session. */
 export interface SessionChannel {
   readonly waiting: number
+  /** Signatures that keep it busy for a short while. */
+  readonly window: number
   /** How many more signatures it takes now: enough to keep it busy, and no more than a short while. */
   free(): number
   /** As many signatures as are worth waking a session for. */
@@ -98,6 +100,8 @@ export const openChannel = (socket: Socket, pid: number, events: ChannelEvents):
     else job.resolve(Buffer.from(body.subarray(signatureHead)))
   }
 
+  const window = (): number => Math.min(most, Math.max(2, Math.ceil(aheadMicros / Math.max(micros, 1))))
+
   const read = frameReader(take)
   socket.on('data', (chunk: Buffer) => {
     progressAt = performance.now()
@@ -115,10 +119,12 @@ export const openChannel = (socket: Socket, pid: number, events: ChannelEvents):
     get waiting() {
       return inFlight.length - head
     },
+    get window() {
+      return window()
+    },
     free() {
       if (exclusive) return 0
-      const window = Math.min(most, Math.max(2, Math.ceil(aheadMicros / Math.max(micros, 1))))
-      return Math.max(0, window - (inFlight.length - head))
+      return Math.max(0, window() - (inFlight.length - head))
     },
     worthwhile: () => Math.max(1, Math.floor(worthMicros / Math.max(micros, 1))),
     send(jobs) {

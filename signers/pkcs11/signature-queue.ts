@@ -5,6 +5,8 @@ import { component, type SessionChannel, type SignatureJob } from './session-cha
 const maxWaiting = 10_000
 
 export interface SignatureQueue {
+  /** Signatures that keep every session busy. Undefined while there is none. */
+  readonly room: number | undefined
   /** Rejects with the signal's reason, with `Unavailable`, or with what the session answers. */
   sign(key: number, message: Uint8Array, signal: AbortSignal, trace?: SignatureTrace): Promise<Uint8Array>
   connect(channels: readonly SessionChannel[]): void
@@ -56,6 +58,11 @@ export const createSignatureQueue = (): SignatureQueue => {
   }
 
   return {
+    get room() {
+      if (channels.length === 0) return undefined
+      // As much again waits here, so that a session whose answers have come is given its next work at once.
+      return channels.reduce((sum, { window }) => sum + 2 * window, 0)
+    },
     sign(key, message, signal, trace) {
       if (signal.aborted) return Promise.reject(signal.reason as Error)
       if (waiting.length >= maxWaiting)

@@ -21,6 +21,7 @@ export interface SupervisorOptions {
 }
 
 export interface Supervisor extends AsyncDisposable {
+  readonly room: number | undefined
   readonly sign: SignatureQueue['sign']
   /** Asks one session, starting the child if it was never started. Throws what `Signer` and `SignerProvider` throw. */
   ask<Request extends ControlRequest>(
@@ -191,6 +192,9 @@ export const supervise = ({ child: settings, environment, deadlineMs, log }: Sup
   }
 
   return {
+    get room() {
+      return queue.room
+    },
     sign(key, message, signal, trace) {
       if (channels.length > 0 || signal.aborted) return queue.sign(key, message, signal, trace)
       return Promise.reject(

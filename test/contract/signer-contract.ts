@@ -63,6 +63,11 @@ export const signerContract = (
       })
     })
 
+    it('signs at least one thing at a time', async () => {
+      for (const alg of supported.slice(0, 1)) await open(alg)
+      expect(backend.provider.concurrency ?? 1).toBeGreaterThanOrEqual(1)
+    })
+
     it.each(supported)('%s: the public key passes the guard and is nothing but public', async (alg) => {
       const { publicJwk } = await open(alg)
       expect(checkPublicJwk(publicJwk, [alg]).jwk).toEqual(publicJwk)

@@ -202,6 +202,27 @@ describe('the queue of a signer', () => {
     expect(ring.report().signers).toMatchObject([{ waiting: 0, running: 0 }])
   })
 
+  it('the provider says how many it signs side by side, and may change its mind', async () => {
+    const { open, chaos } = await openChaosRing(['a1'], { limits: still })
+    const ring = await opened(open())
+    const ask = (count: number) => Array.from({ length: count }, () => ring.sign(order()))
+    chaos('a').tell({ fault: 'hang' })
+    const controller = newController()
+    const stuck = Array.from({ length: 8 }, () => ring.sign(order({ signal: controller.signal })))
+    expect(ring.report().signers).toMatchObject([{ running: 8, waiting: 0 }])
+    chaos('a').tell({})
+    chaos('a').concurrency = 3
+    const asked = ask(2)
+    expect(ring.report().signers).toMatchObject([{ running: 8, waiting: 2 }])
+    chaos('a').concurrency = 9
+    asked.push(...ask(4))
+    expect(ring.report().signers).toMatchObject([{ running: 9, waiting: 5 }])
+    await Promise.all(asked)
+    controller.abort(new Error('the test is over'))
+    await Promise.allSettled(stuck)
+    expect(ring.report().signers).toMatchObject([{ running: 0, waiting: 0 }])
+  })
+
   it('nobody waits for ever', async () => {
     const { open, chaos } = await openChaosRing(['a1'], { limits: { ...still, concurrency: 1, maxWaitMs: 10 } })
     const ring = await opened(open())

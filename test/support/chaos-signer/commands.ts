@@ -19,6 +19,8 @@ const obedient: ChaosCommand = { fault: 'none', everyNth: 1, latencyMs: 0, openi
 /** What a test tells a chaos signer, and what it sees of it. */
 export class Chaos {
   command: ChaosCommand = obedient
+  /** What the provider says of itself. */
+  concurrency: number | undefined
   /** Keys by `ref`; a test may exchange one behind the provider's back. */
   readonly keys = new Map<string, KeyObject>()
   /** Signatures that were asked for, and those that a fault struck. */

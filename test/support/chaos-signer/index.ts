@@ -92,6 +92,9 @@ export default defineSigner<{ readonly name: string }>({
     }
 
     return {
+      get concurrency() {
+        return chaos.concurrency
+      },
       async open(ref, alg, signal) {
         signal.throwIfAborted()
         chaos.opened++
