@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
-import { chromium, type Browser, type Page } from 'playwright-core'
+import { chromium, type Browser, type Page, type Route } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { packageRoot } from '../../core/package-root.js'
 import { describeWith } from '../support/services/describe-with.js'
@@ -126,7 +126,7 @@ describeWith('chromium', 'the demo page as a device that is enrolled', (executab
     }))
 
   it.each([
-    ['InvalidChallenge', 401, /there will be a new one/],
+    ['InvalidChallenge', 401, /to enrol, make another secret/],
     ['RateLimited', 429, /Wait a little/],
     ['Unavailable', 503, /Nothing is used up: try again/],
     ['AttributesDenied', 403, /^told by the provider \(AttributesDenied\)$/],
@@ -140,6 +140,38 @@ describeWith('chromium', 'the demo page as a device that is enrolled', (executab
       expect(await page.locator('#enrolled').isVisible()).toBe(false)
     }),
   )
+
+  it('completes at the next press what an outage stopped: the secret is used up already', () =>
+    withPage(async (page) => {
+      const faults = [
+        (route: Route) => route.fulfill({ status: 503, json: { error_code: 'Unavailable' } }),
+        (route: Route) => route.abort(),
+      ]
+      await page.route('**/enrol/complete', (route) => faults.shift()?.(route) ?? route.continue())
+      await enrol(page, await newSecret(page))
+      expect(await problem(page)).toMatch(/Nothing is used up: try again/)
+      await page.click('#enrol-start')
+      await page.locator('#enrol-problem', { hasText: 'does not answer' }).waitFor()
+      await page.click('#enrol-start')
+      await status(page, 'Enrolled.')
+      await expectGood(page)
+    }))
+
+  it('begins anew, with another secret, when the challenge is good for nothing', () =>
+    withPage(async (page) => {
+      // Done, and the answer was lost.
+      const lose = async (route: Route) => {
+        await route.fetch()
+        await route.abort()
+      }
+      await page.route('**/enrol/complete', lose, { times: 1 })
+      await enrol(page, await newSecret(page))
+      expect(await problem(page)).toMatch(/does not answer/)
+      await page.click('#enrol-start')
+      await page.locator('#enrol-problem', { hasText: 'InvalidChallenge' }).waitFor()
+      await enrol(page, await newSecret(page))
+      await status(page, 'Enrolled.')
+    }))
 
   it('says in words that nobody answers', () =>
     withPage(async (page) => {

@@ -15,10 +15,16 @@ const words = new Map([
   ['AttestationInvalid', 'The attestation has run out. Forget it, and enrol again.'],
   ['ReenrolmentRequired', 'The key alone is not enough after so long. Forget it, and enrol again.'],
   ['KeyNotBound', 'The attestation is about another key. Forget it, and enrol again.'],
-  ['InvalidChallenge', 'The challenge was used or has run out. Try again: there will be a new one.'],
+  [
+    'InvalidChallenge',
+    'The challenge was used or has run out. To renew, try again; to enrol, make another secret with the command below.',
+  ],
   ['RateLimited', 'That was too often. Wait a little, and try again.'],
   ['Unavailable', 'The provider cannot answer at the moment. Nothing is used up: try again.'],
 ])
+
+/** After these a challenge is good for nothing; after anything else the same request may be repeated. */
+const spent = new Set(['InvalidChallenge', 'ChallengeSignatureInvalid'])
 
 const post = async (url, body) => {
   const headers = { 'Content-Type': 'application/json' }
@@ -77,6 +83,8 @@ export const offerEnrolment = async (issuer) => {
   const buttons = [find('enrol-start'), find('enrol-renew'), find('enrol-forget')]
   const step = createStep(buttons, find('enrol-status'), find('enrol-problem'))
   let device
+  /** Key and challenge of an enrolment that is not complete. Its secret is used up: who begins anew needs another. */
+  let begun
 
   /** A revocation can be taken back: the command for it stands beside the refusal. */
   const orOfferRestore = async (work) => {
@@ -96,7 +104,7 @@ export const offerEnrolment = async (issuer) => {
     await show(issuer, device)
   }
 
-  const enrol = async () => {
+  const begin = async () => {
     const keys = await newKeyPair()
     const { jwk } = await describeKey(keys)
     const { challenge } = await post(`${issuer}/enrol`, {
@@ -107,7 +115,18 @@ export const offerEnrolment = async (issuer) => {
       attributes: { model: 'browser' },
       second_factor: { kind, value: find('enrol-secret').value.trim() },
     })
-    await complete(keys, challenge)
+    return { keys, challenge }
+  }
+
+  const enrol = async () => {
+    begun ??= await begin()
+    try {
+      await complete(begun.keys, begun.challenge)
+    } catch (error) {
+      if (spent.has(error.code)) begun = undefined
+      throw error
+    }
+    begun = undefined
     find('enrol-secret').value = ''
     find('enrolled-title').focus()
   }
