@@ -1,11 +1,14 @@
 import { execFile } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { packageRoot } from '../../core/package-root.js'
 import { createDevice, decodeJws } from '../support/attestation.js'
 import { codeBlock } from '../support/document.js'
@@ -73,19 +76,87 @@ it('the client for the browser enrols and renews with a key that cannot be taken
   expect(codeBlock(path, 'attest.js').split('\n').length).toBeLessThan(46)
 })
 
-it.skipIf(!existsSync('/usr/bin/curl') || !existsSync('/usr/bin/openssl'))(
-  'the script enrols and renews with curl and openssl',
-  async () => {
-    for (const id of ['batch-1', 'batch-2', 'batch-3']) {
-      const args = ['enrol.sh', issuer, 'payments', id, await newSecret(id)]
-      const { stdout, stderr } = await run('sh', args, { cwd: folder })
-      expect(stderr).toBe('')
-      const attestations = stdout.trim().split('\n')
-      expect(attestations.map((one) => decodeJws(one).payload['did'])).toEqual([id, id])
-      expect(attestations[0]).not.toBe(attestations[1])
-    }
+it('the client for the browser repeats a completion that nobody answered: the factor is used up already', async () => {
+  const { newKeys, enrol } = await read<Client>('attest.js')
+  const { fetch } = globalThis
+  const faults = [
+    () => Response.json({ error_code: 'Unavailable' }, { status: 503, headers: { 'Retry-After': '0' } }),
+    () => new Response('<html>', { status: 502, headers: { 'Retry-After': '0' } }),
+    () => new Response('{"attest', { headers: { 'Retry-After': '0' } }),
+  ]
+  const asked: string[] = []
+  vi.stubGlobal('fetch', (url: string, request: RequestInit) => {
+    asked.push(new URL(url).pathname)
+    const fault = url.endsWith('/enrol/complete') ? faults.shift() : undefined
+    return fault ? Promise.resolve(fault()) : fetch(url, request)
+  })
+  try {
+    const principal = { subject: 'payments', principal_id: 'page-2', principal_type: 'device' }
+    const factor = { kind: 'bootstrap_secret', value: await newSecret('page-2', 'device') }
+    const { attestation } = await enrol(issuer, await newKeys(), principal, factor)
+    expect(decodeJws(attestation).payload['did']).toBe('page-2')
+    expect(asked).toEqual(['/enrol', ...Array<string>(4).fill('/enrol/complete')])
+  } finally {
+    vi.unstubAllGlobals()
+  }
+})
+
+describe.skipIf(!existsSync('/usr/bin/curl') || !existsSync('/usr/bin/openssl'))(
+  'the script, with curl and openssl',
+  () => {
+    const script = async (id: string, secret: string, env: Record<string, string> = {}) =>
+      run('sh', ['enrol.sh', issuer, 'payments', id, secret], { cwd: folder, env: { ...process.env, ...env } })
+
+    it('enrols and renews', async () => {
+      for (const id of ['batch-1', 'batch-2', 'batch-3']) {
+        const { stdout, stderr } = await script(id, await newSecret(id))
+        expect(stderr).toBe('')
+        const attestations = stdout.trim().split('\n')
+        expect(attestations.map((one) => decodeJws(one).payload['did'])).toEqual([id, id])
+        expect(attestations[0]).not.toBe(attestations[1])
+      }
+    })
+
+    it('tells a refusal, prints nothing else, and ends with 1', () =>
+      expect(script('batch-4', 'wrong')).rejects.toMatchObject({
+        code: 1,
+        stdout: '',
+        stderr: expect.stringMatching(/^\/enrol: .*"SecondFactorFailed".* 401\n$/),
+      }))
+
+    it('repeats a completion that nobody answered: the secret is used up already', async () => {
+      const asked: string[] = []
+      const proxy = createServer((request, response) => {
+        asked.push(new URL(request.url ?? '').pathname)
+        const completions = asked.filter((path) => path === '/enrol/complete').length
+        if (asked.at(-1) === '/enrol/complete' && completions === 1) response.writeHead(503).end('{}')
+        else if (asked.at(-1) === '/enrol/complete' && completions === 2) request.socket.destroy()
+        else pass(request, response)
+      })
+    await once(proxy.listen(0), 'listening')
+      await writeFile(join(folder, 'sleep'), '#!/bin/sh\n', { mode: 0o755 })
+      try {
+        const { port } = proxy.address() as AddressInfo
+        const env = { http_proxy: `http://127.0.0.1:${port}`, no_proxy: '', PATH: `${folder}:${process.env['PATH']}` }
+        const { stdout } = await script('batch-5', await newSecret('batch-5'), env)
+        expect(stdout.trim().split('\n')).toHaveLength(2)
+        expect(asked).toEqual(['/enrol', ...Array<string>(3).fill('/enrol/complete'), '/reissue', '/enrol/complete'])
+      } finally {
+        proxy.close()
+      }
+    })
   },
 )
+
+const pass = (from: IncomingMessage, to: ServerResponse): void => {
+  const { method, headers } = from
+  from.pipe(
+    request(from.url ?? '', { method: String(method), headers }, (answer) => {
+      to.writeHead(answer.statusCode ?? 502, answer.headers)
+      answer.pipe(to)
+    }),
+  )
+}
 
 it('the verifier takes an attestation with a new proof by its key, and nothing else', async () => {
   const { createVerifier } = await read<Verifier>('verify.js')
