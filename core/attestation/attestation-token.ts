@@ -4,6 +4,7 @@ import type { JwsAlg, KeyRing } from '../keys/ports.js'
 import { verifyOwnToken } from '../keys/verify-own-token.js'
 import { newOpaqueToken } from '../oauth/opaque-token.js'
 import { createSignToken, type SignedToken } from '../tokens/sign-token.js'
+import { hookFault } from './ask-hook.js'
 import { isObject, withoutStatus } from './attributes.js'
 import { attestationError } from './errors.js'
 import type { Principal, StatusQuestion } from './ports.js'
@@ -39,6 +40,11 @@ export interface PreparedAttestation {
 /** Bytes of claims that leave an attestation below 8 KiB, whatever the names of type and key are. */
 const maxClaimBytes = 5600
 
+const tooLong = (grantedBy: string | undefined): Error =>
+  grantedBy === undefined
+    ? attestationError('InvalidRequest', { description: 'Identifiers and attributes together are too long.' })
+    : hookFault(grantedBy, 'the plugin returned attributes that are too long beside the identifiers')
+
 const jtiForm = /^([0-9a-z]{1,8})\.[\w-]{22}$/
 const thumbprint = /^[\w-]{43}$/
 /** What is in other tokens of ours and in no attestation. */
@@ -50,11 +56,15 @@ export const createAttestationTokens = (options: AttestationTokenOptions) => {
   const expected = { ring: options.ring, issuer, clock, typ, toleranceSeconds: options.toleranceSeconds }
 
   return {
-    /** Gives an attestation its claims (decisions section 8). Throws `InvalidRequest` when they are too long to carry. */
-    prepare(content: AttestationContent): PreparedAttestation {
+    /**
+     * Gives an attestation its claims (decisions section 8). When they are too long to carry it throws `InvalidRequest`, or
+     * `Unavailable` where the attributes are those of a plugin, `grantedBy`: the caller cannot help it.
+     */
+    prepare(content: AttestationContent, grantedBy?: string): PreparedAttestation {
       const { principal, jkt, attributes, enrolledAt } = content
       const iat = epochSeconds(clock)
-      const jti = `${enrolledAt.toString(36)}.${newOpaqueToken().slice(0, 22)}`
+      // The clock of the process that enrolled may be ahead of this one's: nobody was enrolled after the attestation.
+      const jti = `${Math.min(enrolledAt, iat).toString(36)}.${newOpaqueToken().slice(0, 22)}`
       const claims = {
         iss: issuer,
         sub: principal.subject,
@@ -67,8 +77,7 @@ export const createAttestationTokens = (options: AttestationTokenOptions) => {
         principal_type: principal.principalType,
         att: { ...attributes, status: 'active' },
       }
-      if (Buffer.byteLength(JSON.stringify(claims)) > maxClaimBytes)
-        throw attestationError('InvalidRequest', { description: 'Identifiers and attributes together are too long.' })
+      if (Buffer.byteLength(JSON.stringify(claims)) > maxClaimBytes) throw tooLong(grantedBy)
       return { content, jti, expiresAt: claims.exp, claims }
     },
 

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { createDeployment, type Deployment } from '../adversarial/support/processes.js'
-import { withAttestation } from '../support/attestation.js'
+import { productWithDouble, withAttestation } from '../support/attestation.js'
 import type { Score } from './races-http/race.js'
 import { raceChallenges } from './races-http/race-challenges.js'
 
@@ -18,19 +18,10 @@ const most = 1_000_000
 /** The race is of one device and from one address. */
 const unlimited = { address_per_minute: most, key_per_minute: most, subject_per_minute: most, principal_free: 1000 }
 
-/** The second factor is a module of the tests, which the built product loads as any other through `tsx`. */
-const product: Start = (file) => [
-  '--import',
-  'tsx',
-  fileURLToPath(new URL('../../dist/core/main.js', import.meta.url)),
-  'start',
-  '--config',
-  file,
-]
-
 const race = async (
   args: Start,
   count: number,
+  attempts?: number,
 ): Promise<{ readonly score: Score; readonly issued: readonly unknown[] }> => {
   const configure = withAttestation()
   await using deployment = await createDeployment((written) =>
@@ -40,7 +31,7 @@ const race = async (
   const first = await deployment.start(args)
   const others = await Promise.all(Array.from({ length: processes - 1 }, () => deployment.start(args)))
   const origins = [first, ...others].map(({ origin }) => origin)
-  const score = await raceChallenges(deployment.issuer, origins, count)
+  const score = await raceChallenges(deployment.issuer, origins, count, attempts)
   const issued = (await deployment.audit()).filter(({ event }) => event === 'attestation.issued')
   return { score, issued: issued.map(({ jti }) => jti) }
 }
@@ -49,11 +40,21 @@ describe(`challenges at ${processes} processes on one store`, () => {
   it(
     `attestation row 2: ${rounds} challenges, one attestation each, and InvalidChallenge for the rest`,
     async () => {
-      const { score, issued } = await race(product, rounds)
+      const { score, issued } = await race(productWithDouble, rounds)
       expect(score).toEqual({ rounds, fair: rounds, doubles: 0, withoutWinner: 0, faults: 0 })
       // One more is that with which the device renews.
       expect(issued).toHaveLength(rounds + 1)
       expect(new Set(issued).size).toBe(rounds + 1)
+    },
+    timeout,
+  )
+
+  it(
+    'attestation row 2: one challenge, fifty at once',
+    async () => {
+      const { score, issued } = await race(productWithDouble, 1, Math.ceil(50 / processes))
+      expect(score).toEqual({ rounds: 1, fair: 1, doubles: 0, withoutWinner: 0, faults: 0 })
+      expect(issued).toHaveLength(2)
     },
     timeout,
   )

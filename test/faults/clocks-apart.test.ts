@@ -4,6 +4,7 @@ import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
 import type { StorageBackend } from '../../core/storage/ports.js'
 import { createMint, type Mint } from '../adversarial/support/mint.js'
 import { createDeployment, type Deployment } from '../adversarial/support/processes.js'
+import { createDevice, postJson, productWithDouble, withAttestation } from '../support/attestation.js'
 import { withDevices } from '../support/device.js'
 import { createFakeClock, type FakeClock } from '../support/fake-clock.js'
 import { describeWith } from '../support/services/describe-with.js'
@@ -24,11 +25,11 @@ describeWith('faketime', 'a process whose clock is off', (library) => {
     await deployment[Symbol.asyncDispose]()
   })
 
-  const start = async (seconds: number) => {
+  const start = async (seconds: number, configure = withDevices, args?: Parameters<Deployment['start']>[0]) => {
     deployment = await createDeployment((written) => ({
-      ...withDevices(written),
+      ...configure(written),
       access_token_ttl_secs: 30,
-      clients: [...(withDevices(written)['clients'] as object[]), signingClient],
+      clients: [...(configure(written)['clients'] as object[]), signingClient],
     }))
     clients = createClockClients(deployment.issuer)
     const [clock, other] = [0, 1].map(() => createFakeClock(library, deployment.directory)) as [FakeClock, FakeClock]
@@ -43,9 +44,10 @@ describeWith('faketime', 'a process whose clock is off', (library) => {
     pass(0)
     store = await openEmbedded({ path: join(deployment.directory, 'store'), clock: clients.now })
     mint = createMint(store)
-    const right = await deployment.start(undefined, clock.env)
-    const off = await deployment.start(undefined, other.env)
+    const right = await deployment.start(args, clock.env)
+    const off = await deployment.start(args, other.env)
     return {
+      origins: [right.origin, off.origin] as const,
       right: clients.at(right.origin),
       off: clients.at(off.origin),
       output: () => right.output() + off.output(),
@@ -89,6 +91,30 @@ describeWith('faketime', 'a process whose clock is off', (library) => {
       const device = await first.approved()
       expect(told(await second.poll(device))).toBe('200')
       expect(told(await first.poll(device))).toBe('400 invalid_grant')
+    }
+    expect(output()).not.toMatch(/"status":5|A request failed/)
+  })
+
+  it('10 s ahead: completes what the other has begun, and the other what it has; both renew it', async () => {
+    const { origins, output } = await start(10, withAttestation(), productWithDouble)
+    const device = await createDevice(deployment.issuer)
+    const complete = async (origin: string, { challenge }: Record<string, unknown>) => {
+      const body = { challenge, challenge_signature: await device.sign({ challenge }) }
+      const completed = await postJson(`${origin}/enrol/complete`, body)
+      expect(completed.status).toBe(200)
+      return completed.body
+    }
+    for (const [first, second] of [origins, origins.toReversed() as [string, string]]) {
+      const enrolment = await postJson(`${first}/enrol`, device.enrolment())
+      let { attestation } = await complete(second, enrolment.body)
+      for (const [one, other] of [
+        [first, second],
+        [second, first],
+      ] as const) {
+        const renewal = await postJson(`${one}/reissue`, { attestation, public_jwk: device.jwk })
+        expect(renewal.body).toHaveProperty('challenge')
+        attestation = (await complete(other, renewal.body))['attestation']
+      }
     }
     expect(output()).not.toMatch(/"status":5|A request failed/)
   })

@@ -116,6 +116,16 @@ export const doublePlugin = (options: Json = {}): Json => ({
   options,
 })
 
+/** Arguments of Node for the built product's `start`, which loads the double as any other module through `tsx`. */
+export const productWithDouble = (file: string): readonly string[] => [
+  '--import',
+  'tsx',
+  join(packageRoot, 'dist/core/main.js'),
+  'start',
+  '--config',
+  file,
+]
+
 /** Adds the ceremony, with the double for its second factor, to a configuration. */
 export const withAttestation =
   (section: Json = {}, plugin: Json = {}) =>

@@ -1,10 +1,13 @@
 import { createDevice, postJson } from '../../support/attestation.js'
 import { newScore, repeat, tally, type Score } from './race.js'
 
-const attempts = 2
-
-/** Each challenge with its one proof, sent to every process twice, at once; every second one is of a renewal. */
-export const raceChallenges = async (issuer: string, origins: readonly string[], rounds: number): Promise<Score> => {
+/** Each challenge with its one proof, sent to every process so often, at once; every second one is of a renewal. */
+export const raceChallenges = async (
+  issuer: string,
+  origins: readonly string[],
+  rounds: number,
+  attempts = 2,
+): Promise<Score> => {
   const score = newScore(rounds)
   const device = await createDevice(issuer)
   const attestation = await device.attest()
