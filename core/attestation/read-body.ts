@@ -38,13 +38,15 @@ export const readKey = (body: JsonObject): JsonObject => {
 }
 
 const maxIdLength = 256
-/** Control and format characters, lone surrogates, private use, and separators of lines. */
-const unprintable = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/u
+/** What is not seen: controls, what is unassigned or private, separators but the plain blank, fillers, the empty Braille cell. */
+const unseen = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/u
+/** Nor is it seen how many blanks there are at an end, or together. */
+const strayBlank = /^ | $| {2}/
 
 /** One spelling for each id, so that it cannot be varied into another one that people read alike. */
 const readId = (body: JsonObject, name: string): string => {
   const id = readText(body, name)
-  if (id === '' || id.length > maxIdLength || unprintable.test(id) || id.normalize('NFC') !== id)
+  if (id === '' || id.length > maxIdLength || unseen.test(id) || strayBlank.test(id) || id.normalize('NFC') !== id)
     throw malformed('An identifier must have 1 to 256 printable characters in normal form C.')
   return id
 }

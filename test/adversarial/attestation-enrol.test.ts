@@ -50,7 +50,33 @@ describe('types', () => {
     ])
       await expectUnasked({ [name]: value })
     for (const value of ['e\u0301', '\ud800', 'a\u200bb', '\u2028', '\ufeffa']) await expectUnasked({ [name]: value })
-    for (const value of ['a'.repeat(256), 'é', '日本', 'a b', "' OR 1=1 --", '../..', '{"$ne":1}', '__proto__'])
+    // What reads like another id, or like none.
+    for (const value of [
+      ' ',
+      'a ',
+      ' a',
+      'a  b',
+      'a\u00a0',
+      'a\u3000b',
+      'a\ufe0f',
+      'a\u3164b',
+      '\u2800',
+      '\u034f',
+      'a\uffff',
+    ])
+      await expectUnasked({ [name]: value })
+    for (const value of [
+      'a'.repeat(256),
+      'é',
+      '日本',
+      'a b',
+      'a b c',
+      '🔑',
+      "' OR 1=1 --",
+      '../..',
+      '{"$ne":1}',
+      '__proto__',
+    ])
       expect((await device.enrol({ [name]: value })).status).toBe(200)
   })
 
