@@ -2,6 +2,7 @@ import type { Clock } from '../clock.js'
 import { addressBucket } from '../interaction/address-bucket.js'
 import { minutePolicy } from '../oauth/minute-policy.js'
 import { hashOpaqueToken } from '../oauth/opaque-token.js'
+import type { Counts } from '../observe/counts.js'
 import type { AttemptLimiter, AttemptPolicy } from '../storage/ports.js'
 import { attestationError } from './errors.js'
 import type { Principal } from './ports.js'
@@ -10,18 +11,20 @@ import { principalDigest } from './principal-digest.js'
 export interface AttestationLimitOptions {
   readonly attempts: AttemptLimiter
   readonly clock: Clock
-  readonly addressPerMinute: number
   readonly keyPerMinute: number
   readonly subjectPerMinute: number
   /** Attempts of one principal at `/enrol` that cost no waiting. */
   readonly principalFree: number
+  /** Requests that were refused, by limit. */
+  readonly hits: Counts
 }
 
 /** Every member throws `RateLimited` and `Unavailable`. Limits are on what is claimed: an unknown subject is limited alike. */
 export interface AttestationLimits {
-  takeAddress(address: string): Promise<void>
   /** Of one key from one address, so that nobody who has seen a key can use up its owner's share. */
   takeKey(jkt: string, address: string): Promise<void>
+  /** Of one key wherever it is, once the request has proved it: one challenge is no leave to have many signatures. */
+  takeCompletion(jkt: string): Promise<void>
   /** Before a second factor is asked. */
   takePrincipal(principal: Principal): Promise<void>
   /** Forgets the principal's attempts, after a success. */
@@ -50,9 +53,14 @@ const createLocalShare = () => {
 }
 
 export const createAttestationLimits = (options: AttestationLimitOptions): AttestationLimits => {
-  const { attempts, clock, principalFree } = options
+  const { attempts, clock, principalFree, keyPerMinute, hits } = options
 
   const takeHere = createLocalShare()
+
+  const refuse = (limit: string, retryAfterSeconds: number): never => {
+    hits.of(limit).value++
+    throw attestationError('RateLimited', { reason: limit, retryAfterSeconds })
+  }
 
   /**
    * So many in each minute, and then none until the next: an id lives for its minute alone. Each process lets a tenth pass
@@ -64,9 +72,7 @@ export const createAttestationLimits = (options: AttestationLimitOptions): Attes
     const own = Math.floor(most / 10)
     if (takeHere(`${namespace}.${id}`, minute, own)) return
     const { allowed } = await attempts.take(namespace, `${id}.${String(minute)}`, minutePolicy(most - own))
-    if (allowed) return
-    const retryAfterSeconds = (minute + 1) * windowSeconds - seconds
-    throw attestationError('RateLimited', { reason: namespace, retryAfterSeconds })
+    if (!allowed) refuse(namespace, (minute + 1) * windowSeconds - seconds)
   }
 
   const guesses: AttemptPolicy = {
@@ -77,18 +83,12 @@ export const createAttestationLimits = (options: AttestationLimitOptions): Attes
   }
 
   return {
-    async takeAddress(address) {
-      const bucket = addressBucket(address)
-      if (bucket !== undefined) await takeOfMinute('attestation_address', bucket, options.addressPerMinute)
-    },
-    takeKey: (jkt, address) =>
-      takeOfMinute('attestation_key', `${jkt}.${addressBucket(address) ?? ''}`, options.keyPerMinute),
+    takeKey: (jkt, address) => takeOfMinute('attestation_key', `${jkt}.${addressBucket(address) ?? ''}`, keyPerMinute),
+    takeCompletion: (jkt) => takeOfMinute('attestation_completion_key', jkt, keyPerMinute),
     async takePrincipal(principal) {
       await takeOfMinute('attestation_subject', hashOpaqueToken(principal.subject), options.subjectPerMinute)
       const next = await attempts.take('attestation_principal', principalDigest(principal), guesses)
-      if (next.allowed) return
-      const { retryAfterSeconds } = next
-      throw attestationError('RateLimited', { reason: 'attestation_principal', retryAfterSeconds })
+      if (!next.allowed) refuse('attestation_principal', next.retryAfterSeconds)
     },
     clearPrincipal: (principal) => attempts.clear('attestation_principal', principalDigest(principal)),
   }

@@ -7,6 +7,8 @@ import type { EnrolmentContext, SecondFactorProof, SecondFactorVerifier } from '
 export interface AcceptedFactor {
   /** What is granted. */
   readonly attributes: JsonObject
+  /** The factor, as an outage names it, where the attributes are its own and not those that were asked for. */
+  readonly grantedBy: string | undefined
   readonly amr: readonly string[] | undefined
   /** Throws `SecondFactorFailed` when it was used up before, `Unavailable`. */
   consume(): Promise<void>
@@ -55,6 +57,7 @@ const readAnswer = (component: string, answer: unknown, { attributes, signal }: 
     throw hookFault(component, 'the plugin returned no answer')
   return {
     attributes: granted === undefined ? attributes : checkGivenAttributes(component, granted),
+    grantedBy: granted === undefined ? undefined : component,
     amr: Array.isArray(amr) ? amr.map(String) : undefined,
     async consume() {
       if (consume === undefined) return

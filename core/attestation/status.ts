@@ -3,7 +3,8 @@ import { askHook, checkGivenAttributes } from './ask-hook.js'
 import { attestationError } from './errors.js'
 import type { AttestationStatusProvider, StatusQuestion } from './ports.js'
 
-const component = 'attestation.status'
+/** How an outage names the status provider. */
+export const statusComponent = 'attestation.status'
 
 export interface PrincipalStatus {
   /**
@@ -18,12 +19,14 @@ export interface PrincipalStatus {
 export const createPrincipalStatus = (provider: AttestationStatusProvider | undefined): PrincipalStatus => ({
   async check(question, outer) {
     if (provider === undefined) return undefined
-    const current = await askHook(component, outer, (signal) => provider.current(question, signal))
-    if (current === undefined) throw attestationError('PrincipalRevoked')
-    return checkGivenAttributes(component, current)
+    const told: { reason?: string } = {}
+    const refuse = (reason: unknown): undefined => void (told.reason = String(reason))
+    const current = await askHook(statusComponent, outer, (signal) => provider.current(question, signal, refuse))
+    if (current === undefined) throw attestationError('PrincipalRevoked', told)
+    return checkGivenAttributes(statusComponent, current)
   },
   async enrolled(question, attributes, outer) {
     if (provider?.enrolled === undefined) return
-    await askHook(component, outer, async (signal) => provider.enrolled?.(question, attributes, signal))
+    await askHook(statusComponent, outer, async (signal) => provider.enrolled?.(question, attributes, signal))
   },
 })

@@ -23,7 +23,7 @@ export const trailOf = ({ requestId }: EndpointRequest, { step, principal, jkt, 
   factor,
 })
 
-/** Tells the audit log who was refused, and by which rule. */
+/** Tells the audit log who was refused, and by which rule. Requests over a limit are counted, not written down one by one. */
 export const auditRefusals =
   (audit: AuditLog, answer: (http: EndpointRequest, seen: Seen) => Promise<Reply>): Endpoint =>
   async (http) => {
@@ -31,7 +31,7 @@ export const auditRefusals =
     try {
       return await answer(http, seen)
     } catch (error) {
-      if (error instanceof OAuthError) {
+      if (error instanceof OAuthError && error.status !== 429) {
         const { code, errorCode, reason } = error
         const refusal = { error: code, error_code: errorCode, reason }
         await audit.record({ event: 'attestation.refused', ...trailOf(http, seen), ...refusal })

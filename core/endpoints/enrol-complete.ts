@@ -1,8 +1,10 @@
 import type { AttestationTokens, PreparedAttestation } from '../attestation/attestation-token.js'
 import type { createCheckProof } from '../attestation/challenge-proof.js'
-import type { Challenges, OpenChallenge } from '../attestation/challenges.js'
+import type { ChallengeRecord, Challenges, OpenChallenge } from '../attestation/challenges.js'
+import type { AttestationLimits } from '../attestation/limits.js'
+import type { StatusQuestion } from '../attestation/ports.js'
 import { readJsonObject, readText } from '../attestation/read-body.js'
-import type { PrincipalStatus } from '../attestation/status.js'
+import { statusComponent, type PrincipalStatus } from '../attestation/status.js'
 import { OAuthError } from '../oauth/errors.js'
 import type { AuditLog } from '../observe/audit.js'
 import { auditRefusals, trailOf } from './attestation-trail.js'
@@ -11,6 +13,7 @@ import { json, type Endpoint } from './message.js'
 export interface EnrolCompleteOptions {
   readonly challenges: Challenges
   readonly checkProof: ReturnType<typeof createCheckProof>
+  readonly limits: Pick<AttestationLimits, 'takeCompletion'>
   readonly status: PrincipalStatus
   readonly tokens: Pick<AttestationTokens, 'prepare' | 'sign'>
   readonly ttlSeconds: number
@@ -18,9 +21,11 @@ export interface EnrolCompleteOptions {
   readonly audit: AuditLog
 }
 
+const questionOf = ({ principal, jkt, step }: ChallengeRecord): StatusQuestion => ({ principal, jkt, step })
+
 /** `POST /enrol/complete`: possession of the key for an attestation. Signed first, then consumed, then answered. */
 export const createEnrolComplete = (options: EnrolCompleteOptions): Endpoint => {
-  const { challenges, checkProof, status, tokens, audit } = options
+  const { challenges, checkProof, limits, status, tokens, audit } = options
 
   /** A wrong signature has one attempt: the challenge is burnt before anybody hears of it. */
   const proveOrBurn = async (text: string, open: OpenChallenge): Promise<void> => {
@@ -34,13 +39,9 @@ export const createEnrolComplete = (options: EnrolCompleteOptions): Endpoint => 
 
   /** A renewal carries the attributes as they stand now, an enrolment those that were granted. */
   const prepare = async ({ record }: OpenChallenge, signal: AbortSignal): Promise<PreparedAttestation> => {
-    const { step, principal, jkt } = record
-    const question = { principal, jkt, step }
-    const current = await status.check(question, signal)
-    const attributes = step === 'renewal' ? (current ?? record.attributes) : record.attributes
-    const prepared = tokens.prepare({ ...record, attributes })
-    if (step === 'enrolment') await status.enrolled(question, attributes, signal)
-    return prepared
+    const current = await status.check(questionOf(record), signal)
+    if (record.step === 'enrolment' || current === undefined) return tokens.prepare(record)
+    return tokens.prepare({ ...record, attributes: current }, statusComponent)
   }
 
   return auditRefusals(audit, async (http, seen) => {
@@ -51,11 +52,15 @@ export const createEnrolComplete = (options: EnrolCompleteOptions): Endpoint => 
     Object.assign(seen, { step: open.record.step, principal: open.record.principal, jkt: open.record.jkt })
 
     await proveOrBurn(signature, open)
+    await limits.takeCompletion(open.record.jkt)
     const prepared = await prepare(open, http.signal)
     const signed = await tokens.sign(prepared, open.record.step, http.signal)
     const trail = { ...trailOf(http, seen), jti: prepared.jti }
     // A signature that nobody can record burns nothing (F34), so it is recorded before the challenge is consumed.
     await audit.record({ event: 'attestation.signed', ...trail, signatures: [signed.record] })
+    // A registry that is told ends the renewals of the earlier key: not before there is an attestation of this one.
+    if (open.record.step === 'enrolment')
+      await status.enrolled(questionOf(open.record), open.record.attributes, http.signal)
     await challenges.redeem(open)
     await audit.record({ event: 'attestation.issued', ...trail, exp: prepared.expiresAt })
     return json(200, {

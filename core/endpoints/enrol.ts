@@ -54,7 +54,7 @@ export const createEnrol = (options: EnrolOptions): Endpoint => {
     const proof = readSecondFactor(body)
     if (factors.has(proof.kind)) seen.factor = proof.kind
 
-    await Promise.all([limits.takeAddress(http.address), limits.takePrincipal(principal)])
+    await limits.takePrincipal(principal)
     const key = keys.check(jwk)
     const jkt = (seen.jkt = key.thumbprint)
     checkAttributes(attributes)
@@ -64,7 +64,7 @@ export const createEnrol = (options: EnrolOptions): Endpoint => {
     const factor = await factors.check({ principal, jkt, attributes, address, requestId, signal }, proof)
     const enrolledAt = epochSeconds(clock)
     const granted = { principal, jkt, attributes: factor.attributes, enrolledAt }
-    tokens.prepare(granted)
+    tokens.prepare(granted, factor.grantedBy)
     // Who has not proved anything is not told who is revoked.
     await status.check({ principal, jkt, step: 'enrolment' }, signal)
 

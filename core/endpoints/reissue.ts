@@ -41,7 +41,7 @@ export const createReissue = (options: ReissueOptions): Endpoint => {
     const issuedAt = epochSeconds(clock)
     if (issuedAt >= enrolledAt + maxContinuitySeconds) throw attestationError('ReenrolmentRequired')
 
-    await Promise.all([limits.takeAddress(http.address), limits.takeKey(jkt, http.address)])
+    await limits.takeKey(jkt, http.address)
     await status.check({ principal, jkt, step: 'renewal' }, http.signal)
     const challenge = await challenges.issue({ step: 'renewal', ...content, jwk: key.jwk, issuedAt })
     await audit.record({ event: 'attestation.challenged', ...trailOf(http, seen) })

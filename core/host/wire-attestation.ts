@@ -11,6 +11,8 @@ import type { Clock } from '../clock.js'
 import { createChallenge } from '../endpoints/challenge.js'
 import { createEnrolComplete } from '../endpoints/enrol-complete.js'
 import { createEnrol } from '../endpoints/enrol.js'
+import type { Endpoint } from '../endpoints/message.js'
+import type { RateLimits } from '../endpoints/rate-limits.js'
 import { createReissue } from '../endpoints/reissue.js'
 import type { Endpoints } from '../http/routes.js'
 import type { KeyRing } from '../keys/ports.js'
@@ -25,6 +27,7 @@ export interface AttestationParts {
   readonly registries: Pick<Registries, 'secondFactors' | 'statusProvider'>
   readonly stored: Pick<ReturnType<typeof collections>, 'challenges' | 'attempts'>
   readonly evidence: EvidenceChallenges
+  readonly rateLimits: RateLimits
 }
 
 /** What signs attestations, and reads them; undefined without the section `attestation`. */
@@ -42,51 +45,54 @@ export const wireAttestation = (config: Config, parts: AttestationParts): Endpoi
   const { attestation: section, issuer, clock_tolerance_secs: toleranceSeconds } = config
   const tokens = wireAttestationTokens(config, parts)
   if (section === undefined || tokens === undefined) return undefined
-  const { clock, audit, registries, stored, evidence } = parts
+  const { clock, audit, registries, stored, evidence, rateLimits } = parts
   const limit = config.rate_limits.attestation
   const limits = createAttestationLimits({
     attempts: stored.attempts,
     clock,
-    addressPerMinute: limit.address_per_minute,
     keyPerMinute: limit.key_per_minute,
     subjectPerMinute: limit.subject_per_minute,
     principalFree: limit.principal_free,
+    hits: rateLimits.hits,
   })
+  const begin = (endpoint: Endpoint) => rateLimits.byAddress('attestation', limit.address_per_minute, endpoint)
+  // Counted by themselves: what an address could begin it can complete, although each ceremony asks more than once.
+  const end = (endpoint: Endpoint) => rateLimits.byAddress('attestation_completion', limit.address_per_minute, endpoint)
   const keys = createEnrolmentKeys()
   const status = createPrincipalStatus(registries.statusProvider)
   const challenges = createChallenges(stored.challenges, section.challenge_ttl_secs)
   const { attestation_ttl_secs: ttlSeconds, require_audience_in_proof: requireAudience } = section
-  return {
-    enrol: createEnrol({
-      limits,
-      keys,
-      allowedAttributes: section.attributes?.allow,
-      factors: createSecondFactors(registries.secondFactors),
-      status,
-      tokens,
-      challenges,
-      audit,
-      clock,
-    }),
-    complete: createEnrolComplete({
-      challenges,
-      checkProof: createCheckProof({ issuer, clock, toleranceSeconds, requireAudience, keys }),
-      status,
-      tokens,
-      ttlSeconds,
-      reissueAfterSeconds: section.attestation_reissue_after_secs,
-      audit,
-    }),
-    reissue: createReissue({
-      tokens,
-      keys,
-      limits,
-      status,
-      challenges,
-      maxContinuitySeconds: section.max_continuity_secs,
-      audit,
-      clock,
-    }),
-    challenge: createChallenge({ limits, evidence, audit }),
-  }
+  const enrol = createEnrol({
+    limits,
+    keys,
+    allowedAttributes: section.attributes?.allow,
+    factors: createSecondFactors(registries.secondFactors),
+    status,
+    tokens,
+    challenges,
+    audit,
+    clock,
+  })
+  const complete = createEnrolComplete({
+    challenges,
+    checkProof: createCheckProof({ issuer, clock, toleranceSeconds, requireAudience, keys }),
+    limits,
+    status,
+    tokens,
+    ttlSeconds,
+    reissueAfterSeconds: section.attestation_reissue_after_secs,
+    audit,
+  })
+  const reissue = createReissue({
+    tokens,
+    keys,
+    limits,
+    status,
+    challenges,
+    maxContinuitySeconds: section.max_continuity_secs,
+    audit,
+    clock,
+  })
+  const challenge = createChallenge({ evidence, audit })
+  return { enrol: begin(enrol), complete: end(complete), reissue: begin(reissue), challenge: begin(challenge) }
 }

@@ -119,6 +119,27 @@ describe('row 34: a second factor that', () => {
   })
 })
 
+describe('attributes that do not fit beside long identifiers', () => {
+  const ids = { subject: '日'.repeat(256), principal_id: '本'.repeat(256) }
+  const most = { a: 'x'.repeat(4000) }
+
+  it('are the fault of the factor that granted them, of the provider that gave them, or of who asked for them', async () => {
+    expectNamed(await device.enrol({ ...ids, attributes: most }), 'InvalidRequest')
+
+    server.double.verify = () => ({ ok: true, attributes: most })
+    expectFault(await device.enrol(ids))
+    server.double.verify = () => ({ ok: true })
+    const { body } = await device.enrol(ids)
+    const attestation = (await device.complete(body['challenge'])).body['attestation']
+
+    const renewal = (await device.reissue(attestation)).body['challenge']
+    server.double.current = () => most
+    expectFault(await device.complete(renewal))
+    server.double.current = () => ({})
+    expect((await device.complete(renewal)).status).toBe(200)
+  })
+})
+
 describe('using a factor up, when it', () => {
   it.each(faultsBut('returns true', 'returns false'))('%s: 503', async (_name, consume) => {
     server.double.consume = consume

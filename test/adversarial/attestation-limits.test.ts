@@ -12,6 +12,13 @@ const atMinute = (server: Awaited<ReturnType<typeof startAttestationServer>>): v
   server.host.later(60_000 - (server.host.now() % 60_000))
 }
 
+/** Requests that were over a limit, by limit. */
+const hits = async ({ host }: Awaited<ReturnType<typeof startAttestationServer>>): Promise<Record<string, number>> => {
+  const metrics = await (await fetch(`${host.server.admin}/metrics`)).text()
+  const found = metrics.matchAll(/^signet_rate_limit_hits_total\{limit="(\w+)"\} (\d+)$/gm)
+  return Object.fromEntries(Array.from(found, ([, limit = '', count]) => [limit, Number(count)]))
+}
+
 describe('row 31: guesses', () => {
   it('at one principal wait longer and longer, for unknown ones alike, and the factor hears of none that waits', async () => {
     await using server = await startAttestationServer({ limits: { ...wide, principal_free: 3 } })
@@ -47,6 +54,8 @@ describe('row 31: guesses', () => {
     expect(names.filter((name) => name === 'SecondFactorFailed')).toHaveLength(4)
     expect(names.filter((name) => name === 'RateLimited')).toHaveLength(46)
     expect(server.double.asked).toHaveLength(4)
+    expect(await hits(server)).toEqual({ attestation_principal: 46 })
+    expect(await server.refusals()).toEqual(Array(4).fill('SecondFactorFailed'))
   })
 
   it('at one subject under many ids', async () => {
@@ -142,6 +151,64 @@ describe('one address', () => {
     const answers = await Promise.all(Array.from({ length: 40 }, () => postJson(`${server.issuer}/challenge`, {})))
     const waits = answers.map(({ headers }) => headers.get('retry-after'))
     expect(new Set(waits).size).toBeGreaterThan(2)
+  })
+})
+
+describe('what costs before anything is proved', () => {
+  const garbage = { attestation: 'a.b.c', public_jwk: {}, challenge: 'x', challenge_signature: 'x.y.z' }
+
+  it.each(['/enrol', '/enrol/complete', '/reissue', '/challenge'])(
+    'garbage at %s counts, and what is over the limit is told to the metrics alone',
+    async (path) => {
+      await using server = await startAttestationServer({ limits: { ...wide, address_per_minute: 10 } })
+      atMinute(server)
+      const send = () => postJson(`${server.issuer}${path}`, path === '/challenge' ? '[]' : garbage)
+      const answers = await Promise.all(Array.from({ length: 40 }, send))
+      const limited = answers.filter(({ status }) => status === 429)
+      expect(limited).toHaveLength(30)
+      for (const answer of limited) expectNamed(answer, 'RateLimited')
+      const refusals = await server.refusals()
+      expect(refusals).toHaveLength(10)
+      expect(refusals).not.toContain('RateLimited')
+      const limit = path === '/enrol/complete' ? 'attestation_completion_address' : 'attestation_address'
+      expect(await hits(server)).toEqual({ [limit]: 30 })
+    },
+  )
+
+  it('an address completes as often as it begins, and completions leave the beginning alone', async () => {
+    await using server = await startAttestationServer({ limits: { ...wide, address_per_minute: 6 } })
+    atMinute(server)
+    const device = await server.device()
+    const last = await device.attest()
+    await device.attest()
+    for (let count = 0; count < 4; count++) await device.renew(last)
+    expectNamed(await device.enrol(), 'RateLimited')
+    expectNamed(await device.complete('x', 'x.y.z'), 'RateLimited')
+  })
+})
+
+describe('signatures for one key', () => {
+  it('are so many a minute from all addresses together, however many requests have its challenge', async () => {
+    await using server = await startAttestationServer({
+      limits: { ...wide, key_per_minute: 4 },
+      configure: (written) => ({ ...written, trusted_proxies: ['127.0.0.0/8'] }),
+    })
+    atMinute(server)
+    const [device, other] = [await server.device(), await server.device({ subject: 'bob' })]
+    const challenge = await device.challenge()
+    const body = { challenge, challenge_signature: await device.sign({ challenge }) }
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, n) =>
+        postJson(`${server.issuer}/enrol/complete`, body, { 'x-forwarded-for': `192.0.2.${String(n)}` }),
+      ),
+    )
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+    const signed = (await server.host.server.audit()).filter(({ event }) => event === 'attestation.signed')
+    expect(signed.length).toBeLessThanOrEqual(4)
+    expect((await hits(server))['attestation_completion_key']).toBeGreaterThan(0)
+    await other.attest()
+    server.host.later(60_000)
+    await device.attest()
   })
 })
 

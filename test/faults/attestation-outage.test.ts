@@ -68,7 +68,7 @@ describe('the store', () => {
     expect((await device.complete(body['challenge'])).status).toBe(200)
   })
 
-  it.each(['challenges.findUnused', 'challenges.redeem', '*'])(
+  it.each(['challenges.findUnused', 'attempts.take', 'challenges.redeem', '*'])(
     '%s at /enrol/complete: the challenge stays',
     async (verb) => {
       const challenge = await device.challenge()
@@ -149,43 +149,73 @@ describe('the audit log (F34)', () => {
 })
 
 describe('the signer', () => {
+  let directory: string
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'signet-control-'))
+    await say('sign')
+  })
+  afterEach(() => rm(directory, { recursive: true }))
+
+  const control = () => join(directory, 'control')
+  const say = (word: string) => writeFile(control(), word)
+
+  /** A server whose attestations are signed by one that does as it is told. */
+  const startBroken = (plugins: readonly object[] = []) =>
+    startAttestationServer({
+      configure: (written) => ({
+        ...written,
+        plugins: [...(written['plugins'] as object[]), ...plugins],
+        signers: {
+          ...(written['signers'] as object),
+          broken: {
+            use: join(packageRoot, 'test/adversarial/support/failing-signer.ts'),
+            options: { control: control() },
+          },
+        },
+        keys: [
+          { ...(written['keys'] as object[])[0], purposes: ['access_token', 'id_token', 'userinfo'] },
+          { kid: 'broken', alg: 'ES256', signer: 'broken', ref: 'x', purposes: ['attestation'] },
+        ],
+      }),
+    })
+
+  const expectSoon = (send: () => Promise<AttestationAnswer>) =>
+    expect.poll(async () => (await send()).status, { timeout: 20_000, interval: 100 }).toBe(200)
+
   it.each(['unavailable', 'throw', 'hang'])(
     '%s at completion: 503, and the same request passes afterwards',
     async (word) => {
-      const directory = await mkdtemp(join(tmpdir(), 'signet-control-'))
-      const control = join(directory, 'control')
-      await writeFile(control, 'sign')
-      const use = join(packageRoot, 'test/adversarial/support/failing-signer.ts')
-      await using broken = await startAttestationServer({
-        configure: (written) => ({
-          ...written,
-          signers: { ...(written['signers'] as object), broken: { use, options: { control } } },
-          keys: [
-            { ...(written['keys'] as object[])[0], purposes: ['access_token', 'id_token', 'userinfo'] },
-            { kid: 'broken', alg: 'ES256', signer: 'broken', ref: 'x', purposes: ['attestation'] },
-          ],
-        }),
-      })
-      try {
-        const own = await broken.device()
-        const renewal = await own.reissue(await own.attest())
-        const challenges = [String(renewal.body['challenge']), await own.challenge()]
-        const signatures = await Promise.all(challenges.map((challenge) => own.sign({ challenge })))
-        await writeFile(control, word)
-        const complete = (n: number) => own.complete(challenges[n], signatures[n])
-        for (const answer of await Promise.all([complete(0), complete(1)])) expectNamed(answer, 'Unavailable')
-        // What needs no signature goes on.
-        expect((await own.enrol()).status).toBe(200)
-        expect((await postJson(`${broken.issuer}/challenge`, {})).status).toBe(200)
-        await writeFile(control, 'sign')
-        for (const n of [0, 1]) {
-          const status = async () => (await complete(n)).status
-          await expect.poll(status, { timeout: 20_000, interval: 100 }).toBe(200)
-          expectNamed(await complete(n), 'InvalidChallenge')
-        }
-      } finally {
-        await rm(directory, { recursive: true })
+      await using broken = await startBroken()
+      const own = await broken.device()
+      const renewal = await own.reissue(await own.attest())
+      const challenges = [String(renewal.body['challenge']), await own.challenge()]
+      const signatures = await Promise.all(challenges.map((challenge) => own.sign({ challenge })))
+      await say(word)
+      const complete = (n: number) => own.complete(challenges[n], signatures[n])
+      for (const answer of await Promise.all([complete(0), complete(1)])) expectNamed(answer, 'Unavailable')
+      // What needs no signature goes on.
+      expect((await own.enrol()).status).toBe(200)
+      expect((await postJson(`${broken.issuer}/challenge`, {})).status).toBe(200)
+      await say('sign')
+      for (const n of [0, 1]) {
+        await expectSoon(() => complete(n))
+        expectNamed(await complete(n), 'InvalidChallenge')
       }
     },
   )
+
+  it('down while another key is enrolled: the earlier one is renewed until that is done', async () => {
+    await using broken = await startBroken([{ use: 'plugins/attestation/registry' }])
+    const [before, after] = [await broken.device(), await broken.device()]
+    const first = await before.attest()
+    const challenge = await after.challenge()
+    await say('unavailable')
+    expectNamed(await after.complete(challenge), 'Unavailable')
+    const renewal = await before.reissue(first)
+    expect(renewal.status).toBe(200)
+    await say('sign')
+    await expectSoon(() => before.complete(renewal.body['challenge']))
+    expect((await after.complete(challenge)).status).toBe(200)
+    expectNamed(await before.reissue(first), 'PrincipalRevoked')
+  })
 })
