@@ -50,3 +50,5 @@ process.once('message', (options: ChildOptions) => {
   })
 })
 process.once('disconnect', end)
+// Sent to the whole process group, they are meant for the parent, which still signs while it drains and then disconnects.
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined)

@@ -63,19 +63,25 @@ describeWith(['softhsm2', 'gcc'], 'a PKCS#11 child that dies (F19)', () => {
   beforeEach(() => setUp())
   afterEach(tearDown)
 
-  it.each(['SIGKILL', 'SIGSEGV', 'SIGTERM'] as const)(
-    '%s under load: unavailable only, and back by itself',
-    async (end) => {
-      const { outcome, stop } = load()
-      await expect.poll(() => outcome.made).toBeGreaterThan(100)
-      process.kill(journal.pids[0] ?? 0, end)
-      await expect.poll(() => outcome.errors.length).toBeGreaterThan(0)
-      await expect.poll(() => journal.pids.length, { timeout: 10_000 }).toBe(2)
-      const before = outcome.made
-      await expect.poll(() => outcome.made).toBeGreaterThan(before + 100)
-      await stop()
-      expect(outcome.errors.filter((error) => !(error instanceof Unavailable && error.applied === 'no'))).toEqual([])
-      expect(await signsRightly(signer)).toBe(true)
+  it.each(['SIGKILL', 'SIGSEGV'] as const)('%s under load: unavailable only, and back by itself', async (end) => {
+    const { outcome, stop } = load()
+    await expect.poll(() => outcome.made).toBeGreaterThan(100)
+    process.kill(journal.pids[0] ?? 0, end)
+    await expect.poll(() => outcome.errors.length).toBeGreaterThan(0)
+    await expect.poll(() => journal.pids.length, { timeout: 10_000 }).toBe(2)
+    const before = outcome.made
+    await expect.poll(() => outcome.made).toBeGreaterThan(before + 100)
+    await stop()
+    expect(outcome.errors.filter((error) => !(error instanceof Unavailable && error.applied === 'no'))).toEqual([])
+    expect(await signsRightly(signer)).toBe(true)
+  })
+
+  it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
+    '%s, which its process group gets when the service is stopped, is none of its business',
+    async (stop) => {
+      process.kill(journal.pids[0] ?? 0, stop)
+      for (let count = 0; count < 200; count++) expect(await signsRightly(signer)).toBe(true)
+      expect(journal.pids).toHaveLength(1)
     },
   )
 
