@@ -21,8 +21,7 @@ export interface KeyConfiguration {
   readonly signer: string
   /** The provider's name for the key, verbatim. */
   readonly ref: string
-  /** Absent: all. */
-  readonly purposes?: readonly KeyPurpose[] | undefined
+  readonly purposes: readonly KeyPurpose[]
   readonly not_before?: number | undefined
   readonly not_after?: number | undefined
 }
@@ -53,15 +52,6 @@ export class KeysRefused extends Error {
     this.problems = problems
   }
 }
-
-export const allPurposes: readonly KeyPurpose[] = [
-  'access_token',
-  'id_token',
-  'attestation',
-  'userinfo',
-  'logout_token',
-  'jarm',
-]
 
 /**
  * Opens all keys at once and proves those that sign, now or next. A key whose backend cannot be asked now is left to be
@@ -101,7 +91,7 @@ export const openKeys = async (options: OpenKeysOptions): Promise<readonly RingK
 }
 
 const unopened = (configuration: KeyConfiguration, options: OpenKeysOptions): RingKey => {
-  const { kid, alg, signer, ref, purposes = allPurposes, not_before, not_after } = configuration
+  const { kid, alg, signer, ref, purposes, not_before, not_after } = configuration
   const notAfter = not_after ?? Infinity
   const times = { notBefore: not_before ?? -Infinity, notAfter, goneAt: goneAfter(notAfter, purposes, options) }
   return { kid, alg, signer, ref, purposes, ...times, calls: new CallRecord(), quarantines: 0, trust: 'unopened' }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
+import { keyPurposes } from '../../config/sections.js'
 import { openKeyRing, type KeyConfiguration, type KeyRingOptions } from '../../core/keys/key-ring.js'
 import type { KeyPurpose, MadeSignature, SignatureOrder } from '../../core/keys/ports.js'
 import { verifySignature } from '../../core/keys/verify-signature.js'
@@ -32,7 +33,7 @@ export const openChaosRing = async (
     alg: 'ES256',
     signer: kid.slice(0, 1),
     ref: kid,
-    purposes: purposes?.[kid],
+    purposes: purposes?.[kid] ?? keyPurposes,
   }))
   const open = () =>
     openKeyRing({

@@ -1,6 +1,7 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { compactVerify, createLocalJWKSet, type JSONWebKeySet } from 'jose'
 import { afterAll, describe, expect, it } from 'vitest'
+import { keyPurposes } from '../../config/sections.js'
 import type { ProvableKeyRing } from '../../core/keys/key-ring.js'
 import type { JwsAlg, MadeSignature } from '../../core/keys/ports.js'
 import { serialize } from '../../core/tokens/compact-serializer.js'
@@ -17,14 +18,23 @@ afterAll(() => ring?.[Symbol.asyncDispose]())
 describe('F26 a key change with relying parties that keep the key set for an hour', () => {
   it('RS256 → ES256 → ES256 in another backend, one of which is down now and then: every token verifies at every moment', async () => {
     let now = start
+    const all = { purposes: keyPurposes }
     const rsa: KeyObject = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
     const { open, chaos } = await openChaosRing(['r1', 'a1', 'b1'], {
       clock: () => now,
       limits: { probeMs: 1, maxProbeMs: 2, failures: 2 },
       keys: [
-        { kid: 'r1', alg: 'RS256', signer: 'r', ref: 'r1', not_after: start + 6 * hour },
-        { kid: 'b1', alg: 'ES256', signer: 'b', ref: 'b1', not_before: start + 9 * hour },
-        { kid: 'a1', alg: 'ES256', signer: 'a', ref: 'a1', not_before: start + 5 * hour, not_after: start + 11 * hour },
+        { ...all, kid: 'r1', alg: 'RS256', signer: 'r', ref: 'r1', not_after: start + 6 * hour },
+        { ...all, kid: 'b1', alg: 'ES256', signer: 'b', ref: 'b1', not_before: start + 9 * hour },
+        {
+          ...all,
+          kid: 'a1',
+          alg: 'ES256',
+          signer: 'a',
+          ref: 'a1',
+          not_before: start + 5 * hour,
+          not_after: start + 11 * hour,
+        },
       ],
     })
     chaos('r').keys.set('r1', rsa)

@@ -1,4 +1,5 @@
 import { generateKeyPairSync, sign as nodeSign, type KeyObject } from 'node:crypto'
+import { keyPurposes } from '../../config/sections.js'
 import { algorithms, keyInput } from '../../core/keys/algorithms.js'
 import { openKeyRing, type KeyConfiguration, type KeyRingOptions } from '../../core/keys/key-ring.js'
 import { KeyRefused, type JwsAlg, type PublicJwk, type Signer, type SignerProvider } from '../../core/keys/ports.js'
@@ -80,5 +81,6 @@ export const key = (kid: string, more: Partial<KeyConfiguration> = {}): KeyConfi
   alg: 'ES256',
   signer: 'memory',
   ref: kid,
+  purposes: keyPurposes,
   ...more,
 })
