@@ -78,7 +78,14 @@ describeWith('mongodb', 'storage on MongoDB', () => {
   const policy = { free: 1, baseDelaySeconds: 1, maxDelaySeconds: 1, forgetAfterSeconds: 100 }
   const device = () => ({ userCode: randomUUID(), request: {}, intervalSeconds: 5 })
 
-  it('asks for a majority and its journal with every write', async () => {
+  it.each([
+    '',
+    'w=1&journal=false&wtimeout=60000&readConcernLevel=available&readPreference=secondary&readPreferenceTags=dc:a',
+  ])('asks for a majority and its journal with every write (%j)', async (options) => {
+    const uri = new URL(server.uri(proxy.port))
+    for (const [name, value] of new URLSearchParams(options)) uri.searchParams.set(name, value)
+    await using store = await openMongodb({ uri: uri.href, database: server.database, clock: Date.now })
+    await store.ping(AbortSignal.timeout(5000))
     const id = randomUUID()
     const device_ = device()
     await store.oneTime('codes').put(id, 'r', 60)
@@ -89,12 +96,16 @@ describeWith('mongodb', 'storage on MongoDB', () => {
     await store.replayGuard('replays').claim('n', id, 60)
     await store.revocations('revocations').revoke(id, 60)
     await store.records('clients').put(id, {})
+    await store.records('clients').list(undefined, 1)
     await store.records('clients').remove(id)
     await store.attempts('attempts').take('n', id, policy)
     await store.deviceCodes('device_codes').start(id, device_, 100)
     await store.deviceCodes('device_codes').decide(device_.userCode, 'denied')
+    const reads = bodies().filter((body) => 'find' in body)
+    for (const body of reads) expect(body['readConcern']?.level ?? 'local').toBe('local')
+    for (const body of reads) expect(body['$readPreference']?.mode ?? 'primary').toMatch(/^primary/)
     const writes = bodies().filter((body) => !('find' in body))
-    expect(writes).toHaveLength(13)
+    expect(writes).toHaveLength(14)
     for (const { writeConcern } of writes) expect(writeConcern).toEqual({ w: 'majority', j: true, wtimeout: 600 })
   })
 
@@ -222,6 +233,12 @@ describeWith('mongodb', 'storage on MongoDB', () => {
       expect(await stored('later_families', _id)).toEqual({ ...common, ...family })
       for (const name of ['later_codes', 'later_clients', 'later_families']) await db.collection(name).deleteMany({})
     })
+  })
+
+  it('answers a ping by a write, in one round trip', async () => {
+    await store.ping(AbortSignal.timeout(5000))
+    expect(bodies()).toMatchObject([{ update: 'health', writeConcern: { w: 'majority' } }])
+    await expect(db.collection('health').countDocuments()).resolves.toBe(1)
   })
 
   it('tells that it stands alone, and what it is', async () => {

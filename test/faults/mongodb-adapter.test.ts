@@ -89,7 +89,7 @@ describeWith('mongodb', 'storage on a MongoDB that fails', () => {
     ['record list', 'read', () => store.records('clients').list(undefined, 10)],
     ['take', 'read', () => store.attempts('attempts').take('n', id, policy)],
     ['poll', 'read', () => store.deviceCodes('device_codes').poll(id)],
-    ['ping', 'read', () => store.ping(AbortSignal.timeout(5000))],
+    ['ping', 'write', () => store.ping(AbortSignal.timeout(5000))],
   ]
   const policy = { free: 1, baseDelaySeconds: 1, maxDelaySeconds: 1, forgetAfterSeconds: 1 }
 

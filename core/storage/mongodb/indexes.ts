@@ -1,4 +1,4 @@
-import { MongoServerError, type Db, type MongoClient } from 'mongodb'
+import { MongoServerError, type Db } from 'mongodb'
 import { Unavailable } from '../../unavailable.js'
 import type { StorageSchema } from '../ports.js'
 import type { Gateway } from './gateway.js'
@@ -44,8 +44,8 @@ const describe = (collection: string, fault: 'missing' | 'different'): string =>
 export const createSchema = (
   { db, call, component }: Gateway,
   collections: ReadonlySet<string>,
-  /** A client that waits for long answers. */
-  openPatient: () => MongoClient,
+  /** The database as a client of its own has it that waits for long answers. */
+  openPatient: () => Db,
 ): StorageSchema => {
   const findFaults = async () => {
     const names = [...collections].toSorted()
@@ -70,7 +70,7 @@ export const createSchema = (
       const patient = openPatient()
       try {
         for (const { collection, fault } of await findFaults()) {
-          const target = patient.db(db.databaseName).collection(collection)
+          const target = patient.collection(collection)
           // Without it nothing is collected for a moment, and nothing else changes.
           if (fault === 'different') await call('write', () => target.dropIndex(wanted.name), buildMs)
           const { key, ...options } = wanted
@@ -78,7 +78,7 @@ export const createSchema = (
           done.push(`${collection}: ${fault === 'missing' ? 'made' : 'made anew'} the index ${wanted.name}`)
         }
       } finally {
-        await patient.close()
+        await patient.client.close()
       }
       await check()
       return done

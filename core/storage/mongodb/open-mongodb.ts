@@ -1,11 +1,13 @@
-import { MongoClient, type MongoClientOptions } from 'mongodb'
+import { MongoClient, ReadConcern, type MongoClientOptions } from 'mongodb'
 import type { Clock } from '../../clock.js'
 import { Unavailable } from '../../unavailable.js'
 import type { StorageBackend } from '../ports.js'
 import { createAttemptLimiter } from './attempt-limiter.js'
 import { createDeviceCodeStore } from './device-code-store.js'
+import { isDuplicate } from './failure.js'
 import { createGateway, type Gateway } from './gateway.js'
 import { describeServer, findWarnings } from './deployment.js'
+import { schema } from './document.js'
 import { buildMs, createSchema } from './indexes.js'
 import { createOneTimeStore } from './one-time-store.js'
 import { createRecordStore } from './record-store.js'
@@ -36,14 +38,16 @@ const deadlines = {
   minHeartbeatFrequencyMS: 100,
 } as const
 
+/** For the database and not for the client, which mixes its own with what the connection string says. */
 const durability = {
   readPreference: 'primary',
-  readConcern: { level: 'local' },
+  readConcern: new ReadConcern('local'),
   writeConcern: { w: 'majority', journal: true, wtimeoutMS: 600 },
 } as const
 
 /** For what the operator asked and waits for: an index of a large collection takes its time. */
-const patience = { maxPoolSize: 1, socketTimeoutMS: buildMs, writeConcern: { w: 'majority', journal: true } } as const
+const patience = { maxPoolSize: 1, socketTimeoutMS: buildMs } as const
+const patientDurability = { ...durability, writeConcern: { w: 'majority', journal: true } } as const
 
 /** What the driver says of a connection string, unless it repeats what may be the password. */
 const explain = (uri: string, error: unknown): string => {
@@ -55,7 +59,7 @@ const explain = (uri: string, error: unknown): string => {
 
 const createClient = (uri: string, options: MongoClientOptions): MongoClient => {
   try {
-    return new MongoClient(uri, { appName: 'signet', maxConnecting: 8, ...deadlines, ...durability, ...options })
+    return new MongoClient(uri, { appName: 'signet', maxConnecting: 8, ...deadlines, ...options })
   } catch (error) {
     // eslint-disable-next-line preserve-caught-error -- it may repeat the password, and causes are logged
     throw new TypeError(`not a connection string of MongoDB: ${explain(uri, error)}`)
@@ -67,14 +71,20 @@ const checkName = (name: string): string => {
   return name
 }
 
-const ping = async ({ db, call, component }: Gateway, signal: AbortSignal): Promise<void> => {
+/** A write, because a server that only reads does not answer: a full disk and a missing majority show here. */
+const ping = async ({ collection, call, component, now }: Gateway, signal: AbortSignal): Promise<void> => {
   let abort = () => {}
   const aborted = new Promise<never>((_, reject) => {
-    abort = () => reject(new Unavailable(component, 'no', 'no answer in time'))
+    abort = () => reject(new Unavailable(component, 'unknown', 'no answer in time'))
     signal.addEventListener('abort', abort)
     if (signal.aborted) abort()
   })
-  const answer = call('read', () => db.command({ ping: 1 }))
+  const write = () =>
+    collection('health').updateOne({ _id: 'ping' }, { $set: { v: schema, at: new Date(now()) } }, { upsert: true })
+  const answer = call('write', write).catch((error: unknown) => {
+    // Another process was the first to make it.
+    if (!isDuplicate(error)) throw error
+  })
   await Promise.race([aborted, answer]).finally(() => signal.removeEventListener('abort', abort))
 }
 
@@ -85,7 +95,7 @@ const ping = async ({ db, call, component }: Gateway, signal: AbortSignal): Prom
 export const openMongodb = async (settings: MongodbSettings): Promise<StorageBackend> => {
   const { uri, database, max_pool_size = 50, clock, component = 'storage.mongodb' } = settings
   const client = createClient(uri, { maxPoolSize: max_pool_size })
-  const gateway = createGateway({ db: client.db(database), clock, component })
+  const gateway = createGateway({ db: client.db(database, durability), clock, component })
   const collections = new Set<string>()
   const known = (name: string): string => {
     collections.add(checkName(name))
@@ -107,7 +117,7 @@ export const openMongodb = async (settings: MongodbSettings): Promise<StorageBac
     attempts: (name) => createAttemptLimiter(gateway, known(name)),
     deviceCodes: <Request, Approval>(name: string) => createDeviceCodeStore<Request, Approval>(gateway, known(name)),
     ping: (signal) => ping(gateway, signal),
-    schema: createSchema(gateway, collections, () => createClient(uri, patience)),
+    schema: createSchema(gateway, collections, () => createClient(uri, patience).db(database, patientDurability)),
     describe: () => describeServer(gateway),
     warnings: () => findWarnings(gateway),
     [Symbol.asyncDispose]: () => (disposed ??= dispose()),
