@@ -33,6 +33,7 @@ import {
   observeRequests,
   observeShedding,
 } from './service-metrics.js'
+import { deploymentNeeds } from './signing-needs.js'
 import { tellStoreWarnings, watchStoreHealth } from './store-health.js'
 import { openStores } from './stores.js'
 import { tokens } from './tokens.js'
@@ -130,7 +131,10 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
   observeRateLimits(metrics, container.resolve(tokens.rateLimits))
   observeDeployment(metrics, () => generation.checked.config)
   observeKeys(metrics, () => generation.ring.report(), clock)
-  const prove = (signal: AbortSignal) => generation.uses.during(proveKeys(generation.ring, signal))
+  const prove = (signal: AbortSignal) => {
+    const { ring, checked, uses } = generation
+    return uses.during(proveKeys(ring, deploymentNeeds(checked.config), signal))
+  }
   readiness.register({ name: 'keys', intervalMs: 1000, deadlineMs: 5000, check: prove })
 
   const reload = createReload({

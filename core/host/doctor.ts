@@ -21,6 +21,7 @@ import { describeExchanged, holdBack, readPublications, type KeyPublications } f
 import type { LoadedSigner } from './load-modules.js'
 import { retention } from './open-ring.js'
 import { createSignerProviders } from './registries.js'
+import { deploymentNeeds, describeGap, findGaps } from './signing-needs.js'
 import { findStoreWarnings } from './store-health.js'
 import { schemasOf } from './store-schemas.js'
 import { openStores } from './stores.js'
@@ -223,10 +224,19 @@ export const examine = async (checked: CheckedConfiguration, services: DoctorSer
     const order = config.keys.map(({ kid }) => kid)
     const keys = rows.toSorted((a, b) => order.indexOf(a.kid) - order.indexOf(b.kid))
     const everyPart = [...parts, ...signers.map(({ part }) => part)]
+    const planned = inventory.keys.map((key) => ({
+      ...key,
+      state: stateOf(key),
+      notBefore: key.not_before ?? -Infinity,
+    }))
+    const gaps = findGaps(deploymentNeeds(config), planned)
     return {
       parts: everyPart,
       keys,
-      problems: problemsOf(everyPart, keys),
+      problems: [
+        ...problemsOf(everyPart, keys),
+        ...gaps.map((gap) => ({ path: 'keys', message: `${describeGap(gap)}: the service is not ready` })),
+      ],
       warnings: [...warnings, ...planKeys(config, inventory, now).warnings],
     }
   } finally {

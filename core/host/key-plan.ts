@@ -4,6 +4,7 @@ import type { JwsAlg, KeyPurpose, KeyState } from '../keys/ports.js'
 import type { Lifetime } from '../keys/ring-key.js'
 import type { HeldBack } from './key-publications.js'
 import { retention } from './open-ring.js'
+import { deploymentNeeds, fits, type SigningNeed } from './signing-needs.js'
 
 export interface KeyChange {
   readonly at: number
@@ -13,9 +14,7 @@ export interface KeyChange {
 }
 
 /** Who signs, from `from` until `until`; Infinity: for good. */
-export interface SigningInterval {
-  readonly purpose: KeyPurpose
-  readonly alg: JwsAlg
+export interface SigningInterval extends SigningNeed {
   readonly from: number
   readonly until: number
   /** The first listed active key; undefined: nobody. */
@@ -37,23 +36,19 @@ interface PlannedKey extends Lifetime {
   readonly purposes: readonly KeyPurpose[]
 }
 
-type Need = Pick<SigningInterval, 'purpose' | 'alg'>
-
 /** Milliseconds. */
 const hour = 3_600_000
 
 const iso = (time: number): string => new Date(time).toISOString().replace('.000Z', 'Z')
 
-/** What tokens the deployment is configured to sign. */
-const needsOf = (config: Config, keys: readonly PlannedKey[]): readonly Need[] => {
-  const needs: Need[] = [{ purpose: 'access_token', alg: config.access_token_signing_alg }]
+/** What tokens the deployment is configured to sign, for its clients too. */
+const needsOf = (config: Config, keys: readonly PlannedKey[]): readonly SigningNeed[] => {
+  const needs = [...deploymentNeeds(config)]
   const add = (purpose: KeyPurpose, alg: unknown): void => {
     const key = keys.find((one) => one.alg === alg && one.purposes.includes(purpose))
     if (key !== undefined && !needs.some((need) => need.purpose === purpose && need.alg === alg))
       needs.push({ purpose, alg: key.alg })
   }
-  if (config.scopes_supported.includes('openid')) add('id_token', config.id_token_signing_alg)
-  if (config.attestation !== undefined) add('attestation', config.attestation.signing_alg)
   for (const client of config.clients) {
     add('id_token', client['id_token_signed_response_alg'])
     add('userinfo', client['userinfo_signed_response_alg'])
@@ -64,9 +59,7 @@ const needsOf = (config: Config, keys: readonly PlannedKey[]): readonly Need[] =
 
 const isActive = (key: Lifetime, at: number): boolean => stateAt(key, at) === 'active'
 
-const fits = (key: PlannedKey, { purpose, alg }: Need): boolean => key.alg === alg && key.purposes.includes(purpose)
-
-const intervalsOf = (need: Need, keys: readonly PlannedKey[], now: number): readonly SigningInterval[] => {
+const intervalsOf = (need: SigningNeed, keys: readonly PlannedKey[], now: number): readonly SigningInterval[] => {
   const fitting = keys.filter((key) => fits(key, need))
   const times = fitting.flatMap(({ notBefore, notAfter }) => [notBefore, notAfter])
   const later = [...new Set(times)].filter((time) => time > now && time < Infinity).toSorted((a, b) => a - b)
@@ -93,7 +86,7 @@ const changesOf = (key: PlannedKey, now: number): readonly KeyChange[] => {
   })
 }
 
-const findGaps = (intervals: readonly SigningInterval[]): readonly string[] =>
+const describeGaps = (intervals: readonly SigningInterval[]): readonly string[] =>
   intervals.flatMap(({ purpose, alg, from, until, kid }) => {
     if (kid !== undefined) return []
     const span = until === Infinity ? `from ${iso(from)} on` : `from ${iso(from)} until ${iso(until)}`
@@ -101,7 +94,7 @@ const findGaps = (intervals: readonly SigningInterval[]): readonly string[] =>
   })
 
 /** Two keys that end together leave nothing to fail over to just when one of them fails. */
-const findJointEnds = (need: Need, keys: readonly PlannedKey[], now: number): readonly string[] => {
+const findJointEnds = (need: SigningNeed, keys: readonly PlannedKey[], now: number): readonly string[] => {
   const ending = keys.filter((key) => fits(key, need) && key.notAfter > now && key.notAfter < Infinity)
   return ending.flatMap((key, index) => {
     const other = ending.slice(index + 1).find(({ notAfter }) => Math.abs(notAfter - key.notAfter) < hour)
@@ -131,7 +124,7 @@ export const planKeys = (config: Config, inventory: HeldBack, now: number): KeyP
     signing,
     published: keys.map((key) => ({ kid: key.kid, state: stateAt(key, now), until: key.goneAt })),
     warnings: [
-      ...findGaps(signing),
+      ...describeGaps(signing),
       ...heldBack,
       ...over.map(({ kid }) => `${kid} ends before it may sign`),
       ...new Set(needs.flatMap((need) => findJointEnds(need, keys, now))),

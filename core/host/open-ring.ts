@@ -10,6 +10,7 @@ import {
 } from '../keys/key-ring.js'
 import type { KeyPurpose, SignerProvider } from '../keys/ports.js'
 import type { ComponentHealth } from '../observe/health.js'
+import { describeGap, findGaps, type SigningNeed } from './signing-needs.js'
 
 /** Seconds that relying parties may keep the key set. */
 export const keySetMaxAge = 3600
@@ -61,21 +62,27 @@ const signs = ({ state }: Pick<KeyReport, 'state'>): boolean => state === 'activ
 /**
  * A health check, cheap enough for every second: each key that signs now or next has signed a probe within 30 s that its
  * published key verifies. A next key that has not is told of and takes nothing down: its time has not come. A key that
- * is not even open is not published.
+ * is not even open is not published. A need that no key is active for is down, however well all keys are.
  */
 export const proveKeys = async (
   ring: ProvableKeyRing,
+  needs: readonly SigningNeed[],
   signal: AbortSignal,
 ): Promise<Readonly<Record<string, ComponentHealth>>> => {
   const due = ring.report().keys.filter((key) => signs(key) && key.probeAge >= probeEveryMs)
   const opened = due.filter(({ trust }) => trust !== 'unopened')
   await Promise.all([...new Set(opened.map(({ signer }) => signer))].map((signer) => ring.prove(signal, signer)))
-  const parts = ring.report().keys.flatMap((key): [string, ComponentHealth][] => {
+  const { keys } = ring.report()
+  const gaps = findGaps(needs, keys).map((gap): [string, ComponentHealth] => [
+    gap.purpose,
+    { status: 'down', message: describeGap(gap) },
+  ])
+  const parts = keys.flatMap((key): [string, ComponentHealth][] => {
     const { kid, signer, state, trust, reason } = key
     if (!signs(key) && (state === 'gone' || trust !== 'unopened')) return []
     if (trust === 'proved' && reason === undefined) return [[kid, { status: 'up' }]]
     const message = `${state}, in ${signer}: ${trust}${reason === undefined ? '' : `, ${reason}`}`
     return [[kid, { status: state === 'next' ? 'up' : 'down', message }]]
   })
-  return Object.fromEntries(parts)
+  return Object.fromEntries([...parts, ...gaps])
 }

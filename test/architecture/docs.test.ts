@@ -40,9 +40,13 @@ describe('README', () => {
   it('shows a configuration that is in order', async () => {
     const file = join(directory, 'my.yaml')
     writeFileSync(file, codeBlock('README.md', 'my.yaml'))
-    const { warnings, clients } = await checkConfiguration(file, { REPORTS_SECRET: 'a secret for this test' })
+    const { config, warnings, clients } = await checkConfiguration(file, { REPORTS_SECRET: 'a secret for this test' })
     expect(warnings).toEqual([])
     expect(clients.map((client) => client.client_id)).toEqual(['reports'])
+    // The demo, which is tried before it, has published its keys: another one would wait for an hour.
+    const demo = await checkConfiguration(join(packageRoot, 'config/default.yaml'), {})
+    expect(config.storage.records).not.toEqual(demo.config.storage.records)
+    expect(config.storage.ephemeral).not.toEqual(demo.config.storage.ephemeral)
   })
 })
 

@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { KeyPublication } from '../../core/host/key-publications.js'
+import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
 import { configuration, openCommandLine, type CommandLine } from './cli-fixture.js'
 
 let cli: CommandLine
@@ -90,6 +92,41 @@ describe('signet doctor', () => {
     await cli.write('signet.yaml', sound('storage: { records: { use: embedded, options: { path: ./taken } } }'))
     const { code, stderr } = await doctor('--config', 'signet.yaml')
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^storage\.records: /m) })
+  })
+
+  it('says that no key signs yet, as the start and its readiness do', async () => {
+    const store = await openEmbedded({ path: join(cli.folder, 'data', 'store'), clock: Date.now })
+    const earlier = Date.now() - 3_600_000
+    const publication = { thumbprint: 'of-another-key', first_published: earlier, may_sign_from: earlier }
+    await store.records<KeyPublication>('key_publications').put('ed-0', publication)
+    await store[Symbol.asyncDispose]()
+    await cli.write('signet.yaml', sound())
+    const told = (purpose: string) => new RegExp(`no key signs ${purpose} with EdDSA until 20\\d\\d-\\S+Z`)
+    const { code, stdout } = await doctor('--json', '--config', 'signet.yaml')
+    expect(code).toBe(1)
+    const { problems } = JSON.parse(stdout) as Examined
+    expect(problems).toEqual([
+      { path: 'keys', message: expect.stringMatching(told('access_token')) },
+      { path: 'keys', message: expect.stringMatching(told('id_token')) },
+    ])
+
+    const service = await cli.serve(['start', '--config', 'signet.yaml'])
+    await service.printed('"component":"keys","status":"down"')
+    const ready = await fetch(`${service.admin}/health/ready`)
+    expect(ready.status).toBe(503)
+    const { components } = (await ready.json()) as { components: Record<string, unknown> }
+    expect(components).toMatchObject({
+      keys: { status: 'down', message: expect.stringMatching(told('access_token')) },
+      'keys.access_token': { status: 'down', message: expect.stringMatching(told('access_token')) },
+      'keys.id_token': { status: 'down' },
+      'keys.ed-1': { status: 'up' },
+    })
+    expect(service.output()).toMatch(told('access_token'))
+    service.child.kill('SIGTERM')
+    expect(await service.ended).toBe(0)
+
+    await cli.write('signet.yaml', sound().replace('kid: ed-1', 'allow_early: true, kid: ed-1'))
+    expect(await doctor('--config', 'signet.yaml')).toMatchObject({ code: 0, stderr: '' })
   })
 
   it('refuses another key behind a published kid', async () => {

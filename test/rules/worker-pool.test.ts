@@ -92,7 +92,7 @@ describe('a pool of workers', () => {
     const temporary = await mkdtemp(join(tmpdir(), 'signet-pool-'))
     onTestFinished(() => rm(temporary, { recursive: true }))
     vi.stubEnv('TMPDIR', temporary)
-    onTestFinished(() => vi.unstubAllEnvs())
+    onTestFinished(() => void vi.unstubAllEnvs())
     const other = await createWorkerPool(1, { debug() {}, info() {}, warn() {}, error() {} })
     const [folder = ''] = await readdir(temporary)
     expect([...other.sockets.values()]).toEqual([join(temporary, folder, '1.sock')])

@@ -1,0 +1,42 @@
+import type { JsonObject } from '../json.js'
+
+/** A key of the configuration, as far as that could be read. */
+export interface ConfiguredKey {
+  readonly signer: string | undefined
+  readonly ref: string | undefined
+}
+
+/** A key id, or `alias/NAME`, of whatever names the key. Replicas of one key in several regions share its id. */
+const trailName = (name: string): string => name.slice(name.lastIndexOf(':') + 1).replace(/^key\//, '')
+
+const namesKey = (ref: string): boolean =>
+  ref.includes(':key/') || /^(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|mrk-[0-9a-f]{32})$/i.test(ref)
+
+export interface TrailKeys {
+  /** Takes the keys that a line of our audit log names. */
+  learn(line: JsonObject): void
+  /** Can one of these be a key of ours? */
+  has(names: readonly string[]): boolean
+  /** Keys of the configuration of which nobody knows yet what CloudTrail calls them: any key can be one of these. */
+  unnamed(): readonly string[]
+}
+
+/** What CloudTrail calls our keys: of an alias in the configuration the audit log has the key's ARN. */
+export const createTrailKeys = (configured: readonly ConfiguredKey[]): TrailKeys => {
+  const nameOf = (signer: unknown, ref: unknown): string => JSON.stringify([signer, ref])
+  const known = new Set<string>()
+  const unnamed = new Map<string, string>()
+  for (const { signer, ref } of configured) {
+    if (ref !== undefined) known.add(trailName(ref))
+    if (ref === undefined || !namesKey(ref)) unnamed.set(nameOf(signer, ref), ref ?? 'one that cannot be read')
+  }
+  return {
+    learn({ event, signer, ref, key }) {
+      if (event !== 'key.proved' || typeof key !== 'string') return
+      known.add(trailName(key))
+      unnamed.delete(nameOf(signer, ref))
+    },
+    has: (names) => known.size === 0 || unnamed.size > 0 || names.some((name) => known.has(trailName(name))),
+    unnamed: () => [...unnamed.values()],
+  }
+}
