@@ -1,5 +1,7 @@
+import cluster from 'node:cluster'
 import { CommanderError } from 'commander'
 import { ConfigurationError, formatProblem } from '../../config/problems.js'
+import { refusedExitCode } from '../host/workers/worker-pool.js'
 import { KeyRefused } from '../keys/ports.js'
 import { Unavailable } from '../unavailable.js'
 import { printError } from './output.js'
@@ -9,7 +11,10 @@ export class CommandFailed extends Error {
   override readonly name = 'CommandFailed'
 }
 
-/** Tells what went wrong on standard error and returns the exit code: 1 for a problem, 2 for wrong usage. */
+/**
+ * Tells what went wrong on standard error and returns the exit code: 1 for a problem, 2 for wrong usage. The process above
+ * a worker is told apart what waiting does not mend.
+ */
 export const reportFailure = (error: unknown): number => {
   // Commander has told it already, or it was asked for help or version.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
@@ -18,5 +23,5 @@ export const reportFailure = (error: unknown): number => {
   else if (error instanceof Unavailable) printError(`${error.component}: ${error.message}`)
   else if (error instanceof Error && 'syscall' in error) printError(error.message)
   else printError(error instanceof Error ? (error.stack ?? error.message) : String(error))
-  return 1
+  return cluster.isWorker && error instanceof ConfigurationError ? refusedExitCode : 1
 }

@@ -3,6 +3,7 @@ import { text } from 'node:stream/consumers'
 import { isSocketPath } from '../../config/fields.js'
 import { formatProblem, type Problem } from '../../config/problems.js'
 import { readConfig } from '../../config/load.js'
+import { reloadDeadlines } from '../host/workers/ask-worker.js'
 import { defaultConfigFile, type DeploymentOptions } from './deployment.js'
 import { CommandFailed } from './failure.js'
 import { print, printError, printYaml } from './output.js'
@@ -18,12 +19,12 @@ interface Answer {
     readonly changes?: unknown
     readonly forced?: readonly Problem[]
     readonly problems?: readonly Problem[]
+    /** Workers, where some have the new configuration and some have not. */
+    readonly reloaded?: readonly number[]
+    readonly not_reloaded?: readonly number[]
     readonly error_description?: string
   }
 }
-
-/** Milliseconds. Keys may have to be opened first. */
-const deadlineMs = 30_000
 
 /** `signet reload`: asks the running service, by its admin listener, to read its file anew. */
 export const reload = async (options: ReloadOptions): Promise<void> => {
@@ -40,7 +41,12 @@ export const reload = async (options: ReloadOptions): Promise<void> => {
   }
   for (const problem of body.problems ?? []) print(formatProblem(problem))
   if (body.problems === undefined) throw new CommandFailed(body.error_description ?? `Answered with ${String(status)}.`)
-  printError('Nothing has changed.')
+  const { reloaded, not_reloaded: others } = body
+  printError(
+    reloaded === undefined || others === undefined
+      ? 'Nothing has changed.'
+      : `Some workers have the new configuration (${reloaded.join(', ')}), some do not (${others.join(', ')}). Reload again.`,
+  )
   process.exitCode = 1
 }
 
@@ -55,7 +61,7 @@ const ask = async (
     'Content-Length': body.length,
     ...(token !== undefined && { Authorization: `Bearer ${token}` }),
   }
-  const signal = AbortSignal.timeout(deadlineMs)
+  const signal = AbortSignal.timeout(reloadDeadlines.caller)
   return new Promise((resolve, reject) => {
     const asked = request({ ...target, path: '/reload', method: 'POST', headers, signal }, (response) => {
       text(response)

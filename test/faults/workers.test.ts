@@ -111,6 +111,7 @@ describe('workers: 2', () => {
     expect(ready.status).toBe(200)
     const { components } = JSON.parse(ready.body) as { components: Record<string, unknown> }
     expect(components).toMatchObject({
+      workers: { status: 'up' },
       'worker.1.keys': { status: 'up' },
       'worker.2.storage.records': { status: 'up' },
     })

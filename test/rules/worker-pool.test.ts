@@ -4,7 +4,12 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { createWorkerPool, WorkerFailed, type WorkerPool } from '../../core/host/workers/worker-pool.js'
+import {
+  createWorkerPool,
+  refusedExitCode,
+  WorkerFailed,
+  type WorkerPool,
+} from '../../core/host/workers/worker-pool.js'
 import type { JsonObject } from '../../core/json.js'
 
 /** A process that does what the test says. */
@@ -60,7 +65,7 @@ describe('a pool of workers', () => {
       latest().emit('exit', 7, null)
       expect(told.at(-1)).toEqual({
         message: 'A worker ended',
-        fields: { worker: 2, pid: 100, exit_code: 7, signal: null, again_in_ms },
+        fields: { worker: 2, worker_pid: 100, exit_code: 7, signal: null, again_in_ms },
       })
       vi.advanceTimersByTime(again_in_ms - 1)
       expect(forked).toHaveLength(before)
@@ -85,6 +90,36 @@ describe('a pool of workers', () => {
     vi.advanceTimersByTime(1000)
     expect(pool.running()).toEqual([1, 2])
     latest().emit('error', new Error('write EPIPE'))
+    expect(pool.running()).toEqual([1, 2])
+  })
+
+  it('starts none that may refuse the configuration again, but one after the other when it is told to', async () => {
+    await start()
+    const [first, second] = forked
+    first?.emit('exit', 7, null)
+    second?.emit('exit', refusedExitCode, null)
+    expect(told.at(-1)?.fields).toEqual({ worker: 2, worker_pid: 100, exit_code: refusedExitCode, signal: null })
+    vi.advanceTimersByTime(3_600_000)
+    expect(forked).toHaveLength(2)
+    expect(pool.held()).toEqual([1, 2])
+
+    const refused = pool.resume()
+    expect(forked).toHaveLength(3)
+    latest().emit('exit', refusedExitCode, null)
+    await refused
+    vi.advanceTimersByTime(3_600_000)
+    expect(forked).toHaveLength(3)
+    expect(pool.held()).toEqual([1, 2])
+
+    const resumed = pool.resume()
+    latest().serve()
+    await vi.waitUntil(() => forked.length === 5)
+    latest().serve()
+    await resumed
+    expect(pool.running()).toEqual([1, 2])
+    expect(pool.held()).toEqual([])
+    latest().emit('exit', 7, null)
+    vi.advanceTimersByTime(500)
     expect(pool.running()).toEqual([1, 2])
   })
 

@@ -7,13 +7,11 @@ import { listen, removeStaleSocket } from '../../http/server.js'
 import type { Log } from '../../observe/log.js'
 import type { CheckedConfiguration } from '../check-configuration.js'
 import { observeReadiness } from '../service-metrics.js'
+import { reloadDeadlines } from './ask-worker.js'
 import { createWorkerMetrics } from './worker-metrics.js'
 import { createWorkerPool, type WorkerPool } from './worker-pool.js'
 import { createWorkerReadiness } from './worker-readiness.js'
 import { createWorkerReload, createWorkerReloadEndpoint } from './worker-reload.js'
-
-/** Milliseconds; the longest is a reload of every worker. */
-const requestBudgetMs = 60_000
 
 /** How many processes the configuration asks for. */
 export const countWorkers = ({ workers }: Pick<Config, 'workers'>): number =>
@@ -43,7 +41,7 @@ export const serveWorkers = async (config: Config, log: Log): Promise<ServingWor
   const readiness = createWorkerReadiness(pool)
   const metrics = createWorkerMetrics(pool)
   observeReadiness(metrics, readiness)
-  const reload = createWorkerReload(pool, log)
+  const reload = createWorkerReload(pool, log, (difference) => readiness.differ(difference))
   const endpoint = createWorkerReloadEndpoint(reload)
   const app = createApp({
     routes: adminRoutes(readiness, config.admin.token?.reveal(), endpoint, metrics),
@@ -51,7 +49,7 @@ export const serveWorkers = async (config: Config, log: Log): Promise<ServingWor
     errorPage: (_status, title, message) => `${title}: ${message}`,
     secure: false,
     trustedProxies: [],
-    requestBudgetMs,
+    requestBudgetMs: reloadDeadlines.all,
     logLevel: 'debug',
   })
   const admin = await listen(app, { ...config.admin, log }).catch(async (error: unknown) => {

@@ -11,6 +11,9 @@ const backoff = { first: 500, most: 30_000, lastedFor: 60_000 } as const
 /** Milliseconds beyond its own grace after which a worker is killed. */
 const killAfterMs = 3000
 
+/** The exit code of a worker that refuses its configuration; what waiting does not mend. The number is that of sysexits.h. */
+export const refusedExitCode = 78
+
 /** What a worker says when it serves. */
 export interface WorkerStarted {
   readonly listening: { readonly public: string }
@@ -27,6 +30,13 @@ export interface WorkerPool {
   readonly sockets: ReadonlyMap<number, string>
   /** Those that run now. */
   running(): readonly number[]
+  /**
+   * Those that are not started anew, because one of them has refused the configuration: another attempt may be another
+   * wrong PIN, and tokens count (F21).
+   */
+  held(): readonly number[]
+  /** Starts those all the same, one after the other, until one refuses again. Never throws. */
+  resume(): Promise<void>
   readonly restarts: number
   /** Has each one stop in order. Resolves when all have ended. */
   stop(graceMs: number): Promise<void>
@@ -49,8 +59,9 @@ export const createWorkerPool = async (count: number, log: Log): Promise<WorkerP
   const numbers = Array.from({ length: count }, (_, index) => index + 1)
   const sockets = new Map(numbers.map((number) => [number, join(directory, `${String(number)}.sock`)]))
   const workers = new Map<number, Worker>()
-  const timers = new Set<NodeJS.Timeout>()
-  const state = { stopping: false, restarts: 0 }
+  const timers = new Map<number, NodeJS.Timeout>()
+  const state = { stopping: false, refused: false, restarts: 0 }
+  const isMissing = (number: number): boolean => !workers.has(number) && !timers.has(number)
 
   const fork = (number: number, delayMs: number): Worker => {
     const worker = cluster.fork({
@@ -62,22 +73,31 @@ export const createWorkerPool = async (count: number, log: Log): Promise<WorkerP
     const startAnew = (told: JsonObject, cause?: unknown): void => {
       workers.delete(number)
       if (state.stopping) return
+      state.refused ||= told['exit_code'] === refusedExitCode
+      if (state.refused) {
+        log.error('A worker ended, and none is started anew until a reload: the configuration was refused', {
+          worker: number,
+          ...told,
+        })
+        return
+      }
       const lasted = performance.now() - startedAt > backoff.lastedFor
       const againInMs = lasted ? backoff.first : delayMs
       log.error('A worker ended', { worker: number, ...told, again_in_ms: againInMs }, cause)
-      const timer = setTimeout(() => {
-        timers.delete(timer)
+      const again = (): void => {
+        timers.delete(number)
+        if (state.refused) return
         state.restarts++
         fork(number, lasted ? backoff.first : Math.min(2 * delayMs, backoff.most))
-      }, againInMs)
-      timers.add(timer)
+      }
+      timers.set(number, setTimeout(again, againInMs))
     }
     // Not `code`, which in a log is that of a grant.
-    worker.once('exit', (exit_code, signal) => startAnew({ pid: worker.process.pid, exit_code, signal }))
+    worker.once('exit', (exit_code, signal) => startAnew({ worker_pid: worker.process.pid, exit_code, signal }))
     worker.on('error', (error) => {
       // There are too many processes: nothing was started, and nothing will exit.
       if (worker.process.pid === undefined) startAnew({}, error)
-      else log.error('A worker cannot be told anything', { worker: number, pid: worker.process.pid }, error)
+      else log.error('A worker cannot be told anything', { worker: number, worker_pid: worker.process.pid }, error)
     })
     return worker
   }
@@ -95,6 +115,14 @@ export const createWorkerPool = async (count: number, log: Log): Promise<WorkerP
       worker.once('error', fail)
     })
 
+  /** Unless another one has refused again meanwhile. */
+  const startHeld = async (number: number): Promise<void> => {
+    if (state.stopping || state.refused || !isMissing(number)) return
+    state.restarts++
+    // The log has why.
+    await startOne(number).catch(() => undefined)
+  }
+
   const kill = (): void => {
     for (const worker of workers.values()) worker.process.kill('SIGKILL')
   }
@@ -108,12 +136,17 @@ export const createWorkerPool = async (count: number, log: Log): Promise<WorkerP
     },
     sockets,
     running: () => [...workers.keys()],
+    held: () => (state.refused ? numbers.filter(isMissing) : []),
+    async resume() {
+      state.refused = false
+      for (const number of numbers) await startHeld(number)
+    },
     get restarts() {
       return state.restarts
     },
     async stop(graceMs) {
       state.stopping = true
-      for (const timer of timers) clearTimeout(timer)
+      for (const timer of timers.values()) clearTimeout(timer)
       const left = [...workers.values()]
       const ended = left.map((worker) => new Promise((resolve) => worker.once('exit', resolve)))
       for (const worker of left) if (worker.isConnected()) worker.send('stop')

@@ -8,6 +8,8 @@ const deadlineMs = 2000
 
 export interface WorkerReadiness extends Disposable {
   report(): ReadinessReport
+  /** In what the workers differ from each other since the last reload; undefined: in nothing. */
+  differ(difference: string | undefined): void
   /** Not ready from now on. */
   drain(): void
 }
@@ -19,10 +21,13 @@ interface Found {
 
 const unanswered = (message: string): Found => ({ ready: false, components: { process: { status: 'down', message } } })
 
-/** Ready while any worker is: whoever comes is served by one of those that listen. Asked in the background. */
-export const createWorkerReadiness = (pool: Pick<WorkerPool, 'sockets'>): WorkerReadiness => {
+/**
+ * Ready while any worker is: whoever comes is served by one of those that listen. The component `workers` is up only while
+ * all are ready and alike. Asked in the background.
+ */
+export const createWorkerReadiness = (pool: Pick<WorkerPool, 'sockets' | 'held'>): WorkerReadiness => {
   const found = new Map<number, Found>()
-  const state = { draining: false, closed: false }
+  const state = { draining: false, closed: false, difference: undefined as string | undefined }
   const timers = new Set<NodeJS.Timeout>()
 
   const ask = async (number: number, socket: string): Promise<void> => {
@@ -31,7 +36,11 @@ export const createWorkerReadiness = (pool: Pick<WorkerPool, 'sockets'>): Worker
       const { status, components } = JSON.parse(body) as { status: string; components: Found['components'] }
       found.set(number, { ready: status === 'ready', components })
     } catch {
-      found.set(number, unanswered('does not answer'))
+      const isHeld = pool.held().includes(number)
+      found.set(
+        number,
+        unanswered(isHeld ? 'the configuration was refused: started anew after a reload' : 'does not answer'),
+      )
     }
     if (state.closed) return
     const timer = setTimeout(() => {
@@ -45,6 +54,13 @@ export const createWorkerReadiness = (pool: Pick<WorkerPool, 'sockets'>): Worker
     void ask(number, socket)
   }
 
+  const all = (): ComponentHealth => {
+    const ready = [...found.values()].filter((worker) => worker.ready).length
+    const few = ready < found.size ? [`${ready} of ${found.size} are ready`] : []
+    const wrong = [...few, ...(state.difference === undefined ? [] : [state.difference])]
+    return wrong.length === 0 ? { status: 'up' } : { status: 'down', message: wrong.join('; ') }
+  }
+
   return {
     report: () => {
       const told = [...found].flatMap(([number, { components }]): [string, ComponentHealth][] =>
@@ -52,7 +68,10 @@ export const createWorkerReadiness = (pool: Pick<WorkerPool, 'sockets'>): Worker
       )
       const draining: [string, ComponentHealth][] = state.draining ? [['process', { status: 'draining' }]] : []
       const ready = !state.draining && [...found.values()].some((worker) => worker.ready)
-      return { ready, components: Object.fromEntries([...draining, ...told]) }
+      return { ready, components: Object.fromEntries([...draining, ['workers', all()], ...told]) }
+    },
+    differ: (difference) => {
+      state.difference = difference
     },
     drain: () => {
       state.draining = true

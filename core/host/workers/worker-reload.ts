@@ -1,44 +1,94 @@
+import { formatProblem, type Problem } from '../../../config/problems.js'
 import type { Endpoint, Reply } from '../../endpoints/message.js'
 import { json } from '../../endpoints/message.js'
 import type { Log } from '../../observe/log.js'
 import { Unavailable } from '../../unavailable.js'
 import { readForce } from '../reload-endpoint.js'
-import { askWorker, type WorkerAnswer } from './ask-worker.js'
+import { askWorker, reloadDeadlines, type WorkerAnswer } from './ask-worker.js'
 import type { WorkerPool } from './worker-pool.js'
 
-/** Milliseconds for one worker: keys may have to be opened. */
-const deadlineMs = 25_000
-
-/** Has every worker read the configuration anew, one after the other: what one refuses the next ones do not get. */
+/**
+ * Has every worker read the configuration anew: one first, and when it has, the others together. What the first one refuses
+ * the others do not get. Throws `Unavailable` when that one does not answer.
+ */
 export type ReloadWorkers = (force: boolean) => Promise<WorkerAnswer>
 
-export const createWorkerReload = (pool: Pick<WorkerPool, 'sockets' | 'running'>, log: Log): ReloadWorkers => {
-  const ask = async (number: number, form: string): Promise<WorkerAnswer> => {
+interface Outcome extends WorkerAnswer {
+  readonly worker: number
+}
+
+interface ReloadBody {
+  readonly status?: string
+  readonly problems?: readonly Problem[]
+  readonly error_description?: string
+}
+
+/** `differ` is told when workers have come to have different configurations, and when a reload has ended that. */
+export const createWorkerReload = (
+  pool: Pick<WorkerPool, 'sockets' | 'running' | 'resume'>,
+  log: Log,
+  differ: (difference: string | undefined) => void,
+): ReloadWorkers => {
+  const ask = async (worker: number, form: string): Promise<Outcome> => {
+    const socket = pool.sockets.get(worker) ?? ''
     try {
-      return await askWorker(pool.sockets.get(number) ?? '', '/reload', AbortSignal.timeout(deadlineMs), form)
+      return { worker, ...(await askWorker(socket, '/reload', AbortSignal.timeout(reloadDeadlines.worker), form)) }
     } catch (cause) {
-      throw new Unavailable(`workers.${String(number)}`, 'unknown', 'the worker does not answer', { cause })
+      differ(`worker ${worker} did not answer to a reload`)
+      throw new Unavailable(`workers.${String(worker)}`, 'unknown', 'the worker does not answer', { cause })
     }
   }
+  const askOther = (worker: number, form: string): Promise<Outcome> =>
+    ask(worker, form).catch(({ message }: Error) => ({
+      worker,
+      status: 503,
+      body: JSON.stringify({ error_description: message }),
+    }))
+
+  const tellApart = (outcomes: readonly Outcome[]): WorkerAnswer => {
+    const failed = outcomes.filter(({ status }) => status !== 200)
+    const reloaded = outcomes.filter(({ status }) => status === 200).map(({ worker }) => worker)
+    const not_reloaded = failed.map(({ worker }) => worker)
+    const told = failed.flatMap(({ worker, status, body }): readonly Problem[] => {
+      const { problems, error_description } = readBody(body)
+      return problems ?? [{ path: `workers.${worker}`, message: error_description ?? `answered with ${status}` }]
+    })
+    const problems = [...new Map(told.map((problem) => [formatProblem(problem), problem])).values()]
+    log.error('Workers have different configurations', { reloaded, not_reloaded })
+    differ(`${reloaded.length} of ${outcomes.length} have the new configuration`)
+    return { status: 409, body: JSON.stringify({ status: 'partial', reloaded, not_reloaded, problems }) }
+  }
+
   const reload = async (force: boolean): Promise<WorkerAnswer> => {
     const form = `force=${String(force)}`
-    let answer: WorkerAnswer | undefined
-    for (const number of pool.running()) {
-      const next = await ask(number, form)
-      if (next.status !== 200) {
-        if (answer !== undefined) log.error('Workers have different configurations', { worker: number })
-        return next
-      }
-      answer = next
+    const [first, ...others] = pool.running()
+    if (first === undefined) {
+      void pool.resume()
+      throw new Unavailable('workers', 'no', 'no worker runs; those that refused the configuration are started anew')
     }
-    if (answer === undefined) throw new Unavailable('workers', 'no', 'no worker runs')
-    return answer
+    const leading = await ask(first, form)
+    if (leading.status !== 200) return leading
+    const outcomes = [leading, ...(await Promise.all(others.map((worker) => askOther(worker, form))))]
+    if (outcomes.some(({ status }) => status !== 200)) return tellApart(outcomes)
+    differ(undefined)
+    // The log and readiness have what comes of it.
+    void pool.resume()
+    // One that was started since the file was written has it already.
+    return outcomes.find(({ body }) => readBody(body).status === 'reloaded') ?? leading
   }
   let last: Promise<unknown> = Promise.resolve()
   return (force) => {
     const result = last.then(() => reload(force))
     last = result.catch(() => undefined)
     return result
+  }
+}
+
+const readBody = (body: string): ReloadBody => {
+  try {
+    return JSON.parse(body) as ReloadBody
+  } catch {
+    return {}
   }
 }
 
