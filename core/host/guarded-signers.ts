@@ -34,9 +34,10 @@ const recordProbes = (name: string, ref: string, signer: Signer, audit: AuditLog
   const signProbe = async (message: Uint8Array, signal: AbortSignal): Promise<Uint8Array> => {
     const trace: SignatureTrace = {}
     const signature = await signer.sign(message, signal, trace)
-    const { reference, keyVersion: key_version } = trace
+    const { reference, key, keyVersion: key_version } = trace
     const digest = hash('sha256', message, 'base64url')
-    await audit.record({ event: 'key.proved', signer: name, ref, alg: signer.alg, digest, reference, key_version })
+    const made = { alg: signer.alg, digest, reference, key, key_version }
+    await audit.record({ event: 'key.proved', signer: name, ref, ...made })
     return signature
   }
   return {

@@ -29,6 +29,8 @@ export interface Signer {
 export interface SignatureTrace {
   /** The request id of a KMS; session and counter of a PKCS#11 token. */
   reference?: string
+  /** The key: the ARN that an alias stands for. */
+  key?: string
   /** The version of the key, where the backend has versions. */
   keyVersion?: string
 }

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../json.js'
 import { readJsonLines, readJsonRecords } from './json-records.js'
+import { createTrailKeys, type ConfiguredKey } from './trail-keys.js'
 
 /** A signature in the backend's log that our audit log does not have. */
 export interface UnissuedSignature {
@@ -30,6 +31,8 @@ export interface Reconciliation {
   readonly failed: number
   /** Records of other calls and of other keys. */
   readonly others: number
+  /** Keys of the configuration of which nobody knows what CloudTrail calls them: with one of these no key is left out. */
+  readonly unnamed: readonly string[]
   readonly unissued: readonly UnissuedSignature[]
   readonly unsigned: readonly UnsignedToken[]
 }
@@ -39,8 +42,8 @@ export interface ReconcileOptions {
   readonly cloudtrail: readonly string[]
   /** Our audit log, in any number of files. */
   readonly audit: readonly string[]
-  /** ARNs or ids of the keys that are ours; absent: every key of the export. */
-  readonly keys?: readonly string[]
+  /** Keys that are ours, beside those that the audit log names; absent: every key of the export. */
+  readonly keys?: readonly ConfiguredKey[]
   /** Milliseconds since the epoch: what was signed outside is matched, and missed by nobody. */
   readonly from?: number
   readonly until?: number
@@ -58,13 +61,12 @@ const text = (value: JsonValue | undefined): string => (typeof value === 'string
 const memberOf = (value: JsonValue | undefined, name: string): JsonValue | undefined =>
   isObject(value) ? value[name] : undefined
 
-/** The last part of an ARN: replicas of one key in several regions share it. */
-const keyId = (name: string): string => name.slice(name.lastIndexOf('/') + 1)
-
 const keysOf = (record: JsonObject): readonly string[] => {
   const { resources, requestParameters } = record
   const arns = Array.isArray(resources) ? resources.map((one: JsonValue) => text(memberOf(one, 'ARN'))) : []
-  return [...arns, text(memberOf(requestParameters, 'keyId'))].filter((name) => name !== '')
+  // What the caller wrote may be an alias, which somebody else's key has as well.
+  const names = arns.some((arn) => arn !== '') ? arns : [text(memberOf(requestParameters, 'keyId'))]
+  return names.filter((name) => name !== '')
 }
 
 const isSign = ({ eventName, eventSource = 'kms.amazonaws.com' }: JsonObject): boolean =>
@@ -93,8 +95,15 @@ const signaturesOf = (line: JsonObject): readonly Recorded[] => {
   })
 }
 
-const readRecorded = async function* (files: readonly string[]): AsyncGenerator<Recorded> {
-  for (const file of files) for await (const line of readJsonLines(file)) yield* signaturesOf(line)
+const readRecorded = async function* (
+  files: readonly string[],
+  look: (line: JsonObject) => void = () => {},
+): AsyncGenerator<Recorded> {
+  for (const file of files)
+    for await (const line of readJsonLines(file)) {
+      look(line)
+      yield* signaturesOf(line)
+    }
 }
 
 /**
@@ -104,11 +113,11 @@ const readRecorded = async function* (files: readonly string[]): AsyncGenerator<
 export const reconcile = async (options: ReconcileOptions): Promise<Reconciliation> => {
   const { from = -Infinity, until = Infinity } = options
   const inTime = (at: number): boolean => at >= from && at < until
-  const ours = options.keys && new Set(options.keys.map(keyId))
+  const ours = options.keys && createTrailKeys(options.keys)
 
   const open = new Set<string>()
   let recorded = 0
-  for await (const { reference, at } of readRecorded(options.audit)) {
+  for await (const { reference, at } of readRecorded(options.audit, ours?.learn)) {
     open.add(reference)
     if (inTime(at)) recorded++
   }
@@ -124,8 +133,7 @@ export const reconcile = async (options: ReconcileOptions): Promise<Reconciliati
       const request_id = text(record['requestID']).toLowerCase()
       const names = keysOf(record)
       const known = open.has(request_id)
-      if (!isSign(record) || (ours !== undefined && !known && !names.some((name) => ours.has(keyId(name)))))
-        counts.others++
+      if (!isSign(record) || (!known && ours?.has(names) === false)) counts.others++
       else if (record['errorCode'] !== undefined) counts.failed++
       else if (!seen.has(request_id)) {
         seen.add(request_id)
@@ -146,5 +154,5 @@ export const reconcile = async (options: ReconcileOptions): Promise<Reconciliati
   const unsigned: UnsignedToken[] = []
   for await (const { at, ...signature } of readRecorded(options.audit))
     if (!matched.has(signature.reference) && inTime(at)) unsigned.push(signature)
-  return { ...counts, recorded, matched: matched.size, unissued, unsigned }
+  return { ...counts, recorded, matched: matched.size, unnamed: ours?.unnamed() ?? [], unissued, unsigned }
 }

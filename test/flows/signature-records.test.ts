@@ -55,7 +55,7 @@ describe('the record of signatures', () => {
     const { access_token } = (await (await running.token()).json()) as { access_token: string }
     const audit = await running.audit()
     const proved = audit.find(({ event, signer }) => event === 'key.proved' && signer === 'traced')
-    expect(proved).toMatchObject({ ref: 'one', alg: 'ES256', reference: 'request-1', key_version: '7' })
+    expect(proved).toMatchObject({ ref: 'one', alg: 'ES256', reference: 'request-1', key: 'arn:key', key_version: '7' })
     const signed = audit.findLast(({ event }) => event === 'token.signed')
     const digest = createHash('sha256')
       .update(access_token.replace(/\.[^.]*$/, ''))
@@ -87,7 +87,7 @@ export default {
         alg: 'ES256',
         publicJwk: { kty, crv, x, y },
         async sign(message, signal, trace) {
-          if (trace) Object.assign(trace, { reference: 'request-' + ++requests, keyVersion: '7' })
+          if (trace) Object.assign(trace, { reference: 'request-' + ++requests, key: 'arn:key', keyVersion: '7' })
           return sign('sha256', message, { key: privateKey, dsaEncoding: 'ieee-p1363' })
         },
       }),

@@ -82,6 +82,7 @@ describe('reconciling CloudTrail with the audit log', () => {
       matched: 3,
       failed: 1,
       others: 1,
+      unnamed: [],
       unissued: [{ time, request_id: ids[4], key: arn, caller: expect.stringContaining('signet/i-1') }],
       unsigned: [
         { time, event: 'token.signed', reference: ids[0], signer: 'kms', kid: 'k', jti: 'j1', client_id: 'c' },
@@ -108,8 +109,60 @@ describe('reconciling CloudTrail with the audit log', () => {
     })
     const stranger = sign(randomUUID(), { resources: [{ ARN: replica }], requestParameters: { keyId: replica } })
     const trail = await write('trail.json', JSON.stringify([...sound, foreign, stranger]))
-    const found = await reconcile({ cloudtrail: [trail], audit: [audit], keys: [arn] })
-    expect(found).toMatchObject({ signatures: 5, others: 1, unissued: [{ key: replica }], unsigned: [] })
+    const found = await reconcile({ cloudtrail: [trail], audit: [audit], keys: [{ signer: 'kms', ref: arn }] })
+    expect(found).toMatchObject({ signatures: 5, unnamed: [], others: 1, unissued: [{ key: replica }], unsigned: [] })
+  })
+
+  describe('with an alias in the configuration', () => {
+    const foreignArn = 'arn:aws:kms:eu-central-1:1:key/other'
+    const [forged, foreign] = [sign(randomUUID()), sign(randomUUID(), { resources: [{ ARN: foreignArn }] })]
+    const keys = [{ signer: 'kms', ref: 'alias/tokens' }]
+    const proof = (more: object = {}) =>
+      line('key.proved', { signer: 'kms', ref: 'alias/tokens', key: arn, reference: ids[3], ...more })
+    const run = async (audit: string, of: object[] = [...sound, forged, foreign]) =>
+      reconcile({
+        cloudtrail: [await write('trail.json', JSON.stringify(of))],
+        audit: [await write('audit.jsonl', auditText), await write('proofs.jsonl', audit)],
+        keys,
+      })
+
+    it('knows its key from the proofs, and names what nobody issued with it', async () => {
+      expect(await run(proof())).toMatchObject({
+        others: 1,
+        unnamed: [],
+        unissued: [{ request_id: forged.requestID, key: arn }],
+      })
+    })
+
+    it('knows each key that it ever stood for', async () => {
+      const later = sign(randomUUID(), { resources: [{ ARN: foreignArn }] })
+      const found = await run(proof() + proof({ key: foreignArn }), [...sound, forged, later])
+      expect(found).toMatchObject({ others: 0, unissued: [{ key: arn }, { key: foreignArn }] })
+    })
+
+    it.each([
+      ['says nothing of its key', ''],
+      ['is of an earlier version', proof({ key: undefined })],
+      ['tells of another key', proof({ ref: 'alias/others' })],
+      ['tells of another signer', proof({ signer: 'kms-eu' })],
+    ])('leaves no key out where the audit log %s', async (_, audit) => {
+      expect(await run(audit)).toMatchObject({
+        others: 0,
+        unnamed: ['alias/tokens'],
+        unissued: [{ key: arn }, { key: foreignArn }],
+      })
+    })
+  })
+
+  it('takes no alias of somebody else for ours', async () => {
+    const audit = await write('audit.jsonl', line('key.proved', { signer: 'kms', ref: 'alias/tokens', key: arn }))
+    const [resources, requestParameters] = [
+      [{ ARN: 'arn:aws:kms:eu-central-1:1:key/other' }],
+      { keyId: 'alias/tokens' },
+    ]
+    const trail = await write('trail.json', JSON.stringify([sign(randomUUID(), { resources, requestParameters })]))
+    const keys = [{ signer: 'kms', ref: 'alias/tokens' }]
+    expect(await reconcile({ cloudtrail: [trail], audit: [audit], keys })).toMatchObject({ others: 1, unissued: [] })
   })
 
   it('misses nothing that lies outside of the time that was asked for', async () => {
