@@ -5,10 +5,11 @@ import { readConfig } from '../../config/load.js'
 import { ConfigurationError } from '../../config/problems.js'
 import { keyPurposes } from '../../config/sections.js'
 import type { Config } from '../../config/schema.js'
-import { loadModules, type LoadedSigner } from '../host/load-modules.js'
+import { loadModules } from '../host/load-modules.js'
 import { retention } from '../host/open-ring.js'
 import { createSignerProviders } from '../host/registries.js'
 import { stateAt } from '../keys/key-states.js'
+import { explainKeyError } from '../keys/open-keys.js'
 import type { JwsAlg, KeyState } from '../keys/ports.js'
 import { noLog } from '../observe/log.js'
 import { defaultConfigFile, readDeployment, type DeploymentOptions } from './deployment.js'
@@ -59,7 +60,7 @@ export interface CreateKeyOptions extends DeploymentOptions {
 /** Milliseconds. An HSM may take its time for an RSA key. */
 const createBudgetMs = 60_000
 
-/** `signet keys create`: makes a key, opens it once as a proof, prints what `keys:` needs for it. */
+/** `signet keys create`: makes a key, prints what `keys:` needs for it, opens it once as a proof. */
 export const createKey = async (options: CreateKeyOptions): Promise<void> => {
   const { alg, signer: name } = options
   const reading = await readConfig(options.config ?? defaultConfigFile, process.env)
@@ -69,32 +70,27 @@ export const createKey = async (options: CreateKeyOptions): Promise<void> => {
   }
   // The rest of the file need not be right: it may still wait for this key.
   const entry = reading.salvaged.signers?.[name]
-  const own = reading.problems.filter(({ path }) => path === '' || path.startsWith(`signers.${name}`))
+  const own = reading.problems.filter(({ path }) => path === '' || `${path}.`.startsWith(`signers.${name}.`))
   if (own.length > 0) throw new ConfigurationError(own)
   if (entry === undefined) throw new CommandFailed(`The configuration has no signer ${name}.`)
   const { signers, problems } = await loadModules({ plugins: [], signers: { [name]: entry } }, resolve(reading.file))
   if (problems.length > 0) throw new ConfigurationError(reading.locate(problems))
 
-  const ref = await createIn(signers, name, options.ref ?? kid, alg)
+  await using providers = await createSignerProviders(signers, { clock: Date.now, log: noLog })
+  const provider = providers.byName.get(name)
+  if (provider?.create === undefined) throw new CommandFailed(`The signer ${name} cannot make keys.`)
+  const signal = AbortSignal.timeout(createBudgetMs)
+  const ref = await provider.create(options.ref ?? kid, alg, signal)
+  // The key is there, whatever opening it says: only these lines name it.
   printError(`Made. Add to \`keys:\` in ${reading.file}, in order of preference:`)
   print(
     stringify([{ kid, alg, signer: name, ref }], { lineWidth: 0 })
       .trimEnd()
       .replaceAll(/^/gm, '  '),
   )
-}
-
-const createIn = async (
-  signers: ReadonlyMap<string, LoadedSigner>,
-  name: string,
-  ref: string,
-  alg: JwsAlg,
-): Promise<string> => {
-  await using providers = await createSignerProviders(signers, { clock: Date.now, log: noLog })
-  const provider = providers.byName.get(name)
-  if (provider?.create === undefined) throw new CommandFailed(`The signer ${name} cannot make keys.`)
-  const signal = AbortSignal.timeout(createBudgetMs)
-  const made = await provider.create(ref, alg, signal)
-  await provider.open(made, alg, signal)
-  return made
+  try {
+    await provider.open(ref, alg, signal)
+  } catch (error) {
+    throw new CommandFailed(`The key was made, and cannot be opened: ${explainKeyError(error)}`)
+  }
 }

@@ -36,6 +36,7 @@ const options = z.strictObject({
 const createBudgetMs = 10_000
 /** Asked for by a ping before any key was opened. That there is no such key, or no right to it, is an answer too. */
 const pingAlias = 'alias/signet'
+const answers = new Set(['NotFoundException', 'AccessDeniedException'])
 
 /** Keys in AWS KMS, by the AWS SDK and its own search for credentials. */
 export default defineSigner<z.infer<typeof options>>({
@@ -48,17 +49,20 @@ export default defineSigner<z.infer<typeof options>>({
     const open = (of: { region?: string | undefined; endpoint?: string | undefined }): KmsRegion =>
       openKmsRegion({ ...of, concurrency, services }, deadline)
     const regions: Regions = [open(first), ...replicas.map(open)]
+    // Replicas can only be made of a key that is there.
+    const made = new Set<string>()
 
     return {
       concurrency,
-      open: (ref, alg, signal) => openKmsSigner(regions, ref, alg, signal, deadline, services),
+      open: (ref, alg, signal) =>
+        openKmsSigner(made.has(ref) ? [regions[0]] : regions, ref, alg, signal, deadline, services),
       async ping(signal) {
         try {
           await inTurn(regions, signal, deadline, (of, milliseconds) =>
             describe(of, pingAlias, { signal, milliseconds }),
           )
         } catch (error) {
-          if (!(error instanceof KeyRefused)) throw error
+          if (!(error instanceof KeyRefused && answers.has(nameOfCause(error)))) throw error
         }
       },
       async create(ref, alg, signal) {
@@ -81,6 +85,7 @@ export default defineSigner<z.infer<typeof options>>({
         })
         const arn = KeyMetadata?.Arn
         if (arn === undefined) throw new KeyRefused('KMS made a key and does not say which')
+        made.add(arn)
         await nameKey(regions[0], alias, arn, limits)
         return arn
       },
@@ -103,13 +108,15 @@ const describe = (region: KmsRegion, ref: string, limits: Limits) =>
     send: (client, abortSignal) => client.send(new DescribeKeyCommand({ KeyId: ref }), { abortSignal }),
   })
 
+/** What KMS calls its refusal. */
+const nameOfCause = ({ cause }: KeyRefused): string => (cause instanceof Error ? cause.name : '')
+
 const exists = async (region: KmsRegion, alias: string, limits: Limits): Promise<boolean> => {
   try {
     await describe(region, alias, limits)
     return true
   } catch (error) {
-    const { cause } = error as Error
-    if (error instanceof KeyRefused && cause instanceof Error && cause.name === 'NotFoundException') return false
+    if (error instanceof KeyRefused && nameOfCause(error) === 'NotFoundException') return false
     throw error
   }
 }

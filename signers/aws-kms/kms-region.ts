@@ -55,9 +55,8 @@ export const openKmsRegion = (options: RegionOptions, deadlineMs: number): KmsRe
       requestHandler: {
         httpAgent: { maxSockets: concurrency },
         httpsAgent: { maxSockets: concurrency },
-        requestTimeout: Math.ceil(deadlineMs * attemptShare),
-        // Without this the SDK only warns.
-        throwOnRequestTimeout: true,
+        // What is asked once has all of its time. Without the second option the SDK only warns.
+        ...(maxAttempts > 1 && { requestTimeout: Math.ceil(deadlineMs * attemptShare), throwOnRequestTimeout: true }),
         logger: quiet,
       },
       logger: quiet,

@@ -59,16 +59,18 @@ export const openKmsSigner = async (
       checkSameKey(reference, pinned)
       pins.set(region, pinned)
     }
-    return pinned.sign(message, limits)
+    return { key: pinned.arn, ...(await pinned.sign(message, limits)) }
   }
   return Object.freeze({
     alg,
     publicJwk: first.key.jwk,
     ...(kmsAlgorithms[alg].messageType === 'RAW' && { messageBytes: rawBytes }),
     async sign(message: Uint8Array, callSignal: AbortSignal, trace?: SignatureTrace) {
-      const { signature, requestId } = await inTurn(regions, callSignal, milliseconds, (region, share) =>
+      const { signature, flaw, key, requestId } = await inTurn(regions, callSignal, milliseconds, (region, share) =>
         signIn(region, message, { signal: callSignal, milliseconds: share }),
       )
+      if (flaw !== undefined) log.error('A signature that KMS gave is dropped', { key, requestId, flaw })
+      if (trace !== undefined) trace.key = key
       if (trace !== undefined && requestId !== undefined) trace.reference = requestId
       return signature
     },

@@ -11,12 +11,20 @@ export interface CallLimits {
   readonly milliseconds: number
 }
 
+/** What KMS answered, in JOSE form, and its name of the request. */
+export interface KmsSignature {
+  /** Empty where there is a flaw: it verifies with no key, so that whoever verifies quarantines this one (F16). */
+  readonly signature: Uint8Array
+  readonly flaw?: string
+  readonly requestId: string | undefined
+}
+
 /** One key in one region, by its ARN: an alias that is moved to another key changes nothing here. */
 export interface PinnedKey {
   readonly arn: string
   readonly key: GuardedKey
-  /** The signature in JOSE form, and KMS's name of the request. Throws as `KmsRegion.call`. */
-  sign(message: Uint8Array, limits: CallLimits): Promise<{ signature: Uint8Array; requestId?: string | undefined }>
+  /** Throws as `KmsRegion.call`. */
+  sign(message: Uint8Array, limits: CallLimits): Promise<KmsSignature>
 }
 
 /** Asks what the key is, checks that it may sign `alg`, and fetches its public half. Throws as `KmsRegion.call`. */
@@ -32,7 +40,8 @@ export const pinKey = async (region: KmsRegion, ref: string, alg: JwsAlg, limits
     ...limits,
     send: (client, abortSignal) => client.send(new GetPublicKeyCommand({ KeyId: arn }), { abortSignal }),
   })
-  checkKeyId(KeyId, arn, 'GetPublicKey')
+  // A reply about another key is never trusted: its `KeyId` is the ARN of the key that was used.
+  if (KeyId !== arn) throw new KeyRefused(`KMS answered GetPublicKey for ${arn} with another key: ${KeyId ?? 'none'}`)
   const key = readPublicKey(PublicKey, arn, alg)
   return { arn, key, sign: (message, callLimits) => sign(region, arn, key, alg, message, callLimits) }
 }
@@ -65,11 +74,6 @@ const stateHints: Readonly<Record<string, string>> = {
   Unavailable: 'its key store is not connected',
 }
 
-/** A reply about another key is never trusted (`KeyId` of a reply is the ARN of the key that was used). */
-const checkKeyId = (keyId: string | undefined, arn: string, action: string): void => {
-  if (keyId !== arn) throw new KeyRefused(`KMS answered ${action} for ${arn} with another key: ${keyId ?? 'none'}`)
-}
-
 const readPublicKey = (spki: Uint8Array | undefined, arn: string, alg: JwsAlg): GuardedKey => {
   try {
     const publicKey = createPublicKey({ key: Buffer.from(spki ?? []), format: 'der', type: 'spki' })
@@ -87,7 +91,7 @@ const sign = async (
   alg: JwsAlg,
   message: Uint8Array,
   limits: CallLimits,
-): Promise<{ signature: Uint8Array; requestId?: string | undefined }> => {
+): Promise<KmsSignature> => {
   const { signingAlgorithm, messageType } = kmsAlgorithms[alg]
   const { digest } = algorithms[alg]
   if (messageType === 'RAW' && (message.length < rawBytes.min || message.length > rawBytes.max))
@@ -108,15 +112,12 @@ const sign = async (
         { abortSignal },
       ),
   })
-  checkKeyId(reply.KeyId, arn, 'Sign')
-  const signature = joseForm(
-    reply.Signature ?? new Uint8Array(),
-    jwk.kty === 'RSA' ? byteLength(jwk.n) : undefined,
-    alg,
-  )
-  if (signature === undefined)
-    throw new KeyRefused(`KMS gave a signature of ${arn} that is damaged: it has not the form that ${alg} has`)
-  return { signature, requestId: reply.$metadata.requestId }
+  const { requestId } = reply.$metadata
+  const none = (flaw: string): KmsSignature => ({ signature: new Uint8Array(), flaw, requestId })
+  if (reply.KeyId !== arn) return none(`it is of another key: ${reply.KeyId ?? 'none'}`)
+  const modulusBytes = jwk.kty === 'RSA' ? byteLength(jwk.n) : undefined
+  const signature = joseForm(reply.Signature ?? new Uint8Array(), modulusBytes, alg)
+  return signature === undefined ? none(`it has not the form that ${alg} has`) : { signature, requestId }
 }
 
 const byteLength = (text: string): number => Buffer.byteLength(text, 'base64url')

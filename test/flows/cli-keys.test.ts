@@ -73,6 +73,18 @@ describe('signet keys create', () => {
     })
   })
 
+  it('does not mind what is wrong with another signer', async () => {
+    const second = '  local2: { use: 7 }\n'
+    await cli.write(
+      'other.yaml',
+      configuration().replace(/^signers:\n.*\n/m, (text) => text + second),
+    )
+    const args = ['--config', 'other.yaml', '--signer', 'local', '--alg', 'EdDSA', '--kid', 'beside']
+    expect(await cli.run(['keys', 'create', ...args])).toMatchObject({ code: 0 })
+    const wrong = await cli.run(['keys', 'create', ...args.with(3, 'local2')])
+    expect(wrong).toMatchObject({ code: 1, stderr: expect.stringMatching(/^signers\.local2\.use: /) })
+  })
+
   it('says which signer is missing or wrong', async () => {
     await cli.write('wrong.yaml', configuration().replace('create: true', 'creat: true'))
     const create = (signer: string) =>

@@ -45,7 +45,31 @@ describe('signet keys create in AWS KMS', () => {
 })
 
 describe('signet audit reconcile with a key that has an alias', () => {
-  it('names what was signed with it, and leaves keys of others out', async () => {
+  const reconcile = async () => {
+    await cli.write('trail.json', JSON.stringify(double.cloudTrail()))
+    const args = [
+      'audit',
+      'reconcile',
+      '--config',
+      'signet.yaml',
+      '--cloudtrail',
+      'trail.json',
+      '--audit',
+      'audit.jsonl',
+    ]
+    const { code, stdout } = await cli.run(args)
+    const json = await cli.run([...args, '--json'])
+    return { code, stdout, found: JSON.parse(json.stdout) as object }
+  }
+  const sign = async (KeyId: string): Promise<void> => {
+    const credentials = { accessKeyId: 'AKIAMALLORY', secretAccessKey: 'x' }
+    const client = new KMSClient({ region: doubleRegion, endpoint: double.endpoint, credentials })
+    const Message = Buffer.alloc(32)
+    await client.send(new SignCommand({ KeyId, Message, MessageType: 'DIGEST', SigningAlgorithm: 'ECDSA_SHA_256' }))
+    client.destroy()
+  }
+
+  it('names what was signed with it, and leaves keys of others out as soon as its proofs say which it is', async () => {
     const { arn } = await double.createKey('ECC_NIST_P256', { alias: 'alias/tokens' })
     const { arn: others } = await double.createKey('ECC_NIST_P256')
     const keys = '  - { kid: kms-1, alg: ES256, signer: kms, ref: alias/tokens }'
@@ -53,26 +77,18 @@ describe('signet audit reconcile with a key that has an alias', () => {
       .replace(/^signers:$/m, `$&\n  kms: ${signer()}`)
       .replace(/^keys:$/m, `$&\n${keys}`)
     await cli.write('signet.yaml', written)
-    expect(await cli.run(['doctor', '--config', 'signet.yaml'], { env })).toMatchObject({ code: 0 })
-
-    const reconcile = async () => {
-      await cli.write('trail.json', JSON.stringify(double.cloudTrail()))
-      const { code, stdout } = await cli.run(
-        ['audit', 'reconcile', '--json', '--config', 'signet.yaml', '--cloudtrail', 'trail.json'],
-        { env },
-      )
-      return { code, found: JSON.parse(stdout) as object }
-    }
-    const sign = async (KeyId: string): Promise<void> => {
-      const credentials = { accessKeyId: 'AKIAMALLORY', secretAccessKey: 'x' }
-      const client = new KMSClient({ region: doubleRegion, endpoint: double.endpoint, credentials })
-      const Message = Buffer.alloc(32)
-      await client.send(new SignCommand({ KeyId, Message, MessageType: 'DIGEST', SigningAlgorithm: 'ECDSA_SHA_256' }))
-      client.destroy()
-    }
+    await cli.write('audit.jsonl', '')
 
     await sign(others)
-    expect(await reconcile()).toMatchObject({ code: 0, found: { unissued: [], unsigned: [], unnamed: [] } })
+    const unknown = await reconcile()
+    expect(unknown).toMatchObject({ code: 1, found: { unissued: [{ key: others }], unnamed: ['alias/tokens'] } })
+    expect(unknown.stdout).toMatch(/^keys of others are not left out: .* which key is alias\/tokens$/m)
+
+    expect(await cli.run(['doctor', '--config', 'signet.yaml'], { env })).toMatchObject({ code: 0 })
+    const sound = await reconcile()
+    expect(sound).toMatchObject({ code: 0, found: { unissued: [], unsigned: [], unnamed: [] } })
+    expect(sound.stdout).not.toContain('keys of others')
+
     await sign(arn)
     const request_id = double.calls.at(-1)?.requestID
     expect(await reconcile()).toMatchObject({ code: 1, found: { unissued: [{ request_id, key: arn }] } })

@@ -141,6 +141,12 @@ describe('a new key', () => {
     expect(double.calls.slice(start).filter(({ eventName }) => eventName === 'CreateKey')).toHaveLength(1)
   })
 
+  it('may take longer to be made than a signature', async () => {
+    await using hasty = await kmsProvider(double, { deadline_ms: 1000 })
+    double.fail({ fault: { latency: 1500 }, action: 'CreateKey' })
+    expect(await hasty.create?.('slow', 'ES256', never)).toMatch(/^arn:/)
+  })
+
   it.each(['a b', 'aws/mine', '', 'x'.repeat(300)])('%j is no name for one', async (ref) => {
     expect(await errorOf(provider.create?.(ref, 'ES256', never) ?? Promise.resolve())).toBeInstanceOf(KeyRefused)
   })

@@ -58,12 +58,13 @@ describe('what it asks', () => {
   })
 
   it('names each signature as CloudTrail does', async () => {
-    await using kms = await openOn()
+    await using kms = await openOn({}, 'ES256', 'alias/tokens')
     const traces: SignatureTrace[] = [{}, {}]
     for (const trace of traces) await kms.signer.sign(message, never, trace)
     const trail = double.cloudTrail().Records.filter(({ eventName }) => eventName === 'Sign')
     expect(traces.map(({ reference }) => reference)).toEqual(trail.slice(-2).map(({ requestID }) => requestID))
     expect(trail.at(-1)).toMatchObject({ awsRegion: doubleRegion, requestParameters: { keyId: arn } })
+    expect(traces.map(({ key }) => key)).toEqual([arn, arn])
   })
 
   it.each(['RSA_3072', 'RSA_4096'] as const)('signs with %s', async (spec) => {
@@ -228,47 +229,6 @@ describe('a fault that stays until an operator acts', () => {
   })
 })
 
-describe('a reply that is never trusted', () => {
-  it('names another key', async () => {
-    await using kms = await openOn()
-    const { arn: other } = await double.createKey('ECC_NIST_P256')
-    double.fail({ fault: { keyId: other }, action: 'Sign' })
-    const error = await errorOf(kms.signer.sign(message, never))
-    expect(error).toBeInstanceOf(KeyRefused)
-    expect(error.message).toContain(other)
-  })
-
-  it.each(['GetPublicKey', 'Sign'])('names no key: %s', async (action) => {
-    double.fail({ fault: { keyId: '' }, action })
-    const signing = openOn().then(({ signer }) => signer.sign(message, never))
-    expect(await errorOf(signing)).toBeInstanceOf(KeyRefused)
-  })
-
-  it.each([
-    ['ES256', 'ECC_NIST_P256', 'truncated'],
-    ['ES256', 'ECC_NIST_P256', 'not-der'],
-    ['ES384', 'ECC_NIST_P384', 'truncated'],
-    ['RS256', 'RSA_2048', 'truncated'],
-    ['EdDSA', 'ECC_NIST_EDWARDS25519', 'truncated'],
-  ] as const)('%s: has not the form of a signature (%s %s)', async (alg, spec, how) => {
-    const { arn: key } = await double.createKey(spec)
-    await using kms = await openOn({}, alg, key)
-    double.fail({ fault: { signature: how }, action: 'Sign' })
-    const error = await errorOf(kms.signer.sign(message, never))
-    expect(error).toBeInstanceOf(KeyRefused)
-    expect(error.message).toMatch(/damaged/)
-  })
-
-  it.each(['other-key', 'flipped-bit'] as const)(
-    '%s: has the right form, and does not verify with the published key',
-    async (how) => {
-      await using kms = await openOn()
-      double.fail({ fault: { signature: how }, action: 'Sign' })
-      expect(await isValid(kms.signer, await kms.signer.sign(message, never))).toBe(false)
-    },
-  )
-})
-
 describe('a ping', () => {
   it('needs an answer, not a right', async () => {
     const provider = await kmsProvider(double, { deadline_ms: 200 })
@@ -280,4 +240,13 @@ describe('a ping', () => {
     expect(await errorOf(provider.ping(never))).toBeInstanceOf(Unavailable)
     await provider[Symbol.asyncDispose]()
   })
+
+  it.each([[{ error: 'UnrecognizedClientException' }], [{ error: 'UnknownOperationException' }], [{ status: 404 }]])(
+    'is not answered by %j',
+    async (fault) => {
+      await using provider = await kmsProvider(double)
+      double.fail({ fault })
+      expect(await errorOf(provider.ping(never))).toBeInstanceOf(KeyRefused)
+    },
+  )
 })
