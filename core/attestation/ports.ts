@@ -106,10 +106,15 @@ export interface StatusQuestion {
 /** Says whether a principal may still have attestations, and with what attributes (the specification's status provider). */
 export interface AttestationStatusProvider {
   /**
-   * The attributes as they stand now, which a renewal carries; undefined: revoked. Throws `Unavailable` when it cannot
-   * know; whatever else it throws or returns is a fault, never a revocation.
+   * The attributes as they stand now, which a renewal carries; undefined: revoked. `refuse` is undefined too, and tells
+   * the audit log why, in constant words. Throws `Unavailable` when it cannot know; whatever else it throws or returns is
+   * a fault, never a revocation.
    */
-  current(question: StatusQuestion, signal: AbortSignal): Promise<JsonObject | undefined>
+  current(
+    question: StatusQuestion,
+    signal: AbortSignal,
+    refuse: (reason: string) => undefined,
+  ): Promise<JsonObject | undefined>
   /** Told of each full enrolment before its challenge is consumed. Idempotent; throws `Unavailable`. */
   enrolled?(question: StatusQuestion, attributes: JsonObject, signal: AbortSignal): Promise<void>
 }

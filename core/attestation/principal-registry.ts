@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { JsonObject } from '../json.js'
 import type { RecordStore } from '../storage/ports.js'
-import type { Principal } from './ports.js'
+import { principalTypes, type Principal } from './ports.js'
 import { principalDigest } from './principal-digest.js'
 
 /** The last full enrolment of a principal. */
@@ -39,6 +39,11 @@ export interface PrincipalRegistry {
   revoke(revocation: Revocation): Promise<boolean>
   /** False when it was not revoked. */
   restore(principal: Principal): Promise<boolean>
+  /**
+   * Ends the enrolment, and the id is nobody's, unless the subject has it as another type too. A revocation stays. False when
+   * there was nothing to end.
+   */
+  release(principal: Principal): Promise<boolean>
   /** Enrolled principals, at most `limit`, in order of an opaque id, from after `after`. */
   list(after: string | undefined, limit: number): Promise<readonly (Standing & { readonly id: string })[]>
 }
@@ -79,6 +84,16 @@ export const createPrincipalRegistry = ({
     revoke: (revocation) =>
       revokedPrincipals.put(principalDigest(revocation.principal), revocation, { onlyIfAbsent: true }),
     restore: (principal) => revokedPrincipals.remove(principalDigest(principal)),
+    async release(principal) {
+      // The owner last, so that whoever repeats what an outage stopped finds it.
+      const ended = await principals.remove(principalDigest(principal))
+      const types = principalTypes.filter((type) => type !== principal.principalType)
+      const others = types.map((principalType) => principals.find(principalDigest({ ...principal, principalType })))
+      if ((await Promise.all(others)).some((other) => other !== undefined)) return ended
+      const key = ownerKey(principal.principalId)
+      const owned = (await principalOwners.find(key)) === principal.subject
+      return (owned && (await principalOwners.remove(key))) || ended
+    },
     async list(after, limit) {
       const page = await principals.list(after, limit)
       const revocations = await Promise.all(page.map(({ id }) => revokedPrincipals.find(id)))

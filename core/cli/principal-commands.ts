@@ -28,6 +28,12 @@ export const addPrincipalCommands = (principals: Command): void => {
       await (await import('./principals.js')).restorePrincipal(options)
     },
   )
+  onePrincipal(
+    principals.command('release').description('end an enrolment, so that another subject may enrol the id'),
+  ).action(async (options: OnePrincipalOptions, command: Command) => {
+    demandPrincipal(command)
+    await (await import('./principals.js')).releasePrincipal(options)
+  })
   principals
     .command('waiting')
     .description('enrolments that a person has to decide about')

@@ -76,6 +76,21 @@ export const restorePrincipal = async (options: OnePrincipalOptions): Promise<vo
   print(`Restored ${principal.principalId}`)
 }
 
+/** `signet principals release`. */
+export const releasePrincipal = async (options: OnePrincipalOptions): Promise<void> => {
+  const principal = toPrincipal(options)
+  const { config } = await readRegistered(options)
+  let owner: string | undefined
+  await changeStores(config, { action: 'principal.release', ...toAudit(principal) }, async (stores) => {
+    const registry = openPrincipals(stores)
+    if (!(await registry.release(principal))) throw new CommandFailed('There is no such principal.')
+    owner = await registry.findOwner(principal.principalId)
+    return true
+  })
+  if (options.json) return printJson({ ...toWire(principal), state: 'released', ...(owner !== undefined && { owner }) })
+  print(`Released ${principal.principalId}${owner === undefined ? '' : `. The id still belongs to ${owner}`}`)
+}
+
 /** What a person compares with what a device shows: the first 16 characters of a thumbprint, 96 bits. */
 export const fingerprint = (jkt: string): string => jkt.slice(0, 16)
 

@@ -54,6 +54,7 @@ const inertServices = (issuer: string): Omit<Services, 'secondFactors'> => ({
     claimId: noOutside,
     revoke: noOutside,
     restore: noOutside,
+    release: noOutside,
     list: noOutside,
   },
   outbound: { fetch: noOutside, ask: noOutside },

@@ -143,7 +143,7 @@ describe('signet principals waiting, approve and deny', () => {
   })
 })
 
-describe('signet principals list, show, revoke and restore', () => {
+describe('signet principals list, show, revoke, restore and release', () => {
   it('revokes from the next request of every process on, and restores', async () => {
     const { device, attestation } = await enrol('phone-3')
     const elsewhere = async () => {
@@ -189,6 +189,34 @@ describe('signet principals list, show, revoke and restore', () => {
       expect(audit).toContain(`"action":"${action}","sub":"alice","principal_id":"phone-3","principal_type":"device"`)
   })
 
+  it('releases an id, so that the next subject may enrol it', async () => {
+    const { device, attestation } = await enrol('handed-on')
+    const next = await newDevice('handed-on', { subject: 'bob' })
+    const ofBob = ['--subject', 'bob', ...flagsOf('handed-on').slice(2)]
+    await next.enrol()
+    await principals('approve', await idOf('handed-on'))
+    expect((await next.enrol()).status).toBe(403)
+    expect(await principals('release', ...ofBob)).toMatchObject({ code: 1, stderr: 'There is no such principal.\n' })
+    expect(await principals('release', ...flagsOf('handed-on'))).toEqual({
+      code: 0,
+      stdout: 'Released handed-on\n',
+      stderr: '',
+    })
+    expect((await device.reissue(attestation)).status).toBe(403)
+    const asService = await newDevice('handed-on', { subject: 'bob', principal_type: 'service' })
+    await asService.enrol()
+    await principals('approve', await idOf('handed-on'))
+    for (const one of [next, asService]) await one.attest()
+
+    const told = async (...args: string[]) => JSON.parse((await principals('release', ...args, '--json')).stdout)
+    const wire = { subject: 'bob', principal_id: 'handed-on', state: 'released' }
+    expect(await told(...ofBob)).toEqual({ ...wire, principal_type: 'device', owner: 'bob' })
+    expect(await told(...ofBob, '--type', 'service')).toEqual({ ...wire, principal_type: 'service' })
+    const audit = await readFile(join(cli.folder, 'data', 'audit.jsonl'), 'utf8')
+    expect(audit).toContain(`"action":"principal.release","sub":"bob","principal_id":"handed-on"`)
+    expect(audit).toContain('"error_code":"PrincipalRevoked","reason":"the id belongs to another subject"')
+  })
+
   it('lists all of them', async () => {
     const { device } = await enrol('phone-4')
     await principals('revoke', ...flagsOf('phone-4'))
@@ -204,7 +232,7 @@ describe('signet principals list, show, revoke and restore', () => {
   it('knows nobody who was not enrolled', async () => {
     const device = await newDevice('phone-5')
     await device.enrol()
-    for (const command of ['show', 'revoke'])
+    for (const command of ['show', 'revoke', 'release'])
       expect(await principals(command, ...flagsOf('phone-5'))).toMatchObject({
         code: 1,
         stdout: '',
@@ -213,7 +241,10 @@ describe('signet principals list, show, revoke and restore', () => {
   })
 
   it('says that nothing reads it where the registry is not configured', async () => {
-    for (const args of [['list'], ...['show', 'revoke', 'restore'].map((command) => [command, ...flagsOf('phone-3')])])
+    for (const args of [
+      ['list'],
+      ...['show', 'revoke', 'restore', 'release'].map((command) => [command, ...flagsOf('phone-3')]),
+    ])
       expect(await cli.run(['principals', ...args, '--config', 'plain.yaml'])).toEqual({
         code: 1,
         stdout: '',
@@ -229,8 +260,7 @@ describe('signet principals list, show, revoke and restore', () => {
   })
 
   it('shows nothing that a terminal would obey', async () => {
-    const id = '\u00a0phone'
-    const device = await newDevice(id, { attributes: { note: '\u001b]0;owned\u0007' } })
+    const device = await newDevice('phone-6', { attributes: { note: '\u001b]0;owned\u0007' } })
     await device.enrol()
     const { stdout } = await principals('waiting')
     expect(stdout).toContain('owned')

@@ -29,6 +29,7 @@ let count = 0
 const newId = (): string => `device-${String(count++)}`
 const newDevice = (options: DeviceOptions = {}) => createDevice(server.issuer, { principal_id: newId(), ...options })
 const principalOf = (principalId: string): Principal => ({ subject: 'alice', principalId, principalType: 'device' })
+const lastReason = async () => (await server.audit()).at(-1)?.['reason']
 const revoked = { status: 403, body: { error: 'access_denied', error_code: 'PrincipalRevoked' } }
 
 describe('the registry', () => {
@@ -57,6 +58,7 @@ describe('the registry', () => {
     expect(await registry.revoke({ principal: principalOf(id), revokedAt: 2 })).toBe(false)
     expect(await device.complete(open)).toMatchObject(revoked)
     expect(await device.reissue(attestation)).toMatchObject(revoked)
+    expect(await lastReason()).toBe('revoked by command')
     expect(await device.enrol()).toMatchObject(revoked)
     const another = await newDevice({ principal_id: id })
     expect(await another.enrol()).toMatchObject(revoked)
@@ -83,6 +85,7 @@ describe('the registry', () => {
     expect((await before.reissue(first)).status).toBe(200)
     expect((await after.complete(challenged)).status).toBe(200)
     expect(await before.reissue(first)).toMatchObject(revoked)
+    expect(await lastReason()).toBe('another key was enrolled in its place')
   })
 
   it('refuses the renewal of who is not in it', async () => {
@@ -95,6 +98,7 @@ describe('the registry', () => {
         (await registry.list(undefined, 1000)).find(({ enrolment }) => enrolment?.principal.principalId === id)!.id,
       )
     expect(await device.reissue(attestation)).toMatchObject(revoked)
+    expect(await lastReason()).toBe('not enrolled here')
   })
 
   it('keeps a revocation through enrolments that are written at the same time', async () => {
@@ -122,6 +126,7 @@ describe('an id of a device', () => {
     await device.attest()
     const squatter = await newDevice({ principal_id: id, subject: 'mallory' })
     expect(await squatter.enrol()).toMatchObject(revoked)
+    expect(await lastReason()).toBe('the id belongs to another subject')
     expect((await squatter.enrol({ second_factor: { kind: 'word', value: 'wrong' } })).status).toBe(401)
     expect((await device.enrol()).status).toBe(200)
   })
@@ -142,6 +147,42 @@ describe('an id of a device', () => {
     expect(await registry.findOwner(id)).toBe(`subject-${String(winner)}`)
     const enrolled = (await registry.list(undefined, 1000)).filter((one) => one.enrolment?.principal.principalId === id)
     expect(enrolled.map(({ enrolment }) => enrolment?.principal.subject)).toEqual([`subject-${String(winner)}`])
+  })
+
+  it('goes to the next subject when it is released; the attestation of the one before is not renewed', async () => {
+    const id = newId()
+    const before = await newDevice({ principal_id: id })
+    const attestation = await before.attest()
+    const next = await newDevice({ principal_id: id, subject: 'bob' })
+    expect(await next.enrol()).toMatchObject(revoked)
+    expect(await registry.release({ ...principalOf(id), subject: 'bob' })).toBe(false)
+    expect(await registry.release(principalOf(id))).toBe(true)
+    expect(await registry.release(principalOf(id))).toBe(false)
+    expect(await before.reissue(attestation)).toMatchObject(revoked)
+    await next.renew(await next.attest())
+    expect(await registry.findOwner(id)).toBe('bob')
+    expect(await before.enrol()).toMatchObject(revoked)
+  })
+
+  it('stays while its subject has it as the other type too', async () => {
+    const id = newId()
+    await (await newDevice({ principal_id: id })).attest()
+    const service = await newDevice({ principal_id: id, principal_type: 'service' })
+    const attestation = await service.attest()
+    expect(await registry.release(principalOf(id))).toBe(true)
+    expect(await registry.findOwner(id)).toBe('alice')
+    expect((await service.reissue(attestation)).status).toBe(200)
+    expect(await registry.release({ ...principalOf(id), principalType: 'service' })).toBe(true)
+    expect(await registry.findOwner(id)).toBeUndefined()
+  })
+
+  it('is released by whoever repeats what an outage stopped; a revocation stays', async () => {
+    const principal = principalOf(newId())
+    await registry.claimId(principal)
+    await registry.revoke({ principal, revokedAt: 1 })
+    expect(await registry.release(principal)).toBe(true)
+    expect(await registry.findOwner(principal.principalId)).toBeUndefined()
+    expect((await registry.find(principal)).revokedAt).toBe(1)
   })
 
   it('may belong to several where the option says so', async () => {

@@ -14,12 +14,15 @@ export default definePlugin({
   needs: ['clock', 'principals'],
   create({ unique_principal_id: unique }, { clock, principals }) {
     const statusProvider: AttestationStatusProvider = {
-      async current({ principal, jkt, step }) {
+      async current({ principal, jkt, step }, _signal, refuse) {
         const { enrolment, revokedAt } = await principals.find(principal)
-        if (revokedAt !== undefined) return undefined
-        if (step === 'renewal') return enrolment?.jkt === jkt ? enrolment.attributes : undefined
+        if (revokedAt !== undefined) return refuse('revoked by command')
+        if (step === 'renewal') {
+          if (enrolment === undefined) return refuse('not enrolled here')
+          return enrolment.jkt === jkt ? enrolment.attributes : refuse('another key was enrolled in its place')
+        }
         const owner = unique ? await principals.findOwner(principal.principalId) : undefined
-        return owner === undefined || owner === principal.subject ? {} : undefined
+        return owner === undefined || owner === principal.subject ? {} : refuse('the id belongs to another subject')
       },
       async enrolled({ principal, jkt }, attributes) {
         const owned = await principals.claimId(principal)

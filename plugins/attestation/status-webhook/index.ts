@@ -28,13 +28,13 @@ export default definePlugin({
   needs: ['outbound'],
   create(webhook, { outbound }) {
     const statusProvider: AttestationStatusProvider = {
-      async current({ principal, jkt, step }, signal) {
+      async current({ principal, jkt, step }, signal, refuse) {
         const { subject, principalId: principal_id, principalType: principal_type } = principal
         const question = { type: 'status', step, subject, principal_id, principal_type, jkt }
         const { data } = answers.safeParse(await outbound.ask(webhook, question, signal))
         if (data === undefined)
           throw new Unavailable('attestation.status', 'no', 'The answer of the webhook is malformed')
-        return data.active ? data.attributes : undefined
+        return data.active ? data.attributes : refuse('the webhook says that it is not active')
       },
     }
     return { statusProvider }
