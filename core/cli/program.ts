@@ -10,6 +10,7 @@ import type { DeploymentOptions } from './deployment.js'
 import type { DoctorOptions } from './doctor.js'
 import { reportFailure } from './failure.js'
 import { addFactorCommands } from './factor-commands.js'
+import type { GrantOptions } from './grants.js'
 import type { CreateKeyOptions, ListKeysOptions } from './keys.js'
 import type { MigrateOptions } from './migrate.js'
 import { configOption, demand, jsonOption } from './options.js'
@@ -87,6 +88,7 @@ const createProgram = (): Command => {
     program.command('clients').description('clients in the records store, while the service runs').helpCommand(false),
   )
   addAccountCommands(program.command('accounts').description('accounts for sign-in by password').helpCommand(false))
+  addGrantCommands(program.command('grants').description('what people and clients were granted').helpCommand(false))
   const principals = program.command('principals').description('devices and services that enrol keys')
   addFactorCommands(principals.helpCommand(false))
   addPrincipalCommands(principals)
@@ -212,6 +214,18 @@ const addAccountCommands = (accounts: Command): void => {
     .addOption(configOption())
     .action(async (username: string, options: DeploymentOptions) =>
       (await import('./accounts.js')).removeAccountFrom(username, options),
+    )
+}
+
+const addGrantCommands = (grants: Command): void => {
+  grants
+    .command('revoke')
+    .description('end a grant with all its tokens, by the grant_id of the audit log')
+    .argument('<grant_id>', 'with -- before it where it begins with a hyphen')
+    .addOption(configOption())
+    .addOption(jsonOption())
+    .action(async (grantId: string, options: GrantOptions) =>
+      (await import('./grants.js')).revokeGrant(grantId, options),
     )
 }
 

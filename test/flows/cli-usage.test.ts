@@ -23,6 +23,8 @@ const commands = [
   ['accounts', 'list'],
   ['accounts', 'add'],
   ['accounts', 'remove'],
+  ['grants'],
+  ['grants', 'revoke'],
   ['principals'],
   ...['list', 'show', 'revoke', 'restore', 'waiting', 'approve', 'deny'].map((name) => ['principals', name]),
 ]
