@@ -114,7 +114,7 @@ export const storageContract = (given: StorageUnderTest): StorageContract => {
   return { cases, [Symbol.asyncDispose]: end }
 }
 
-const inTime = async (work: Promise<void>, milliseconds: number): Promise<void> => {
+const inTime = async (work: PromiseLike<void>, milliseconds: number): Promise<void> => {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`does not end within ${String(milliseconds)} ms`)), milliseconds)
@@ -122,21 +122,25 @@ const inTime = async (work: Promise<void>, milliseconds: number): Promise<void> 
   await Promise.race([work, late]).finally(() => clearTimeout(timer))
 }
 
-/** Runs the whole contract, without a test runner. `deadlineMs` is for one case; default 20,000. Throws nothing. */
+/**
+ * Runs the whole contract, without a test runner. `deadlineMs` is for one case, and for the end; default 20,000. Throws
+ * nothing.
+ */
 export const checkStorage = async (
   given: StorageUnderTest & { readonly deadlineMs?: number },
 ): Promise<StorageReport> => {
+  const { deadlineMs = 20_000 } = given
   const contract = storageContract(given)
   const failures: { port: string; name: string; detail: string }[] = []
   for (const { port, name, run } of contract.cases) {
     try {
-      await inTime(run(), given.deadlineMs ?? 20_000)
+      await inTime(run(), deadlineMs)
     } catch (error) {
       failures.push({ port, name, detail: error instanceof Error ? error.message : String(error) })
     }
   }
   try {
-    await contract[Symbol.asyncDispose]()
+    await inTime(contract[Symbol.asyncDispose](), deadlineMs)
   } catch (error) {
     failures.push({ port: 'backend', name: 'closes', detail: String(error) })
   }
