@@ -2,7 +2,14 @@ import { addAccount, listAccounts, openAccountStore, removeAccount } from '../in
 import { createPasswordHasher } from '../interaction/password-hasher.js'
 import { canonicalUsername } from '../interaction/username.js'
 import type { JsonObject } from '../json.js'
-import { changeStores, listAll, readDeployment, withStores, type DeploymentOptions } from './deployment.js'
+import {
+  changeStores,
+  listAll,
+  readDeployment,
+  recordChange,
+  withStores,
+  type DeploymentOptions,
+} from './deployment.js'
 import { CommandFailed } from './failure.js'
 import { print, printJson, printTable } from './output.js'
 import { askPassword, readPassword } from './password.js'
@@ -53,12 +60,14 @@ export const addAccountTo = async (username: string, options: AddAccountOptions)
   if (fixed) throw new CommandFailed('The configuration has an account of this username or subject.')
   const password = await (options.passwordStdin ? readPassword() : askPassword())
   const added = { username, password, claims, ...(sub !== undefined && { sub }) }
-  await changeStores(config, { action: 'account.add', username }, async ({ records }) => {
-    const result = await addAccount(openAccountStore(records), createPasswordHasher(), added)
-    if (result.outcome === 'refused') throw new CommandFailed(result.reason)
-    print(`Added ${result.account.username}, sub ${result.account.sub}`)
-    return true
-  })
+  const account = await recordChange(config, { action: 'account.add', username }, () =>
+    withStores(config, async ({ records }) => {
+      const result = await addAccount(openAccountStore(records), createPasswordHasher(), added)
+      if (result.outcome === 'refused') throw new CommandFailed(result.reason)
+      return result.account
+    }),
+  )
+  print(`Added ${account.username}, sub ${account.sub}`)
 }
 
 /** `signet accounts remove`. */

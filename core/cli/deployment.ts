@@ -3,8 +3,11 @@ import type { Config } from '../../config/schema.js'
 import { loadConfig } from '../../config/load.js'
 import { checkConfiguration, type CheckedConfiguration } from '../host/check-configuration.js'
 import { openStores, type Stores } from '../host/stores.js'
-import { openAudit, openAuditStream, type AuditFile } from '../observe/audit-file.js'
+import { openAudit, openAuditOnErrors } from '../observe/audit-file.js'
+import type { AuditFile } from '../observe/audit-log.js'
 import { packageRoot } from '../package-root.js'
+import { Unavailable } from '../unavailable.js'
+import { printError } from './output.js'
 
 /** What `start` and the other commands use without `--config`. */
 export const defaultConfigFile = join(packageRoot, 'config', 'default.yaml')
@@ -28,24 +31,37 @@ export const withStores = async <T>(config: Config, work: (stores: Stores) => Pr
   return await work(stores)
 }
 
-/** As `withStores`, for a change that the audit log tells of when `work` returns true. */
-export const changeStores = async (
+/** What a command changes, as the audit log has it. */
+export interface Change {
+  readonly action: string
+  readonly [whom: string]: string
+}
+
+/** As `withStores`, for a change that was made when `work` returns true. */
+export const changeStores = (
   config: Config,
-  change: { readonly action: string; readonly [whom: string]: string },
+  change: Change,
   work: (stores: Stores) => Promise<boolean>,
-): Promise<boolean> => {
-  // Opened first: what cannot be recorded is not done.
+): Promise<boolean> => recordChange(config, change, () => withStores(config, work))
+
+/** Does `work`, which has changed nothing when it returns false. What cannot be recorded is not done. */
+export const recordChange = async <T>(config: Config, change: Change, work: () => Promise<T>): Promise<T> => {
   await using audit = await openAuditBeside(config)
-  const done = await withStores(config, work)
-  if (done) await audit.record({ event: 'administration', ...change })
-  return done
+  await audit.record({ event: 'administration.begun', ...change })
+  const result = await work()
+  if (result === false) return result
+  await audit.record({ event: 'administration', ...change }).catch((error: unknown) => {
+    if (!(error instanceof Unavailable)) throw error
+    // The result is still to be shown: a secret is nowhere else.
+    printError(`${error.component}: ${error.message}. The change was made, and only its beginning is recorded.`)
+    process.exitCode = 1
+  })
+  return result
 }
 
 /** Standard output has the results of commands. */
-export const openAuditBeside = (config: Config): Promise<AuditFile> => {
-  if (config.audit !== 'stdout') return openAudit(config.audit, Date.now)
-  return Promise.resolve(openAuditStream(process.stderr, Date.now))
-}
+export const openAuditBeside = async (config: Config): Promise<AuditFile> =>
+  config.audit === 'stdout' ? openAuditOnErrors(Date.now) : openAudit(config.audit, Date.now)
 
 /** Every record, page by page. */
 export const listAll = async <T>(

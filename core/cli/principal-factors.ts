@@ -3,7 +3,7 @@ import type { IssuedFactor, Principal, PrincipalType, SecondFactorVerifier } fro
 import { withRegistries } from '../host/with-registries.js'
 import { OAuthError } from '../oauth/errors.js'
 import { noLog } from '../observe/log.js'
-import { checkDeployment, openAuditBeside, type DeploymentOptions } from './deployment.js'
+import { checkDeployment, recordChange, type DeploymentOptions } from './deployment.js'
 import { CommandFailed } from './failure.js'
 import { print, printFields, printJson } from './output.js'
 import { drawQrCode } from './qr-code.js'
@@ -52,14 +52,11 @@ const changeFactor = async <T>(
 ): Promise<T> => {
   const principal = toPrincipal(options)
   const checked = await checkDeployment(options)
-  // Opened first: what cannot be recorded is not done.
-  await using audit = await openAuditBeside(checked.config)
   const { kind, subject: sub, principalId: principal_id, type: principal_type } = options
-  return await withRegistries(checked, { clock: Date.now, log: noLog }, async ({ secondFactors }) => {
-    const result = await change(findFactor(secondFactors, kind), principal)
-    // Before anything is shown.
-    await audit.record({ event: 'administration', action, kind, sub, principal_id, principal_type })
-    return result
+  return await withRegistries(checked, { clock: Date.now, log: noLog }, ({ secondFactors }) => {
+    const factor = findFactor(secondFactors, kind)
+    const told = { action, kind, sub, principal_id, principal_type }
+    return recordChange(checked.config, told, () => change(factor, principal))
   })
 }
 

@@ -13,12 +13,24 @@ import { startAbove, startAsWorker } from './start-workers.js'
 /** An orchestrator that kills after 30 seconds still sees an orderly end. */
 const graceMs = 25_000
 
+/** Milliseconds at the end for what was printed to go out. */
+const printMs = 1000
+
 /** `signet start`: serves until SIGTERM or SIGINT. */
 export const start = async (options: DeploymentOptions): Promise<void> => {
+  try {
+    await serve(options)
+  } finally {
+    // A reader that hangs keeps no service from its end.
+    setTimeout(() => process.exit(), printMs).unref()
+  }
+}
+
+const serve = async (options: DeploymentOptions): Promise<void> => {
   const checked = await checkDeployment(options)
   const { config, warnings } = checked
   const log = createLogger({ level: config.log.level, pretty: process.stdout.isTTY })
-  survivePrinting(log)
+  survivePrinting(log, config.audit === 'stdout')
   const socket = cluster.isWorker ? process.env['SIGNET_WORKER_ADMIN'] : undefined
   if (socket !== undefined) return startAsWorker(checked, socket, log, graceMs)
   const stopped = untilStopped(log)
@@ -46,12 +58,12 @@ export const start = async (options: DeploymentOptions): Promise<void> => {
 }
 
 /**
- * What cannot be printed is the audit log's matter, which refuses until it can be again (F34). A reader that has gone does
- * not come back: whoever starts the process anew gives it another.
+ * What cannot be printed is the audit log's matter, which refuses until it can be again (F34). A reader of it that has gone
+ * does not come back: whoever starts the process anew gives it another.
  */
-const survivePrinting = (log: Logger): void => {
+const survivePrinting = (log: Logger, isAudit: boolean): void => {
   process.stdout.removeAllListeners('error').on('error', ({ code }: NodeJS.ErrnoException) => {
-    if (code !== 'EPIPE') return
+    if (code !== 'EPIPE' || !isAudit) return
     printError('Nobody reads standard output any more, where the audit log is.')
     // Lines that nobody will read must not keep the process from its end.
     void log.flush().then(() => process.exit(1))

@@ -1,7 +1,7 @@
 import type { SecondFactorVerifier } from '../attestation/ports.js'
 import { withRegistries } from '../host/with-registries.js'
 import { noLog } from '../observe/log.js'
-import { checkDeployment, openAuditBeside } from './deployment.js'
+import { checkDeployment, recordChange } from './deployment.js'
 import { CommandFailed } from './failure.js'
 import { print, printJson, printTable } from './output.js'
 import { fingerprint, toAudit, toWire, type PrincipalsOptions } from './principals.js'
@@ -34,14 +34,14 @@ export const decideWaiting = async (
   options: PrincipalsOptions,
 ): Promise<void> => {
   const checked = await checkDeployment(options)
-  // Opened first: what cannot be recorded is not done.
-  await using audit = await openAuditBeside(checked.config)
   await withRegistries(checked, { clock: Date.now, log: noLog }, async ({ secondFactors }) => {
     const found = (await listWaiting(secondFactors)).find((one) => one.id === id)
-    if (found === undefined || !(await found.factor.decide?.(id, decision)))
-      throw new CommandFailed('Nothing of this id waits.')
+    const nothing = new CommandFailed('Nothing of this id waits.')
+    if (found === undefined) throw nothing
     const { kind, principal, jkt } = found
-    await audit.record({ event: 'administration', action: `principal.${decision}`, kind, jkt, ...toAudit(principal) })
+    const told = { action: `principal.${decision}`, kind, jkt, ...toAudit(principal) }
+    if (!(await recordChange(checked.config, told, async () => found.factor.decide?.(id, decision) ?? false)))
+      throw nothing
     if (options.json) {
       const state = decision === 'approve' ? 'approved' : 'denied'
       return printJson({ id, kind, ...toWire(principal), jkt, state })

@@ -207,6 +207,15 @@ const lifetimes: Rule = ({ config, report }) => {
     report(['refresh_token_idle_ttl_secs'], 'must be at most refresh_token_absolute_ttl_secs')
 }
 
+/** Pieces of a line of one process would stand between those of another. */
+const ownOutput: Rule = ({ config: { audit, workers }, report }) => {
+  if (audit === 'stdout' && workers !== undefined && workers !== 1)
+    report(
+      ['workers'],
+      'must be 1 with `audit: stdout`, which one process alone can print: log to a file, or run replicas',
+    )
+}
+
 const rules: readonly Rule[] = [
   uniqueIds,
   keysAndSigners,
@@ -216,6 +225,7 @@ const rules: readonly Rule[] = [
   withinSupported,
   attestation,
   lifetimes,
+  ownOutput,
 ]
 
 /**

@@ -15,9 +15,15 @@ export const lineHash = (line: string): string => hash('sha256', line, 'base64ur
  * file's last one, whoever wrote it, so that a restart goes on where the process before it ended.
  */
 export class AuditChain {
+  readonly #isStream: boolean
   readonly #start = `${lineStart}${randomBytes(8).toString('hex')}","seq":`
   #sequence = 0
   #head: string | undefined
+
+  /** `isStream`: nobody can tell what comes before the first line, which says so. */
+  constructor(isStream: boolean) {
+    this.#isStream = isStream
+  }
 
   get hasBegun(): boolean {
     return this.#sequence > 0
@@ -32,7 +38,8 @@ export class AuditChain {
   link(members: readonly string[]): readonly string[] {
     return members.map((rest) => {
       const prev = this.#head === undefined ? 'null' : `"${this.#head}"`
-      const line = `${this.#start}${++this.#sequence},"prev":${prev},${rest}`
+      const mark = this.#isStream && this.#sequence === 0 ? '"stream":true,' : ''
+      const line = `${this.#start}${++this.#sequence},"prev":${prev},${mark}${rest}`
       this.#head = lineHash(line)
       return line
     })

@@ -62,6 +62,8 @@ interface Chained {
   readonly seq: number
   readonly prev: string | null
   readonly pid: number
+  /** Of the first line of a writer on a stream, which cannot tell what came before it. */
+  readonly stream?: unknown
 }
 
 /** How many lines may be between a new writer's first one and the one that it names: other processes were quicker. */
@@ -118,7 +120,7 @@ export const verifyAudit = async (
     return fault('changed', `line ${String(chain.line)} (seq ${String(known)}) is not what this line says it was`)
   }
 
-  const begin = ({ writer, seq, prev, pid }: Chained, hash: string, line: number): void => {
+  const begin = ({ writer, seq, prev, pid, stream }: Chained, hash: string, line: number): void => {
     const chain: Chain = { pid, lines: 1, first: seq, sequence: seq, head: hash, line }
     chains.set(writer, chain)
     const fault = (kind: AuditFaultKind, message: string): AuditFault => ({ kind, line, writer, message })
@@ -126,7 +128,9 @@ export const verifyAudit = async (
       if (partial) return
       chain.missing = { from: 1, to: seq - 1 }
       chain.fault = fault('missing', `${countOf(1, seq - 1)} not there`)
-    } else if (prev === null ? before > beginners : !recent.has(prev) && !(partial && chains.size === 1)) {
+    } else if (
+      prev === null ? stream !== true && before > beginners : !recent.has(prev) && !(partial && chains.size === 1)
+    ) {
       chain.fault = fault(
         'missing',
         prev === null ? 'a writer begins as if nothing came before it' : 'the line that came before it is not there',
@@ -194,8 +198,8 @@ export const verifyAudit = async (
   return { lines: number, writers, faults, torn, unchained, lostHeads: [...lost] }
 }
 
-/** As lines begin, of this version and of the one before. */
-const starts = [lineStart, '{"v":1,"seq":']
+/** As lines begin, of this version and of the one before, and those of the operator's log beside them. */
+const starts = [lineStart, '{"v":1,"seq":', '{"level":"']
 
 const isBegun = (line: string): boolean =>
   starts.some((start) => (line.length < start.length ? start.startsWith(line) : line.startsWith(start)))

@@ -42,6 +42,7 @@ export type AuditEventName =
   | 'attestation.signed'
   | 'attestation.issued'
   | 'attestation.refused'
+  | 'administration.begun'
   | 'administration'
   | 'outage'
 

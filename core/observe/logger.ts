@@ -3,6 +3,7 @@ import pretty from 'pino-pretty'
 import type { JsonObject } from '../json.js'
 import type { Log } from './log.js'
 import { redact, redactText } from './redact.js'
+import { standardOutput } from './standard-output.js'
 
 export interface LoggerOptions {
   readonly level: 'debug' | 'info' | 'warn' | 'error'
@@ -14,12 +15,6 @@ export interface Logger extends Log {
   /** Resolves when all lines are written, or cannot be. Lines that stand at the end of the process are written without it. */
   flush(): Promise<void>
 }
-
-/** Lines are gathered for this long, or until there are so many bytes of them: each write wakes a thread. */
-const flushEveryMs = 200
-const batchBytes = 16 * 1024 - 1
-/** What is kept when nobody reads standard output. Beyond it lines are dropped: the service goes on. */
-const maxPendingBytes = 16 * 1024 * 1024
 
 let at = NaN
 let time = ''
@@ -65,24 +60,9 @@ export const createLogger = (options: LoggerOptions): Logger => {
 }
 
 const jsonOutput = (): { stream: DestinationStream; flush: () => Promise<void> } => {
-  const stream = pino.destination({
-    dest: 1,
-    sync: false,
-    minLength: batchBytes,
-    maxLength: maxPendingBytes,
-    periodicFlush: flushEveryMs,
-  })
-  // A full disk ends no service, and keeps none from its end: what cannot be written is tried again with the next lines,
-  // but not at the exit, where the stream would try for ever.
-  let failing = false
-  stream.on('error', () => (failing = true)).on('write', () => (failing = false))
-  const flushSync = stream.flushSync.bind(stream)
-  stream.flushSync = () => {
-    if (!failing) flushSync()
-  }
-  // Written, it is then synced, which pipes and terminals cannot be.
-  const flush = (): Promise<void> => new Promise((resolve) => stream.flush(() => resolve()))
-  return { stream, flush }
+  const output = standardOutput()
+  process.once('exit', output.flushSync)
+  return { stream: { write: output.gather }, flush: output.flush }
 }
 
 const prettyOutput = (): { stream: DestinationStream; flush: () => Promise<void> } => ({

@@ -84,7 +84,7 @@ describe('signet accounts', () => {
     expect(await accounts(['remove', 'alice'])).toMatchObject({ code: 1, stderr: expect.stringContaining('there') })
     const audit = await readFile(join(cli.folder, 'data', 'audit.jsonl'), 'utf8')
     expect(audit).toContain('"action":"account.add","username":"Bob"')
-    expect(audit.match(/"action":"account.remove"/g)).toHaveLength(1)
+    expect(audit.match(/"event":"administration","action":"account.remove"/g)).toHaveLength(1)
   })
 
   it('shows every account when there are more than a page of them', async () => {

@@ -1,4 +1,4 @@
-import { fork } from 'node:child_process'
+import { execFileSync, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { appendFile, readFile, truncate, writeFile } from 'node:fs/promises'
@@ -18,6 +18,8 @@ afterAll(() => {
   disk?.[Symbol.dispose]()
   rmSync(directory, { recursive: true })
 })
+
+const printer = fileURLToPath(new URL('audit-chain-printer.ts', import.meta.url))
 
 let files = 0
 const newFile = (): string => join(directory, `audit-${String(++files)}.jsonl`)
@@ -137,6 +139,29 @@ describe('the chain of the audit log', () => {
     await write(file, 2)
     await appendFile(file, '{"level":"info","msg":"request"}\n')
     expect(await verify(file)).toMatchObject({ ...wholeChain, unchained: 1, torn: [2] })
+  })
+
+  it('begins anew with each life on a stream, which says so, and in a file nowhere but at its beginning', async () => {
+    const lives = ['', '', ''].map((_, life) =>
+      execFileSync(process.execPath, ['--import', 'tsx', printer, String(700 + life)], { encoding: 'utf8' }),
+    )
+    const file = newFile()
+    await writeFile(file, lives.join(''))
+    expect(await verify(file)).toMatchObject({
+      ...wholeChain,
+      lines: 2 * 2103,
+      writers: [{ last: 700 }, { last: 701 }, {}],
+    })
+    await writeFile(file, lives.join('').replaceAll('"stream":true,', ''))
+    // A changed first line shows in the second one.
+    expect((await verify(file)).faults.map(({ kind }) => kind)).toEqual(['changed', 'missing', 'missing'])
+  })
+
+  it('takes half a line of the log beside it for what a killed process left', async () => {
+    const file = newFile()
+    await writeFile(file, '{"level":"info","ti\n')
+    await write(file, 2)
+    expect(await verify(file)).toMatchObject({ ...wholeChain, torn: [1] })
   })
 
   it('has no gap after a disk that was full', { skip: !disk }, async () => {

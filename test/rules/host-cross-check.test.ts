@@ -25,6 +25,10 @@ describe('cross-checks', () => {
   })
 
   it.each([
+    ...['2', 'auto'].map((workers): [string, string] => [
+      'workers: must be 1 with `audit: stdout`, which one process alone can print: log to a file, or run replicas',
+      full(`audit: stdout\nworkers: ${workers}\n`),
+    ]),
     [
       'keys[0].signer: there is no signer of this name; did you mean `local`?',
       full().replace('signer: local', 'signer: locla'),

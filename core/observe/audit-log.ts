@@ -1,0 +1,130 @@
+import type { Clock } from '../clock.js'
+import { Unavailable } from '../unavailable.js'
+import { AuditChain } from './audit-chain.js'
+import type { AuditEvent, AuditLog } from './audit.js'
+import type { Put } from './whole-lines.js'
+
+export interface AuditFile extends AuditLog, AsyncDisposable {
+  /** Throws `Unavailable` while nothing can be written. Costs nothing until a write has failed. */
+  check(): Promise<void>
+}
+
+export interface AuditOptions {
+  /** Told of each event that was written. */
+  readonly recorded?: (event: AuditEvent) => void
+  /** Where requests are in traces, by request id. */
+  readonly traces?: ReadonlyMap<string, string>
+}
+
+export interface Sink {
+  /** The hash of the last line that is there; absent: a stream, of which nobody can tell. */
+  readonly last?: () => Promise<string | undefined>
+  readonly write: Put<string>
+  close(): Promise<void>
+}
+
+/** Milliseconds. A reader may stop reading, a disk may hang: whoever waits for a line is told so. */
+const deadlineMs = 1000
+
+const refuse = (applied: Unavailable['applied'], cause?: unknown): Unavailable =>
+  new Unavailable('audit', applied, 'the audit log cannot be written', { cause })
+
+/**
+ * The audit log as JSON lines: schema version, writer, sequence, hash of the line before, time, process id, then the
+ * event. All lines of one event-loop turn are one write; `record` resolves when the operating system has them.
+ */
+export const createAuditLog = (sink: Sink, clock: Clock, { recorded, traces }: AuditOptions = {}): AuditFile => {
+  const chain = new AuditChain(sink.last === undefined)
+  let at = NaN
+  let time = ''
+  let pending: string[] = []
+  let events: AuditEvent[] = []
+  let writing: Promise<void> | undefined
+  let next: Promise<void> | undefined
+  /** Since when nothing can be written: milliseconds since the epoch. */
+  let failingSince: number | undefined
+  /** Lines are out that nobody waits for any more. They may be written yet, and no others before. */
+  let isStuck = false
+
+  const inTrace = (event: AuditEvent): AuditEvent => {
+    const traceparent = event.request_id === undefined ? undefined : traces?.get(event.request_id)
+    return traceparent === undefined ? event : { ...event, traceparent }
+  }
+
+  const write = async (members: readonly string[], told: readonly AuditEvent[]): Promise<void> => {
+    // As late as can be: other processes write too.
+    if (!chain.hasBegun && sink.last) chain.continueFrom(await sink.last())
+    const head = chain.head
+    const lines = chain.link(members)
+    const { written, cause } = await sink.write(`${lines.join('\n')}\n`)
+    if (cause === undefined) return recorded && told.forEach(recorded)
+    chain.rewind(lines, head, written)
+    throw refuse('no', cause)
+  }
+
+  const writeInTime = async (members: readonly string[], told: readonly AuditEvent[]): Promise<void> => {
+    if (isStuck) throw refuse('no')
+    const written = write(members, told)
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        isStuck = true
+        const settle = (): void => void (isStuck = false)
+        written.then(settle, settle)
+        reject(refuse('unknown'))
+      }, deadlineMs)
+    })
+    await Promise.race([written, late]).finally(() => clearTimeout(timer))
+  }
+
+  const memberOf = (event: AuditEvent): string =>
+    `${time}${JSON.stringify(traces?.size ? inTrace(event) : event).slice(1)}`
+
+  /** Before everything else, once lines can be written again. */
+  const tellOutage = (since: number): void => {
+    const event: AuditEvent = { event: 'outage', component: 'audit', since: new Date(since).toISOString() }
+    events.unshift(event)
+    pending.unshift(memberOf(event))
+  }
+
+  const flush = async (): Promise<void> => {
+    await writing?.catch(() => undefined)
+    if (failingSince !== undefined) tellOutage(failingSince)
+    const [members, told] = [pending, events]
+    pending = []
+    events = []
+    next = undefined
+    writing = writeInTime(members, told)
+    try {
+      await writing
+      failingSince = undefined
+    } catch (error) {
+      failingSince ??= clock()
+      throw error
+    }
+  }
+
+  const record = (...told: readonly AuditEvent[]): Promise<void> => {
+    const now = clock()
+    if (now !== at) time = `"time":"${new Date((at = now)).toISOString()}","pid":${process.pid},`
+    for (const event of told) {
+      events.push(event)
+      pending.push(memberOf(event))
+    }
+    next ??= Promise.resolve().then(flush)
+    return next
+  }
+
+  return {
+    record,
+    async check() {
+      // Nobody asks a process that is not ready for anything, so the line that tells of the failure has to find out.
+      if (failingSince !== undefined) await record()
+    },
+    async [Symbol.asyncDispose]() {
+      await next?.catch(() => undefined)
+      await writing?.catch(() => undefined)
+      await sink.close()
+    },
+  }
+}
