@@ -128,7 +128,7 @@ const addAuditCommands = (audit: Command): void => {
     .description('follow the chains of the audit log: is a line changed, missing, or in another place?')
     .argument('[files...]', 'the oldest first, gzip or not; - or none: standard input')
     .option('--partial', 'the lines before the first ones are in files that are not at hand')
-    .option('--head <hashes...>', 'heads that were noted before, which must be there')
+    .option('--head <hash>', 'a head that was noted before, which must be there; may be repeated', collect)
     .addOption(jsonOption())
     .action(async (files: readonly string[], options: VerifyCommandOptions) =>
       (await import('./audit.js')).verifyAuditFiles(files, options),

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { lineHash } from '../../core/observe/audit-chain.js'
 import { configuration, openCommandLine, type CommandLine } from './cli-fixture.js'
 
 let cli: CommandLine
@@ -68,7 +69,7 @@ describe('signet audit reconcile', () => {
 })
 
 describe('signet audit verify', () => {
-  /** Two commands that the log tells of. */
+  /** Two commands that the log tells of, each with two lines. */
   const addClients = async (log: string): Promise<string[]> => {
     await cli.write('signet.yaml', configuration(`audit: { file: ./${log} }`))
     for (let count = 0; count < 2; count++) {
@@ -91,11 +92,29 @@ describe('signet audit verify', () => {
     expect(cut).toMatchObject({ code: 1, stdout: expect.stringContaining(`head ${head}: no line has it`) })
   })
 
+  it('takes several heads, also one that looks like an option, before the file or after it', async () => {
+    const lines = await addClients('heads.jsonl')
+    const heads = lines.map(lineHash)
+    // One in 64 begins so.
+    const dashed = `-${heads[0]?.slice(1) ?? ''}`
+    const given = [...heads, dashed].flatMap((head) => ['--head', head])
+    for (const words of [
+      [...given, 'heads.jsonl'],
+      ['heads.jsonl', ...given],
+    ]) {
+      const { code, stdout } = await cli.run(['audit', 'verify', ...words, '--json'])
+      expect({ code, lost: (JSON.parse(stdout) as { lostHeads: string[] }).lostHeads }).toEqual({
+        code: 1,
+        lost: [dashed],
+      })
+    }
+  })
+
   it('exits with 1 and names the line when one was changed, and when it cannot read', async () => {
-    const [first = '', second = ''] = await addClients('changed.jsonl')
-    const input = `${first.replace('client.add', 'client.remove')}\n${second}\n`
+    const [first = '', ...others] = await addClients('changed.jsonl')
+    const input = [first.replace('client.add', 'client.remove'), ...others].join('\n')
     const changed = await cli.run(['audit', 'verify'], { input })
-    expect(changed).toMatchObject({ code: 1, stdout: expect.stringMatching(/^line 2 of [0-9a-f]{16}: missing: /m) })
+    expect(changed).toMatchObject({ code: 1, stdout: expect.stringMatching(/^line 2 of [0-9a-f]{16}: changed: /m) })
     const absent = await cli.run(['audit', 'verify', 'absent.jsonl'])
     expect(absent).toMatchObject({ code: 1, stderr: expect.stringContaining('absent.jsonl') })
   })
