@@ -36,7 +36,9 @@ describeWith(['softhsm2', 'gcc'], 'workers whose PIN was changed on the token (F
     const refusals = (): number => service.output().split(refusal).length - 1
     const reload = () => fetch(`${service.admin}/reload`, { method: 'POST', body: new URLSearchParams() })
     expect(await double.calls('C_Login')).toBe(2)
-    const [first = 0, second = 0] = workerPids(service)
+    await service.printed('"worker":"2","msg":"worker started"')
+    const [first, second] = workerPids(service)
+    if (first === undefined || second === undefined) throw new Error('two workers have not started')
 
     await double.command('C_Login return 0xa0')
     process.kill(second, 'SIGKILL')
