@@ -141,8 +141,7 @@ const withSide = async <T>(deployment: ComparedDeployment, use: (side: Side) => 
   const { checked, clock, log, audit } = deployment
   const { config, modules } = checked
   await using providers = await createSignerProviders(modules.signers, { clock, log })
-  const guard = { audit, checkOpened: () => undefined }
-  const guarded = [...providers.byName].map(([name, provider]) => [name, guardSigner(name, provider, guard)] as const)
+  const guarded = [...providers.byName].map(([name, provider]) => [name, guardSigner(name, provider, audit)] as const)
   await using ring = await openRing(config, new Map(guarded), clock)
   return await use({ config, ring, issue: (orders) => issueAll(config, ring, clock, audit, orders) })
 }

@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks'
-import { ConfigurationError, type Problem } from '../../config/problems.js'
+import { ConfigurationError, formatProblem, type Problem } from '../../config/problems.js'
 import type { Config } from '../../config/schema.js'
 import type { Clock } from '../clock.js'
 import { withDeadline } from '../keys/deadline.js'
@@ -18,6 +18,7 @@ import { collections } from './collections.js'
 import { guardSigner } from './guarded-signers.js'
 import { planKeys } from './key-plan.js'
 import { describeExchanged, holdBack, readPublications, type KeyPublications } from './key-publications.js'
+import { findEarlyRemovals, findLastInventory } from './key-removals.js'
 import type { LoadedSigner } from './load-modules.js'
 import { retention } from './open-ring.js'
 import { createSignerProviders } from './registries.js'
@@ -179,14 +180,10 @@ export const examine = async (checked: CheckedConfiguration, services: DoctorSer
     if (row.state === 'gone') return { ...row, verdict: 'gone: not looked for', sound: true }
     if (provider === undefined) return { ...row, verdict: 'its signer could not be opened', sound: false }
     try {
-      const guard = {
-        audit: services.audit,
-        checkOpened: (_: string, thumbprint: string) => checkOpened(key, thumbprint),
-      }
-      const signer = await inTime(`signers.${name}`, (signal) =>
-        guardSigner(name, provider, guard).open(ref, alg, signal),
-      )
-      const { jwk, publicKey } = checkPublicJwk(signer.publicJwk, [alg])
+      const guarded = guardSigner(name, provider, services.audit)
+      const signer = await inTime(`signers.${name}`, (signal) => guarded.open(ref, alg, signal))
+      const { jwk, publicKey, thumbprint } = checkPublicJwk(signer.publicJwk, [alg])
+      checkOpened(key, thumbprint)
       if (row.state === 'retired') return { ...row, verdict: 'ok: signs no more', sound: true }
       const latency = await proveRepeatedly(signer, { kid, alg, jwk, publicKey })
       return { ...row, latency, verdict: publications.has(kid) ? 'ok' : 'ok: not published before', sound: true }
@@ -223,6 +220,8 @@ export const examine = async (checked: CheckedConfiguration, services: DoctorSer
     const rows = signers.flatMap(({ keys }) => keys)
     const order = config.keys.map(({ kid }) => kid)
     const keys = rows.toSorted((a, b) => order.indexOf(a.kid) - order.indexOf(b.kid))
+    const last = { config, keys: findLastInventory(publications) }
+    const early = findEarlyRemovals(last, { config, keys: inventory.keys }, now)
     const everyPart = [...parts, ...signers.map(({ part }) => part)]
     const planned = inventory.keys.map((key) => ({
       ...key,
@@ -237,7 +236,7 @@ export const examine = async (checked: CheckedConfiguration, services: DoctorSer
         ...problemsOf(everyPart, keys),
         ...gaps.map((gap) => ({ path: 'keys', message: `${describeGap(gap)}: the service is not ready` })),
       ],
-      warnings: [...warnings, ...planKeys(config, inventory, now).warnings],
+      warnings: [...warnings, ...early.map(formatProblem), ...planKeys(config, inventory, now).warnings],
     }
   } finally {
     // What was found is told, however the end goes.

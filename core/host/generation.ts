@@ -3,6 +3,7 @@ import type { Clock } from '../clock.js'
 import { createAccountDirectory, openAccountStore, staticAccounts } from '../interaction/accounts.js'
 import type { AccountDirectory, PasswordHasher } from '../interaction/account-directory.js'
 import type { ProvableKeyRing } from '../keys/key-ring.js'
+import type { PreviousRing } from '../keys/key-ring.js'
 import { KeyRefused } from '../keys/ports.js'
 import type { AuditLog } from '../observe/audit.js'
 import type { Log } from '../observe/log.js'
@@ -12,7 +13,15 @@ import { createClientDirectory, type ClientDirectory } from './clients.js'
 import { collections } from './collections.js'
 import type { Demo } from './demo.js'
 import { guardSigner } from './guarded-signers.js'
-import { describeExchanged, holdBack, type HeldBack, type KeyPublication } from './key-publications.js'
+import {
+  describeExchanged,
+  describeHeld,
+  findPublished,
+  holdBack,
+  holdLate,
+  type HeldBack,
+  type KeyPublication,
+} from './key-publications.js'
 import type { LoadedSigner } from './load-modules.js'
 import { openRing } from './open-ring.js'
 import { createSignerProviders, type SignerProviders } from './registries.js'
@@ -39,7 +48,7 @@ interface OpenSigner {
 /** What a reload replaces as a whole: the keys, signers, clients and accounts of one reading of the file. */
 export interface Generation {
   readonly checked: CheckedConfiguration
-  /** The inventory in force. */
+  /** The inventory in force. A key that is published later than was foreseen is held back longer. */
   readonly inventory: HeldBack
   readonly signers: ReadonlyMap<string, OpenSigner>
   readonly ring: ProvableKeyRing
@@ -82,6 +91,20 @@ const closeSigners = async (signers: Iterable<OpenSigner>): Promise<void> => {
   await Promise.allSettled([...signers].map(({ providers }) => providers[Symbol.asyncDispose]()))
 }
 
+/** The keys that `running` has in the same hands: they need not be opened anew to go on. */
+export const findPrevious = (running: Generation, signers: Generation['signers']): PreviousRing => {
+  const isKept = (signer: string): boolean => signers.has(signer) && signers.get(signer) === running.signers.get(signer)
+  return {
+    find({ kid, alg, signer, ref }) {
+      const key = running.ring.find(kid)
+      return isKept(signer) && key?.alg === alg && key.signer === signer && key.ref === ref ? key : undefined
+    },
+    isAway: (signer) =>
+      isKept(signer) &&
+      running.ring.report().signers.some(({ name, circuit }) => name === signer && circuit !== 'closed'),
+  }
+}
+
 /**
  * Opens the keys of a configuration and reads its clients and accounts. Signers that `running` has open go on in both.
  * Throws `ConfigurationError` when a key or signer cannot be used, `Unavailable`; then nothing new stays open.
@@ -96,26 +119,41 @@ export const openGeneration = async (
   const people = config.accounts.map((account) => ({ ...account, password: account.password.reveal() }))
   const accounts = await staticAccounts([...people, ...(demo?.accounts ?? [])], passwords)
   const { clients: stored } = collections(stores)
-  const inventory = holdBack(config.keys, publications, clock(), running ? 'running' : 'start')
+  const situation = running ? 'running' : 'start'
+  let inventory = holdBack(config.keys, publications, clock(), situation)
+  const checkOpened = (kid: string, thumbprint: string): void => {
+    const known = publications.get(kid)
+    if (known !== undefined && known.thumbprint !== thumbprint) throw new KeyRefused(describeExchanged(kid, known))
+  }
+  const publishedLate = (kid: string): number => {
+    inventory = holdLate(kid, inventory, config.keys, publications, clock(), situation)
+    for (const held of inventory.held.filter((key) => key.kid === kid))
+      log.warn('configuration', { ...describeHeld(held) })
+    return inventory.from.get(kid) ?? -Infinity
+  }
   const { signers, opened } = await openSigners(modules.signers, running?.signers ?? new Map(), sources)
   try {
     const guarded = [...signers].flatMap(([name, { providers }]) => {
-      const checkOpened = (ref: string, thumbprint: string): void => {
-        for (const key of config.keys) {
-          const known = key.signer === name && key.ref === ref ? publications.get(key.kid) : undefined
-          if (known !== undefined && known.thumbprint !== thumbprint)
-            throw new KeyRefused(describeExchanged(key.kid, known))
-        }
-      }
       const provider = providers.byName.get(name)
-      return provider === undefined ? [] : [[name, guardSigner(name, provider, { audit, checkOpened })] as const]
+      return provider === undefined ? [] : [[name, guardSigner(name, provider, audit)] as const]
     })
     const inProcess = new Set([...signers].flatMap(([name, { loaded }]) => (loaded.module.inProcess ? [name] : [])))
+    const ring = await openRing({ ...config, keys: inventory.keys }, new Map(guarded), clock, {
+      inProcess,
+      log,
+      audit,
+      known: findPublished(config.keys, publications),
+      checkOpened,
+      publishedLate,
+      previous: running && findPrevious(running, signers),
+    })
     return {
       checked,
-      inventory,
+      get inventory() {
+        return inventory
+      },
       signers,
-      ring: await openRing({ ...config, keys: inventory.keys }, new Map(guarded), clock, { inProcess, log, audit }),
+      ring,
       // The embedded store is as near as a cache.
       clients: createClientDirectory(
         [...checked.clients, ...(demo?.clients ?? [])],

@@ -1,31 +1,17 @@
 import { hash } from 'node:crypto'
 import { isProbe } from '../keys/probe.js'
-import { checkPublicJwk } from '../keys/public-key-guard.js'
 import type { SignatureTrace, Signer, SignerProvider } from '../keys/ports.js'
 import type { AuditLog } from '../observe/audit.js'
 
-export interface SignerGuard {
-  /**
-   * Called with the thumbprint (RFC 7638) whenever a key is opened: at the start, at a reload, after a reconnect. Throws
-   * `KeyRefused` when it is not the key that was published (F17).
-   */
-  readonly checkOpened: (ref: string, thumbprint: string) => void
-  readonly audit: AuditLog
-}
-
 /**
- * A provider whose keys are always the published ones, and of which every signed probe is told to the audit log, so that
- * the backend's own log shows no signature that ours does not. A probe that cannot be recorded fails with `Unavailable`.
+ * A provider of which every signed probe is told to the audit log, so that the backend's own log shows no signature that
+ * ours does not. A probe that cannot be recorded fails with `Unavailable`.
  */
-export const guardSigner = (name: string, provider: SignerProvider, guard: SignerGuard): SignerProvider => ({
+export const guardSigner = (name: string, provider: SignerProvider, audit: AuditLog): SignerProvider => ({
   get concurrency() {
     return provider.concurrency
   },
-  open: async (ref, alg, signal) => {
-    const signer = await provider.open(ref, alg, signal)
-    guard.checkOpened(ref, checkPublicJwk(signer.publicJwk, [signer.alg]).thumbprint)
-    return recordProbes(name, ref, signer, guard.audit)
-  },
+  open: async (ref, alg, signal) => recordProbes(name, ref, await provider.open(ref, alg, signal), audit),
   ping: (signal) => provider.ping(signal),
   [Symbol.asyncDispose]: () => provider[Symbol.asyncDispose](),
 })

@@ -1,7 +1,8 @@
+import { isDeepStrictEqual } from 'node:util'
 import { ConfigurationError, type Problem } from '../../config/problems.js'
 import type { Config } from '../../config/schema.js'
-import { checkPublicJwk } from '../keys/public-key-guard.js'
-import type { KeyRing } from '../keys/ports.js'
+import type { KeyRing, PublicJwk, PublishedKey } from '../keys/ports.js'
+import { BadJwk, checkPublicJwk } from '../keys/public-key-guard.js'
 import type { RecordStore } from '../storage/ports.js'
 import { keySetMaxAge } from './open-ring.js'
 
@@ -14,11 +15,16 @@ export interface KeyPublication {
   readonly may_sign_from: number
   /** When it was last taken out of the configuration: published again, it waits again. */
   readonly withdrawn?: number
+  /** What is published, also while its signer is away. Older records have none until their key is opened again. */
+  readonly jwk?: PublicJwk
+  /** As it was last in force; absent likewise. */
+  readonly entry?: PublishedEntry
 }
 
 export type KeyPublications = ReadonlyMap<string, KeyPublication>
 
 type Keys = Config['keys']
+export type PublishedEntry = Pick<Keys[number], 'alg' | 'signer' | 'purposes' | 'not_before' | 'not_after'>
 
 /** The start of all replicas of a new deployment takes no longer, milliseconds. */
 const firstStartMs = 60_000
@@ -34,6 +40,23 @@ export const readPublications = async (store: RecordStore<KeyPublication>): Prom
     after = page.at(-1)?.id
     if (after === undefined) return found
   }
+}
+
+/** The public halves of those of `keys` that were published before. */
+export const findPublished = (keys: Keys, publications: KeyPublications): Map<string, PublishedKey> => {
+  const found = new Map<string, PublishedKey>()
+  for (const { kid, alg } of keys) {
+    const known = publications.get(kid)
+    if (known?.jwk === undefined) continue
+    try {
+      const { jwk, publicKey, thumbprint } = checkPublicJwk(known.jwk, [alg])
+      if (thumbprint === known.thumbprint) found.set(kid, { kid, alg, jwk, publicKey })
+    } catch (error) {
+      // Its signer says what is wrong with it.
+      if (!(error instanceof BadJwk)) throw error
+    }
+  }
+  return found
 }
 
 /** True while no relying party can hold a key set of this deployment: nothing was published, or just now by another replica. */
@@ -74,9 +97,23 @@ export const holdBack = (
   now: number,
   situation: 'start' | 'running',
 ): HeldBack => {
-  const held: HeldKey[] = []
   const exempt = situation === 'start' && isFirstStart(publications, now)
   const from = new Map(keys.map((key) => [key.kid, exempt ? -Infinity : maySignFrom(key, publications, now)]))
+  return holdUntil(keys, from, now)
+}
+
+/** The same when `kid`, whose signer was away until now, is published only now. Pure. */
+export const holdLate = (
+  kid: string,
+  before: HeldBack,
+  ...[keys, publications, now, situation]: Parameters<typeof holdBack>
+): HeldBack => {
+  const late = holdBack(keys, publications, now, situation).from.get(kid) ?? -Infinity
+  return holdUntil(keys, new Map([...before.from, [kid, late]]), now)
+}
+
+const holdUntil = (keys: Keys, from: HeldBack['from'], now: number): HeldBack => {
+  const held: HeldKey[] = []
   const kept = keys.map((key, index) => {
     const until = from.get(key.kid) ?? -Infinity
     const over = key.not_after !== undefined && key.not_after <= now
@@ -100,14 +137,17 @@ export const describeExchanged = (kid: string, known: KeyPublication): string =>
   `is not the key that was published as ${kid} on ${iso(known.first_published)}: ` +
   'relying parties would refuse its tokens; a new key needs a kid of its own'
 
-const thumbprintOf = (ring: KeyRing, kid: string): string | undefined => {
-  const key = ring.publishedKey(kid)
-  return key && checkPublicJwk(key.jwk, [key.alg]).thumbprint
-}
+const entryOf = ({ alg, signer, purposes, not_before, not_after }: Keys[number]): PublishedEntry => ({
+  alg,
+  signer,
+  purposes,
+  ...(not_before !== undefined && { not_before }),
+  ...(not_after !== undefined && { not_after }),
+})
 
 /**
  * Remembers what `ring` publishes, adds it to `publications` and returns the kids that are published anew. A key that
- * its signer has not yet opened is published later. Throws `ConfigurationError` when another replica has published
+ * its signer has never opened is published later. Throws `ConfigurationError` when another replica has published
  * another key under the same `kid` in the meantime, `Unavailable`.
  */
 export const recordPublications = async (
@@ -118,14 +158,19 @@ export const recordPublications = async (
   now: number,
 ): Promise<readonly string[]> => {
   const fresh: string[] = []
-  for (const [index, { kid, allow_early }] of keys.entries()) {
+  for (const [index, key] of keys.entries()) {
+    const { kid } = key
+    const published = ring.publishedKey(kid)
+    if (published === undefined) continue
     const known = publications.get(kid)
+    const entry = entryOf(key)
     const isFresh = known === undefined || known.withdrawn !== undefined
-    if (!isFresh && !(allow_early && known.may_sign_from > now)) continue
-    const thumbprint = thumbprintOf(ring, kid)
-    if (thumbprint === undefined) continue
-    const may_sign_from = Math.max(from.get(kid) ?? -Infinity, now)
-    const record = { thumbprint, first_published: known?.first_published ?? now, may_sign_from }
+    const isEarlier = key.allow_early && known !== undefined && known.may_sign_from > now
+    if (!isFresh && !isEarlier && known.jwk !== undefined && isDeepStrictEqual(known.entry, entry)) continue
+    const { jwk, thumbprint } = checkPublicJwk(published.jwk, [published.alg])
+    const may_sign_from = isFresh || isEarlier ? Math.max(from.get(kid) ?? -Infinity, now) : known.may_sign_from
+    const first_published = known?.first_published ?? now
+    const record: KeyPublication = { thumbprint, first_published, may_sign_from, jwk, entry }
     const added = await store.put(kid, record, { onlyIfAbsent: known === undefined })
     const current = added ? record : await store.find(kid)
     if (current !== undefined && current.thumbprint !== thumbprint) {
@@ -136,6 +181,23 @@ export const recordPublications = async (
     if (isFresh) fresh.push(kid)
   }
   return fresh
+}
+
+/**
+ * Remembers that these keys are published all the same: a replica that started with another configuration, an older one
+ * perhaps, took them for withdrawn. Throws `Unavailable`.
+ */
+export const recordStillPublished = async (
+  store: RecordStore<KeyPublication>,
+  kids: readonly string[],
+  isPublished: (kid: string) => boolean,
+): Promise<void> => {
+  for (const kid of kids) {
+    const record = await store.find(kid)
+    if (record === undefined) continue
+    const { withdrawn, ...known } = record
+    if (withdrawn !== undefined && isPublished(kid)) await store.put(kid, known)
+  }
 }
 
 /** Remembers that these keys are published no more. Throws `Unavailable`. */

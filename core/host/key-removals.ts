@@ -1,15 +1,30 @@
 import type { Problem } from '../../config/problems.js'
 import type { Config } from '../../config/schema.js'
 import { stateAt } from '../keys/key-states.js'
+import type { Lifetime } from '../keys/ring-key.js'
+import type { KeyPublications, PublishedEntry } from './key-publications.js'
 import { retention } from './open-ring.js'
+
+type Times = Pick<PublishedEntry, 'purposes' | 'not_before' | 'not_after'>
 
 /** A configuration with the inventory as it is in force. */
 export interface InForce {
   readonly config: Config
-  readonly keys: Config['keys']
+  readonly keys: readonly (Times & { readonly kid: string })[]
 }
 
 const iso = (time: number): string => new Date(time).toISOString()
+
+export const lifetimeOf = (config: Config, { purposes, not_before, not_after }: Times): Lifetime => {
+  const notAfter = not_after ?? Infinity
+  return { notBefore: not_before ?? -Infinity, notAfter, goneAt: notAfter + retention(config, purposes) * 1000 }
+}
+
+/** The inventory before this start, as far as it is remembered. */
+export const findLastInventory = (publications: KeyPublications): readonly (PublishedEntry & { kid: string })[] =>
+  [...publications].flatMap(([kid, { entry, withdrawn }]) =>
+    entry === undefined || withdrawn !== undefined ? [] : [{ kid, ...entry }],
+  )
 
 /**
  * Keys that `after` publishes no longer, or for a shorter time, than tokens live that they signed under `before`.
@@ -17,15 +32,15 @@ const iso = (time: number): string => new Date(time).toISOString()
  */
 export const findEarlyRemovals = (before: InForce, after: InForce, now: number): readonly Problem[] =>
   before.keys.flatMap((key) => {
-    const notAfter = key.not_after ?? Infinity
     const kept = retention(before.config, key.purposes) * 1000
-    const state = stateAt({ notBefore: key.not_before ?? -Infinity, notAfter, goneAt: notAfter + kept }, now)
+    const lifetime = lifetimeOf(before.config, key)
+    const state = stateAt(lifetime, now)
     if (state === 'next' || state === 'gone') return []
 
     const index = after.keys.findIndex(({ kid }) => kid === key.kid)
     const successor = after.keys[index]
     const keptThen = successor === undefined ? 0 : retention(after.config, successor.purposes) * 1000
-    const needed = (state === 'active' ? now : notAfter) + Math.max(kept, keptThen)
+    const needed = (state === 'active' ? now : lifetime.notAfter) + Math.max(kept, keptThen)
     const published = successor === undefined ? -Infinity : (successor.not_after ?? Infinity) + keptThen
     if (published >= needed) return []
     const path = successor === undefined ? 'keys' : `keys[${String(index)}].not_after`

@@ -36,7 +36,10 @@ export const openRing = async (
   config: Config,
   providers: ReadonlyMap<string, SignerProvider>,
   clock: Clock,
-  supervision: Pick<KeyRingOptions, 'inProcess' | 'log' | 'audit'> = {},
+  supervision: Pick<
+    KeyRingOptions,
+    'inProcess' | 'log' | 'audit' | 'known' | 'checkOpened' | 'publishedLate' | 'previous'
+  > = {},
 ): Promise<ProvableKeyRing> => {
   try {
     return await openKeyRing({
@@ -61,8 +64,8 @@ const signs = ({ state }: Pick<KeyReport, 'state'>): boolean => state === 'activ
 
 /**
  * A health check, cheap enough for every second: each key that signs now or next has signed a probe within 30 s that its
- * published key verifies. A next key that has not is told of and takes nothing down: its time has not come. A key that
- * is not even open is not published. A need that no key is active for is down, however well all keys are.
+ * published key verifies. A next key that has not is told of and takes nothing down: its time has not come. A retired
+ * one that is not published does. A need that no key is active for is down, however well all keys are.
  */
 export const proveKeys = async (
   ring: ProvableKeyRing,
@@ -78,8 +81,8 @@ export const proveKeys = async (
     { status: 'down', message: describeGap(gap) },
   ])
   const parts = keys.flatMap((key): [string, ComponentHealth][] => {
-    const { kid, signer, state, trust, reason } = key
-    if (!signs(key) && (state === 'gone' || trust !== 'unopened')) return []
+    const { kid, signer, state, trust, published, reason } = key
+    if (!signs(key) && (state === 'gone' || published)) return []
     if (trust === 'proved' && reason === undefined) return [[kid, { status: 'up' }]]
     const message = `${state}, in ${signer}: ${trust}${reason === undefined ? '' : `, ${reason}`}`
     return [[kid, { status: state === 'next' ? 'up' : 'down', message }]]

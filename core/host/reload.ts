@@ -4,7 +4,7 @@ import { Unavailable } from '../unavailable.js'
 import type { CheckedConfiguration } from './check-configuration.js'
 import { collections } from './collections.js'
 import { compareConfigurations, type ConfigChanges } from './config-changes.js'
-import { closeGeneration, openGeneration, type Generation, type GenerationSources } from './generation.js'
+import { closeGeneration, findPrevious, openGeneration, type Generation, type GenerationSources } from './generation.js'
 import type { KeyLedger } from './key-ledger.js'
 import { describeHeld, readPublications, recordWithdrawals } from './key-publications.js'
 import { findEarlyRemovals, type InForce } from './key-removals.js'
@@ -42,12 +42,12 @@ const findEarlyKeys = (next: Generation, running: Generation): readonly Problem[
 
 /** Keys that would not be published, or could not sign, as they did until now. */
 const findLostKeys = (next: Generation, running: Generation): readonly Problem[] => {
-  const before = new Map(running.ring.report().keys.map((key) => [key.kid, key.trust]))
+  const previous = findPrevious(running, next.signers)
   return next.ring.report().keys.flatMap(({ kid, state, trust, reason }, index) => {
     const usable = state === 'gone' || (state === 'retired' ? trust !== 'unopened' : trust === 'proved')
-    // What does not work today cannot be lost; what is listed anew has to work.
-    const known = before.get(kid)
-    if (usable || (known === trust && known !== 'unopened')) return []
+    // A key in the same hands goes on as it is, well or not; what is listed anew has to work.
+    const key = next.ring.find(kid)
+    if (usable || (key !== undefined && previous.find(key) !== undefined)) return []
     return [{ path: `keys[${String(index)}]`, message: `${kid} does not sign: ${reason ?? trust}` }]
   })
 }

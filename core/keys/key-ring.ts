@@ -15,7 +15,7 @@ import { reportRing, type RingReport } from './ring-report.js'
 import { createSign } from './sign-order.js'
 import { SignerSupervisor, supervisionLimits, type SupervisionLimits } from './signer-supervisor.js'
 
-export type { KeyConfiguration } from './open-keys.js'
+export type { KeyConfiguration, PreviousRing } from './open-keys.js'
 export { KeysRefused } from './open-keys.js'
 export type { KeyProof } from './prove-key.js'
 export type { KeyReport, RingReport, SignerReport } from './ring-report.js'
@@ -41,6 +41,8 @@ export interface ProvableKeyRing extends KeyRing, AsyncDisposable {
   prove(signal: AbortSignal, signer?: string): Promise<readonly KeyProof[]>
   /** Keys and signers as they are now: trust, circuits, queues, calls and latencies. */
   report(): RingReport
+  /** A key as it is now. */
+  find(kid: string): Readonly<RingKey> | undefined
 }
 
 /**
@@ -94,6 +96,7 @@ export const openKeyRing = async (options: KeyRingOptions): Promise<ProvableKeyR
   )
   const { prove, need } = createProving({ keys, current, supervisors, trust, events, limits, options })
   const recovery = new Recovery({ limits, prove, need })
+  for (const [name, { circuit }] of supervisors) if (options.previous?.isAway(name)) circuit.failed(limits.failures)
   for (const key of keys) if (key.reason !== undefined) events.unanswered(key, view.states.get(key))
   for (const name of names) recovery.wake(name)
 
@@ -106,8 +109,9 @@ export const openKeyRing = async (options: KeyRingOptions): Promise<ProvableKeyR
     },
     publishedKey: (kid) => current().published.get(kid),
     keySet() {
-      const { body, etag } = current()
-      return { body, etag, maxAgeSeconds: cacheSeconds }
+      const { body, etag, published } = current()
+      // Nobody shall go on believing that there is none.
+      return { body, etag, maxAgeSeconds: published.size === 0 ? 0 : cacheSeconds }
     },
     algorithms: (purpose) => advertised(current(), purpose),
     states: () =>
@@ -118,6 +122,7 @@ export const openKeyRing = async (options: KeyRingOptions): Promise<ProvableKeyR
       return proofs
     },
     report: () => reportRing(current(), supervisors),
+    find: (kid) => keys.find((key) => key.kid === kid),
     async [Symbol.asyncDispose]() {
       await recovery.close()
       await verifier.close()

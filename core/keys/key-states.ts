@@ -31,10 +31,11 @@ export const viewAt = (keys: readonly RingKey[], now: number): RingView => {
   const signing = new Map<string, RingKey[]>()
   const published = new Map<string, PublishedKey>()
   for (const [key, state] of states) {
-    const { kid, alg, purposes, opened, trust } = key
-    if (opened === undefined || state === 'gone') continue
-    published.set(kid, opened.published)
-    if (state !== 'active' || trust !== 'proved') continue
+    const { kid, alg, purposes, opened, known, trust } = key
+    const half = opened?.published ?? known
+    if (half === undefined || state === 'gone') continue
+    published.set(kid, half)
+    if (opened === undefined || state !== 'active' || trust !== 'proved') continue
     for (const name of purposes.map((purpose) => signingName(purpose, alg)))
       signing.set(name, [...(signing.get(name) ?? []), key])
   }

@@ -5,7 +5,7 @@ import { Unavailable } from '../unavailable.js'
 import { CallRecord } from './call-record.js'
 import { withDeadline } from './deadline.js'
 import { stateAt } from './key-states.js'
-import { KeyRefused, type JwsAlg, type KeyPurpose, type SignerProvider } from './ports.js'
+import { KeyRefused, type JwsAlg, type KeyPurpose, type PublishedKey, type SignerProvider } from './ports.js'
 import { proveKey } from './prove-key.js'
 import { BadJwk, checkPublicJwk } from './public-key-guard.js'
 import type { OpenedKey, RingKey } from './ring-key.js'
@@ -26,6 +26,14 @@ export interface KeyConfiguration {
   readonly not_after?: number | undefined
 }
 
+/** The ring that a new one follows. */
+export interface PreviousRing {
+  /** The same key in the same hands, as it is there. */
+  find(key: Pick<KeyConfiguration, 'kid' | 'alg' | 'signer' | 'ref'>): Readonly<RingKey> | undefined
+  /** True when this signer is the same one and did not answer there. */
+  isAway(signer: string): boolean
+}
+
 export interface OpenKeysOptions {
   /** In order of preference. */
   readonly keys: readonly KeyConfiguration[]
@@ -34,6 +42,13 @@ export interface OpenKeysOptions {
   /** How long a token for one of these purposes is accepted after it was signed, tolerance included: seconds. */
   readonly retentionSeconds: (purposes: readonly KeyPurpose[]) => number
   readonly signal: AbortSignal
+  /** By `kid`: keys that were published before. They stay published while their backend is away. */
+  readonly known?: ReadonlyMap<string, PublishedKey>
+  /** Called at each opening. Throws `KeyRefused` when this is not the key that was published as `kid` (F17). */
+  readonly checkOpened?: (kid: string, thumbprint: string) => void
+  /** Called when a key that was not published as the ring was opened is published now. Answers from when it may sign. */
+  readonly publishedLate?: (kid: string) => number
+  readonly previous?: PreviousRing | undefined
 }
 
 export interface KeyProblem {
@@ -55,7 +70,8 @@ export class KeysRefused extends Error {
 
 /**
  * Opens all keys at once and proves those that sign, now or next. A key whose backend cannot be asked now is left to be
- * opened later. Throws `KeysRefused` when any of them is one that waiting does not mend.
+ * opened later, or goes on as it is in the previous ring. Throws `KeysRefused` when any of them is one that waiting does
+ * not mend.
  */
 export const openKeys = async (options: OpenKeysOptions): Promise<readonly RingKey[]> => {
   const { keys: configured, providers, signal } = options
@@ -75,12 +91,15 @@ export const openKeys = async (options: OpenKeysOptions): Promise<readonly RingK
         return
       }
       try {
-        key.opened = await openKey(key, provider, signal)
+        key.opened = await openKey(key, provider, signal, options.checkOpened)
         key.trust = 'unproved'
         if (state !== 'retired') await firstProof(key, signal)
       } catch (error) {
         key.reason = explainKeyError(error)
-        if (!canWait(error)) problems.push({ path, message: key.reason })
+        const before = options.previous?.find(key)
+        // What does not work there cannot be lost here.
+        if (before !== undefined && (canWait(error) || before.trust !== 'proved')) takeOver(key, before)
+        else if (!canWait(error)) problems.push({ path, message: key.reason })
       }
     }),
   )
@@ -94,17 +113,38 @@ const unopened = (configuration: KeyConfiguration, options: OpenKeysOptions): Ri
   const { kid, alg, signer, ref, purposes, not_before, not_after } = configuration
   const notAfter = not_after ?? Infinity
   const times = { notBefore: not_before ?? -Infinity, notAfter, goneAt: goneAfter(notAfter, purposes, options) }
-  return { kid, alg, signer, ref, purposes, ...times, calls: new CallRecord(), quarantines: 0, trust: 'unopened' }
+  const known = options.known?.get(kid)
+  return {
+    kid,
+    alg,
+    signer,
+    ref,
+    purposes,
+    ...times,
+    known,
+    calls: new CallRecord(),
+    quarantines: 0,
+    trust: 'unopened',
+  }
 }
 
 const goneAfter = (notAfter: number, purposes: readonly KeyPurpose[], options: OpenKeysOptions): number =>
   notAfter + options.retentionSeconds(purposes) * 1000
+
+const takeOver = (key: RingKey, before: Readonly<RingKey>): void => {
+  // It has come as far as it can.
+  if (key.opened !== undefined && before.opened === undefined) return
+  key.trust = before.trust
+  if (before.opened !== undefined) key.opened ??= before.opened
+  if (before.probedAt !== undefined) key.probedAt = before.probedAt
+}
 
 /** Throws `KeyRefused` and `BadJwk` when the key is the wrong one, else whatever the backend failed with. */
 export const openKey = async (
   { kid, alg, signer: signerName, ref }: RingKey,
   provider: SignerProvider,
   signal: AbortSignal,
+  checkOpened?: OpenKeysOptions['checkOpened'],
 ): Promise<OpenedKey> => {
   const signer = await withDeadline(
     openMs,
@@ -114,6 +154,7 @@ export const openKey = async (
   )
   if (signer.alg !== alg) throw new KeyRefused(`the signer opened it for ${signer.alg}`)
   const { jwk, publicKey, thumbprint } = checkPublicJwk(signer.publicJwk, [alg])
+  checkOpened?.(kid, thumbprint)
   return { signing: { kid, alg, signerName, signer }, published: { kid, alg, jwk, publicKey }, thumbprint }
 }
 

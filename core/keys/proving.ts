@@ -15,7 +15,7 @@ export interface ProvingOptions {
   readonly trust: (key: RingKey, trust: KeyTrust, reason?: string) => void
   readonly events: SignerEvents
   readonly limits: Pick<SupervisionLimits, 'attemptMs'>
-  readonly options: Pick<OpenKeysOptions, 'providers'>
+  readonly options: Pick<OpenKeysOptions, 'providers' | 'checkOpened' | 'publishedLate'>
 }
 
 /** Opens what is not open, proves what signs now or next, and keeps what that says of each key and each signer. */
@@ -28,10 +28,12 @@ export const createProving = ({ keys, current, supervisors, trust, events, limit
     const provider = options.providers.get(key.signer)
     if (provider === undefined) return
     try {
-      const opened = await openKey(key, provider, signal)
+      const opened = await openKey(key, provider, signal, options.checkOpened)
       const same = keys.find((other) => other !== key && other.opened?.thumbprint === opened.thumbprint)
       if (same !== undefined) return trust(key, 'refused', `is the same key as ${same.kid}`)
-      // Published from here on; it signs when it is proved.
+      // Published from here on, if it was not before; it signs when it is proved and can be known.
+      if (key.known === undefined)
+        key.notBefore = Math.max(key.notBefore, options.publishedLate?.(key.kid) ?? -Infinity)
       key.opened = opened
       trust(key, 'unproved')
     } catch (error) {

@@ -11,8 +11,8 @@ export interface Lifetime {
 
 /**
  * Whether a key may sign, its times aside. `proved`: yes. All others wait for a proof that succeeds: `unopened`, the
- * backend could not be asked yet, so the key is not even published; `unproved`, it has signed no probe yet;
- * `quarantined`, a signature came that its published key does not verify; `refused`, the backend refuses to sign.
+ * backend could not be asked yet, so the key is published only where it was before; `unproved`, it has signed no probe
+ * yet; `quarantined`, a signature came that its published key does not verify; `refused`, the backend refuses to sign.
  */
 export type KeyTrust = 'proved' | 'unopened' | 'unproved' | 'quarantined' | 'refused'
 
@@ -25,6 +25,10 @@ export interface RingKey extends Lifetime {
   /** The backend's name for it. */
   readonly ref: string
   readonly purposes: readonly KeyPurpose[]
+  /** Later than at first, when it was published later than was foreseen. */
+  notBefore: number
+  /** Present where it was published before: what it signed is verified also while it is unopened. */
+  readonly known: PublishedKey | undefined
   readonly calls: CallRecord
   /** How often it was quarantined. */
   quarantines: number

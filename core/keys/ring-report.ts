@@ -14,6 +14,7 @@ export interface KeyReport extends Lifetime {
   readonly purposes: readonly KeyPurpose[]
   readonly state: KeyState
   readonly trust: KeyTrust
+  readonly published: boolean
   /** Why it is not trusted, or what its last proof failed with. */
   readonly reason: string | undefined
   /** Milliseconds since its last proof; infinite before the first one. */
@@ -43,7 +44,16 @@ export const reportRing = (view: RingView, supervisors: ReadonlyMap<string, Sign
     const { kid, alg, signer, purposes, notBefore, notAfter, goneAt, trust, reason, calls, quarantines, probedAt } = key
     const times = { notBefore, notAfter, goneAt }
     const probeAge = probedAt === undefined ? Infinity : performance.now() - probedAt
-    const how = { trust, reason, probeAge, latency: calls.latency(), calls: { ...calls.outcomes }, quarantines }
+    const published = view.published.has(kid)
+    const how = {
+      trust,
+      published,
+      reason,
+      probeAge,
+      latency: calls.latency(),
+      calls: { ...calls.outcomes },
+      quarantines,
+    }
     return { kid, alg, signer, purposes, ...times, state, ...how }
   }),
   signers: [...supervisors.values()].map(({ name, circuit, waiting, running }) => ({

@@ -23,7 +23,7 @@ const openRing = async (provider: SignerProvider, alg: JwsAlg, ref: string, atte
   const audit = { record: () => Promise.resolve() }
   const ring = await openKeyRing({
     keys: [{ kid: 'k', alg, signer: 'remote', ref, purposes: keyPurposes }],
-    providers: new Map([['remote', guardSigner('remote', provider, { audit, checkOpened: () => undefined })]]),
+    providers: new Map([['remote', guardSigner('remote', provider, audit)]]),
     clock: Date.now,
     retentionSeconds: () => 610,
     cacheSeconds: 3600,

@@ -78,26 +78,48 @@ export interface TestServerOptions {
   readonly log?: Log
 }
 
-/** A real server on loopback in a temporary folder; disposing of it stops it and removes the folder. */
-export const startServer = async (options: TestServerOptions = {}): Promise<TestServer> => {
+/** A configuration in a temporary folder with stores of its own, of which servers may be started one after another. */
+export interface TestDeployment extends AsyncDisposable {
+  readonly directory: string
+  /** Disposing of it stops it; all that it stored stays. */
+  start(): Promise<TestServer>
+}
+
+export const prepareDeployment = async (options: TestServerOptions = {}): Promise<TestDeployment> => {
   const directory = await mkdtemp(join(tmpdir(), 'signet-'))
   const file = join(directory, 'signet.yaml')
   const written = testConfiguration(directory, await freePort())
   await writeFile(file, stringify(options.configure?.(written) ?? written))
-  const checked = await checkConfiguration(file, {})
-  await prepareStores(checked.config)
-  const host = await startHost(checked, { clock: options.clock ?? Date.now, log: options.log ?? quiet })
   return {
-    issuer: checked.config.issuer,
-    admin: host.listening.admin,
     directory,
-    async audit() {
-      const text = await readFile(join(directory, 'audit.jsonl'), 'utf8')
-      return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Json]))
+    async start() {
+      const checked = await checkConfiguration(file, {})
+      await prepareStores(checked.config)
+      const host = await startHost(checked, { clock: options.clock ?? Date.now, log: options.log ?? quiet })
+      return {
+        issuer: checked.config.issuer,
+        admin: host.listening.admin,
+        directory,
+        async audit() {
+          const text = await readFile(join(directory, 'audit.jsonl'), 'utf8')
+          return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Json]))
+        },
+        [Symbol.asyncDispose]: () => host.close(1000),
+      }
     },
+    [Symbol.asyncDispose]: () => rm(directory, { recursive: true, force: true }),
+  }
+}
+
+/** A real server on loopback in a temporary folder; disposing of it stops it and removes the folder. */
+export const startServer = async (options: TestServerOptions = {}): Promise<TestServer> => {
+  const deployment = await prepareDeployment(options)
+  const server = await deployment.start()
+  return {
+    ...server,
     async [Symbol.asyncDispose]() {
-      await host.close(1000)
-      await rm(directory, { recursive: true, force: true })
+      await server[Symbol.asyncDispose]()
+      await deployment[Symbol.asyncDispose]()
     },
   }
 }
