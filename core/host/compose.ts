@@ -167,6 +167,7 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
   cleanUp.add(() => listeners.admin.close(0))
   const published = generation.ring.states().map(({ kid, alg, state }) => ({ kid, alg, state }))
   await audit.record({ event: 'configuration.loaded', issuer: config.issuer, keys: published })
+  for (const { path, message } of await ledger.withdrawMissing()) log.warn('configuration', { path, message })
   await ledger.tell(generation)
   cleanUp.add(ledger.watch(() => generation))
   await tellStoreWarnings(stores, log)

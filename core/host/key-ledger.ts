@@ -1,10 +1,12 @@
-import { ConfigurationError } from '../../config/problems.js'
+import { ConfigurationError, type Problem } from '../../config/problems.js'
+import { stateAt } from '../keys/key-states.js'
 import type { KeyRing, KeyState } from '../keys/ports.js'
 import type { AuditEvent, AuditEventName } from '../observe/audit.js'
 import { Unavailable } from '../unavailable.js'
 import { collections } from './collections.js'
 import type { Generation, GenerationSources } from './generation.js'
-import { recordPublications } from './key-publications.js'
+import { recordPublications, recordStillPublished, recordWithdrawals } from './key-publications.js'
+import { findEarlyRemovals, findLastInventory, lifetimeOf } from './key-removals.js'
 
 type States = ReturnType<KeyRing['states']>
 
@@ -16,11 +18,18 @@ const events: Readonly<Partial<Record<KeyState, AuditEventName>>> = {
 
 /** Milliseconds. The clock changes states, and an outage may put off a publication: both are found within this time. */
 const intervalMs = 1000
+/** Milliseconds: what a replica that started with another configuration took for withdrawn is set right within this time. */
+const asWithdrawnMs = 60_000
 
 /** Remembers what is published, and tells the audit log what becomes of the keys. */
 export interface KeyLedger {
   /** Remembers the keys that are published from now on. Throws `ConfigurationError`, `Unavailable`. */
   publish(generation: Generation): Promise<void>
+  /**
+   * Remembers as withdrawn what was published before this start and is not in the inventory any more; `tell` tells it.
+   * Returns the keys of which tokens live. Throws `Unavailable`.
+   */
+  withdrawMissing(): Promise<readonly Problem[]>
   /** Tells what has changed since the last call. Throws `Unavailable`; then the next call tells it. */
   tell(generation: Generation): Promise<void>
   /** Does both, again and again. Returns what ends it. */
@@ -31,8 +40,16 @@ export interface KeyLedger {
 export const createKeyLedger = (sources: GenerationSources, first: Generation): KeyLedger => {
   const { stores, publications, clock, audit, log } = sources
   const store = collections(stores).publications
+  const { config } = first.checked
+  const configured = new Set(first.ring.states().map(({ kid }) => kid))
+  const before = findLastInventory(publications)
+  const missing = before.flatMap(({ kid, alg, signer, purposes, ...times }): States =>
+    configured.has(kid)
+      ? []
+      : [{ kid, alg, signer, purposes, state: stateAt(lifetimeOf(config, { purposes, ...times }), clock()) }],
+  )
   const known = first.ring.states().filter(({ kid }) => publications.has(kid))
-  let last = new Map(known.map((key) => [key.kid, key]))
+  let last = new Map([...missing, ...known].map((key) => [key.kid, key]))
   const published = new Set<string>()
 
   const eventsOf = ({ kid, alg, signer, state }: States[number]): readonly AuditEvent[] => {
@@ -57,16 +74,35 @@ export const createKeyLedger = (sources: GenerationSources, first: Generation): 
     published.clear()
   }
 
+  const withdrawMissing = async (): Promise<readonly Problem[]> => {
+    const early = findEarlyRemovals({ config, keys: before }, { config, keys: first.inventory.keys }, clock())
+    const kids = [...publications].flatMap(([kid, { withdrawn }]) =>
+      withdrawn !== undefined || configured.has(kid) ? [] : [kid],
+    )
+    await recordWithdrawals(store, kids, clock())
+    return early
+  }
+
   return {
     publish,
+    withdrawMissing,
     tell,
     watch(serving) {
+      let lookedAt = clock()
+      const isPublished = (kid: string): boolean => serving().ring.publishedKey(kid) !== undefined
+      const lookForWithdrawn = async (): Promise<void> => {
+        // A clock may be set back.
+        if (Math.abs(clock() - lookedAt) < asWithdrawnMs) return
+        await recordStillPublished(store, [...publications.keys()].filter(isPublished), isPublished)
+        lookedAt = clock()
+      }
       let failing = false
       let busy: Promise<void> | undefined
       const look = async (): Promise<void> => {
         try {
           await publish(serving())
           await tell(serving())
+          await lookForWithdrawn()
           failing = false
         } catch (error) {
           // Readiness tells of outages; once is enough here.
