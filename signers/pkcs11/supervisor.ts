@@ -114,7 +114,7 @@ export const supervise = ({ child: settings, environment, deadlineMs, log }: Sup
     sweptAt = performance.now()
     sweeping = setInterval(() => sweep(of), sweepMs)
     sweeping.unref()
-    log.info('The PKCS#11 process is ready.', { pid: of.pid, sessions: channels.length })
+    log.info('The PKCS#11 process is ready.', { child_pid: of.pid, sessions: channels.length })
   }
 
   const tellOf = (key: OpenRequest, channel: SessionChannel): void => {

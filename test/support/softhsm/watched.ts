@@ -16,7 +16,7 @@ export const newJournal = (): Journal => {
   const pids: number[] = []
   const write = (message: string, fields?: object): void => {
     lines.push(`${message} ${JSON.stringify(fields ?? {})}`)
-    const pid: unknown = fields !== undefined && 'pid' in fields ? fields.pid : undefined
+    const pid: unknown = fields !== undefined && 'child_pid' in fields ? fields.child_pid : undefined
     if (typeof pid === 'number') pids.push(pid)
   }
   return { lines, pids, debug: write, info: write, warn: write, error: write }
