@@ -163,15 +163,13 @@ describe('what costs before anything is proved', () => {
       await using server = await startAttestationServer({ limits: { ...wide, address_per_minute: 10 } })
       atMinute(server)
       const send = () => postJson(`${server.issuer}${path}`, path === '/challenge' ? '[]' : garbage)
-      const answers = await Promise.all(Array.from({ length: 40 }, send))
-      const limited = answers.filter(({ status }) => status === 429)
-      expect(limited).toHaveLength(30)
-      for (const answer of limited) expectNamed(answer, 'RateLimited')
+      for (let count = 0; count < 10; count++) expect((await send()).status).not.toBe(429)
+      for (let count = 0; count < 10; count++) expectNamed(await send(), 'RateLimited')
       const refusals = await server.refusals()
       expect(refusals).toHaveLength(10)
       expect(refusals).not.toContain('RateLimited')
       const limit = path === '/enrol/complete' ? 'attestation_completion_address' : 'attestation_address'
-      expect(await hits(server)).toEqual({ [limit]: 30 })
+      expect(await hits(server)).toEqual({ [limit]: 10 })
     },
   )
 
