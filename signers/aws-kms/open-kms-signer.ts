@@ -69,7 +69,7 @@ export const openKmsSigner = async (
       const { signature, flaw, key, requestId } = await inTurn(regions, callSignal, milliseconds, (region, share) =>
         signIn(region, message, { signal: callSignal, milliseconds: share }),
       )
-      if (flaw !== undefined) log.error('A signature that KMS gave is dropped', { key, requestId, flaw })
+      if (flaw !== undefined) log.error('A signature that KMS gave is dropped', { key, reference: requestId, flaw })
       if (trace !== undefined) trace.key = key
       if (trace !== undefined && requestId !== undefined) trace.reference = requestId
       return signature
