@@ -20,7 +20,12 @@ const prepare = async (...keys: readonly Json[]) => {
   const warnings: string[] = []
   const deployment = await prepareRestarts({
     clock: () => time.now,
-    log: { ...noLog, warn: (_, told) => void warnings.push(JSON.stringify(told)) },
+    log: {
+      ...noLog,
+      warn(message, told) {
+        if (message === 'configuration') warnings.push(JSON.stringify(told))
+      },
+    },
     configure: withKeys(...keys),
   })
   onTestFinished(() => deployment[Symbol.asyncDispose]())
