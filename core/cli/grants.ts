@@ -1,5 +1,5 @@
 import { collections } from '../host/collections.js'
-import { retention } from '../host/open-ring.js'
+import { grantLifetime } from '../host/open-ring.js'
 import { changeStores, readDeployment, type DeploymentOptions } from './deployment.js'
 import { CommandFailed } from './failure.js'
 import { print, printJson } from './output.js'
@@ -12,9 +12,8 @@ export interface GrantOptions extends DeploymentOptions {
 export const revokeGrant = async (grantId: string, options: GrantOptions): Promise<void> => {
   if (!/^[\w-]{1,128}$/.test(grantId)) throw new CommandFailed('This is not the id of a grant.')
   const config = await readDeployment(options)
-  const lifetime = config.refresh_token_absolute_ttl_secs + retention(config, ['access_token', 'id_token'])
   await changeStores(config, { action: 'grant.revoke', grant_id: grantId }, async (stores) => {
-    await collections(stores).revocations.revoke(grantId, lifetime)
+    await collections(stores).revocations.revoke(grantId, grantLifetime(config))
     return true
   })
   if (options.json) return printJson({ grant_id: grantId, state: 'revoked' })

@@ -28,6 +28,10 @@ export const retention = (config: Config, purposes: readonly KeyPurpose[]): numb
   return longest + config.clock_tolerance_secs
 }
 
+/** Seconds for which a grant that has ended must be remembered: until the last token that may come from it has run out. */
+export const grantLifetime = (config: Config): number =>
+  config.refresh_token_absolute_ttl_secs + retention(config, ['access_token', 'id_token'])
+
 /**
  * Opens and proves every key. Throws `ConfigurationError` with the path of each that waiting does not mend; a backend
  * that does not answer is asked again in the background (F32). Dispose of the ring before its providers.

@@ -33,7 +33,7 @@ import { wireAttestation } from './wire-attestation.js'
 import { wireDevice } from './wire-device.js'
 import { enabledGrants } from './enabled-grants.js'
 import { createOwnTokens } from './own-tokens.js'
-import { retention } from './open-ring.js'
+import { grantLifetime } from './open-ring.js'
 import { openPrincipals } from './principals.js'
 import { readCodes, readDeviceCodes, readRefreshTokens } from './services.js'
 import { tokens } from './tokens.js'
@@ -156,7 +156,6 @@ const wireEndpoints = (get: Resolve): Endpoints => {
     createClientAuthentication({ authenticators: clientAuthenticators, findClient }),
     get(tokens.options).tracing,
   )
-  const grantLifetime = config.refresh_token_absolute_ttl_secs + retention(config, ['access_token', 'id_token'])
   const identifyAccessToken = createIdentifyAccessToken(verification)
   const identify = createIdentifyToken({ identifyAccessToken, families })
 
@@ -177,7 +176,7 @@ const wireEndpoints = (get: Resolve): Endpoints => {
       clock,
       refreshIdleTtl: config.refresh_token_idle_ttl_secs,
       refreshAbsoluteTtl: config.refresh_token_absolute_ttl_secs,
-      grantLifetime,
+      grantLifetime: grantLifetime(config),
     }),
     audit,
     dpop,
@@ -203,7 +202,7 @@ const wireEndpoints = (get: Resolve): Endpoints => {
     audit,
     clock,
     toleranceSeconds: config.clock_tolerance_secs,
-    grantLifetime,
+    grantLifetime: grantLifetime(config),
   })
   const discovery = createDiscovery({
     issuer: config.issuer,
