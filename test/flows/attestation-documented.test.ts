@@ -133,7 +133,7 @@ describe.skipIf(!existsSync('/usr/bin/curl') || !existsSync('/usr/bin/openssl'))
         else if (asked.at(-1) === '/enrol/complete' && completions === 2) request.socket.destroy()
         else pass(request, response)
       })
-    await once(proxy.listen(0), 'listening')
+      await once(proxy.listen(0), 'listening')
       await writeFile(join(folder, 'sleep'), '#!/bin/sh\n', { mode: 0o755 })
       try {
         const { port } = proxy.address() as AddressInfo
