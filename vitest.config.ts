@@ -13,6 +13,7 @@ const exclude = ['test/architecture/broken-tree/**']
 export default defineConfig({
   test: {
     exclude,
+    setupFiles: ['test/support/services/unhurried-loop.ts'],
     reporters: ['default', './test/support/services/counts-reporter.ts'],
     // Tests start servers, processes and browsers; a limit is there to end a hang, not to measure.
     testTimeout: 60_000,
