@@ -9,7 +9,7 @@ import { primitives } from './races/primitives.js'
 describeWith('mongodb', 'MongoDB', () =>
   describeRacesNearAndFar({
     verbs: Object.keys(primitives),
-    few: [100, 50, 20],
+    few: [50, 25, 10],
     open: async (keep) => {
       const server = keep(await startMongo())
       const { host, port, database } = server

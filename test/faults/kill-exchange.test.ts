@@ -8,7 +8,7 @@ import { redirectUri, webClient } from '../support/server.js'
 
 // F24: the product is killed in mid-exchange, SIGNET_KILLS times, and started again on the same store.
 
-const kills = Number(process.env['SIGNET_KILLS'] ?? 8)
+const kills = Number(process.env['SIGNET_KILLS'] ?? 5)
 const codesPerKill = 40
 const lanes = 8
 const authorization = basic(webClient)
