@@ -19,8 +19,6 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 120_000,
     teardownTimeout: 30_000,
-    // A machine that others hold up fails a test of deadlines or clocks once. What fails twice is broken.
-    retry: process.env['CI'] === 'true' ? 1 : 0,
     pool: 'forks',
     projects: [
       {

@@ -73,7 +73,8 @@ const newDevice = async (kind: keyof typeof valueOf) => {
 
 const breakIt: Readonly<Record<string, () => void>> = {
   'the records': () => faults.set('second_factors.find', 'before').set('second_factors.list', 'before'),
-  'what uses the factor up': () => faults.set('second_factors.put', 'before').set('second_factors.remove', 'before'),
+  'what uses the factor up': () =>
+    faults.set('second_factor_claims.claim', 'before').set('second_factors.remove', 'before'),
   'the store of challenges': () => faults.set('challenges.put', 'before'),
   'the audit log': () => lost.add('attestation.challenged'),
   'the status provider': () => {

@@ -143,14 +143,14 @@ const jump = async (library: string, place: Place): Promise<void> => {
   }
 
   set(hour)
-  expect(await server.isReady()).toBe(200)
+  await expect.poll(server.isReady, { timeout: 10_000 }).toBe(200)
   await expectGood()
   expect(told(await here.userinfo(kept))).toBe('401 invalid_token')
   await server.collected()
   await expectNoneTwice()
 
   set(0)
-  expect(await server.isReady()).toBe(200)
+  await expect.poll(server.isReady, { timeout: 10_000 }).toBe(200)
   await expectNoneTwice()
   await expectNoneTwice()
   expect(told(await here.userinfo(kept))).toBe('200')
@@ -160,7 +160,7 @@ const jump = async (library: string, place: Place): Promise<void> => {
   await expectGood()
 
   set(-hour)
-  expect(await server.isReady()).toBe(200)
+  await expect.poll(server.isReady, { timeout: 10_000 }).toBe(200)
   await expectNoneTwice()
   expect(told(await here.userinfo(kept))).toBe('401 invalid_token')
   await expectGood(['200', outage])

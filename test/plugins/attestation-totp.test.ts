@@ -10,6 +10,8 @@ import {
   type Principal,
   type SecondFactorVerifier,
 } from '../../core/api/index.js'
+import { collect } from '../../core/storage/embedded/collector.js'
+import { acquireEnvironment } from '../../core/storage/embedded/environment.js'
 import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
 import type { RecordStore, StorageBackend } from '../../core/storage/ports.js'
 import plugin from '../../plugins/attestation/totp/index.js'
@@ -23,10 +25,12 @@ let folder: string
 let backend: StorageBackend
 let now: number
 let recordsAreDown: boolean
+let claimsAreDown: boolean
 
 beforeEach(async () => {
   now = start
   recordsAreDown = false
+  claimsAreDown = false
   folder = await mkdtemp(join(tmpdir(), 'signet-totp-'))
   backend = await openEmbedded({ path: folder, clock: () => now })
 })
@@ -48,6 +52,12 @@ const open = (options: JsonObject = {}): Promise<SecondFactorVerifier> =>
       clockToleranceSeconds: 10,
       attempts: backend.attempts('attempts'),
       factorRecords: breakable(records(), () => recordsAreDown),
+      factorClaims: {
+        claim: async (...given) => {
+          if (claimsAreDown) throw new Unavailable('storage.double', 'no', 'connection refused')
+          return backend.replayGuard('second_factor_claims').claim(...given)
+        },
+      },
     },
   )
 
@@ -107,6 +117,21 @@ describe('one-time passwords', () => {
     const used = []
     for (const away of [-30_000, 0, 30_000]) used.push(await enrol(factor, device, showPassword(secret, now + away)))
     expect(used).toEqual(expected)
+  })
+
+  it('F23 stays used when the clock jumps ahead, everything is collected, and it jumps back', async () => {
+    const factor = await open()
+    const password = showPassword(await issueTo(factor, device), now)
+    expect(await enrol(factor, device, password)).toBe(true)
+    now += 3_600_000
+    const environment = await acquireEnvironment(folder, 1024 ** 3)
+    while (await collect(environment, now));
+    await environment.release()
+    now = start
+    expect(await enrol(factor, device, password).catch((error: unknown) => error)).toBeOneOf([
+      false,
+      expect.any(Unavailable),
+    ])
   })
 
   it('accepts nothing beyond the window, to the second', async () => {
@@ -236,9 +261,9 @@ describe('guesses', () => {
     recordsAreDown = false
     for (let index = 0; index < 20; index += 1) expect(await right()).toMatchObject({ ok: true })
     const accepted = await right()
-    recordsAreDown = true
+    claimsAreDown = true
     await expect(accepted.ok && accepted.consume?.()).rejects.toBeInstanceOf(Unavailable)
-    recordsAreDown = false
+    claimsAreDown = false
     expect(await enrol(factor, device, showPassword(secret, now))).toBe(true)
   })
 

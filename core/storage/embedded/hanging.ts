@@ -6,17 +6,23 @@ const hangingMs = 1_000
  * `work` hangs, an exit is that of a process that was killed, which costs nothing that was told as done.
  */
 export const exitInSpiteOf = (work: Promise<unknown>): void => {
-  const exit = () => {
-    process.kill(process.pid, 'SIGKILL')
-    // The first process of a container cannot kill itself.
-    process.abort()
-  }
-  const timer = setTimeout(() => process.once('exit', exit), hangingMs).unref()
-  const end = () => {
-    clearTimeout(timer)
-    process.off('exit', exit)
-  }
+  if (!isWatching) process.once('exit', killIfHanging)
+  isWatching = true
+  underway.set(work, performance.now())
+  const end = () => void underway.delete(work)
   work.then(end, end)
+}
+
+/** Since when. */
+const underway = new Map<Promise<unknown>, number>()
+let isWatching = false
+
+const killIfHanging = (): void => {
+  const now = performance.now()
+  if (![...underway.values()].some((since) => now - since > hangingMs)) return
+  process.kill(process.pid, 'SIGKILL')
+  // The first process of a container cannot kill itself.
+  process.abort()
 }
 
 /** Waits for `work`, but not for ever. */

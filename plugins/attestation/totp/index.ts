@@ -27,11 +27,12 @@ export default definePlugin({
   name: 'attestation/totp',
   apiVersion: 1,
   options,
-  needs: ['clock', 'issuer', 'attempts', 'clockToleranceSeconds', 'factorRecords'],
+  needs: ['clock', 'issuer', 'attempts', 'clockToleranceSeconds', 'factorRecords', 'factorClaims'],
   create: ({ sealing_key: key, algorithm, digits, window }: z.output<typeof options>, services) => {
-    const { clock, issuer, attempts, clockToleranceSeconds, factorRecords } = services
+    const { clock, issuer, attempts, clockToleranceSeconds, factorRecords, factorClaims } = services
     const configured: TotpForm = { algorithm, digits }
-    const used = createUsedSteps(factorRecords, window, clockToleranceSeconds)
+    const stores = { claims: factorClaims, records: factorRecords }
+    const used = createUsedSteps({ kind, ...stores, window, clockToleranceSeconds })
 
     const idOf = (digest: string): string => `${kind}:${digest}`
     const newSecret = (): Buffer => randomBytes(totpAlgorithms[algorithm].secretBytes)

@@ -1,8 +1,18 @@
-import type { JsonObject, RecordStore } from '../../../core/api/index.js'
+import type { JsonObject, RecordStore, ReplayGuard } from '../../../core/api/index.js'
 import { stepSeconds } from './one-time-password.js'
 
-/** The steps whose passwords were used, of each principal, for as long as one of them could come again. */
-export const createUsedSteps = (records: RecordStore<JsonObject>, window: number, clockToleranceSeconds: number) => {
+/**
+ * The steps whose passwords were used, of each principal, for as long as one of them could come again. The claim decides; as
+ * it cannot be read, there is a note of it too.
+ */
+export const createUsedSteps = (options: {
+  readonly kind: string
+  readonly claims: ReplayGuard
+  readonly records: RecordStore<JsonObject>
+  readonly window: number
+  readonly clockToleranceSeconds: number
+}) => {
+  const { kind, claims, records, window, clockToleranceSeconds } = options
   // A replay by a clock that is behind must still find it.
   const ttlSeconds = (2 * window + 1) * stepSeconds + clockToleranceSeconds
   const prefixOf = (digest: string): string => `totp_used:${digest}:`
@@ -18,7 +28,11 @@ export const createUsedSteps = (records: RecordStore<JsonObject>, window: number
       return Math.max(-1, ...steps)
     },
     /** Of N callers exactly one gets true. Throws `Unavailable`. */
-    claim: (digest: string, step: number): Promise<boolean> =>
-      records.put(`${prefixOf(digest)}${String(step)}`, {}, { ttlSeconds, onlyIfAbsent: true }),
+    async claim(digest: string, step: number): Promise<boolean> {
+      if (!(await claims.claim(kind, `${digest}:${String(step)}`, ttlSeconds))) return false
+      // Used it is. Without the note a replay, which wins nothing, is only not counted.
+      await records.put(`${prefixOf(digest)}${String(step)}`, {}, { ttlSeconds }).catch(() => undefined)
+      return true
+    },
   }
 }

@@ -16,6 +16,7 @@ const openFactor = (backend: RaceBackend, kind: 'totp' | 'bootstrap_secret'): Pr
     clockToleranceSeconds: 10,
     attempts: backend.attempts('race_factor_attempts'),
     factorRecords: backend.records('race_factors') as RecordStore<JsonObject>,
+    factorClaims: backend.replayGuard('race_factor_claims'),
   }
   return kind === 'totp'
     ? createFactor(totp, { sealing_key: 'A'.repeat(43) }, services)
