@@ -63,8 +63,7 @@ export const createClockClients = (issuer: string) => {
           ),
         refresh: (refresh_token: string) =>
           token({ grant_type: 'refresh_token', refresh_token, client_id: publicClient.client_id }),
-        userinfo: (access: unknown) =>
-          post(`${origin}/userinfo`, {}, { authorization: `Bearer ${String(access)}` }),
+        userinfo: (access: unknown) => post(`${origin}/userinfo`, {}, { authorization: `Bearer ${String(access)}` }),
         revoke: (access: unknown) =>
           post(`${origin}/revoke`, { token: String(access) }, { authorization: basic(webClient) }),
         /** A device code that a person has approved, at the issuer's own pages. */

@@ -33,18 +33,23 @@ const prepare = async (...keys: readonly Json[]) => {
 
 const tokenOf = async (server: ReloadServer): Promise<string> =>
   ((await (await server.token()).json()) as { access_token: string }).access_token
+
 const signs = async (server: ReloadServer): Promise<string> => kidOf(await server.token())
 
-it('a start while a signer is away publishes its keys, believes its tokens, and has it sign when it is back', async () => {
-  const { start: begin, chaos, time } = await prepare(hsm('hsm-1'), local)
-  let token: string
-  {
-    await using server = await begin()
-    token = await tokenOf(server)
-    time.now += 2 * minute
-  }
+/** One that has signed with its HSM, and is started anew while that is away. */
+const restartWithoutSigner = async () => {
+  const { start, chaos, time } = await prepare(hsm('hsm-1'), local)
+  const before = await start()
+  const token = await tokenOf(before)
+  await before[Symbol.asyncDispose]()
+  time.now += 2 * minute
   chaos.tell({ opening: 'down' })
-  await using server = await begin()
+  return { server: await start(), token, chaos }
+}
+
+it('a start while a signer is away publishes its keys, believes its tokens, and has it sign when it is back', async () => {
+  const { server: running, token, chaos } = await restartWithoutSigner()
+  await using server = running
   expect(await server.kids()).toEqual(['hsm-1', 'local-1'])
   expect(await server.isActive(token)).toBe(true)
   expect(await signs(server)).toBe('local-1')
@@ -55,15 +60,8 @@ it('a start while a signer is away publishes its keys, believes its tokens, and 
 })
 
 it('another key behind the name of one that is away is not believed, and the old one still is', async () => {
-  const { start: begin, chaos, time } = await prepare(hsm('hsm-1'), local)
-  let token: string
-  {
-    await using server = await begin()
-    token = await tokenOf(server)
-    time.now += 2 * minute
-  }
-  chaos.tell({ opening: 'down' })
-  await using server = await begin()
+  const { server: running, token, chaos } = await restartWithoutSigner()
+  await using server = running
   const before = await (await fetch(`${server.issuer}/jwks.json`)).text()
   chaos.keys.delete('hsm-1')
   chaos.tell({})

@@ -1,5 +1,5 @@
 import type { PluginModule, Principal, SecondFactorVerifier, Services } from '../../core/api/index.js'
-import type { RecordStore } from '../../core/storage/ports.js'
+import type { RecordStore, ReplayGuard } from '../../core/storage/ports.js'
 import { Unavailable } from '../../core/unavailable.js'
 import { oneTimePassword, stepSeconds, type TotpForm } from '../../plugins/attestation/totp/one-time-password.js'
 
@@ -17,14 +17,17 @@ export const createFactor = async (
   return factor
 }
 
+const breaking =
+  (isDown: () => boolean) =>
+  <Given extends unknown[], Result>(verb: (...given: Given) => Promise<Result>) =>
+  async (...given: Given): Promise<Result> => {
+    if (isDown()) throw new Unavailable('storage.double', 'no', 'connection refused')
+    return verb(...given)
+  }
+
 /** A double: these records, and no answer while `isDown`. */
 export const breakable = <T>(sound: RecordStore<T>, isDown: () => boolean): RecordStore<T> => {
-  const orBreak =
-    <Given extends unknown[], Result>(verb: (...given: Given) => Promise<Result>) =>
-    async (...given: Given): Promise<Result> => {
-      if (isDown()) throw new Unavailable('storage.double', 'no', 'connection refused')
-      return verb(...given)
-    }
+  const orBreak = breaking(isDown)
   return {
     find: orBreak((id) => sound.find(id)),
     put: orBreak((id, record, options) => sound.put(id, record, options)),
@@ -32,6 +35,11 @@ export const breakable = <T>(sound: RecordStore<T>, isDown: () => boolean): Reco
     list: orBreak((after, limit) => sound.list(after, limit)),
   }
 }
+
+/** A double: these claims, and no answer while `isDown`. */
+export const breakableClaims = (sound: ReplayGuard, isDown: () => boolean): ReplayGuard => ({
+  claim: breaking(isDown)((...claim) => sound.claim(...claim)),
+})
 
 /** An enrolment of which only the principal matters. */
 export const enrolmentOf = (principal: Principal) => ({
@@ -43,11 +51,26 @@ export const enrolmentOf = (principal: Principal) => ({
   signal: new AbortController().signal,
 })
 
+/** A new secret of a factor that issues them. */
+export const issueTo = async (factor: SecondFactorVerifier, principal: Principal): Promise<string> => {
+  const issued = await factor.issue?.(principal)
+  return issued?.lines['secret'] ?? ''
+}
+
+export const verify = (factor: SecondFactorVerifier, principal: Principal, value: string, kind = 'totp') =>
+  factor.verify(enrolmentOf(principal), { kind, value })
+
+/** True: right, and used up by this call. False: right, and used before. Undefined: wrong. */
+export const enrol = async (...given: Parameters<typeof verify>): Promise<boolean | undefined> => {
+  const answer = await verify(...given)
+  return answer.ok ? answer.consume?.() : undefined
+}
+
 /** What an authenticator app shows at `now`, in milliseconds. */
 export const showPassword = (secret: string, now: number, form: TotpForm = { algorithm: 'SHA1', digits: 6 }): string =>
   oneTimePassword(fromBase32(secret), Math.floor(now / 1000 / stepSeconds), form)
 
-const fromBase32 = (text: string): Uint8Array => {
+export const fromBase32 = (text: string): Uint8Array => {
   const bits = Array.from(text, (letter) =>
     'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(letter).toString(2).padStart(5, '0'),
   )

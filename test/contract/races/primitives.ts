@@ -3,7 +3,7 @@ import type { RecordStore } from '../../../core/storage/ports.js'
 import { once, storageVerbs, type RaceBackend, type RaceVerb } from '../../../core/testing/storage/races/verbs.js'
 import bootstrap from '../../../plugins/attestation/bootstrap/index.js'
 import totp from '../../../plugins/attestation/totp/index.js'
-import { createFactor, enrolmentOf, showPassword } from '../../support/second-factor.js'
+import { createFactor, enrol, issueTo, showPassword } from '../../support/second-factor.js'
 
 export type { RaceBackend } from '../../../core/testing/storage/races/verbs.js'
 
@@ -23,37 +23,23 @@ const openFactor = (backend: RaceBackend, kind: 'totp' | 'bootstrap_secret'): Pr
     : createFactor(bootstrap, undefined, services)
 }
 
-const issueFactor = async (backend: RaceBackend, id: string, kind: 'totp' | 'bootstrap_secret'): Promise<string> => {
-  const issued = await (await openFactor(backend, kind)).issue?.(deviceOf(id))
-  return issued?.lines['secret'] ?? ''
-}
-
-/** Undefined: it was not even right. */
-const useFactor = async (
-  backend: RaceBackend,
-  id: string,
-  kind: 'totp' | 'bootstrap_secret',
-  value: string,
-): Promise<boolean | undefined> => {
-  const factor = await openFactor(backend, kind)
-  const answer = await factor.verify(enrolmentOf(deviceOf(id)), { kind, value })
-  return answer.ok ? answer.consume?.() : undefined
-}
-
 /** The verbs of the published races, and those of the second factors that come with us. */
 export const primitives = {
   ...storageVerbs,
   'use a one-time password': {
-    prepare: async (backend, id) => showPassword(await issueFactor(backend, id, 'totp'), Date.now()),
+    prepare: async (backend, id) =>
+      showPassword(await issueTo(await openFactor(backend, 'totp'), deviceOf(id)), Date.now()),
     attempt: async (backend, id, _process, given) => {
-      const used = await useFactor(backend, id, 'totp', String(given))
+      const used = await enrol(await openFactor(backend, 'totp'), deviceOf(id), String(given))
       return used === undefined ? 'fault' : once(used)
     },
   },
   'use a bootstrap secret': {
-    prepare: (backend, id) => issueFactor(backend, id, 'bootstrap_secret'),
+    prepare: async (backend, id) => issueTo(await openFactor(backend, 'bootstrap_secret'), deviceOf(id)),
     // Whoever comes late does not find it any more.
-    attempt: async (backend, id, _process, given) =>
-      once((await useFactor(backend, id, 'bootstrap_secret', String(given))) === true),
+    attempt: async (backend, id, _process, given) => {
+      const factor = await openFactor(backend, 'bootstrap_secret')
+      return once((await enrol(factor, deviceOf(id), String(given), 'bootstrap_secret')) === true)
+    },
   },
 } as const satisfies Record<string, RaceVerb>
