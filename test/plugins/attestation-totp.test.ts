@@ -289,13 +289,11 @@ describe('issue', () => {
   it('leaves no secret in the store', async () => {
     const secret = await issueTo(await open(), device)
     const bytes = Buffer.from(fromBase32(secret))
-    const again = bytes.toString('base64url')
     const files = await readdir(folder, { recursive: true, withFileTypes: true })
-    const content = await Promise.all(
-      files.filter((one) => one.isFile()).map((one) => readFile(join(one.parentPath, one.name))),
-    )
-    const all = Buffer.concat(content)
+    const paths = files.filter((one) => one.isFile()).map((one) => join(one.parentPath, one.name))
+    const all = Buffer.concat(await Promise.all(paths.map((path) => readFile(path))))
     expect(all.includes(`totp:${principalDigest(device)}`)).toBe(true)
-    for (const clear of [secret, bytes, again, bytes.toString('hex')]) expect(all.includes(clear)).toBe(false)
+    const spellings = [secret, bytes, bytes.toString('base64url'), bytes.toString('hex')]
+    expect(spellings.filter((clear) => all.includes(clear))).toEqual([])
   })
 })
