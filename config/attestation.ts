@@ -29,6 +29,8 @@ export const attestation = z
     // A challenge is for one round trip; a long one is time to relay it.
     challenge_ttl_secs: seconds(300, { max: 3600 }),
     max_continuity_secs: seconds(90 * day),
+    // For devices that were away: what has expired proves nothing to anybody else.
+    reissue_grace_secs: seconds(0, { min: 0, max: 30 * day }),
     signing_alg: signingAlg.default('ES256'),
     typ: typ.default('device-attestation+jwt'),
     /** Absent: any name but `status`. */
@@ -37,7 +39,7 @@ export const attestation = z
   })
   .refine((section) => section.attestation_reissue_after_secs < section.attestation_ttl_secs, {
     path: ['attestation_reissue_after_secs'],
-    message: 'must be less than attestation_ttl_secs: what has expired is not renewed',
+    message: 'must be less than attestation_ttl_secs: it is renewed while it is valid',
   })
   .refine((section) => section.attestation_ttl_secs <= section.max_continuity_secs, {
     path: ['max_continuity_secs'],

@@ -26,6 +26,8 @@ export interface AttestationTokenOptions {
   readonly clock: Clock
   readonly toleranceSeconds: number
   readonly ttlSeconds: number
+  /** For so long after its end an attestation can still be renewed. */
+  readonly graceSeconds: number
   readonly alg: JwsAlg
   readonly typ: string
 }
@@ -51,9 +53,10 @@ const thumbprint = /^[\w-]{43}$/
 const foreign = ['aud', 'scope', 'client_id'] as const
 
 export const createAttestationTokens = (options: AttestationTokenOptions) => {
-  const { issuer, clock, ttlSeconds, alg, typ } = options
+  const { issuer, clock, ttlSeconds, graceSeconds, toleranceSeconds, alg, typ } = options
   const sign = createSignToken(options.ring)
-  const expected = { ring: options.ring, issuer, clock, typ, toleranceSeconds: options.toleranceSeconds }
+  // Its end is looked at here: the tolerance is for clocks that differ, and nobody renews what is over.
+  const expected = { ring: options.ring, issuer, clock, typ, toleranceSeconds, expired: 'accepted' } as const
 
   return {
     /**
@@ -92,14 +95,13 @@ export const createAttestationTokens = (options: AttestationTokenOptions) => {
     },
 
     /**
-     * What an attestation of ours says that has not expired, signed by any key that is published or retired. Throws
-     * `AttestationInvalid` for everything else, however well it is signed.
+     * What an attestation of ours says that is to be renewed, signed by any key that is published or retired, and not
+     * expired for longer than the grace. Throws `AttestationInvalid` for everything else, however well it is signed.
      */
     async check(token: string): Promise<AttestationContent> {
       const own = await verifyOwnToken(token, expected)
       const content = own && readContent(own.claims)
-      // The tolerance is for clocks that differ; nobody renews what is over.
-      if (content === undefined || Number(own?.claims['exp']) <= epochSeconds(clock))
+      if (content === undefined || Number(own?.claims['exp']) + graceSeconds <= epochSeconds(clock))
         throw attestationError('AttestationInvalid')
       return content
     },

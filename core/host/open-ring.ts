@@ -19,11 +19,12 @@ const openBudgetMs = 10_000
 
 /** Seconds until the last token for one of these purposes has run out. What lives for a moment counts as an access token. */
 export const retention = (config: Config, purposes: readonly KeyPurpose[]): number => {
+  const { attestation_ttl_secs: ttl = 0, reissue_grace_secs: grace = 0 } = config.attestation ?? {}
   const longest = Math.max(
     config.access_token_ttl_secs,
     ...config.resources.map((resource) => resource.access_token_ttl_secs ?? 0),
     purposes.includes('id_token') ? config.id_token_ttl_secs : 0,
-    purposes.includes('attestation') ? (config.attestation?.attestation_ttl_secs ?? 0) : 0,
+    purposes.includes('attestation') ? ttl + grace : 0,
   )
   return longest + config.clock_tolerance_secs
 }

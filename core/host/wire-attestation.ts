@@ -36,8 +36,8 @@ export const wireAttestationTokens = (
   { ring, clock }: Pick<AttestationParts, 'ring' | 'clock'>,
 ): AttestationTokens | undefined => {
   if (section === undefined) return undefined
-  const { attestation_ttl_secs: ttlSeconds, signing_alg: alg, typ } = section
-  return createAttestationTokens({ issuer, ring, clock, toleranceSeconds, ttlSeconds, alg, typ })
+  const { attestation_ttl_secs: ttlSeconds, reissue_grace_secs: graceSeconds, signing_alg: alg, typ } = section
+  return createAttestationTokens({ issuer, ring, clock, toleranceSeconds, ttlSeconds, graceSeconds, alg, typ })
 }
 
 /** The ceremony; undefined without the section `attestation`: then nothing of it exists. */

@@ -60,6 +60,20 @@ describe('row 19: in time', () => {
     server.double.reset()
   })
 
+  it('expired within reissue_grace_secs, by key and status as ever; and not a second longer', async () => {
+    await using patient = await startAttestationServer({ section: { reissue_grace_secs: 3600 }, status: true })
+    const own = await patient.device()
+    const old = await own.attest()
+    patient.host.later(86_400_000 + 3_598_000)
+    expectNamed(await (await patient.device()).reissue(old), 'KeyNotBound')
+    patient.double.current = () => undefined
+    expectNamed(await own.reissue(old), 'PrincipalRevoked')
+    patient.double.reset()
+    await own.renew(old)
+    patient.host.later(2000)
+    expectNamed(await own.reissue(old), 'AttestationInvalid')
+  })
+
   it('from the future', async () => {
     await expectInvalid(changed({ iat: now() + 3600 }))
     await expectInvalid(changed({ nbf: now() + 3600 }))

@@ -32,6 +32,7 @@ describe('the section attestation', () => {
       attestation_reissue_after_secs: 43_200,
       challenge_ttl_secs: 300,
       max_continuity_secs: 7_776_000,
+      reissue_grace_secs: 0,
       signing_alg: 'ES256',
       typ: 'device-attestation+jwt',
       require_audience_in_proof: false,
@@ -51,6 +52,7 @@ describe('the section attestation', () => {
     ['attestation_ttl_secs: 99999999', 'attestation.attestation_ttl_secs: must be at most 2592000'],
     ['challenge_ttl_secs: 3601', 'attestation.challenge_ttl_secs: must be at most 3600'],
     ['max_continuity_secs: 3600', 'attestation.max_continuity_secs: must be at least attestation_ttl_secs'],
+    ['reissue_grace_secs: 2592001', 'attestation.reissue_grace_secs: must be at most 2592000'],
     ['typ: at+jwt', 'attestation.typ: is the type of other tokens'],
     ['typ: JWT', 'attestation.typ: is the type of other tokens'],
     ['typ: "a b"', 'attestation.typ: must be a media type'],
@@ -77,6 +79,8 @@ describe('the section attestation', () => {
   it('keeps a retired key until the last attestation under it has expired', async () => {
     const { config } = await check(full('attestation: {}'))
     expect(retention(config, ['attestation'])).toBe(86_400 + config.clock_tolerance_secs)
+    const { config: patient } = await check(full('attestation: { reissue_grace_secs: 3600 }'))
+    expect(retention(patient, ['attestation'])).toBe(retention(config, ['attestation']) + 3600)
     expect(retention(config, ['access_token'])).toBe(config.access_token_ttl_secs + config.clock_tolerance_secs)
     const { config: without } = await check(minimal(plugins))
     expect(retention(without, ['attestation'])).toBe(without.access_token_ttl_secs + without.clock_tolerance_secs)

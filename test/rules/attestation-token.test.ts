@@ -18,6 +18,7 @@ const tokensAt = (seconds: number) =>
     clock: () => start + seconds * 1000,
     toleranceSeconds: 10,
     ttlSeconds: 3600,
+    graceSeconds: 0,
     alg: 'ES256',
     typ: 'device-attestation+jwt',
   })
