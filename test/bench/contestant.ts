@@ -13,6 +13,8 @@ export interface Setting {
   readonly registry?: true
   /** Where both servers keep everything; absent: Signet in its embedded store, the peer in its memory. */
   readonly stores?: BenchStores
+  /** Of Signet's embedded store; absent: as it is by default. */
+  readonly maxSizeMb?: number
   /** So many workers, on both cores when they are several; absent: one process. */
   readonly workers?: number
   /** id_tokens are signed by this key of a KMS, and the rest by `privateKey`. */

@@ -20,7 +20,7 @@ import { hostilities } from './hostile-requests.js'
 import { receive, startPinned, stop } from './pinned.js'
 
 // F27: how long hostile requests hold up the event loop of the product, kind by kind, twice: the first time finds code
-// that was never run. Linux alone. Compile before (`npm run build`).
+// that was never run. Linux alone.
 
 const usage = `npm run bench:loop -- [--seconds 5] [--abreast 1] [--only part-of-a-name]`
 const { values: options } = parseArgs({

@@ -72,8 +72,9 @@ const secondFactor = `export default {
 }
 `
 
-const storage = (directory: string, { stores }: Setting) => {
-  const embedded = { use: 'embedded', options: { path: join(directory, 'store') } }
+const storage = (directory: string, { stores, maxSizeMb }: Setting) => {
+  const size = maxSizeMb === undefined ? {} : { max_size_mb: maxSizeMb }
+  const embedded = { use: 'embedded', options: { path: join(directory, 'store'), ...size } }
   if (stores === undefined) return { records: embedded, ephemeral: embedded }
   return {
     records: { use: 'mongodb', options: { uri: stores.mongodb, database: stores.database } },
@@ -144,12 +145,16 @@ const untilItAnswers = async (url: string, child: Pinned): Promise<void> => {
   throw new Error('Signet did not start')
 }
 
+export interface Signet extends Contestant {
+  readonly directory: string
+}
+
 /**
  * Signet as `npm start` runs it: `dist/core/main.js start` in a process of its own on the first core, in a directory
  * of its own. Codes are put into its store by another process while it runs, through the embedded adapter, as
  * `/authorize` would have put them; the store serves several processes of one host anyway.
  */
-export const startSignet = async (setting: Setting): Promise<Contestant> => {
+export const startSignet = async (setting: Setting): Promise<Signet> => {
   const directory = mkdtempSync(join(tmpdir(), 'signet-bench-'))
   const port = await freePort()
   const file = join(directory, 'signet.yaml')
@@ -196,6 +201,7 @@ export const startSignet = async (setting: Setting): Promise<Contestant> => {
   }
   return {
     name: 'signet',
+    directory,
     port,
     pid: child.pid,
     paths,
