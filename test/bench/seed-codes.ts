@@ -17,11 +17,11 @@ interface Request extends CodeRequest {
   readonly resource: string
 }
 
-const [directory = '', given = 'null'] = process.argv.slice(2)
+const [directory = '', given = 'null', size = '1024'] = process.argv.slice(2)
 const stores = JSON.parse(given) as BenchStores | null
 const store: StorageBackend = stores
   ? await openMongodb({ uri: stores.mongodb, database: stores.database, clock: Date.now })
-  : await openEmbedded({ path: join(directory, 'store'), clock: Date.now })
+  : await openEmbedded({ path: join(directory, 'store'), clock: Date.now, max_size_mb: Number(size) })
 const { codes } = collections({
   records: store,
   ephemeral: store,

@@ -179,6 +179,7 @@ export const startSignet = async (setting: Setting): Promise<Signet> => {
     fileURLToPath(new URL('seed-codes.ts', import.meta.url)),
     directory,
     JSON.stringify(setting.stores ?? null),
+    ...(setting.maxSizeMb === undefined ? [] : [String(setting.maxSizeMb)]),
   ])
   const paths = {
     token: '/token',
