@@ -141,7 +141,7 @@ export const createDeployment = async (configure: (written: Json) => Json = (wri
     },
     async audit(mostHalf = 0) {
       const lines = (await readFile(join(directory, 'audit.jsonl'), 'utf8')).split('\n').filter((line) => line !== '')
-      const whole = lines.flatMap((line) => parse(line) ?? [])
+      const whole = lines.map(parse).filter((line) => line !== undefined)
       if (lines.length - whole.length > mostHalf) throw new Error('The audit log has half lines')
       return whole
     },
