@@ -11,7 +11,7 @@ export interface OwnTokenExpectation {
   readonly issuer: string
   readonly clock: Clock
   readonly toleranceSeconds: number
-  /** `accepted` for hints alone (RP-Initiated Logout §2); default `refused`. */
+  /** `accepted` for hints (RP-Initiated Logout §2), and where the caller has a rule of its own; default `refused`. */
   readonly expired?: 'accepted' | 'refused'
 }
 

@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { acquireEnvironment } from '../../core/storage/embedded/environment.js'
 import { expiredBefore } from '../../core/storage/embedded/key.js'
@@ -17,15 +16,6 @@ const machineForm = { grant_type: 'client_credentials', scope: 'read' }
 /** Clients whose clock is their own, of an issuer that is more than one process. */
 export const createClockClients = (issuer: string) => {
   const client = createClient()
-  /** As clients do: what was turned away for now is asked again. An outage that lasts is the answer. */
-  const post = async (...request: Parameters<typeof client.post>): Promise<Answer> => {
-    let answer = await client.post(...request)
-    for (let again = 0; again < 3 && answer.status === 503; again += 1) {
-      await setTimeout(100)
-      answer = await client.post(...request)
-    }
-    return answer
-  }
   const prover = createProver()
   let ahead = 0
   let stopped: number | undefined
@@ -47,7 +37,7 @@ export const createClockClients = (issuer: string) => {
     /** Those of the process that listens there. */
     at: (origin: string) => {
       const token = (form: Readonly<Record<string, string>>, headers: Readonly<Record<string, string>> = {}) =>
-        post(`${origin}/token`, form, headers)
+        client.post(`${origin}/token`, form, headers)
       const machine = (headers: Readonly<Record<string, string>> = {}) =>
         token(machineForm, { authorization: basic(serviceClient), ...headers })
       return {
@@ -63,12 +53,13 @@ export const createClockClients = (issuer: string) => {
           ),
         refresh: (refresh_token: string) =>
           token({ grant_type: 'refresh_token', refresh_token, client_id: publicClient.client_id }),
-        userinfo: (access: unknown) => post(`${origin}/userinfo`, {}, { authorization: `Bearer ${String(access)}` }),
+        userinfo: (access: unknown) =>
+          client.post(`${origin}/userinfo`, {}, { authorization: `Bearer ${String(access)}` }),
         revoke: (access: unknown) =>
-          post(`${origin}/revoke`, { token: String(access) }, { authorization: basic(webClient) }),
+          client.post(`${origin}/revoke`, { token: String(access) }, { authorization: basic(webClient) }),
         /** A device code that a person has approved, at the issuer's own pages. */
         approved: async (): Promise<string> => {
-          const started = await post(`${origin}/device_authorization`, {
+          const started = await client.post(`${origin}/device_authorization`, {
             client_id: tvClient.client_id,
             scope: 'openid',
           })

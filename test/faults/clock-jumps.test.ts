@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import type { Clock } from '../../core/clock.js'
 import { packageRoot } from '../../core/package-root.js'
 import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
@@ -103,6 +103,9 @@ const jump = async (library: string, place: Place): Promise<void> => {
     expect(assertion).toContain(told(await here.present(clients.assertion())))
   }
 
+  // A process that has just begun on a busy machine may turn away what comes at once. That is not about clocks.
+  await vi.waitFor(async () => expect(told(await here.poll(await here.approved()))).toBe('200'), { timeout: 10_000 })
+
   const issued = async () => (await here.redeem((await mint.code()).code)).body['access_token']
   const kept = await issued()
   const revoked = await issued()
@@ -143,14 +146,14 @@ const jump = async (library: string, place: Place): Promise<void> => {
   }
 
   set(hour)
-  await expect.poll(server.isReady, { timeout: 10_000 }).toBe(200)
+  expect(await server.isReady()).toBe(200)
   await expectGood()
   expect(told(await here.userinfo(kept))).toBe('401 invalid_token')
   await server.collected()
   await expectNoneTwice()
 
   set(0)
-  await expect.poll(server.isReady, { timeout: 10_000 }).toBe(200)
+  expect(await server.isReady()).toBe(200)
   await expectNoneTwice()
   await expectNoneTwice()
   expect(told(await here.userinfo(kept))).toBe('200')
@@ -160,7 +163,7 @@ const jump = async (library: string, place: Place): Promise<void> => {
   await expectGood()
 
   set(-hour)
-  await expect.poll(server.isReady, { timeout: 10_000 }).toBe(200)
+  expect(await server.isReady()).toBe(200)
   await expectNoneTwice()
   expect(told(await here.userinfo(kept))).toBe('401 invalid_token')
   await expectGood(['200', outage])

@@ -31,8 +31,7 @@ export default definePlugin({
   create: ({ sealing_key: key, algorithm, digits, window }: z.output<typeof options>, services) => {
     const { clock, issuer, attempts, clockToleranceSeconds, factorRecords, factorClaims } = services
     const configured: TotpForm = { algorithm, digits }
-    const stores = { claims: factorClaims, records: factorRecords }
-    const used = createUsedSteps({ kind, ...stores, window, clockToleranceSeconds })
+    const used = createUsedSteps({ kind, claims: factorClaims, records: factorRecords, window, clockToleranceSeconds })
 
     const idOf = (digest: string): string => `${kind}:${digest}`
     const newSecret = (): Buffer => randomBytes(totpAlgorithms[algorithm].secretBytes)

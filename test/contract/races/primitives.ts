@@ -29,9 +29,10 @@ export const primitives = {
   'use a one-time password': {
     prepare: async (backend, id) =>
       showPassword(await issueTo(await openFactor(backend, 'totp'), deviceOf(id)), Date.now()),
-    // It is right: to whoever comes late it is wrong as one that was used is. When nobody wins, that shows.
-    attempt: async (backend, id, _process, given) =>
-      once((await enrol(await openFactor(backend, 'totp'), deviceOf(id), String(given))) === true),
+    attempt: async (backend, id, _process, given) => {
+      const used = await enrol(await openFactor(backend, 'totp'), deviceOf(id), String(given))
+      return used === undefined ? 'fault' : once(used)
+    },
   },
   'use a bootstrap secret': {
     prepare: async (backend, id) => issueTo(await openFactor(backend, 'bootstrap_secret'), deviceOf(id)),
