@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Reply } from '../endpoints/message.js'
 import { limitPieces } from './body-bytes.js'
 import type { Context } from './exchange.js'
+import { sendTogether } from './send-together.js'
 
 /** Whether the client still has a body to send that nobody is going to read. */
 export const bodyPending = (request: IncomingMessage): boolean =>
@@ -36,8 +37,8 @@ export const answer = (ctx: Context, reply: Reply): void => {
   } else {
     res.writeHead(reply.status, headers)
     // One byte for each character: copied, not encoded, and in one piece with the headers.
-    if (typeof body === 'string' && bytes === body.length) res.end(body, 'latin1')
-    else res.end(body)
+    const isLatin1 = typeof body === 'string' && bytes === body.length
+    sendTogether(() => (isLatin1 ? res.end(body, 'latin1') : res.end(body)))
   }
 }
 

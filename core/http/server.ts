@@ -128,7 +128,7 @@ export const listen = async (app: Listener, options: ListenOptions): Promise<Lis
 
   const drain = (): void => {
     stopping = true
-    for (const response of inFlight) response.shouldKeepAlive = false
+    for (const response of inFlight) closeBehind(response)
   }
   const bound = path === undefined ? (server.address() as AddressInfo).port : 0
   return {
@@ -172,6 +172,13 @@ const closeServer = (server: Server, unused: ReadonlySet<Socket>, graceMs: numbe
       resolve()
     })
   })
+
+/** An answer whose headers are made has told the client that the connection stays open. */
+const closeBehind = (response: ServerResponse): void => {
+  const { socket } = response
+  if (response.headersSent) response.once('finish', () => socket?.destroySoon())
+  else response.shouldKeepAlive = false
+}
 
 const noHttpFollows = 2
 
