@@ -1,21 +1,29 @@
 import { epochSeconds } from '../clock.js'
 import { verifyOwnToken, type OwnTokenExpectation } from '../keys/verify-own-token.js'
 import type { RevocationStore } from '../storage/ports.js'
-import { accessTokenProfile, idTokenProfile } from '../tokens/profiles.js'
+import type { AccessTokens } from '../tokens/access-tokens.js'
+import { idTokenProfile } from '../tokens/profiles.js'
 import type { ClientDirectory } from './clients.js'
 import type { OwnTokens } from './modules.js'
 
 export interface OwnTokensOptions extends Omit<OwnTokenExpectation, 'typ' | 'expired'> {
+  readonly accessTokens: Pick<AccessTokens, 'identify'>
   readonly revocations: RevocationStore
   readonly findClient: ClientDirectory['find']
 }
 
-const typeOf = { access_token: accessTokenProfile.typ, id_token: idTokenProfile.typ } as const
-
 /** Every token names itself and its grant in `jti`: a good signature alone is no leave (RFC 8693 §5). */
-export const createOwnTokens = ({ revocations, findClient, ...expected }: OwnTokensOptions): OwnTokens => ({
+export const createOwnTokens = ({
+  accessTokens,
+  revocations,
+  findClient,
+  ...expected
+}: OwnTokensOptions): OwnTokens => ({
   async verify(token, kind) {
-    const own = await verifyOwnToken(token, { ...expected, typ: typeOf[kind] })
+    const own =
+      kind === 'access_token'
+        ? await accessTokens.identify(token)
+        : await verifyOwnToken(token, { ...expected, typ: idTokenProfile.typ })
     if (own === undefined) return undefined
     const { jti, exp, client_id, aud } = own.claims
     // What is left of the token's life bounds what comes from it, so here no tolerance lengthens it.

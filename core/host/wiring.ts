@@ -23,7 +23,8 @@ import { createRemoteKeySets } from '../oauth/remote-key-sets.js'
 import { createOutbound } from '../oauth/webhook.js'
 import { createDpop } from '../oauth/dpop.js'
 import { packageVersion } from '../package-root.js'
-import { createIdentifyAccessToken, createIdentifyToken } from '../tokens/introspection.js'
+import { createAccessTokens } from '../tokens/access-tokens.js'
+import { createIdentifyToken } from '../tokens/introspection.js'
 import { deviceCodeGrant } from '../oauth/device-code.js'
 import { createTokenIssuer } from '../tokens/issuer.js'
 import { verifyIdTokenHint } from '../tokens/id-token-hint.js'
@@ -76,6 +77,10 @@ export const wire = (container: DependencyContainer): void => {
     const ttlSeconds = attestation?.challenge_ttl_secs ?? 0
     return createEvidenceChallenges({ secrets, redeemed, clock: get(tokens.clock), ttlSeconds, toleranceSeconds })
   })
+  provide(tokens.accessTokens, (get) => {
+    const { issuer, clock_tolerance_secs: toleranceSeconds } = get(tokens.config)
+    return createAccessTokens({ ring: get(tokens.publishedKeys), issuer, clock: get(tokens.clock), toleranceSeconds })
+  })
   provide(tokens.services, (get) => {
     const config = get(tokens.config)
     const stored = collections(get(tokens.stores))
@@ -99,6 +104,7 @@ export const wire = (container: DependencyContainer): void => {
       clientKeys: get(tokens.clientKeys),
       clientAssertions,
       ownTokens: createOwnTokens({
+        accessTokens: get(tokens.accessTokens),
         ring: get(tokens.publishedKeys),
         issuer: config.issuer,
         clock,
@@ -131,6 +137,7 @@ export const wireGeneration = (container: DependencyContainer): void => {
       idTokenTtl: config.id_token_ttl_secs,
       defaultAudience: config.default_audience,
       resources: new Map(config.resources.map((resource) => [resource.identifier, resource])),
+      accessTokens: get(tokens.accessTokens),
     })
   })
   provide(tokens.endpoints, wireEndpoints)
@@ -156,8 +163,8 @@ const wireEndpoints = (get: Resolve): Endpoints => {
     createClientAuthentication({ authenticators: clientAuthenticators, findClient }),
     get(tokens.options).tracing,
   )
-  const identifyAccessToken = createIdentifyAccessToken(verification)
-  const identify = createIdentifyToken({ identifyAccessToken, families })
+  const accessTokens = get(tokens.accessTokens)
+  const identify = createIdentifyToken({ accessTokens, families })
 
   const { rate_limits: rates } = config
   const limits = get(tokens.rateLimits)
@@ -247,7 +254,7 @@ const wireEndpoints = (get: Resolve): Endpoints => {
   if (login === undefined) return machine
 
   const userinfo = createUserinfo({
-    identifyAccessToken,
+    accessTokens,
     audiences: [config.issuer, config.default_audience],
     findClient,
     login,

@@ -1,4 +1,5 @@
-import type { JsonObject, JsonValue } from '../json.js'
+import { frozen, type JsonObject } from '../json.js'
+import { RecentMap } from '../recent-map.js'
 import { parseStrictJsonObject } from './strict-json.js'
 
 /** A JWS that was read and not verified: trust nothing in it yet. Its header is frozen. */
@@ -45,9 +46,9 @@ const isCanonical = (segment: string): boolean => {
 
 const maxHeaders = 1000
 const maxHeaderLength = 1024
-const headers = new Map<string, JsonObject>()
+const headers = new RecentMap<string, JsonObject>(maxHeaders)
 
-/** The header of one key is the same in all that it signs, and reading it a third of the work. The oldest is forgotten. */
+/** The header of one key is the same in all that it signs, and reading it a third of the work. */
 const recallHeader = (segment: string): JsonObject | undefined => {
   const known = headers.get(segment)
   if (known !== undefined) return known
@@ -55,13 +56,6 @@ const recallHeader = (segment: string): JsonObject | undefined => {
   if (header === undefined || 'crit' in header || 'b64' in header) return undefined
   if (segment.length > maxHeaderLength) return header
   // A copy: the segment itself would keep the whole token in memory.
-  headers.set(Buffer.from(segment, 'latin1').toString('latin1'), freeze(header))
-  if (headers.size > maxHeaders) headers.delete(headers.keys().next().value as string)
+  headers.set(Buffer.from(segment, 'latin1').toString('latin1'), frozen(header))
   return header
-}
-
-/** Nobody changes what the next one is given. */
-const freeze = <T extends JsonValue>(value: T): T => {
-  if (typeof value === 'object' && value !== null) for (const child of Object.values(value)) freeze(child as JsonValue)
-  return Object.freeze(value)
 }

@@ -86,6 +86,8 @@ export interface MadeSignature extends SignatureTrace {
   readonly alg: JwsAlg
   /** The name of the signer in the configuration. */
   readonly signer: string
+  /** What verifies it. */
+  readonly publishedKey: PublishedKey
   readonly input: string
   readonly signature: Uint8Array
 }

@@ -58,7 +58,7 @@ export const createSign = (room: SigningRoom): KeyRing['sign'] => {
           calls.outcomes.signed++
         } else signature = await supervisor.sign(key, message, order, trace)
         if (failed !== undefined) failedOver(order, failed.key, key, failed.cause)
-        return { kid, alg, signer: name, input, signature, ...trace }
+        return { kid, alg, signer: name, publishedKey: opened.published, input, signature, ...trace }
       } catch (cause) {
         learn(key, cause)
         if (supervisor === undefined) calls.outcomes[cause instanceof KeyRefused ? 'refused' : 'unavailable']++

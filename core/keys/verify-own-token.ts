@@ -1,7 +1,7 @@
 import { epochSeconds, type Clock } from '../clock.js'
 import type { JsonObject } from '../json.js'
 import { parseCompactJws } from './compact-jws.js'
-import type { JwsAlg, KeyRing } from './ports.js'
+import type { JwsAlg, KeyRing, PublishedKey } from './ports.js'
 import { verifySignature } from './verify-signature.js'
 
 export interface OwnTokenExpectation {
@@ -13,12 +13,15 @@ export interface OwnTokenExpectation {
   readonly toleranceSeconds: number
   /** `accepted` for hints (RP-Initiated Logout §2), and where the caller has a rule of its own; default `refused`. */
   readonly expired?: 'accepted' | 'refused'
+  /** Of exactly this token, with the key that is published; it is not verified again. Default: false. */
+  readonly signatureIsKnown?: boolean
 }
 
 export interface OwnToken {
   readonly header: { readonly alg: JwsAlg; readonly kid: string; readonly typ: string }
   /** `exp` and `iat` are integers, `iss` is the issuer; look at the type of anything else. */
   readonly claims: JsonObject
+  readonly publishedKey: PublishedKey
 }
 
 /**
@@ -35,8 +38,9 @@ export const verifyOwnToken = async (token: string, expected: OwnTokenExpectatio
   if (key === undefined || alg !== key.alg) return undefined
   const claims = jws.payload
   if (claims['iss'] !== expected.issuer || !isInTime(claims, expected)) return undefined
-  if (!(await verifySignature(key, jws.signingInput, jws.signature))) return undefined
-  return { header: { alg: key.alg, kid, typ: expected.typ }, claims }
+  if (expected.signatureIsKnown !== true && !(await verifySignature(key, jws.signingInput, jws.signature)))
+    return undefined
+  return { header: { alg: key.alg, kid, typ: expected.typ }, claims, publishedKey: key }
 }
 
 const isTime = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { JsonObject } from '../json.js'
-import type { JwsAlg, KeyPurpose, KeyRing, SignatureOrder } from '../keys/ports.js'
+import type { JwsAlg, KeyPurpose, KeyRing, PublishedKey, SignatureOrder } from '../keys/ports.js'
 import { serialize, signingInput } from './compact-serializer.js'
 import type { TokenProfile } from './profiles.js'
 
@@ -21,6 +21,8 @@ export type SignatureRecord = {
 
 export interface SignedToken {
   readonly token: string
+  /** What verifies it. */
+  readonly publishedKey: PublishedKey
   readonly record: SignatureRecord
 }
 
@@ -38,5 +40,5 @@ export const createSignToken =
     const { kid, signer, reference, keyVersion } = made
     const digest = hash('sha256', made.input, 'base64url')
     const record = { kid, alg: made.alg, typ, purpose, digest, signer, reference, key_version: keyVersion }
-    return { token: serialize(made.input, made.signature), record }
+    return { token: serialize(made.input, made.signature), publishedKey: made.publishedKey, record }
   }

