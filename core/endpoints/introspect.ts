@@ -10,7 +10,7 @@ import type { RevocationStore } from '../storage/ports.js'
 import type { IdentifiedAccessToken } from '../tokens/access-tokens.js'
 import type { IdentifiedRefreshToken, IdentifyToken } from '../tokens/introspection.js'
 import type { TokenIssuer } from '../tokens/issuer.js'
-import { json, type Endpoint } from './message.js'
+import { jsonText, type Endpoint } from './message.js'
 import { readTokenQuestion } from './token-question.js'
 
 export interface IntrospectOptions {
@@ -39,6 +39,15 @@ const wantsJwt = (accept = ''): boolean =>
     return type === mediaType && !parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter))
   })
 
+/** The members of an answer, and the same in writing. */
+interface Answer {
+  readonly members: JsonObject
+  readonly text: string
+}
+
+const answerOf = (members: JsonObject): Answer => ({ members, text: JSON.stringify(members) })
+const inactive = answerOf({ active: false })
+
 /** May this client know the token: it was issued to it, or is meant for it or for a resource of its own? (RFC 7662 §4) */
 const mayKnow = (client: Client, { claims, clientId }: IdentifiedAccessToken): boolean => {
   if (clientId === client.client_id) return true
@@ -52,6 +61,17 @@ const mayKnow = (client: Client, { claims, clientId }: IdentifiedAccessToken): b
 /** `POST /introspect` (RFC 7662, signed answers by RFC 9701). Why a token is not active is told to nobody. */
 export const createIntrospect = (options: IntrospectOptions): Endpoint => {
   const { issuer, authenticateClient, identify, findClient, login, revocations, tokens, audit } = options
+  /** What is told of an access token is the same for as long as it is remembered: 3 of 44 µs. */
+  const told = new WeakMap<IdentifiedAccessToken, Answer>()
+
+  const tell = (token: IdentifiedAccessToken): Answer => {
+    const before = told.get(token)
+    if (before !== undefined) return before
+    const token_type = isDpopBound(token.claims['cnf']) ? 'DPoP' : 'Bearer'
+    const answer = answerOf({ ...token.claims, userinfo_claims: undefined, active: true, token_type })
+    told.set(token, answer)
+    return answer
+  }
 
   /** A person who is gone has nothing active any more. */
   const isPresent = async (subject: string, signal: AbortSignal): Promise<boolean> =>
@@ -65,8 +85,7 @@ export const createIntrospect = (options: IntrospectOptions): Endpoint => {
     const owner = await findClient(clientId)
     if (owner === undefined || owner.disabled) return undefined
     if (claims['auth_time'] !== undefined && !(await isPresent(subject, signal))) return undefined
-    const told = { ...claims, userinfo_claims: undefined }
-    return { ...told, active: true, token_type: isDpopBound(claims['cnf']) ? 'DPoP' : 'Bearer' }
+    return tell(token)
   }
 
   const describeRefreshToken = async (caller: Client, token: IdentifiedRefreshToken, signal: AbortSignal) => {
@@ -75,7 +94,7 @@ export const createIntrospect = (options: IntrospectOptions): Endpoint => {
     if (await revocations.isRevoked([grant.grantId])) return undefined
     if (!(await isPresent(grant.subject, signal))) return undefined
     const { subject, scope, resource, authentication, constraint } = grant
-    return {
+    return answerOf({
       active: true,
       iss: issuer,
       sub: subject,
@@ -85,16 +104,16 @@ export const createIntrospect = (options: IntrospectOptions): Endpoint => {
       auth_time: authentication.auth_time,
       acr: authentication.acr,
       cnf: constraint && { ...constraint },
-    }
+    })
   }
 
-  const describe = async (caller: Client, text: string, signal: AbortSignal): Promise<JsonObject> => {
+  const describe = async (caller: Client, text: string, signal: AbortSignal): Promise<Answer> => {
     const token = await identify(text)
     const described =
       token?.kind === 'access_token'
         ? await describeAccessToken(caller, token, signal)
         : token && (await describeRefreshToken(caller, token, signal))
-    return described ?? { active: false }
+    return described ?? inactive
   }
 
   return async (request) => {
@@ -104,17 +123,17 @@ export const createIntrospect = (options: IntrospectOptions): Endpoint => {
       if (isPublicClient(client))
         throw new OAuthError('invalid_client', 'Client authentication failed.', { reason: 'a public client' })
       const answer = await describe(client, token, request.signal)
-      if (!wantsJwt(request.header('accept'))) return json(200, answer)
+      if (!wantsJwt(request.header('accept'))) return jsonText(200, answer.text)
       const alg = client.introspection_signed_response_alg ?? options.signingAlg
       if (!options.signingAlgs().includes(alg))
         throw new OAuthError('invalid_request', 'Signed answers are not available.', { status: 406 })
-      const signed = await tokens.signIntrospection(client, alg, answer, request.signal)
+      const signed = await tokens.signIntrospection(client, alg, answer.members, request.signal)
       await audit.record({
         event: 'introspection.signed',
         ...trail,
         client_id: client.client_id,
-        active: answer['active'],
-        jti: answer['jti'],
+        active: answer.members['active'],
+        jti: answer.members['jti'],
         signatures: [{ ...signed.record }],
       })
       const headers = { 'Content-Type': mediaType, 'Cache-Control': 'no-store', Pragma: 'no-cache' }

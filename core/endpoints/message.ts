@@ -42,6 +42,9 @@ export const json = (status: number, body: unknown, headers?: Readonly<Record<st
   body: JSON.stringify(body),
 })
 
+/** The same for JSON that was written before. */
+export const jsonText = (status: number, text: string): Reply => ({ status, headers: jsonHeaders, body: text })
+
 /** A page. Its security headers are the middleware's (`core/http`). */
 export const page = (status: number, html: string, cookies: readonly string[] = []): Reply => ({
   status,

@@ -46,9 +46,8 @@ const redactValue = (value: JsonValue | undefined, depth: number): JsonValue | u
   return redactObject(value as JsonObject, depth + 1)
 }
 
-const isSecretName = (name: string): boolean => secretNames.has(name) || secretNames.has(normalize(name))
-
-const normalize = (name: string): string => (/[A-Z-]/.test(name) ? name.toLowerCase().replaceAll('-', '_') : name)
+const isSecretName = (name: string): boolean =>
+  secretNames.has(name) || (/[A-Z-]/.test(name) && secretNames.has(name.toLowerCase().replaceAll('-', '_')))
 
 const suspect = /eyJ| |@/
 
