@@ -78,8 +78,8 @@ export const readBytes = (request: IncomingMessage, maxBytes: number): Promise<B
     }
     request.on('data', onData)
     limitPieces(request)
-    request.once('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))
-    request.once('error', (cause) => {
+    request.on('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))
+    request.on('error', (cause) => {
       reject(new OAuthError('invalid_request', 'The body was cut short.', { cause }))
     })
   })

@@ -44,7 +44,7 @@ export const requestLog =
   (ctx, next) => {
     const { res, req, state } = ctx
     const start = performance.now()
-    res.once('close', () => {
+    res.on('close', () => {
       const status = res.writableEnded ? res.statusCode : 'aborted'
       const milliseconds = performance.now() - start
       observe?.({ endpoint: state.routePath, status, error: state.error, milliseconds })

@@ -93,7 +93,7 @@ export const listen = async (app: Listener, options: ListenOptions): Promise<Lis
     thisTurn.set(socket, before + 1)
     if (stopping) response.shouldKeepAlive = false
     inFlight.add(response)
-    response.once('close', () => inFlight.delete(response))
+    response.on('close', () => inFlight.delete(response))
     app(request, response)
   }
   const server: Server =
