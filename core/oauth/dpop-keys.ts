@@ -6,7 +6,7 @@ export interface ProofKey extends GuardedKey {
   readonly alg: JwsAlg
 }
 
-const maxKeys = 2000
+const maxKeys = 4000
 /** An RSA key of 4096 bits, and its members' names. */
 const maxLength = 1024
 

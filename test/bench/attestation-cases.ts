@@ -57,7 +57,7 @@ const challenges = (devices: readonly Device[], count: number, collect: Collect)
 /** Fewer than the keys that the service remembers: the request before has imported the key, as it has in life. */
 const rememberedKeys = 1000
 /** More than it remembers, in turn: each `/reissue` imports its key, and the completion after it finds it. */
-const forgottenKeys = 3000
+const forgottenKeys = 5000
 
 /** Proof of possession for an attestation: one verification, one signature, one atomic consumption. */
 export const completions: Case = {
