@@ -2,7 +2,8 @@ const most = 4
 
 let waiting: (() => void)[] = []
 
-const release = (): void => {
+/** Sends what waits. */
+export const sendNow = (): void => {
   const sends = waiting
   waiting = []
   for (const send of sends) send()
@@ -15,6 +16,6 @@ const release = (): void => {
  */
 export const sendTogether = (send: () => void): void => {
   waiting.push(send)
-  if (waiting.length === 1) setImmediate(release)
-  else if (waiting.length === most) release()
+  if (waiting.length === 1) setImmediate(sendNow)
+  else if (waiting.length === most) sendNow()
 }

@@ -5,6 +5,7 @@ import { createServer as createTlsServer } from 'node:https'
 import { connect, type AddressInfo, type Socket } from 'node:net'
 import type { Log } from '../observe/log.js'
 import { answerBrokenRequest } from './broken-request.js'
+import { sendNow } from './send-together.js'
 
 /** What a client may cost before it has said anything sensible. Times in milliseconds, sizes in bytes. */
 export interface ServerLimits {
@@ -128,7 +129,9 @@ export const listen = async (app: Listener, options: ListenOptions): Promise<Lis
 
   const drain = (): void => {
     stopping = true
-    for (const response of inFlight) closeBehind(response)
+    // They have promised that their connections stay open. Once they are out these are idle, which `close` knows to close.
+    sendNow()
+    for (const response of inFlight) response.shouldKeepAlive = false
   }
   const bound = path === undefined ? (server.address() as AddressInfo).port : 0
   return {
@@ -172,13 +175,6 @@ const closeServer = (server: Server, unused: ReadonlySet<Socket>, graceMs: numbe
       resolve()
     })
   })
-
-/** An answer whose headers are made has told the client that the connection stays open. */
-const closeBehind = (response: ServerResponse): void => {
-  const { socket } = response
-  if (response.headersSent) response.once('finish', () => socket?.destroySoon())
-  else response.shouldKeepAlive = false
-}
 
 const noHttpFollows = 2
 
