@@ -5,14 +5,14 @@ import type { Dpop } from '../oauth/dpop.js'
 import { OAuthError } from '../oauth/errors.js'
 import type { AuditLog } from '../observe/audit.js'
 import type { RevocationStore } from '../storage/ports.js'
-import type { AccessTokens } from '../tokens/access-tokens.js'
+import type { AccessTokenVerifier } from '../tokens/access-token-verifier.js'
 import type { TokenIssuer } from '../tokens/issuer.js'
 import type { SignedToken } from '../tokens/sign-token.js'
 import { createAccessTokens, type PresentedToken } from './access-token.js'
 import { json, type Endpoint, type EndpointRequest } from './message.js'
 
 export interface UserinfoOptions {
-  readonly accessTokens: Pick<AccessTokens, 'identify'>
+  readonly accessTokenVerifier: Pick<AccessTokenVerifier, 'identify'>
   /** A token for another resource server opens nothing here. */
   readonly audiences: readonly string[]
   readonly findClient: (clientId: string) => Promise<Client | undefined>
@@ -34,13 +34,13 @@ const outage = { error: 'temporarily_unavailable' }
 
 /** `GET` and `POST /userinfo` (OIDC Core §5.3). */
 export const createUserinfo = (options: UserinfoOptions): Endpoint => {
-  const { accessTokens, audiences, findClient, login, revocations, tokens, audit, dpop } = options
+  const { accessTokenVerifier, audiences, findClient, login, revocations, tokens, audit, dpop } = options
   const { readToken, checkSender, challenge, ...access } = createAccessTokens('/userinfo', dpop)
 
   const check = async (request: EndpointRequest, presented: PresentedToken) => {
     const { scheme } = presented
     const refuse = (reason: string): never => access.refuse(scheme, reason)
-    const token = (await accessTokens.identify(presented.token)) ?? refuse('not a valid access token')
+    const token = (await accessTokenVerifier.identify(presented.token)) ?? refuse('not a valid access token')
     const { claims, clientId, subject, jti, grantId } = token
     if (!strings(claims['aud']).some((name) => audiences.includes(name))) refuse('token for another audience')
     const proof = await checkSender(request, presented, claims['cnf'])

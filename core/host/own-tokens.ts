@@ -1,20 +1,20 @@
 import { epochSeconds } from '../clock.js'
 import { verifyOwnToken, type OwnTokenExpectation } from '../keys/verify-own-token.js'
 import type { RevocationStore } from '../storage/ports.js'
-import type { AccessTokens } from '../tokens/access-tokens.js'
+import type { AccessTokenVerifier } from '../tokens/access-token-verifier.js'
 import { idTokenProfile } from '../tokens/profiles.js'
 import type { ClientDirectory } from './clients.js'
 import type { OwnTokens } from './modules.js'
 
 export interface OwnTokensOptions extends Omit<OwnTokenExpectation, 'typ' | 'expired'> {
-  readonly accessTokens: Pick<AccessTokens, 'identify'>
+  readonly accessTokenVerifier: Pick<AccessTokenVerifier, 'identify'>
   readonly revocations: RevocationStore
   readonly findClient: ClientDirectory['find']
 }
 
 /** Every token names itself and its grant in `jti`: a good signature alone is no leave (RFC 8693 §5). */
 export const createOwnTokens = ({
-  accessTokens,
+  accessTokenVerifier,
   revocations,
   findClient,
   ...expected
@@ -22,7 +22,7 @@ export const createOwnTokens = ({
   async verify(token, kind) {
     const own =
       kind === 'access_token'
-        ? await accessTokens.identify(token)
+        ? await accessTokenVerifier.identify(token)
         : await verifyOwnToken(token, { ...expected, typ: idTokenProfile.typ })
     if (own === undefined) return undefined
     const { jti, exp, client_id, aud } = own.claims

@@ -13,7 +13,7 @@ import type { Log } from '../observe/log.js'
 import type { Tracing } from '../observe/tracing.js'
 import type { ClientKeys } from '../oauth/client-keys.js'
 import type { Dpop } from '../oauth/dpop.js'
-import type { AccessTokens } from '../tokens/access-tokens.js'
+import type { AccessTokenVerifier } from '../tokens/access-token-verifier.js'
 import type { TokenIssuer } from '../tokens/issuer.js'
 import type { ClientDirectory } from './clients.js'
 import type { Demo } from './demo.js'
@@ -44,7 +44,7 @@ export const tokens = {
   ring: token<KeyRing>('ring'),
   /** The keys of whatever ring is in force. */
   publishedKeys: token<Pick<KeyRing, 'publishedKey'>>('publishedKeys'),
-  accessTokens: token<AccessTokens>('accessTokens'),
+  accessTokenVerifier: token<AccessTokenVerifier>('accessTokenVerifier'),
   assets: token<ReadonlyMap<string, Asset>>('assets'),
   pages: token<Pages>('pages'),
   issuer: token<TokenIssuer>('issuer'),

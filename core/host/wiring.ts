@@ -15,6 +15,7 @@ import type { Endpoints } from '../http/routes.js'
 import { loadAssets } from '../interaction/assets.js'
 import { createPages } from '../interaction/pages/create-pages.js'
 import { createPasswordHasher } from '../interaction/password-hasher.js'
+import type { OwnTokenExpectation } from '../keys/verify-own-token.js'
 import { createClientAuthentication } from '../oauth/client-authentication.js'
 import { createClientKeys } from '../oauth/client-keys.js'
 import { createIssuerKeys } from '../oauth/issuer-keys.js'
@@ -23,7 +24,7 @@ import { createRemoteKeySets } from '../oauth/remote-key-sets.js'
 import { createOutbound } from '../oauth/webhook.js'
 import { createDpop } from '../oauth/dpop.js'
 import { packageVersion } from '../package-root.js'
-import { createAccessTokens } from '../tokens/access-tokens.js'
+import { createAccessTokenVerifier } from '../tokens/access-token-verifier.js'
 import { createIdentifyToken } from '../tokens/introspection.js'
 import { deviceCodeGrant } from '../oauth/device-code.js'
 import { createTokenIssuer } from '../tokens/issuer.js'
@@ -51,6 +52,14 @@ const providerFor =
     container.register(token, { useFactory: instanceCachingFactory((from) => make((wanted) => from.resolve(wanted))) })
   }
 
+/** What our own tokens are verified by, whichever kind they are of. */
+const verificationOf = (get: Resolve): Omit<OwnTokenExpectation, 'typ'> => ({
+  ring: get(tokens.publishedKeys),
+  issuer: get(tokens.config).issuer,
+  clock: get(tokens.clock),
+  toleranceSeconds: get(tokens.config).clock_tolerance_secs,
+})
+
 /** Registers what follows from what the start has opened, and stays. */
 export const wire = (container: DependencyContainer): void => {
   const provide = providerFor(container)
@@ -77,10 +86,7 @@ export const wire = (container: DependencyContainer): void => {
     const ttlSeconds = attestation?.challenge_ttl_secs ?? 0
     return createEvidenceChallenges({ secrets, redeemed, clock: get(tokens.clock), ttlSeconds, toleranceSeconds })
   })
-  provide(tokens.accessTokens, (get) => {
-    const { issuer, clock_tolerance_secs: toleranceSeconds } = get(tokens.config)
-    return createAccessTokens({ ring: get(tokens.publishedKeys), issuer, clock: get(tokens.clock), toleranceSeconds })
-  })
+  provide(tokens.accessTokenVerifier, (get) => createAccessTokenVerifier(verificationOf(get)))
   provide(tokens.services, (get) => {
     const config = get(tokens.config)
     const stored = collections(get(tokens.stores))
@@ -104,13 +110,10 @@ export const wire = (container: DependencyContainer): void => {
       clientKeys: get(tokens.clientKeys),
       clientAssertions,
       ownTokens: createOwnTokens({
-        accessTokens: get(tokens.accessTokens),
-        ring: get(tokens.publishedKeys),
-        issuer: config.issuer,
-        clock,
+        ...verificationOf(get),
+        accessTokenVerifier: get(tokens.accessTokenVerifier),
         revocations,
         findClient: (id) => get(tokens.clients).find(id),
-        toleranceSeconds: config.clock_tolerance_secs,
       }),
       factorRecords,
       factorClaims,
@@ -137,7 +140,7 @@ export const wireGeneration = (container: DependencyContainer): void => {
       idTokenTtl: config.id_token_ttl_secs,
       defaultAudience: config.default_audience,
       resources: new Map(config.resources.map((resource) => [resource.identifier, resource])),
-      accessTokens: get(tokens.accessTokens),
+      accessTokenVerifier: get(tokens.accessTokenVerifier),
     })
   })
   provide(tokens.endpoints, wireEndpoints)
@@ -156,15 +159,15 @@ const wireEndpoints = (get: Resolve): Endpoints => {
   )
   const switchedOn = enabledGrants(config, grants.keys())
   const enabled = new Map([...grants].filter(([name]) => switchedOn.includes(name)))
-  const verification = { ring, issuer: config.issuer, clock, toleranceSeconds: config.clock_tolerance_secs }
+  const verification = verificationOf(get)
 
   const dpop = get(tokens.dpop)
   const authenticateClient = traceClientAuthentication(
     createClientAuthentication({ authenticators: clientAuthenticators, findClient }),
     get(tokens.options).tracing,
   )
-  const accessTokens = get(tokens.accessTokens)
-  const identify = createIdentifyToken({ accessTokens, families })
+  const accessTokenVerifier = get(tokens.accessTokenVerifier)
+  const identify = createIdentifyToken({ accessTokenVerifier, families })
 
   const { rate_limits: rates } = config
   const limits = get(tokens.rateLimits)
@@ -254,7 +257,7 @@ const wireEndpoints = (get: Resolve): Endpoints => {
   if (login === undefined) return machine
 
   const userinfo = createUserinfo({
-    accessTokens,
+    accessTokenVerifier,
     audiences: [config.issuer, config.default_audience],
     findClient,
     login,

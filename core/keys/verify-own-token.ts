@@ -1,7 +1,7 @@
 import { epochSeconds, type Clock } from '../clock.js'
 import type { JsonObject } from '../json.js'
 import { parseCompactJws } from './compact-jws.js'
-import type { JwsAlg, KeyRing, PublishedKey } from './ports.js'
+import type { KeyRing, PublishedKey } from './ports.js'
 import { verifySignature } from './verify-signature.js'
 
 export interface OwnTokenExpectation {
@@ -18,7 +18,6 @@ export interface OwnTokenExpectation {
 }
 
 export interface OwnToken {
-  readonly header: { readonly alg: JwsAlg; readonly kid: string; readonly typ: string }
   /** `exp` and `iat` are integers, `iss` is the issuer; look at the type of anything else. */
   readonly claims: JsonObject
   readonly publishedKey: PublishedKey
@@ -40,7 +39,7 @@ export const verifyOwnToken = async (token: string, expected: OwnTokenExpectatio
   if (claims['iss'] !== expected.issuer || !isInTime(claims, expected)) return undefined
   if (expected.signatureIsKnown !== true && !(await verifySignature(key, jws.signingInput, jws.signature)))
     return undefined
-  return { header: { alg: key.alg, kid, typ: expected.typ }, claims, publishedKey: key }
+  return { claims, publishedKey: key }
 }
 
 const isTime = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0

@@ -1,7 +1,7 @@
 import type { Grant } from '../oauth/grant.js'
 import { readRefreshToken } from '../oauth/refresh-token.js'
 import type { RefreshFamilyStore } from '../storage/ports.js'
-import type { AccessTokens, IdentifiedAccessToken } from './access-tokens.js'
+import type { AccessTokenVerifier, IdentifiedAccessToken } from './access-token-verifier.js'
 
 /** A text that names a refresh family. */
 export interface IdentifiedRefreshToken {
@@ -15,7 +15,7 @@ export interface IdentifiedRefreshToken {
 export type IdentifiedToken = IdentifiedAccessToken | IdentifiedRefreshToken
 
 export interface IdentifyOptions {
-  readonly accessTokens: Pick<AccessTokens, 'identify'>
+  readonly accessTokenVerifier: Pick<AccessTokenVerifier, 'identify'>
   readonly families: RefreshFamilyStore<Grant>
 }
 
@@ -24,10 +24,10 @@ export interface IdentifyOptions {
  * Undefined for whatever is no access or refresh token of this issuer. Throws `Unavailable`.
  */
 export const createIdentifyToken =
-  ({ accessTokens, families }: IdentifyOptions) =>
+  ({ accessTokenVerifier, families }: IdentifyOptions) =>
   async (text: string): Promise<IdentifiedToken | undefined> => {
     const read = readRefreshToken(text)
-    if (read === undefined) return accessTokens.identify(text)
+    if (read === undefined) return accessTokenVerifier.identify(text)
     const record = await families.find(read.family)
     if (record === undefined) return undefined
     return { kind: 'refresh_token', family: read.family, grant: record.grant, current: record.current === read.hash }

@@ -8,7 +8,7 @@ import type { Client } from '../oauth/client.js'
 import { OAuthError } from '../oauth/errors.js'
 import type { GrantDecision, SenderConstraint } from '../oauth/grant.js'
 import { newOpaqueToken } from '../oauth/opaque-token.js'
-import type { AccessTokens } from './access-tokens.js'
+import type { AccessTokenVerifier } from './access-token-verifier.js'
 import { claimsOfScopes, pickClaims, protocolClaims, requestedNames } from './claims.js'
 import {
   accessTokenClaims,
@@ -39,7 +39,7 @@ export interface IssuerOptions {
   readonly defaultAudience: string
   readonly resources: ReadonlyMap<string, Resource>
   /** Told of each access token. Absent where nobody will ask about them. */
-  readonly accessTokens?: Pick<AccessTokens, 'signed'>
+  readonly accessTokenVerifier?: Pick<AccessTokenVerifier, 'signed'>
 }
 
 /** Checked and complete, but for signatures. Signed once or thrown away. */
@@ -140,7 +140,7 @@ export const createTokenIssuer = (options: IssuerOptions) => {
       const access = await sign(accessTokenProfile, options.accessTokenAlg, prepared.accessToken, by)
       made.push(access.record)
       checkLength(access.token)
-      options.accessTokens?.signed(access)
+      options.accessTokenVerifier?.signed(access)
       if (prepared.idToken === undefined) return { accessToken: access.token }
       const alg = prepared.client.id_token_signed_response_alg ?? options.idTokenAlg
       const claims = { ...prepared.idToken, at_hash: accessTokenHash(access.token, algorithms[alg].accessTokenHash) }

@@ -197,7 +197,7 @@ const userinfo: Case = {
   },
 }
 
-/** So many tokens a process knows as its own for certain (`core/tokens/access-tokens.ts`). */
+/** So many tokens a process knows as its own for certain (`core/tokens/access-token-verifier.ts`). */
 const recent = 16_000
 
 /**

@@ -1,7 +1,7 @@
 import { createHash, generateKeyPairSync } from 'node:crypto'
 import { expect, it } from 'vitest'
 import type { PublicJwk, PublishedKey } from '../../core/keys/ports.js'
-import { createAccessTokens } from '../../core/tokens/access-tokens.js'
+import { createAccessTokenVerifier } from '../../core/tokens/access-token-verifier.js'
 import { createIdentifyToken } from '../../core/tokens/introspection.js'
 import { forge } from '../adversarial/support/forge.js'
 
@@ -24,20 +24,20 @@ const setUp = () => {
   }
   const families = { start: unused, rotate: unused, remove: unused, find: () => Promise.resolve(undefined) }
   const verification = { ring, issuer, clock: () => state.now, toleranceSeconds: 10 }
-  const accessTokens = createAccessTokens(verification)
+  const accessTokenVerifier = createAccessTokenVerifier(verification)
   /** As the issuer tells of what it signed. */
   const signed = (text: string, publishedKey = published): void => {
     const digest = createHash('sha256')
       .update(text.slice(0, text.lastIndexOf('.')))
       .digest('base64url')
     const record = { kid: 'k', alg: 'ES256', typ: 'at+jwt', purpose: 'access_token', digest, signer: 's' } as const
-    accessTokens.signed({
+    accessTokenVerifier.signed({
       token: text,
       publishedKey,
       record: { ...record, reference: undefined, key_version: undefined },
     })
   }
-  return { state, signed, identify: createIdentifyToken({ accessTokens, families }) }
+  return { state, signed, identify: createIdentifyToken({ accessTokenVerifier, families }) }
 }
 
 const unused = (): Promise<never> => Promise.reject(new Error('not to be called'))

@@ -39,18 +39,23 @@ export const startAssertionServer = async () => {
   const { issuer } = host.server
   const claims = (overrides: Members = {}, clientId = 'signer'): Members =>
     assertionClaims(clientId, issuer, host.now(), overrides)
-  const send = (client_assertion: string, more: Record<string, string | undefined> = {}): Promise<Answer> =>
-    host.token({
+  const sent: string[] = []
+  const send = (client_assertion: string, more: Record<string, string | undefined> = {}): Promise<Answer> => {
+    sent.push(client_assertion)
+    return host.token({
       grant_type: 'client_credentials',
       client_assertion_type: assertionType,
       client_assertion,
       ...more,
     })
+  }
   return {
     host,
     issuer,
     claims,
     send,
+    /** Every assertion, as it was sent. */
+    sent,
     seconds: () => Math.floor(host.now() / 1000),
     expectGood: async (overrides: Members = {}): Promise<void> => {
       expect((await send(signAssertion(es256, header, claims(overrides)))).status).toBe(200)

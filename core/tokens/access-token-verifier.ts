@@ -20,7 +20,7 @@ export interface IdentifiedAccessToken {
   readonly expiresAt: number
 }
 
-export interface AccessTokens {
+export interface AccessTokenVerifier {
   /** What an access token of this issuer says; undefined for whatever is none. Throws `Unavailable`. */
   identify(text: string): Promise<IdentifiedAccessToken | undefined>
   /** Told of each access token that this process signs. */
@@ -46,12 +46,14 @@ const maxSigned = 32_768
  * more than all the rest of an introspection or a userinfo answer. That a signature is good stays true for as long as its key
  * is published; whether it is, and the times of the token, are asked every time. No token lies in memory: they are known by digests.
  */
-export const createAccessTokens = (verification: Omit<OwnTokenExpectation, 'typ' | 'expired'>): AccessTokens => {
+export const createAccessTokenVerifier = (
+  verification: Omit<OwnTokenExpectation, 'typ' | 'expired'>,
+): AccessTokenVerifier => {
   const { ring } = verification
   const verified = new RecentMap<string, Verified>(maxVerified)
   const signed = new RecentMap<string, Known>(maxSigned)
 
-  const isGood = (known: Known | undefined, signature: string): boolean =>
+  const isGood = <K extends Known>(known: K | undefined, signature: string): known is K =>
     known !== undefined && known.signature === signature && known.key === ring.publishedKey(known.key.kid)
 
   return {
@@ -60,8 +62,7 @@ export const createAccessTokens = (verification: Omit<OwnTokenExpectation, 'typ'
       const digest = hash('sha256', text.slice(0, Math.max(dot, 0)), 'base64url')
       const signature = text.slice(dot + 1)
       const known = verified.get(digest)
-      if (isGood(known, signature))
-        return isInTime((known as Verified).token.claims, verification) ? known?.token : undefined
+      if (isGood(known, signature)) return isInTime(known.token.claims, verification) ? known.token : undefined
       const signatureIsKnown = isGood(signed.get(digest), signature)
       const own = await verifyOwnToken(text, { ...verification, typ: accessTokenProfile.typ, signatureIsKnown })
       if (own === undefined) return undefined
