@@ -10,13 +10,16 @@ import type { ThreadData } from './session-thread.js'
 /** After standard input, output, error, and Node's own channel. */
 const firstFd = 4
 
-const tell = (report: ChildReport): void => {
-  process.send?.(report)
-}
-
-/** The end of all threads at once, also of those that are inside of the library. */
+/** The end of all threads at once, also of those that are inside of the library: any other end waits for them. */
 const end = (): void => {
   process.kill(process.pid, 'SIGKILL')
+}
+
+/** Whom nothing can be told is gone, also when that is seen here before the channel's own end. */
+const tell = (report: ChildReport): void => {
+  process.send?.(report, (error) => {
+    if (error !== null) end()
+  })
 }
 
 const startThread = (data: ThreadData, whenReady: () => void, whenEnded: () => void): void => {

@@ -65,7 +65,7 @@ describeWith(['softhsm2', 'gcc'], 'a PKCS#11 child that dies (F19)', () => {
 
   it.each(['SIGKILL', 'SIGSEGV'] as const)('%s under load: unavailable only, and back by itself', async (end) => {
     const { outcome, stop } = load()
-    await expect.poll(() => outcome.made).toBeGreaterThan(100)
+    await expect.poll(() => outcome.made).toBeGreaterThan(10000)
     process.kill(journal.pids[0] ?? 0, end)
     await expect.poll(() => outcome.errors.length).toBeGreaterThan(0)
     await expect.poll(() => journal.pids.length, { timeout: 10_000 }).toBe(2)
@@ -93,12 +93,16 @@ describeWith(['softhsm2', 'gcc'], 'a PKCS#11 child that dies (F19)', () => {
   })
 
   it('is not left behind by a parent that is killed, even while the library hangs', async () => {
-    await double.command('C_Sign sleep 300')
+    await double.command('C_Sign sleep 300 once')
     const file = fileURLToPath(new URL('../support/softhsm/signing-process.ts', import.meta.url))
     const parent = fork(file, [JSON.stringify(double)], { execArgv: ['--import', 'tsx'] })
     const [pid] = (await once(parent, 'message')) as [number]
     expect(isRunning(pid)).toBe(true)
-    await expect.poll(() => double.calls('C_Sign'), { timeout: 20_000 }).toBe(1)
+    await expect.poll(() => double.calls('C_Sign'), { timeout: 20_000 }).toBeGreaterThan(1000)
+    // One of them hangs, and answers to others lie unread: their sessions see the end of the parent as a failure.
+    parent.kill('SIGSTOP')
+    let calls = 0
+    await expect.poll(async () => calls === (calls = await double.calls('C_Sign'))).toBe(true)
     parent.kill('SIGKILL')
     await expect.poll(() => isRunning(pid), { timeout: 10_000 }).toBe(false)
   })
@@ -161,9 +165,9 @@ describeWith(['softhsm2', 'gcc'], 'a token that loses what it had', () => {
 
   it('the token taken away: unavailable only, back by itself, no loop at the PIN (F18, F20)', async () => {
     const { outcome, stop } = load()
-    await expect.poll(() => outcome.made).toBeGreaterThan(100)
+    await expect.poll(() => outcome.made).toBeGreaterThan(10000)
     await token.remove()
-    await expect.poll(() => outcome.errors.length, { timeout: 20_000 }).toBeGreaterThan(100)
+    await expect.poll(() => outcome.errors.length, { timeout: 20_000 }).toBeGreaterThan(10000)
     const logins = await double.calls('C_Login')
     const missed = () => journal.lines.filter((line) => line.includes('is started again')).length
     await expect.poll(missed, { timeout: 20_000 }).toBeGreaterThan(3)
