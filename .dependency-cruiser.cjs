@@ -119,6 +119,14 @@ module.exports = {
       to: { path: adapters },
     },
     {
+      name: 'databases-where-configured',
+      comment:
+        'The driver of a database that is not configured is not loaded: it takes time and memory of every process.',
+      severity: 'error',
+      from: { path: '^core/', pathNot: adapters },
+      to: { path: '^core/storage/(mongodb|redis)/', dynamic: false },
+    },
+    {
       name: 'core-names-no-plugin',
       comment: 'Plugins and signers are named by configuration alone.',
       severity: 'error',

@@ -3,10 +3,7 @@ import { ConfigurationError } from '../../config/problems.js'
 import type { Config } from '../../config/schema.js'
 import { revealOptions } from '../../config/substitute.js'
 import type { Clock } from '../clock.js'
-import { openEmbedded } from '../storage/embedded/open-embedded.js'
-import { openMongodb } from '../storage/mongodb/open-mongodb.js'
 import type { EphemeralBackend, StorageBackend } from '../storage/ports.js'
-import { openRedis } from '../storage/redis/open-redis.js'
 import { loadAdapter, type AdapterChoice } from './load-adapter.js'
 
 /** The two storage roles. Both may be one backend. */
@@ -41,9 +38,12 @@ const openAdapter = async (choice: AdapterChoice, given: Given): Promise<Storage
 
 const openRecords = async (choice: Choices['records'], given: Given): Promise<StorageBackend> => {
   switch (choice.use) {
-    case 'embedded':
+    case 'embedded': {
+      const { openEmbedded } = await import('../storage/embedded/open-embedded.js')
       return openEmbedded({ ...choice.options, ...given })
+    }
     case 'mongodb': {
+      const { openMongodb } = await import('../storage/mongodb/open-mongodb.js')
       const { uri, ...options } = choice.options
       return withUri(given, () => openMongodb({ ...options, ...given, uri: uri.reveal() }))
     }
@@ -54,6 +54,7 @@ const openRecords = async (choice: Choices['records'], given: Given): Promise<St
 
 const openEphemeral = async (choice: Choices['ephemeral'], given: Given): Promise<EphemeralBackend> => {
   if (choice.use !== 'redis') return openRecords(choice, given)
+  const { openRedis } = await import('../storage/redis/open-redis.js')
   const { uri, sentinel, ...options } = choice.options
   const password = sentinel?.password?.reveal()
   return openRedis({ ...options, ...given, uri: uri.reveal(), sentinel: sentinel && { ...sentinel, password } })
