@@ -47,7 +47,7 @@ export const forkChild = (
 
 const endOf = (child: ChildProcess): Promise<Failure> =>
   new Promise((resolve) => {
-    child.on('error', (error) =>
+    child.once('error', (error) =>
       resolve({ kind: 'reset', message: `the PKCS#11 process cannot be started: ${error.message}` }),
     )
     child.once('exit', (code, signal) =>

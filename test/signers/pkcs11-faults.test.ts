@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest'
 import { KeyRefused, Unavailable, type Signer, type SignerProvider } from '../../core/api/index.js'
 import { doubleOf, type DoubledToken } from '../support/pkcs11-double/double.js'
 import { describeWith } from '../support/services/describe-with.js'
@@ -65,7 +65,7 @@ describeWith(['softhsm2', 'gcc'], 'a PKCS#11 child that dies (F19)', () => {
 
   it.each(['SIGKILL', 'SIGSEGV'] as const)('%s under load: unavailable only, and back by itself', async (end) => {
     const { outcome, stop } = load()
-    await expect.poll(() => outcome.made).toBeGreaterThan(10000)
+    await expect.poll(() => outcome.made).toBeGreaterThan(100)
     process.kill(journal.pids[0] ?? 0, end)
     await expect.poll(() => outcome.errors.length).toBeGreaterThan(0)
     await expect.poll(() => journal.pids.length, { timeout: 10_000 }).toBe(2)
@@ -96,13 +96,17 @@ describeWith(['softhsm2', 'gcc'], 'a PKCS#11 child that dies (F19)', () => {
     await double.command('C_Sign sleep 300 once')
     const file = fileURLToPath(new URL('../support/softhsm/signing-process.ts', import.meta.url))
     const parent = fork(file, [JSON.stringify(double)], { execArgv: ['--import', 'tsx'] })
+    onTestFinished(() => void parent.kill('SIGKILL'))
     const [pid] = (await once(parent, 'message')) as [number]
+    onTestFinished(() => {
+      if (isRunning(pid)) process.kill(pid, 'SIGKILL')
+    })
     expect(isRunning(pid)).toBe(true)
     await expect.poll(() => double.calls('C_Sign'), { timeout: 20_000 }).toBeGreaterThan(1000)
     // One of them hangs, and answers to others lie unread: their sessions see the end of the parent as a failure.
     parent.kill('SIGSTOP')
     let calls = 0
-    await expect.poll(async () => calls === (calls = await double.calls('C_Sign'))).toBe(true)
+    await expect.poll(async () => calls === (calls = await double.calls('C_Sign')), { timeout: 20_000 }).toBe(true)
     parent.kill('SIGKILL')
     await expect.poll(() => isRunning(pid), { timeout: 10_000 }).toBe(false)
   })
@@ -165,9 +169,9 @@ describeWith(['softhsm2', 'gcc'], 'a token that loses what it had', () => {
 
   it('the token taken away: unavailable only, back by itself, no loop at the PIN (F18, F20)', async () => {
     const { outcome, stop } = load()
-    await expect.poll(() => outcome.made).toBeGreaterThan(10000)
+    await expect.poll(() => outcome.made).toBeGreaterThan(100)
     await token.remove()
-    await expect.poll(() => outcome.errors.length, { timeout: 20_000 }).toBeGreaterThan(10000)
+    await expect.poll(() => outcome.errors.length, { timeout: 20_000 }).toBeGreaterThan(100)
     const logins = await double.calls('C_Login')
     const missed = () => journal.lines.filter((line) => line.includes('is started again')).length
     await expect.poll(missed, { timeout: 20_000 }).toBeGreaterThan(3)
