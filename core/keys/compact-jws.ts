@@ -55,7 +55,9 @@ const recallHeader = (segment: string): JsonObject | undefined => {
   const header = parseStrictJsonObject(Buffer.from(segment, 'base64url'))
   if (header === undefined || 'crit' in header || 'b64' in header) return undefined
   if (segment.length > maxHeaderLength) return header
-  // A copy: the segment itself would keep the whole token in memory.
-  headers.set(Buffer.from(segment, 'latin1').toString('latin1'), frozen(header))
+  headers.set(copyOf(segment), frozen(header))
   return header
 }
+
+/** A piece of a token would keep all of it in memory. Base64url only. */
+export const copyOf = (piece: string): string => Buffer.from(piece, 'latin1').toString('latin1')

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { frozen, type JsonObject } from '../json.js'
+import { copyOf } from '../keys/compact-jws.js'
 import type { PublishedKey } from '../keys/ports.js'
 import { isInTime, verifyOwnToken, type OwnTokenExpectation } from '../keys/verify-own-token.js'
 import { RecentMap } from '../recent-map.js'
@@ -77,9 +78,6 @@ export const createAccessTokenVerifier = (
     },
   }
 }
-
-/** A piece of a text would keep all of it in memory. */
-const copyOf = (signature: string): string => Buffer.from(signature, 'latin1').toString('latin1')
 
 const readAccessToken = (claims: JsonObject): IdentifiedAccessToken | undefined => {
   const { sub: subject, jti, client_id: clientId, exp } = claims
