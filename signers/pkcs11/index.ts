@@ -84,7 +84,8 @@ export default defineSigner<z.infer<typeof options>>({
         const request = { do: 'open', number: keys++, key: uri.key, token: uri.token, alg } as const
         try {
           const published = checkFit(shown(ref), alg, await supervisor.ask(request, signal))
-          return openSigner(supervisor, supervisor.adopt({ ...request, published }), alg, published)
+          const number = await supervisor.adopt({ ...request, published }, signal)
+          return openSigner(supervisor, number, alg, published)
         } catch (error) {
           throw withRef(ref, error)
         }

@@ -53,13 +53,16 @@ export class TokenFailure extends Error {
   }
 }
 
-/** Judges what a call of the library threw: pkcs11js gives its errors the return code and the name of the function. */
+/**
+ * Judges what a call of the library threw. pkcs11js gives an error the return code and the name of the function, but for
+ * some functions only the one or the other: both are in its text.
+ */
 export const failureOf = (error: unknown): Failure => {
   if (error instanceof TokenFailure) return { kind: error.kind, message: error.message }
-  const { code, method, message } = error as { code?: unknown; method?: unknown; message?: unknown }
-  if (typeof code !== 'number' || code === 0)
-    return { kind: 'reset', message: `the PKCS#11 library failed: ${String(message)}` }
+  const { code: given, message, stack } = error as { code?: unknown; message?: unknown; stack?: unknown }
+  const code = typeof given === 'number' ? given : Number(/^CKR_\w+:(\d+)/.exec(String(message))?.[1] ?? 0)
+  if (code === 0) return { kind: 'reset', message: `the PKCS#11 library failed: ${String(message)}` }
   const [name, kind] = returnCodes.get(code) ?? [`return code 0x${code.toString(16)}`, 'reset']
-  const where = typeof method === 'string' && method !== '' ? `${method}: ` : ''
-  return { kind, message: `the token answered ${where}${name}` }
+  const where = /\bC_\w+/.exec(String(stack))?.[0]
+  return { kind, message: `the token answered ${where === undefined ? '' : `${where}: `}${name}` }
 }

@@ -30,10 +30,11 @@ export interface Supervisor extends AsyncDisposable {
     allowanceMs?: number,
   ): Promise<ControlResults[Request['do']]>
   /**
-   * From now on every session of every child is told of this key, and refuses any other behind its name. Returns the
-   * number to sign with: that of an earlier opening, if it was the same.
+   * From now on every session of every child is told of this key, and refuses any other behind its name. Resolves with
+   * the number to sign with (that of an earlier opening, if it was the same) when all sessions have looked for the key:
+   * SoftHSM fails to make a key while another session reads the list of objects. Rejects with the signal's reason.
    */
-  adopt(key: OpenRequest): number
+  adopt(key: OpenRequest, signal: AbortSignal): Promise<number>
 }
 
 /** Settles as `promise` does, or with the signal's reason. */
@@ -109,7 +110,7 @@ export const supervise = ({ child: settings, environment, deadlineMs, log }: Sup
       openChannel(socket, of.pid, { answered: queue.dispatch, reset: (why) => fail(of, why) }),
     )
     // Before anything is signed: each session reads the public halves again.
-    for (const key of keys.values()) for (const channel of channels) tellOf(key, channel)
+    for (const key of keys.values()) for (const channel of channels) void tellOf(key, channel)
     queue.connect(channels)
     sweptAt = performance.now()
     sweeping = setInterval(() => sweep(of), sweepMs)
@@ -117,14 +118,16 @@ export const supervise = ({ child: settings, environment, deadlineMs, log }: Sup
     log.info('The PKCS#11 process is ready.', { child_pid: of.pid, sessions: channels.length })
   }
 
-  const tellOf = (key: OpenRequest, channel: SessionChannel): void => {
-    channel.ask(key, never, deadlineMs).catch((error: unknown) => {
+  const tellOf = async (key: OpenRequest, channel: SessionChannel): Promise<void> => {
+    try {
+      await channel.ask(key, never, deadlineMs)
+    } catch (error) {
       if (!(error instanceof Unavailable))
         log.error('A key cannot be used any more.', {
           key: nameOf(key),
           reason: error instanceof Error ? error.message : 'unknown',
         })
-    })
+    }
   }
 
   const sweep = (of: ForkedChild): void => {
@@ -205,12 +208,12 @@ export const supervise = ({ child: settings, environment, deadlineMs, log }: Sup
       await ready(signal)
       return await unlessAborted(leastBusy().ask(request, signal, allowanceMs), signal)
     },
-    adopt(key) {
+    async adopt(key, signal) {
       const name = nameOf(key)
       const known = keys.get(name)
       if (known !== undefined) return known.number
       keys.set(name, key)
-      for (const channel of channels) tellOf(key, channel)
+      await unlessAborted(Promise.all(channels.map((channel) => tellOf(key, channel))), signal)
       return key.number
     },
     async [Symbol.asyncDispose]() {

@@ -74,6 +74,7 @@ describeWith(['softhsm2', 'gcc'], 'every return code of the table, from the libr
       await expect(signer.sign(Buffer.from('a'), never)).rejects.toMatchObject({ name: 'Unavailable', applied: 'no' })
       await recovers(signer)
       expect(journal.pids).toHaveLength(2)
+      expect(journal.lines.filter((line) => line.includes(`the token answered ${call}: `))).toHaveLength(1)
     })
 
     it.each(entries(permanent))('%s: refused, and nothing is tried again', async (_name, code) => {
@@ -83,6 +84,29 @@ describeWith(['softhsm2', 'gcc'], 'every return code of the table, from the libr
       expect(await double.calls(call)).toBe(before + 1)
       expect(journal.pids).toHaveLength(1)
     })
+  })
+
+  it.each(entries(retried))('C_FindObjects %s once: the key is found, in a new session', async (_name, code) => {
+    await double.command(`C_FindObjects return ${code} once`)
+    expect((await provider.open(ref, 'ES256', never)).publicJwk).toEqual(signer.publicJwk)
+    expect(journal.pids).toHaveLength(1)
+  })
+
+  it('C_FindObjects that fails for good: unavailable by its name, and a new start', async () => {
+    await double.command('C_FindObjects return 0x30 once')
+    await expect(provider.open(ref, 'ES256', never)).rejects.toThrow('C_FindObjects: CKR_DEVICE_ERROR')
+    await recovers(signer)
+    expect(journal.pids).toHaveLength(2)
+  })
+
+  it('a key is open when all sessions have looked for it: none reads the objects while the next key is made', async () => {
+    const another = (await provider.create?.('another', 'ES256', never)) ?? ''
+    const before = await double.calls('C_FindObjects')
+    await provider.open(another, 'ES256', never)
+    // Each time for the private half and for the public one: by one session that is asked, and by both that are told.
+    expect(await double.calls('C_FindObjects')).toBe(before + 6)
+    await provider.create?.('a third', 'ES256', never)
+    expect(await double.calls('C_FindObjects')).toBe(before + 7)
   })
 
   it('a session that cannot be opened is unavailable', async () => {
