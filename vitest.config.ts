@@ -19,6 +19,7 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 120_000,
     teardownTimeout: 30_000,
+    expect: { poll: { timeout: 30_000 } },
     pool: 'forks',
     projects: [
       {
