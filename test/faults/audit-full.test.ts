@@ -38,9 +38,9 @@ describe.skipIf(!disk)('F34 the disk of the audit log is full', () => {
     const answers = [await issue(), await issue(), await issue(), await issue(), await issue()]
     expect(answers.at(-1)?.status).toBe(503)
     const message = 'the audit log cannot be written'
-    await expect.poll(ready).toEqual({ status: 503, audit: { status: 'down', message } })
+    await expect.poll(ready, { timeout: 10_000 }).toEqual({ status: 503, audit: { status: 'down', message } })
     disk!.free()
-    await expect.poll(ready).toEqual({ status: 200, audit: { status: 'up' } })
+    await expect.poll(ready, { timeout: 10_000 }).toEqual({ status: 200, audit: { status: 'up' } })
     expect(await outagesIn(file)).toContainEqual(
       expect.objectContaining({ event: 'outage', component: 'audit', since: expect.stringMatching(/Z$/) }),
     )

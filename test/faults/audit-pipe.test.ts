@@ -67,13 +67,13 @@ describe('the audit log on a pipe', () => {
     }
     await issueUntilRefused()
     expect(new Set(await Promise.all(Array.from({ length: 50 }, service.issue)))).toEqual(new Set([503]))
-    await expect.poll(service.ready).toBe(503)
+    await expect.poll(service.ready, { timeout: 10_000 }).toBe(503)
     pipe.drain()
     const readAndAsk = () => {
       pipe.drain()
       return service.ready()
     }
-    await expect.poll(readAndAsk).toBe(200)
+    await expect.poll(readAndAsk, { timeout: 10_000 }).toBe(200)
     await issueUntilRefused()
     launched.child.kill('SIGTERM')
     expect(await launched.ended).toEqual([0, null])

@@ -78,7 +78,7 @@ export const createClockClients = (issuer: string) => {
 export const untilCollected = async (path: string, now: number): Promise<void> => {
   const environment = await acquireEnvironment(path, 1024 * 1024 * 1024)
   const due = () => refresh(environment) && environment.expiry.getKeysCount({ end: expiredBefore(now), limit: 1 })
-  await expect.poll(due).toBe(0)
+  await expect.poll(due, { timeout: 20_000 }).toBe(0)
   await environment.release()
 }
 

@@ -30,7 +30,7 @@ describe('F27: an event loop that is late', () => {
   it('turns work away, answers what is in memory, and recovers by itself', async () => {
     expect(await statusOf(token())).toBe(200)
     child.send('busy')
-    await expect.poll(() => statusOf(token())).toBe(503)
+    await expect.poll(() => statusOf(token()), { timeout: 20_000 }).toBe(503)
 
     const refused = await token()
     expect(refused.status).toBe(503)
@@ -45,7 +45,7 @@ describe('F27: an event loop that is late', () => {
       expect(await statusOf(fetch(at.admin + path))).toBe(200)
 
     child.send('idle')
-    await expect.poll(() => statusOf(token())).toBe(200)
+    await expect.poll(() => statusOf(token()), { timeout: 20_000 }).toBe(200)
     const metrics = await (await fetch(`${at.admin}/metrics`)).text()
     expect(Number(/^signet_http_shed_total (\d+)$/m.exec(metrics)?.[1])).toBeGreaterThan(2)
     expect(metrics).toMatch(/^signet_http_requests_total\{endpoint="\/token",status="503",error="temporarily_un/m)

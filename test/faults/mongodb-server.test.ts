@@ -37,7 +37,7 @@ describeWith('mongodb', 'a service whose MongoDB fails', () => {
   afterEach(async () => {
     await proxy.heal()
     await becomesReady(host.server.admin)
-    await expect.poll(() => isGood()).toBe(true)
+    await expect.poll(() => isGood(), { timeout: 10_000 }).toBe(true)
   })
   afterAll(async () => {
     await host[Symbol.asyncDispose]()
@@ -222,7 +222,7 @@ describeWith('mongodb', 'a service whose MongoDB fails', () => {
         (response) => response.status,
         () => undefined,
       )
-    await expect.poll(() => statusOf(`${admin}/health/live`)).toBe(200)
+    await expect.poll(() => statusOf(`${admin}/health/live`), { timeout: 20_000 }).toBe(200)
     const { status, components } = await readiness(admin)
     expect(status).toBe('not ready')
     expect(components['start']).toEqual({ status: 'down', message: 'waits for storage.records' })

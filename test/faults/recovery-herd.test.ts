@@ -67,7 +67,7 @@ describeWith(['mongodb', 'redis'], `${String(size)} clients after an outage`, ()
   it('are told to come back at different times, and cost one load of each thing', { timeout: 180_000 }, async () => {
     const { issuer } = deployment
     const ledger = new Ledger()
-    await expect.poll(async () => (await fetch(`${admin}/health/ready`)).status).toBe(200)
+    await expect.poll(async () => (await fetch(`${admin}/health/ready`)).status, { timeout: 10_000 }).toBe(200)
     const herd = await gatherHerd(size, { issuer, mint: createMint(store), ledger })
     await records.down()
     await ephemeral.down()

@@ -86,7 +86,7 @@ describeWith(['haproxy', 'mongodb', 'redis'], 'two replicas over MongoDB and Red
   })
 
   /** Requests reach it when it has issued a token. */
-  const isIn = (host: Host) => expect.poll(() => hasIssued(host, adminToken)).toBe(true)
+  const isIn = (host: Host) => expect.poll(() => hasIssued(host, adminToken), { timeout: 30_000 }).toBe(true)
   const stop = async ({ services }: Host) => {
     const service = services.at(-1)
     service?.child.kill('SIGTERM')
@@ -116,7 +116,7 @@ describeWith(['haproxy', 'mongodb', 'redis'], 'two replicas over MongoDB and Red
     async () => {
       const load = createMixedLoad(issuer)
       const readKeys = async () => (await (await fetch(`${issuer}/jwks.json`)).json()) as JSONWebKeySet
-      await expect.poll(() => readKeys().catch(() => undefined)).toHaveProperty('keys')
+      await expect.poll(() => readKeys().catch(() => undefined), { timeout: 20_000 }).toHaveProperty('keys')
       const keySet = await readKeys()
       await load.begin(perSecond)
       const [before, begun] = [load.sent(), performance.now()]

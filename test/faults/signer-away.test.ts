@@ -55,7 +55,7 @@ it('a start while a signer is away publishes its keys, believes its tokens, and 
   expect(await signs(server)).toBe('local-1')
   // What was published all the while signs as soon as it can.
   chaos.tell({})
-  await expect.poll(() => signs(server)).toBe('hsm-1')
+  await expect.poll(() => signs(server), { timeout: 20_000 }).toBe('hsm-1')
   expect(await server.isActive(token)).toBe(true)
 })
 
@@ -66,7 +66,9 @@ it('another key behind the name of one that is away is not believed, and the old
   chaos.keys.delete('hsm-1')
   chaos.tell({})
   const trust = async () => (await fetch(`${server.admin}/metrics`)).text()
-  await expect.poll(trust).toContain('signet_key_trust{signer="hsm",kid="hsm-1",trust="refused"} 1')
+  await expect
+    .poll(trust, { timeout: 20_000 })
+    .toContain('signet_key_trust{signer="hsm",kid="hsm-1",trust="refused"} 1')
   expect(await (await fetch(`${server.issuer}/jwks.json`)).text()).toBe(before)
   expect(await server.isActive(token)).toBe(true)
   expect(await signs(server)).toBe('local-1')
@@ -83,7 +85,7 @@ it('a key that is published late signs an hour after that, and a restart does no
     expect(await server.kids()).toEqual(['local-1'])
     time.now += 30 * minute
     chaos.tell({})
-    await expect.poll(() => server.kids()).toEqual(['hsm-1', 'local-1'])
+    await expect.poll(() => server.kids(), { timeout: 20_000 }).toEqual(['hsm-1', 'local-1'])
     await expect
       .poll(async () => (await server.audit()).filter(({ event, kid }) => event === 'key.published' && kid === 'hsm-1'))
       .toHaveLength(1)
@@ -97,7 +99,7 @@ it('a key that is published late signs an hour after that, and a restart does no
   await using server = await begin()
   expect(await signs(server)).toBe('local-1')
   time.now += minute
-  await expect.poll(() => signs(server)).toBe('hsm-1')
+  await expect.poll(() => signs(server), { timeout: 20_000 }).toBe('hsm-1')
 })
 
 it('a first start whose only signer is away: nobody keeps the empty key set, and nobody waits for the hour', async () => {
@@ -108,7 +110,7 @@ it('a first start whose only signer is away: nobody keeps the empty key set, and
   expect(await caching()).toBe('public, max-age=0')
   time.now += 30 * minute
   chaos.tell({})
-  await expect.poll(async () => (await server.token()).status).toBe(200)
+  await expect.poll(async () => (await server.token()).status, { timeout: 20_000 }).toBe(200)
   expect(await caching()).toBe('public, max-age=3600')
 })
 
@@ -134,7 +136,7 @@ it.each(['since the start', 'since later'])('a reload goes through while a signe
   expect((await server.reload()).status).toBe(200)
 
   chaos.tell({})
-  await expect.poll(() => signs(server)).toBe('hsm-1')
+  await expect.poll(() => signs(server), { timeout: 20_000 }).toBe('hsm-1')
 })
 
 it('a key whose signer signs, but cannot open it anew, signs on after a reload', async () => {

@@ -74,8 +74,8 @@ describe('what the operator sees', () => {
     const report = (await (await admin('/health/ready')).json()) as { status: string }
     expect(report.status).toBe('not ready')
     chaos.tell({})
-    await expect.poll(async () => (await machine()).status).toBe(200)
-    await expect.poll(async () => (await admin('/health/ready')).status).toBe(200)
+    await expect.poll(async () => (await machine()).status, { timeout: 20_000 }).toBe(200)
+    await expect.poll(async () => (await admin('/health/ready')).status, { timeout: 10_000 }).toBe(200)
   })
 
   it('a next key that cannot sign is told before its time comes, and takes nothing down', async () => {

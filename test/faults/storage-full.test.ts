@@ -29,7 +29,7 @@ const certainlyNot = (error: unknown) => error instanceof Unavailable && error.a
 /** Waits until the store has taken so many more: it is collected bit by bit, and filled again at once. */
 const refill = async (backend: StorageBackend, count: number): Promise<void> => {
   const taken: string[] = []
-  await expect.poll(async () => taken.push(...(await fill(backend)))).toBeGreaterThan(count)
+  await expect.poll(async () => taken.push(...(await fill(backend))), { timeout: 30_000 }).toBeGreaterThan(count)
 }
 
 /** Puts records until the store refuses; returns the ids that it took. */

@@ -12,7 +12,7 @@ it('ends a service and a command whose store another process holds', { timeout: 
   await cli.write('signet.yaml', configuration())
   const running = await cli.serve(['start', '--config', 'signet.yaml'])
   const readiness = async () => (await fetch(new URL('/health/ready', running.admin))).status
-  await expect.poll(readiness).toBe(200)
+  await expect.poll(readiness, { timeout: 20_000 }).toBe(200)
 
   const path = join(cli.folder, 'data', 'store')
   const holder = spawn(process.execPath, ['--import', 'tsx', workerFile, path], {
@@ -21,7 +21,7 @@ it('ends a service and a command whose store another process holds', { timeout: 
   const exit = once(holder, 'exit')
   try {
     await once(holder.stdout, 'data')
-    await expect.poll(readiness).toBe(503)
+    await expect.poll(readiness, { timeout: 20_000 }).toBe(503)
     running.child.kill('SIGTERM')
     // LMDB's thread waits for ever, and an ordinary exit would wait for it.
     expect(await running.ended).toBe('SIGKILL')

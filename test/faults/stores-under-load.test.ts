@@ -57,7 +57,7 @@ describeWith(['mongodb', 'redis'], 'two stores that fail under load', () => {
 
   describe.each(['MongoDB', 'Redis'] as const)('%s', (name) => {
     it.each(faults)('%s: 503 at worst, and ready again by itself', { timeout: 60_000 }, async (kind, strike) => {
-      await expect.poll(() => load.ready()).toBe(true)
+      await expect.poll(() => load.ready(), { timeout: 10_000 }).toBe(true)
       await load.stock(perSecond)
       await load.run(perSecond, 500)
       const before = served()

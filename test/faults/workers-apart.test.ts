@@ -54,7 +54,7 @@ it('a reload that one of the workers cannot follow says so, until another one su
   expect(apart).toMatchObject({ code: 1, stdout: expect.stringContaining('keys[0]: far-1 does not sign') })
   expect(apart.stderr).toContain('Some workers have the new configuration (1, 3), some do not (2). Reload again.')
   await expect
-    .poll(() => readiness(service))
+    .poll(() => readiness(service), { timeout: 30_000 })
     .toMatchObject({
       status: 'ready',
       components: { workers: { status: 'down', message: '2 of 3 have the new configuration' } },
@@ -62,7 +62,9 @@ it('a reload that one of the workers cannot follow says so, until another one su
 
   await rm(join(cli.folder, 'away'))
   expect(await reload()).toMatchObject({ code: 0, stdout: expect.stringContaining('far-1') })
-  await expect.poll(() => readiness(service)).toMatchObject({ components: { workers: { status: 'up' } } })
+  await expect
+    .poll(() => readiness(service), { timeout: 30_000 })
+    .toMatchObject({ components: { workers: { status: 'up' } } })
   const again = await reload()
   expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining('is what it was') })
   service.child.kill('SIGTERM')

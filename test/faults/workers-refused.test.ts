@@ -42,7 +42,7 @@ describeWith(['softhsm2', 'gcc'], 'workers whose PIN was changed on the token (F
 
     await double.command('C_Login return 0xa0')
     process.kill(second, 'SIGKILL')
-    await expect.poll(refusals).toBe(1)
+    await expect.poll(refusals, { timeout: 30_000 }).toBe(1)
     expect(await double.calls('C_Login')).toBe(3)
     const held = { status: 'down', message: 'the configuration was refused: started anew after a reload' }
     await expect
@@ -62,7 +62,7 @@ describeWith(['softhsm2', 'gcc'], 'workers whose PIN was changed on the token (F
         components: { 'worker.1.process': held, 'worker.2.process': held },
       })
     expect((await reload()).status).toBe(503)
-    await expect.poll(refusals).toBe(3)
+    await expect.poll(refusals, { timeout: 30_000 }).toBe(3)
     expect(await double.calls('C_Login')).toBe(4)
 
     await double.heal()

@@ -109,7 +109,7 @@ describe('workers: 2', () => {
 
     const ready = async (): Promise<unknown> => JSON.parse((await admin(service, '/health/ready')).body)
     // A worker that was busy a moment ago may not have said yet how it is.
-    await expect.poll(ready).toMatchObject({
+    await expect.poll(ready, { timeout: 20_000 }).toMatchObject({
       status: 'ready',
       components: {
         workers: { status: 'up' },
@@ -148,12 +148,12 @@ describe('workers: 2', () => {
     expect(new Set(await statuses(service, 10))).toEqual(new Set([200]))
     expect((await admin(service, '/health/ready')).status).toBe(200)
     const metrics = async (): Promise<string> => (await admin(service, '/metrics')).body
-    await expect.poll(metrics).toMatch(/^signet_worker_restarts_total 1$/m)
+    await expect.poll(metrics, { timeout: 30_000 }).toMatch(/^signet_worker_restarts_total 1$/m)
     const newcomers = async (): Promise<number[]> => {
       await statuses(service, 4)
       return (await issuersOf('killed')).filter((pid) => !before.includes(pid))
     }
-    await expect.poll(newcomers).toHaveLength(1)
+    await expect.poll(newcomers, { timeout: 30_000 }).toHaveLength(1)
     expect(lives(other ?? 0)).toBe(true)
     service.child.kill('SIGTERM')
     expect(await service.ended).toBe(0)
@@ -192,7 +192,7 @@ describe('workers: 2', () => {
     const pids = await issuersOf('orphans')
     service.child.kill('SIGKILL')
     await service.ended
-    await expect.poll(() => pids.filter(lives)).toEqual([])
+    await expect.poll(() => pids.filter(lives), { timeout: 30_000 }).toEqual([])
 
     const keys = configuration('workers: 2').replace('ref: ed-1', 'ref: ../escape')
     await cli.write('broken.yaml', keys)

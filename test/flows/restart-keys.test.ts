@@ -90,7 +90,7 @@ it('a replica that started with another file does not have the others forget wha
     await run(async (other) => expect(await withdrawn(other)).toEqual([b]))
     expect(await isWithdrawn()).toBe(true)
     time.now += minute
-    await expect.poll(isWithdrawn).toBe(false)
+    await expect.poll(isWithdrawn, { timeout: 20_000 }).toBe(false)
   }
   await edit((written) => ({ ...withKeys(key('b'), key('a'))(written), listen }))
   await run(async (server) => expect(await signs(server)).toBe('b'))

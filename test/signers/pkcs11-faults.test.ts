@@ -68,7 +68,7 @@ describeWith(['softhsm2', 'gcc'], 'a PKCS#11 child that dies (F19)', () => {
     await expect.poll(() => outcome.made).toBeGreaterThan(100)
     process.kill(journal.pids[0] ?? 0, end)
     await expect.poll(() => outcome.errors.length).toBeGreaterThan(0)
-    await expect.poll(() => journal.pids.length).toBe(2)
+    await expect.poll(() => journal.pids.length, { timeout: 10_000 }).toBe(2)
     const before = outcome.made
     await expect.poll(() => outcome.made).toBeGreaterThan(before + 100)
     await stop()
@@ -102,13 +102,13 @@ describeWith(['softhsm2', 'gcc'], 'a PKCS#11 child that dies (F19)', () => {
       if (isRunning(pid)) process.kill(pid, 'SIGKILL')
     })
     expect(isRunning(pid)).toBe(true)
-    await expect.poll(() => double.calls('C_Sign')).toBeGreaterThan(1000)
+    await expect.poll(() => double.calls('C_Sign'), { timeout: 20_000 }).toBeGreaterThan(1000)
     // One of them hangs, and answers to others lie unread: their sessions see the end of the parent as a failure.
     parent.kill('SIGSTOP')
     let calls = 0
-    await expect.poll(async () => calls === (calls = await double.calls('C_Sign'))).toBe(true)
+    await expect.poll(async () => calls === (calls = await double.calls('C_Sign')), { timeout: 20_000 }).toBe(true)
     parent.kill('SIGKILL')
-    await expect.poll(() => isRunning(pid)).toBe(false)
+    await expect.poll(() => isRunning(pid), { timeout: 10_000 }).toBe(false)
   })
 })
 
@@ -171,13 +171,13 @@ describeWith(['softhsm2', 'gcc'], 'a token that loses what it had', () => {
     const { outcome, stop } = load()
     await expect.poll(() => outcome.made).toBeGreaterThan(100)
     await token.remove()
-    await expect.poll(() => outcome.errors.length).toBeGreaterThan(100)
+    await expect.poll(() => outcome.errors.length, { timeout: 20_000 }).toBeGreaterThan(100)
     const logins = await double.calls('C_Login')
     const missed = () => journal.lines.filter((line) => line.includes('is started again')).length
-    await expect.poll(missed).toBeGreaterThan(3)
+    await expect.poll(missed, { timeout: 20_000 }).toBeGreaterThan(3)
     await token.putBack()
     const before = outcome.made
-    await expect.poll(() => outcome.made).toBeGreaterThan(before + 100)
+    await expect.poll(() => outcome.made, { timeout: 20_000 }).toBeGreaterThan(before + 100)
     await stop()
     expect(outcome.errors.filter((error) => !(error instanceof Unavailable))).toEqual([])
     expect(await double.calls('C_Login')).toBeLessThanOrEqual(logins + 2)
@@ -240,7 +240,7 @@ describeWith(['softhsm2', 'gcc'], 'the start of a PKCS#11 signer', () => {
     const controller = new AbortController()
     const before = await double.calls('C_Initialize')
     const asked = slow.ping(controller.signal)
-    await expect.poll(() => double.calls('C_Initialize')).toBe(before + 1)
+    await expect.poll(() => double.calls('C_Initialize'), { timeout: 20_000 }).toBe(before + 1)
     controller.abort(reason)
     await expect(asked).rejects.toBe(reason)
     await slow[Symbol.asyncDispose]()

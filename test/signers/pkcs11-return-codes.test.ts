@@ -175,7 +175,7 @@ describeWith(['softhsm2', 'gcc'], 'the PIN is tried once', () => {
     const signer = await provider.open(ref, 'ES256', never)
     for (let end = 0; end < 4; end++) {
       process.kill(journal.pids.at(-1) ?? 0, 'SIGKILL')
-      await expect.poll(() => journal.pids.length).toBe(end + 2)
+      await expect.poll(() => journal.pids.length, { timeout: 30_000 }).toBe(end + 2)
     }
     await recovers(signer)
     const before = await double.calls('C_Login')
@@ -195,14 +195,14 @@ describeWith(['softhsm2', 'gcc'], 'the PIN is tried once', () => {
     await double.command('C_Login crash once')
     const provider = await open(token.pin)
     await expect(provider.ping(never)).rejects.toBeInstanceOf(Unavailable)
-    await expect.poll(() => provider.ping(never).then(() => 'up', String)).toBe('up')
+    await expect.poll(() => provider.ping(never).then(() => 'up', String), { timeout: 30_000 }).toBe('up')
 
     await token.tool('--list-objects', '--pin', 'wrong').catch(() => undefined)
     double = await doubleOf(token)
     await double.command('C_Login crash once')
     const other = await open(token.pin)
     await expect(other.ping(never)).rejects.toBeInstanceOf(Unavailable)
-    await expect.poll(() => other.ping(never).catch(String)).toContain('a wrong PIN')
+    await expect.poll(() => other.ping(never).catch(String), { timeout: 30_000 }).toContain('a wrong PIN')
     expect(await double.calls('C_Login')).toBe(1)
   })
 })
