@@ -1,5 +1,4 @@
 import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { chromium, type Browser, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -104,11 +103,13 @@ describeWith('chromium', 'the demo page', (executablePath) => {
       })
     })
 
-    it.skipIf(!existsSync('/usr/bin/curl'))('shows a command that gets a token', async () => {
-      await open(async (page) => {
-        const command = await textOf(page, 'demo-curl')
-        const { stdout } = await promisify(execFile)('sh', ['-c', `${command} -s`])
-        expect(JSON.parse(stdout)).toMatchObject({ token_type: 'Bearer' })
+    describeWith('curl', 'for a terminal', () => {
+      it('shows a command that gets a token', async () => {
+        await open(async (page) => {
+          const command = await textOf(page, 'demo-curl')
+          const { stdout } = await promisify(execFile)('sh', ['-c', `${command} -s`])
+          expect(JSON.parse(stdout)).toMatchObject({ token_type: 'Bearer' })
+        })
       })
     })
   })

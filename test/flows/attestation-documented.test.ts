@@ -1,18 +1,18 @@
 import { execFile } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
 import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { packageRoot } from '../../core/package-root.js'
 import { createDevice, decodeJws } from '../support/attestation.js'
 import { codeBlock } from '../support/document.js'
 import { freePort } from '../support/free-port.js'
+import { describeWith } from '../support/services/describe-with.js'
 import { configuration, openCommandLine, type CommandLine } from './cli-fixture.js'
 
 // The clients and the verifier of docs/attestation.md, as they stand there, against the product.
@@ -101,52 +101,49 @@ it('the client for the browser repeats a completion that nobody answered: the fa
   }
 })
 
-describe.skipIf(!existsSync('/usr/bin/curl') || !existsSync('/usr/bin/openssl'))(
-  'the script, with curl and openssl',
-  () => {
-    const script = async (id: string, secret: string, env: Record<string, string> = {}) =>
-      run('sh', ['enrol.sh', issuer, 'payments', id, secret], { cwd: folder, env: { ...process.env, ...env } })
+describeWith(['curl', 'openssl'], 'the script, with curl and openssl', () => {
+  const script = async (id: string, secret: string, env: Record<string, string> = {}) =>
+    run('sh', ['enrol.sh', issuer, 'payments', id, secret], { cwd: folder, env: { ...process.env, ...env } })
 
-    it('enrols and renews', async () => {
-      for (const id of ['batch-1', 'batch-2', 'batch-3']) {
-        const { stdout, stderr } = await script(id, await newSecret(id))
-        expect(stderr).toBe('')
-        const attestations = stdout.trim().split('\n')
-        expect(attestations.map((one) => decodeJws(one).payload['did'])).toEqual([id, id])
-        expect(attestations[0]).not.toBe(attestations[1])
-      }
+  it('enrols and renews', async () => {
+    for (const id of ['batch-1', 'batch-2', 'batch-3']) {
+      const { stdout, stderr } = await script(id, await newSecret(id))
+      expect(stderr).toBe('')
+      const attestations = stdout.trim().split('\n')
+      expect(attestations.map((one) => decodeJws(one).payload['did'])).toEqual([id, id])
+      expect(attestations[0]).not.toBe(attestations[1])
+    }
+  })
+
+  it('tells a refusal, prints nothing else, and ends with 1', () =>
+    expect(script('batch-4', 'wrong')).rejects.toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^\/enrol: .*"SecondFactorFailed".* 401\n$/),
+    }))
+
+  it('repeats a completion that nobody answered: the secret is used up already', async () => {
+    const asked: string[] = []
+    const proxy = createServer((request, response) => {
+      asked.push(new URL(request.url ?? '').pathname)
+      const completions = asked.filter((path) => path === '/enrol/complete').length
+      if (asked.at(-1) === '/enrol/complete' && completions === 1) response.writeHead(503).end('{}')
+      else if (asked.at(-1) === '/enrol/complete' && completions === 2) request.socket.destroy()
+      else pass(request, response)
     })
-
-    it('tells a refusal, prints nothing else, and ends with 1', () =>
-      expect(script('batch-4', 'wrong')).rejects.toMatchObject({
-        code: 1,
-        stdout: '',
-        stderr: expect.stringMatching(/^\/enrol: .*"SecondFactorFailed".* 401\n$/),
-      }))
-
-    it('repeats a completion that nobody answered: the secret is used up already', async () => {
-      const asked: string[] = []
-      const proxy = createServer((request, response) => {
-        asked.push(new URL(request.url ?? '').pathname)
-        const completions = asked.filter((path) => path === '/enrol/complete').length
-        if (asked.at(-1) === '/enrol/complete' && completions === 1) response.writeHead(503).end('{}')
-        else if (asked.at(-1) === '/enrol/complete' && completions === 2) request.socket.destroy()
-        else pass(request, response)
-      })
-      await once(proxy.listen(0), 'listening')
-      await writeFile(join(folder, 'sleep'), '#!/bin/sh\n', { mode: 0o755 })
-      try {
-        const { port } = proxy.address() as AddressInfo
-        const env = { http_proxy: `http://127.0.0.1:${port}`, no_proxy: '', PATH: `${folder}:${process.env['PATH']}` }
-        const { stdout } = await script('batch-5', await newSecret('batch-5'), env)
-        expect(stdout.trim().split('\n')).toHaveLength(2)
-        expect(asked).toEqual(['/enrol', ...Array<string>(3).fill('/enrol/complete'), '/reissue', '/enrol/complete'])
-      } finally {
-        proxy.close()
-      }
-    })
-  },
-)
+    await once(proxy.listen(0), 'listening')
+    await writeFile(join(folder, 'sleep'), '#!/bin/sh\n', { mode: 0o755 })
+    try {
+      const { port } = proxy.address() as AddressInfo
+      const env = { http_proxy: `http://127.0.0.1:${port}`, no_proxy: '', PATH: `${folder}:${process.env['PATH']}` }
+      const { stdout } = await script('batch-5', await newSecret('batch-5'), env)
+      expect(stdout.trim().split('\n')).toHaveLength(2)
+      expect(asked).toEqual(['/enrol', ...Array<string>(3).fill('/enrol/complete'), '/reissue', '/enrol/complete'])
+    } finally {
+      proxy.close()
+    }
+  })
+})
 
 const pass = (from: IncomingMessage, to: ServerResponse): void => {
   const { method, headers } = from

@@ -20,6 +20,7 @@ const services = {
   softhsm2: { packages: ['softhsm2'], paths: ['/usr/lib/softhsm/libsofthsm2.so'], through: 'pkcs11js' },
   'oidc-agent': { packages: ['oidc-agent-cli'], paths: ['/usr/bin/oidc-agent'] },
   openssl: { packages: ['openssl'], paths: ['/usr/bin/openssl'] },
+  curl: { packages: ['curl'], paths: ['/usr/bin/curl'] },
   gcc: { packages: ['gcc', 'libc6-dev'], paths: ['/usr/bin/gcc'] },
   opensc: { packages: ['opensc'], paths: ['/usr/bin/pkcs11-tool'] },
   haproxy: { packages: ['haproxy'], paths: ['/usr/sbin/haproxy'] },
