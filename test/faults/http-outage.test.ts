@@ -10,7 +10,6 @@ import { expectRefusal, startTokenServer, type Answer, type TokenServer } from '
 import { webClient } from '../support/server.js'
 
 let host: TokenServer
-afterAll(() => host[Symbol.asyncDispose]())
 
 const expectOutage = (answer: Answer): void => {
   expectRefusal(answer, 503, 'temporarily_unavailable')
@@ -83,6 +82,7 @@ describe('a store that fails', () => {
     faults.clear()
     await host.expectGood()
   })
+  afterAll(() => host[Symbol.asyncDispose]())
 
   const during = async <T>(verb: string, fault: Fault, work: () => Promise<T>): Promise<T> => {
     faults.set(verb, fault)
@@ -184,6 +184,7 @@ describe('an audit log that cannot be written', () => {
     lost.clear()
     await host.expectGood()
   })
+  afterAll(() => host[Symbol.asyncDispose]())
 
   it('F34 a signature that cannot be recorded is not given away, and burns nothing', async () => {
     const { code } = await host.mint.code()

@@ -114,7 +114,10 @@ export const prepareDeployment = async (options: TestServerOptions = {}): Promis
 /** A real server on loopback in a temporary folder; disposing of it stops it and removes the folder. */
 export const startServer = async (options: TestServerOptions = {}): Promise<TestServer> => {
   const deployment = await prepareDeployment(options)
-  const server = await deployment.start()
+  const server = await deployment.start().catch(async (error: unknown) => {
+    await deployment[Symbol.asyncDispose]()
+    throw error
+  })
   return {
     ...server,
     async [Symbol.asyncDispose]() {
