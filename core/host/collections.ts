@@ -36,3 +36,5 @@ export const collections = ({ records, ephemeral }: Stores) => ({
   proofs: ephemeral.replayGuard('dpop_proofs'),
   clientAssertions: ephemeral.replayGuard('client_assertions'),
 })
+
+export type Collections = ReturnType<typeof collections>

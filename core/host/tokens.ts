@@ -16,6 +16,7 @@ import type { Dpop } from '../oauth/dpop.js'
 import type { AccessTokenVerifier } from '../tokens/access-token-verifier.js'
 import type { TokenIssuer } from '../tokens/issuer.js'
 import type { ClientDirectory } from './clients.js'
+import type { Collections } from './collections.js'
 import type { Demo } from './demo.js'
 import type { Services } from './modules.js'
 import type { Registries } from './registries.js'
@@ -32,6 +33,7 @@ export const tokens = {
   options: token<{ readonly demo?: Demo; readonly tracing?: Tracing | undefined }>('options'),
   audit: token<AuditLog>('audit'),
   stores: token<Stores>('stores'),
+  collections: token<Collections>('collections'),
   clients: token<ClientDirectory>('clients'),
   accounts: token<AccountDirectory>('accounts'),
   passwords: token<PasswordHasher>('passwords'),

@@ -17,7 +17,7 @@ import { createReissue } from '../endpoints/reissue.js'
 import type { Endpoints } from '../http/routes.js'
 import type { KeyRing } from '../keys/ports.js'
 import type { AuditLog } from '../observe/audit.js'
-import type { collections } from './collections.js'
+import type { Collections } from './collections.js'
 import type { Registries } from './registries.js'
 
 export interface AttestationParts {
@@ -25,7 +25,7 @@ export interface AttestationParts {
   readonly clock: Clock
   readonly audit: AuditLog
   readonly registries: Pick<Registries, 'secondFactors' | 'statusProvider'>
-  readonly stored: Pick<ReturnType<typeof collections>, 'challenges' | 'attempts'>
+  readonly stored: Pick<Collections, 'challenges' | 'attempts'>
   readonly evidence: EvidenceChallenges
   readonly rateLimits: RateLimits
 }

@@ -4,14 +4,14 @@ import { createDeviceAuthorization } from '../endpoints/device-authorization.js'
 import { createDevice } from '../endpoints/device/index.js'
 import type { Endpoints } from '../http/routes.js'
 import type { ClientAuthentication } from '../oauth/client-authentication.js'
-import type { collections } from './collections.js'
+import type { Collections } from './collections.js'
 
 /** The endpoints of the device flow, on what `/authorize` and `/token` stand on. */
 export const wireDevice = (
   config: Config,
   authorize: AuthorizeOptions,
   authenticateClient: ClientAuthentication,
-  { deviceCodes, attempts }: Pick<ReturnType<typeof collections>, 'deviceCodes' | 'attempts'>,
+  { deviceCodes, attempts }: Pick<Collections, 'deviceCodes' | 'attempts'>,
 ): NonNullable<Endpoints['device']> => ({
   ...createDevice({ ...authorize, deviceCodes, attempts }),
   authorization: createDeviceAuthorization({

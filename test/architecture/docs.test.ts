@@ -10,7 +10,12 @@ import { parseClientMetadata } from '../../core/oauth/client-metadata.js'
 import { packageRoot } from '../../core/package-root.js'
 import { codeBlock, readDocument, writeDocumented } from '../support/document.js'
 
-const documents = ['README.md', 'CHANGELOG.md', ...readdirSync(join(packageRoot, 'docs')).map((name) => `docs/${name}`)]
+const inDocs = readdirSync(join(packageRoot, 'docs'), { encoding: 'utf8', recursive: true })
+const documents = [
+  'README.md',
+  'CHANGELOG.md',
+  ...inDocs.filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`),
+]
 
 const directory = mkdtempSync(join(tmpdir(), 'signet-docs-'))
 afterAll(() => rmSync(directory, { recursive: true }))

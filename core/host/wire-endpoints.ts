@@ -1,0 +1,189 @@
+import type { InjectionToken } from 'tsyringe'
+import { createAssets } from '../endpoints/assets.js'
+import { createAuthorize, type AuthorizeOptions } from '../endpoints/authorize/index.js'
+import { createDiscovery } from '../endpoints/discovery.js'
+import { createHome } from '../endpoints/home.js'
+import { createIntrospect } from '../endpoints/introspect.js'
+import { createKeySet } from '../endpoints/key-set.js'
+import type { Endpoint } from '../endpoints/message.js'
+import { createRevoke } from '../endpoints/revoke.js'
+import { createToken } from '../endpoints/token.js'
+import { createUserinfo } from '../endpoints/userinfo.js'
+import type { Endpoints } from '../http/routes.js'
+import type { OwnTokenExpectation } from '../keys/verify-own-token.js'
+import { createClientAuthentication } from '../oauth/client-authentication.js'
+import { deviceCodeGrant } from '../oauth/device-code.js'
+import { packageVersion } from '../package-root.js'
+import { verifyIdTokenHint } from '../tokens/id-token-hint.js'
+import { createIdentifyToken } from '../tokens/introspection.js'
+import { createRedeem } from '../tokens/redeem.js'
+import { enabledGrants } from './enabled-grants.js'
+import { grantLifetime } from './open-ring.js'
+import { tokens } from './tokens.js'
+import { traceClientAuthentication } from './traced.js'
+import { wireAttestation } from './wire-attestation.js'
+import { wireDevice } from './wire-device.js'
+
+export type Resolve = <T>(token: InjectionToken<T>) => T
+
+export const assetsPath = (issuer: string): string => `${new URL(issuer).pathname.replace(/\/$/, '')}/assets`
+
+/** What our own tokens are verified by, whichever kind they are of. */
+export const verificationOf = (get: Resolve): Omit<OwnTokenExpectation, 'typ'> => ({
+  ring: get(tokens.publishedKeys),
+  issuer: get(tokens.config).issuer,
+  clock: get(tokens.clock),
+  toleranceSeconds: get(tokens.config).clock_tolerance_secs,
+})
+
+/** The endpoints of one generation, from the bottom up. */
+export const wireEndpoints = (get: Resolve): Endpoints => {
+  const config = get(tokens.config)
+  const clock = get(tokens.clock)
+  const audit = get(tokens.audit)
+  const ring = get(tokens.ring)
+  const issuer = get(tokens.issuer)
+  const findClient = get(tokens.clients).find
+  const { grants, clientAuthenticators, login } = get(tokens.registries)
+  const { codes, deviceCodes, families, revocations, sessions, interactions, consents } = get(tokens.collections)
+  const switchedOn = enabledGrants(config, grants.keys())
+  const enabled = new Map([...grants].filter(([name]) => switchedOn.includes(name)))
+  const verification = verificationOf(get)
+
+  const dpop = get(tokens.dpop)
+  const authenticateClient = traceClientAuthentication(
+    createClientAuthentication({ authenticators: clientAuthenticators, findClient }),
+    get(tokens.options).tracing,
+  )
+  const accessTokenVerifier = get(tokens.accessTokenVerifier)
+  const identify = createIdentifyToken({ accessTokenVerifier, families })
+
+  const { rate_limits: rates } = config
+  const limits = get(tokens.rateLimits)
+  const token = createToken({
+    authenticateClient: limits.byClient('token', rates.token.client_per_minute, authenticateClient),
+    grants: enabled,
+    login,
+    defaultAudience: config.default_audience,
+    tokens: issuer,
+    redeem: createRedeem({
+      codes,
+      deviceCodes,
+      families,
+      revocations,
+      audit,
+      clock,
+      refreshIdleTtl: config.refresh_token_idle_ttl_secs,
+      refreshAbsoluteTtl: config.refresh_token_absolute_ttl_secs,
+      grantLifetime: grantLifetime(config),
+    }),
+    audit,
+    dpop,
+  })
+  const introspect = createIntrospect({
+    issuer: config.issuer,
+    authenticateClient: limits.byClient('introspect', rates.introspect.client_per_minute, authenticateClient),
+    identify,
+    findClient,
+    login,
+    revocations,
+    tokens: issuer,
+    signingAlg: config.id_token_signing_alg,
+    signingAlgs: () => ring.algorithms('introspection'),
+    audit,
+    clock,
+  })
+  const revoke = createRevoke({
+    authenticateClient,
+    identify,
+    families,
+    revocations,
+    audit,
+    clock,
+    toleranceSeconds: config.clock_tolerance_secs,
+    grantLifetime: grantLifetime(config),
+  })
+  const discovery = createDiscovery({
+    issuer: config.issuer,
+    scopes: config.scopes_supported,
+    responseTypes: config.response_types_supported,
+    grantTypes: [...enabled.keys()],
+    userinfo: login !== undefined,
+    clientAuthMethods: [...clientAuthenticators.keys()],
+    dpopAlgs: dpop.algs,
+    idTokenAlgs: () => ring.algorithms('id_token'),
+    userinfoAlgs: () => ring.algorithms('userinfo'),
+    introspectionAlgs: () => ring.algorithms('introspection'),
+  })
+  const assets = get(tokens.assets)
+  const { demo } = get(tokens.options)
+  const home = createHome({
+    issuer: config.issuer,
+    name: 'Signet',
+    version: packageVersion,
+    assetsPath: assetsPath(config.issuer),
+    assets,
+    ...(demo && { demo: demo.page }),
+  })
+  const machine = {
+    discovery,
+    keySet: createKeySet(ring),
+    token: limits.byAddress('token', rates.token.address_per_minute, token),
+    introspect: limits.byAddress('introspect', rates.introspect.address_per_minute, introspect),
+    revoke,
+    home,
+    asset: createAssets(assets),
+    attestation: wireAttestation(config, {
+      ring,
+      clock,
+      audit,
+      registries: get(tokens.registries),
+      stored: get(tokens.collections),
+      evidence: get(tokens.evidence),
+      rateLimits: limits,
+    }),
+  }
+  if (login === undefined) return machine
+
+  const userinfo = createUserinfo({
+    accessTokenVerifier,
+    audiences: [config.issuer, config.default_audience],
+    findClient,
+    login,
+    revocations,
+    tokens: issuer,
+    audit,
+    dpop,
+  })
+  const authorize: AuthorizeOptions = {
+    issuer: config.issuer,
+    defaultAudience: config.default_audience,
+    scopesSupported: config.scopes_supported,
+    codeTtlSeconds: config.authorization_code_ttl_secs,
+    sessionTtlSeconds: config.session_ttl_secs,
+    clock,
+    audit,
+    login,
+    pages: get(tokens.pages),
+    findClient,
+    verifyIdTokenHint: (text) => verifyIdTokenHint(text, verification),
+    codes,
+    sessions,
+    interactions,
+    consents,
+  }
+  const pages = createAuthorize(authorize)
+  const device =
+    enabled.has(deviceCodeGrant) && wireDevice(config, authorize, authenticateClient, get(tokens.collections))
+  // Both store what a sign-in is about before anybody has signed in.
+  const beginning = (page: Endpoint) => limits.byAddress('authorize', rates.authorize.address_per_minute, page)
+  return {
+    ...machine,
+    ...(device && { device: { ...device, page: beginning(device.page) } }),
+    interactive: {
+      userinfo,
+      ...pages,
+      authorize: beginning(pages.authorize),
+    },
+  }
+}
