@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { ConfigurationError } from '../../config/problems.js'
+import { ConfigurationError, formatProblem } from '../../config/problems.js'
 import { checkClient } from '../host/check-configuration.js'
 import { collections } from '../host/collections.js'
 import { parseClientMetadata } from '../oauth/client-metadata.js'
@@ -9,7 +9,7 @@ import { newOpaqueToken } from '../oauth/opaque-token.js'
 import { isConfigured, type ClientOptions } from './clients.js'
 import { changeStores, checkDeployment } from './deployment.js'
 import { CommandFailed } from './failure.js'
-import { print, printJson } from './output.js'
+import { print, printError, printJson } from './output.js'
 
 export interface AddClientOptions extends ClientOptions {
   readonly clientId?: string
@@ -30,7 +30,7 @@ export const addClient = async (options: AddClientOptions): Promise<void> => {
   const written = { ...(await readMetadata(options.file)), ...fromFlags(options) }
   const clientId = written['client_id'] ?? randomUUID()
   const generated = needsSecret(written) ? newOpaqueToken() : undefined
-  const { client, problems } = parseClientMetadata(
+  const { client, problems, warnings } = parseClientMetadata(
     { ...written, client_id: clientId, ...(generated !== undefined && { client_secret: generated }) },
     config.scopes_supported,
   )
@@ -43,6 +43,7 @@ export const addClient = async (options: AddClientOptions): Promise<void> => {
     collections(stores).clients.put(client_id, client, { onlyIfAbsent: true }),
   )
   if (!added) throw new CommandFailed('There is a client of this id in the store.')
+  for (const warning of warnings) printError(`warning: ${formatProblem(warning)}`)
   const shown = { client_id, ...(generated !== undefined && { client_secret: generated }) }
   if (options.json) return printJson(shown)
   print(`client_id      ${client_id}`)

@@ -3,7 +3,7 @@ import { readConfig, type ConfigReading } from '../../config/load.js'
 import { ConfigurationError, type Problem } from '../../config/problems.js'
 import type { Config } from '../../config/schema.js'
 import type { Client } from '../oauth/client.js'
-import { parseClientMetadata } from '../oauth/client-metadata.js'
+import { parseClientMetadata, type MetadataProblem } from '../oauth/client-metadata.js'
 import { noLog } from '../observe/log.js'
 import { Unavailable } from '../unavailable.js'
 import { crossCheck } from './cross-check.js'
@@ -67,18 +67,17 @@ const parseClients = ({ salvaged, problems: found }: ConfigReading) => {
   const told = new Set(found.map(({ path }) => path))
   const scopes = (salvaged.scopes_supported ?? []).filter((scope) => scope !== undefined)
   const parses = (salvaged.clients ?? []).map((metadata) =>
-    metadata === undefined ? { problems: [] } : parseClientMetadata(metadata, scopes),
+    metadata === undefined ? { client: undefined, problems: [], warnings: [] } : parseClientMetadata(metadata, scopes),
   )
+  const placed = (found: readonly MetadataProblem[], index: number): readonly Problem[] =>
+    found.map(({ path, message }) => {
+      const place = `clients[${String(index)}]`
+      return { path: path === '' ? place : `${place}.${path}`, message }
+    })
   return {
     clients: parses.map(({ client }) => client),
-    problems: parses.flatMap(({ problems }, index) =>
-      problems
-        .map(({ path, message }): Problem => {
-          const place = `clients[${String(index)}]`
-          return { path: path === '' ? place : `${place}.${path}`, message }
-        })
-        .filter(({ path }) => !told.has(path)),
-    ),
+    problems: parses.flatMap(({ problems }, index) => placed(problems, index)).filter(({ path }) => !told.has(path)),
+    warnings: parses.flatMap(({ warnings }, index) => placed(warnings, index)),
   }
 }
 
@@ -107,7 +106,7 @@ export const checkConfiguration = async (file: string, env: NodeJS.ProcessEnv): 
   const { config, salvaged } = reading
   // Of a file that could not be read nothing follows.
   if (reading.problems.some(({ path }) => path === '')) throw new ConfigurationError(reading.problems)
-  const { clients, problems: clientProblems } = parseClients(reading)
+  const { clients, problems: clientProblems, warnings: clientWarnings } = parseClients(reading)
   const modules = await loadModules(salvaged, reading.file)
   const { registries, problems: createProblems } = await tryRegistries(
     modules,
@@ -125,7 +124,7 @@ export const checkConfiguration = async (file: string, env: NodeJS.ProcessEnv): 
       config,
       clients: clients.filter((client) => client !== undefined),
       modules,
-      warnings: reading.locate(checked.warnings),
+      warnings: reading.locate([...clientWarnings, ...checked.warnings]),
       again: () => checkConfiguration(reading.file, env),
     }
   } finally {

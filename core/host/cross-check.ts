@@ -3,6 +3,7 @@ import type { Salvaged } from '../../config/explain.js'
 import { formatPath, type Path, type Problem } from '../../config/problems.js'
 import type { Config } from '../../config/schema.js'
 import { directKinds } from '../attestation/second-factor.js'
+import { findPasswordAdvice, findPasswordFault } from '../interaction/password-strength.js'
 import type { JwsAlg, KeyPurpose } from '../keys/ports.js'
 import type { Client } from '../oauth/client.js'
 import { deviceCodeGrant } from '../oauth/device-code.js'
@@ -207,6 +208,18 @@ const lifetimes: Rule = ({ config, report }) => {
     report(['refresh_token_idle_ttl_secs'], 'must be at most refresh_token_absolute_ttl_secs')
 }
 
+const passwords: Rule = ({ config: { accounts = [] }, report, warn }) => {
+  for (const [index, account] of accounts.entries()) {
+    const password = account?.password?.reveal()
+    if (password === undefined) continue
+    const path: Path = ['accounts', index, 'password']
+    const fault = findPasswordFault(password, account?.username ?? '')
+    const advice = findPasswordAdvice(password)
+    if (fault !== undefined) report(path, fault)
+    else if (advice !== undefined) warn(path, advice)
+  }
+}
+
 /** Pieces of a line of one process would stand between those of another. */
 const ownOutput: Rule = ({ config: { audit, workers }, report }) => {
   if (audit === 'stdout' && workers !== undefined && workers !== 1)
@@ -225,6 +238,7 @@ const rules: readonly Rule[] = [
   withinSupported,
   attestation,
   lifetimes,
+  passwords,
   ownOutput,
 ]
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { JsonObject } from '../json.js'
 import type { RecordStore, StorageBackend } from '../storage/ports.js'
 import type { AccountDirectory, AccountRecord, PasswordHasher } from './account-directory.js'
+import { findPasswordFault } from './password-strength.js'
 import { canonicalUsername } from './username.js'
 
 /**
@@ -87,7 +88,7 @@ export type AccountAddition =
 /** A crash in mid-addition frees the subject again after this long. */
 const claimSeconds = 60
 
-/** Adds an account to the store unless its username or subject is taken. Throws `Unavailable`. */
+/** Adds an account to the store unless its password is weak or its username or subject is taken. Throws `Unavailable`. */
 export const addAccount = async (
   store: AccountStore,
   hasher: PasswordHasher,
@@ -98,8 +99,8 @@ export const addAccount = async (
   const sub = added.sub ?? randomUUID()
   if (username === undefined) return refused('A username has 1 to 256 characters and no control characters.')
   if (!isSubject(sub)) return refused(`The subject is unusable: ${subjectRule}.`)
-  if (added.password === '' || Buffer.byteLength(added.password) > 1024)
-    return refused('A password has 1 to 1024 bytes.')
+  const fault = findPasswordFault(added.password, username)
+  if (fault !== undefined) return refused(`The password ${fault}.`)
   const account = await toRecord(added, sub, hasher)
   if (!(await store.subjects.put(sub, { username }, { ttlSeconds: claimSeconds, onlyIfAbsent: true }))) {
     return refused('The subject is taken.')

@@ -28,12 +28,14 @@ export const createPasswordHasher = (options: PasswordHasherOptions = {}): Passw
   return {
     hash: async (password) => {
       if (!isAcceptable(password)) throw new RangeError('A password has 1 to 1024 bytes.')
-      return await inTurn(() => hashArgon2(prepare(password), parameters))
+      return await inTurn(() => hashArgon2(preparePassword(password), parameters))
     },
     verify: async (password, hash) => {
       const decidable = hash !== undefined && phc.test(hash) && isAcceptable(password)
       const matches = await inTurn(() =>
-        decidable ? verifyArgon2(hash, prepare(password)) : verifyArgon2(nobody, password.slice(0, maxPasswordBytes)),
+        decidable
+          ? verifyArgon2(hash, preparePassword(password))
+          : verifyArgon2(nobody, password.slice(0, maxPasswordBytes)),
       )
       return decidable && matches
     },
@@ -44,7 +46,7 @@ const isAcceptable = (password: string): boolean =>
   password !== '' && password.length <= maxPasswordBytes && Buffer.byteLength(password) <= maxPasswordBytes
 
 /** The OpaqueString profile's mappings: non-ASCII spaces become U+0020, then NFC (RFC 8265 §4.2.2). */
-const prepare = (password: string): string => password.replace(/\p{Zs}/gu, ' ').normalize('NFC')
+export const preparePassword = (password: string): string => password.replace(/\p{Zs}/gu, ' ').normalize('NFC')
 
 /** Costs what a real one costs and is the hash of nothing that anybody knows. */
 const unmatchableHash = (): string => {

@@ -14,8 +14,17 @@ export interface MetadataProblem {
 }
 
 export type ClientParse =
-  | { readonly client: Client; readonly problems: readonly [] }
-  | { readonly client?: undefined; readonly problems: readonly MetadataProblem[] }
+  | {
+      readonly client: Client
+      readonly problems: readonly []
+      /** What is allowed and can be better. */
+      readonly warnings: readonly MetadataProblem[]
+    }
+  | {
+      readonly client?: undefined
+      readonly problems: readonly MetadataProblem[]
+      readonly warnings: readonly []
+    }
 
 /** Registered names (RFC 7591 §2, OIDC Registration §2 and their extensions) that nothing here would honour. */
 const notAvailable = new Set([
@@ -49,21 +58,30 @@ const webPage = z
   .refine((value) => URL.canParse(value) && /^https?:\/\/[^/]/i.test(value), 'must be an http or https URL')
 
 /** What a form and a Basic header can carry (RFC 6749 appendix A). */
-const visible = (max: number) =>
+const visible = (min: number, max: number) =>
   z
     .string()
-    .regex(new RegExp(`^[\\x20-\\x7E]{1,${String(max)}}$`), `must be 1 to ${String(max)} printable ASCII characters`)
+    .regex(
+      new RegExp(`^[\\x20-\\x7E]{${String(min)},${String(max)}}$`),
+      `must be ${String(min)} to ${String(max)} printable ASCII characters`,
+    )
+
+/**
+ * 32 characters of base64url have 192 bits: enough for a plain hash. Fewer than 16 can be guessed, of whatever alphabet
+ * (RFC 6749 §10.10).
+ */
+const secretLength = { least: 16, recommended: 32 } as const
 
 const secret = z.preprocess(
   (value) =>
     typeof value === 'object' && value !== null && 'reveal' in value
       ? (value as { reveal(): unknown }).reveal()
       : value,
-  visible(1024),
+  visible(secretLength.least, 1024),
 )
 
 const metadataSchema = z.strictObject({
-  client_id: visible(255),
+  client_id: visible(1, 255),
   client_name: text.optional(),
   client_secret: secret.optional(),
   client_secret_expires_at: z.int().min(0).optional(),
@@ -184,6 +202,11 @@ const findContradictions = (metadata: Partial<Metadata>): MetadataProblem[] => {
   return problems
 }
 
+const findAdvice = ({ client_secret }: Metadata): MetadataProblem[] =>
+  client_secret === undefined || client_secret.length >= secretLength.recommended
+    ? []
+    : [{ path: 'client_secret', message: `should have at least ${String(secretLength.recommended)} random characters` }]
+
 /** A member that is there and undefined is one that is not there. */
 const withoutUndefined = <T extends object>(value: T): { [Name in keyof T]: Exclude<T[Name], undefined> } =>
   Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as never
@@ -205,20 +228,21 @@ const toClient = (
 /**
  * A client from its metadata (RFC 7591 §2, OIDC Registration §2) with the defaults filled in and the secret hashed.
  * `client_secret` may be text or hold it behind `reveal()`. Without `scope` a client may ask for all of
- * `scopesSupported`. Tells everything that is wrong at once and throws nothing.
+ * `scopesSupported`. Reports everything that is wrong at once and throws nothing.
  */
 export const parseClientMetadata = (metadata: unknown, scopesSupported: readonly string[]): ClientParse => {
   const result = metadataSchema.safeParse(metadata, { error: explain })
   if (result.success) {
     const problems = findContradictions(withoutUndefined(result.data))
-    return problems.length > 0 ? { problems } : { client: toClient(result.data, scopesSupported), problems: [] }
+    if (problems.length > 0) return { problems, warnings: [] }
+    return { client: toClient(result.data, scopesSupported), problems: [], warnings: findAdvice(result.data) }
   }
   const problems = result.error.issues.flatMap((issue): MetadataProblem[] =>
     issue.code === 'unrecognized_keys'
       ? issue.keys.map((name) => ({ path: formatPath([...issue.path, name]), message: explainUnknown(name) }))
       : [{ path: formatPath(issue.path), message: issue.message }],
   )
-  return { problems: [...problems, ...findContradictions(understood(metadata))] }
+  return { problems: [...problems, ...findContradictions(understood(metadata))], warnings: [] }
 }
 
 /** The members that are right on their own. */

@@ -45,7 +45,9 @@ describe('README', () => {
   it('shows a configuration that is in order', async () => {
     const file = join(directory, 'my.yaml')
     writeFileSync(file, codeBlock('README.md', 'my.yaml'))
-    const { config, warnings, clients } = await checkConfiguration(file, { REPORTS_SECRET: 'a secret for this test' })
+    const { config, warnings, clients } = await checkConfiguration(file, {
+      REPORTS_SECRET: 'a secret of 32 characters, or more',
+    })
     expect(warnings).toEqual([])
     expect(clients.map((client) => client.client_id)).toEqual(['reports'])
     // The demo, which is tried before it, has published its keys: another one would wait for an hour.

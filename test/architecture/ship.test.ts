@@ -112,7 +112,7 @@ describe('the package, which is what the image holds', () => {
     await cli.write('wrong-token', 'another-token')
     const clients = `
 clients:
-  - { client_id: reports, client_secret: secret-for-this-test, grant_types: [client_credentials] }`
+  - { client_id: reports, client_secret: a-secret-for-this-test-of-256-bits, grant_types: [client_credentials] }`
     const file = configuration(clients).replace(
       'admin: { host: 127.0.0.1, port: 0 }',
       'admin: { host: 0.0.0.0, port: 0, token: { $file: admin-token } }',
@@ -121,7 +121,7 @@ clients:
     const service = await cli.serve(['start', '--config', 'signet.yaml'])
     const token = await fetch(`${service.public}/token`, {
       method: 'POST',
-      headers: { Authorization: `Basic ${btoa('reports:secret-for-this-test')}` },
+      headers: { Authorization: `Basic ${btoa('reports:a-secret-for-this-test-of-256-bits')}` },
       body: new URLSearchParams({ grant_type: 'client_credentials' }),
     })
     expect(token.status).toBe(200)

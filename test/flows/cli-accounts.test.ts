@@ -63,9 +63,26 @@ describe('signet accounts', () => {
     expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: expect.stringContaining(reason) })
   })
 
+  it.each([
+    ['short', 'seven77'],
+    ['the username', 'Caroline'],
+    ['a run', 'abcdefgh'],
+  ])('CA31 refuses a password that is %s, and stores nothing', async (_what, password) => {
+    const { code, stdout, stderr } = await accounts(['add', 'caroline', '--password-stdin'], password)
+    expect({ code, stdout, stderr }).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^The password must /),
+    })
+    expect((await accounts(['list'])).stdout).not.toContain('caroline')
+  })
+
   it('refuses an empty password, one of several lines, and to ask where there is no terminal', async () => {
     const add = ['add', 'carol', '--password-stdin']
-    expect(await accounts(add, '\n')).toMatchObject({ code: 1, stderr: expect.stringContaining('1 to 1024 bytes') })
+    expect(await accounts(add, '\n')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('at least 8 characters'),
+    })
     expect(await accounts(add, 'one\ntwo\n')).toMatchObject({ code: 1, stderr: expect.stringContaining('one line') })
     expect(await accounts(['add', 'carol'], 'one\n')).toMatchObject({
       code: 1,

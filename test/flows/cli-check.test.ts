@@ -32,7 +32,9 @@ describe('signet check', () => {
   it('sums up a file that is in order', async () => {
     await cli.write(
       'good.yaml',
-      configuration('clients: [{ client_id: svc, client_secret: s3cret, grant_types: [client_credentials] }]'),
+      configuration(
+        'clients: [{ client_id: svc, client_secret: s3cret-of-more-than-256-bits-for-tests, grant_types: [client_credentials] }]',
+      ),
     )
     const { code, stdout, stderr } = await cli.run(['check', '--config', 'good.yaml'])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })

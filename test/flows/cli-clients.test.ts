@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { configuration, openCommandLine, requestToken, type CommandLine, type Service } from './cli-fixture.js'
 
 const fixed =
-  'clients: [{ client_id: teller, client_secret: teller-secret, grant_types: [client_credentials], scope: api }]'
+  'clients: [{ client_id: teller, client_secret: teller-secret-of-more-than-256-bits-for-tests, grant_types: [client_credentials], scope: api }]'
 
 let cli: CommandLine
 let service: Service
@@ -114,7 +114,7 @@ describe('signet clients, while the service runs', () => {
       code: 1,
       stderr: expect.stringContaining('remove it there'),
     })
-    expect((await requestToken(service, 'teller', 'teller-secret')).status).toBe(200)
+    expect((await requestToken(service, 'teller', 'teller-secret-of-more-than-256-bits-for-tests')).status).toBe(200)
   })
 
   it('refuses metadata that would not work here, all at once, and stores nothing', async () => {
@@ -133,6 +133,24 @@ describe('signet clients, while the service runs', () => {
       stderr: expect.stringMatching(/^redirect_uris\[0\]: must be https/),
     })
     expect(await clients('show', 'bad')).toMatchObject({ code: 1 })
+  })
+
+  it('CA30 refuses a short secret of a file, and warns of one that should be longer', async () => {
+    const add = async (clientId: string, client_secret: string) => {
+      await cli.write('weak.json', JSON.stringify({ client_secret, grant_types: ['client_credentials'], scope: 'api' }))
+      return clients('add', '--file', 'weak.json', '--client-id', clientId)
+    }
+    expect(await add('weak', 'fifteen letters')).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^client_secret: must be 16 to 1024/),
+    })
+    expect(await clients('show', 'weak')).toMatchObject({ code: 1 })
+    expect(await add('fair', 'sixteen letters.')).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(/^warning: client_secret: should have at least 32/),
+    })
+    expect((await requestToken(service, 'fair', 'sixteen letters.')).status).toBe(200)
   })
 
   it('shows nothing that a terminal would obey', async () => {

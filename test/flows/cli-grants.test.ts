@@ -3,12 +3,13 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { configuration, openCommandLine, requestToken, type Service } from './cli-fixture.js'
 
-const client = 'clients: [{ client_id: svc, client_secret: svc-secret, grant_types: [client_credentials], scope: api }]'
+const client =
+  'clients: [{ client_id: svc, client_secret: svc-secret-of-more-than-256-bits-for-tests, grant_types: [client_credentials], scope: api }]'
 
 const isActive = async (service: Service, token: string): Promise<unknown> => {
   const response = await fetch(new URL('/introspect', service.public), {
     method: 'POST',
-    headers: { authorization: `Basic ${btoa('svc:svc-secret')}` },
+    headers: { authorization: `Basic ${btoa('svc:svc-secret-of-more-than-256-bits-for-tests')}` },
     body: new URLSearchParams({ token }),
   })
   return ((await response.json()) as { active?: unknown }).active
@@ -18,7 +19,9 @@ it('signet grants revoke ends the tokens of a grant while the service runs', asy
   await using cli = await openCommandLine()
   await cli.write('signet.yaml', configuration(client))
   const service = await cli.serve(['start', '--config', 'signet.yaml'])
-  const { access_token: token } = (await (await requestToken(service, 'svc', 'svc-secret')).json()) as {
+  const { access_token: token } = (await (
+    await requestToken(service, 'svc', 'svc-secret-of-more-than-256-bits-for-tests')
+  ).json()) as {
     access_token: string
   }
   const claims = JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()) as { jti: string }

@@ -13,7 +13,7 @@ beforeEach(async () => {
 afterEach(() => cli[Symbol.asyncDispose]())
 
 const service =
-  'clients: [{ client_id: svc, client_secret: svc-secret, grant_types: [client_credentials], scope: api }]'
+  'clients: [{ client_id: svc, client_secret: svc-secret-of-more-than-256-bits-for-tests, grant_types: [client_credentials], scope: api }]'
 
 const serve = async (more = service) => {
   await cli.write('signet.yaml', configuration(more))
@@ -26,12 +26,13 @@ describe('signet start', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)('serves until %s and ends with exit code 0', async (signal) => {
     const running = await serve()
     expect((await fetch(new URL('/health/live', running.admin))).status).toBe(200)
-    expect((await requestToken(running, 'svc', 'svc-secret')).status).toBe(200)
+    expect((await requestToken(running, 'svc', 'svc-secret-of-more-than-256-bits-for-tests')).status).toBe(200)
     running.child.kill(signal)
     expect(await running.ended).toBe(0)
     expect(running.output()).toContain(`"signal":"${signal}"`)
     expect(running.output()).toContain('"msg":"stopped"')
-    for (const secret of ['svc-secret', 'demo']) expect(running.output()).not.toContain(secret)
+    for (const secret of ['svc-secret-of-more-than-256-bits-for-tests', 'demo'])
+      expect(running.output()).not.toContain(secret)
   })
 
   it('finishes what is in flight, not ready meanwhile', async () => {
@@ -40,7 +41,7 @@ describe('signet start', () => {
     const token = request(new URL('/token', running.public), {
       method: 'POST',
       headers: {
-        authorization: `Basic ${btoa('svc:svc-secret')}`,
+        authorization: `Basic ${btoa('svc:svc-secret-of-more-than-256-bits-for-tests')}`,
         'content-type': 'application/x-www-form-urlencoded',
         'content-length': 29,
         expect: '100-continue',
@@ -110,7 +111,7 @@ describe('signet start', () => {
     const { code, stdout, stderr } = await cli.run(['start', '--config', 'second.yaml'])
     expect({ code, started: stdout.includes('started') }).toEqual({ code: 1, started: false })
     expect(stderr).toMatch(/^.*EADDRINUSE.*\n$/)
-    expect((await requestToken(running, 'svc', 'svc-secret')).status).toBe(200)
+    expect((await requestToken(running, 'svc', 'svc-secret-of-more-than-256-bits-for-tests')).status).toBe(200)
   })
 
   it('keeps the two roles of storage apart where they have folders of their own', async () => {

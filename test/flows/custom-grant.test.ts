@@ -11,7 +11,7 @@ import { configuration, openCommandLine, type CommandLine, type Service } from '
 const grantType = 'urn:bank.example:grant:loan'
 const voucherType = 'urn:acme.example:grant:voucher'
 const client = (id: string) =>
-  `{ client_id: ${id}, client_secret: ${id}-secret, grant_types: ['${grantType}', '${voucherType}'], scope: api }`
+  `{ client_id: ${id}, client_secret: ${id}-secret-of-more-than-256-bits-for-tests, grant_types: ['${grantType}', '${voucherType}'], scope: api }`
 
 let cli: CommandLine
 let service: Service
@@ -34,7 +34,7 @@ afterAll(() => cli[Symbol.asyncDispose]())
 const ask = async (id: string, form: Record<string, string>, type = grantType) => {
   const response = await fetch(new URL('/token', service.public), {
     method: 'POST',
-    headers: { authorization: `Basic ${btoa(`${id}:${id}-secret`)}` },
+    headers: { authorization: `Basic ${btoa(`${id}:${id}-secret-of-more-than-256-bits-for-tests`)}` },
     body: new URLSearchParams({ grant_type: type, ...form }),
   })
   return { status: response.status, body: (await response.json()) as Record<string, string> }

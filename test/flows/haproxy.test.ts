@@ -21,7 +21,7 @@ plugins: [{ use: plugins/grants/client-credentials }, { use: plugins/client-auth
 storage:
   records: { use: embedded, options: { path: ./store } }
   ephemeral: { use: embedded, options: { path: ./store } }
-clients: [{ client_id: reports, client_secret: secret-for-this-test, grant_types: [client_credentials] }]
+clients: [{ client_id: reports, client_secret: a-secret-for-this-test-of-256-bits, grant_types: [client_credentials] }]
 audit: { file: ./${name}.jsonl }
 shutdown: { delay_secs: 4 }
 rate_limits: { token: { address_per_minute: 10000000, client_per_minute: 10000000 } }
@@ -40,7 +40,7 @@ describeWith('haproxy', 'two replicas behind deploy/haproxy.cfg', (haproxy) => {
   const askToken = () =>
     fetch(`http://127.0.0.1:${proxyPort}/token`, {
       method: 'POST',
-      headers: { Authorization: `Basic ${btoa('reports:secret-for-this-test')}` },
+      headers: { Authorization: `Basic ${btoa('reports:a-secret-for-this-test-of-256-bits')}` },
       body: new URLSearchParams({ grant_type: 'client_credentials' }),
     })
 

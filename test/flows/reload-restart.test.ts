@@ -11,7 +11,7 @@ beforeEach(async () => {
 afterEach(() => cli[Symbol.asyncDispose]())
 
 const client =
-  'clients: [{ client_id: svc, client_secret: svc-secret, grant_types: [client_credentials], scope: api }]\n'
+  'clients: [{ client_id: svc, client_secret: svc-secret-of-more-than-256-bits-for-tests, grant_types: [client_credentials], scope: api }]\n'
 const other = client.replace('svc,', 'other,')
 const withKey = (line: string) => configuration(client).replace(/^keys:$/m, `keys:\n  - ${line}`)
 const start = () => cli.serve(['start', '--config', 'signet.yaml'])
@@ -39,7 +39,9 @@ describe('a restart', () => {
     expect(service.output()).toMatch(/"path":"keys\[0\]\.not_before","message":"ed-2 may sign from \d{4}-/)
     const { keys } = await (await fetch(new URL('/jwks.json', service.public))).json()
     expect(keys.map(({ kid }: { kid: string }) => kid)).toEqual(['ed-2', 'ed-1'])
-    const { access_token } = await (await requestToken(service, 'svc', 'svc-secret')).json()
+    const { access_token } = await (
+      await requestToken(service, 'svc', 'svc-secret-of-more-than-256-bits-for-tests')
+    ).json()
     expect(JSON.parse(atob(access_token.split('.')[0])).kid).toBe('ed-1')
     const plan = await cli.run(['keys', 'plan', '--config', 'signet.yaml'])
     expect(plan.stdout).toMatch(/^\d{4}-\S+ +ed-2 +next +active$/m)
@@ -55,13 +57,13 @@ describe('SIGHUP and signet reload', () => {
     await cli.write('signet.yaml', configuration(other))
     service.child.kill('SIGHUP')
     await service.printed('The configuration was reloaded')
-    expect((await requestToken(service, 'svc', 'svc-secret')).status).toBe(401)
-    expect((await requestToken(service, 'other', 'svc-secret')).status).toBe(200)
+    expect((await requestToken(service, 'svc', 'svc-secret-of-more-than-256-bits-for-tests')).status).toBe(401)
+    expect((await requestToken(service, 'other', 'svc-secret-of-more-than-256-bits-for-tests')).status).toBe(200)
 
     await cli.write('signet.yaml', configuration('clients: [{}]'))
     service.child.kill('SIGHUP')
     await service.printed('clients[0].client_id: ')
-    expect((await requestToken(service, 'other', 'svc-secret')).status).toBe(200)
+    expect((await requestToken(service, 'other', 'svc-secret-of-more-than-256-bits-for-tests')).status).toBe(200)
     await stop(service)
   })
 

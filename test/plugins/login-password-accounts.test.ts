@@ -89,7 +89,7 @@ describe('accounts in the store', () => {
   })
 
   const add = (username: string, sub?: string) =>
-    addAccount(store, hasher, { username, password: 'secret', ...(sub === undefined ? {} : { sub }) })
+    addAccount(store, hasher, { username, password: 'secret of one', ...(sub === undefined ? {} : { sub }) })
   const directory = () => createAccountDirectory({ static: [], store })
 
   it('are found by username and by subject until they are removed', async () => {

@@ -50,8 +50,8 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'signet-login-'))
   backend = await openEmbedded({ path: folder, clock: () => now })
   const store = openAccountStore(backend)
-  await addAccount(store, hasher, { username: 'bob', password: 'builder', sub: 'sub-bob', claims: { name: 'Bob' } })
-  await addAccount(store, hasher, { username: 'carol', password: 'singer', sub: 'sub-carol', disabled: true })
+  await addAccount(store, hasher, { username: 'bob', password: 'the builder', sub: 'sub-bob', claims: { name: 'Bob' } })
+  await addAccount(store, hasher, { username: 'carol', password: 'the singer', sub: 'sub-carol', disabled: true })
 })
 
 beforeEach(async () => {
@@ -77,7 +77,7 @@ afterAll(async () => {
 describe('authenticate', () => {
   it('knows the accounts of the configuration and of the store', async () => {
     expect(await attempt('Alice', 'correct horse')).toEqual({ outcome: 'passed', subject: 'sub-alice', amr: ['pwd'] })
-    expect(await attempt('bob', 'builder')).toEqual({ outcome: 'passed', subject: 'sub-bob', amr: ['pwd'] })
+    expect(await attempt('bob', 'the builder')).toEqual({ outcome: 'passed', subject: 'sub-bob', amr: ['pwd'] })
   })
 
   it.each(['alice', ' ALICE ', 'ａｌｉｃｅ'])('knows the username as %j', async (username) => {
@@ -85,15 +85,15 @@ describe('authenticate', () => {
   })
 
   it.each([
-    ['a wrong password', 'bob', 'Builder'],
-    ['a password with a space after it', 'bob', 'builder '],
-    ['an unknown username', 'dave', 'builder'],
-    ['a disabled account', 'carol', 'singer'],
+    ['a wrong password', 'bob', 'The builder'],
+    ['a password with a space after it', 'bob', 'the builder '],
+    ['an unknown username', 'dave', 'the builder'],
+    ['a disabled account', 'carol', 'the singer'],
     ['an empty password', 'bob', ''],
-    ['an empty username', '', 'builder'],
+    ['an empty username', '', 'the builder'],
     ['a password of a million characters', 'bob', 'x'.repeat(1_000_000)],
-    ['a username of a million characters', 'x'.repeat(1_000_000), 'builder'],
-    ['a username with NUL', 'bob\0', 'builder'],
+    ['a username of a million characters', 'x'.repeat(1_000_000), 'the builder'],
+    ['a username with NUL', 'bob\0', 'the builder'],
     ['a lone surrogate', '\ud800', '\ud800'],
     ['a name of Object.prototype', '__proto__', 'x'],
   ])('answers %s alike, after verifying a password', async (_, username, password) => {
@@ -113,7 +113,7 @@ describe('guesses', () => {
     await wrong(6)
     const delays: number[] = []
     for (let time = 0; time < 12; time++) {
-      const result = await attempt('bob', 'builder')
+      const result = await attempt('bob', 'the builder')
       if (result.outcome !== 'locked') throw new Error(result.outcome)
       delays.push(result.retryAfterSeconds)
       now += result.retryAfterSeconds * 1000
@@ -125,8 +125,8 @@ describe('guesses', () => {
   it('are refused without a look at the password while locked, the right one too', async () => {
     await wrong(6)
     verified = []
-    expect(await attempt('bob', 'builder')).toEqual({ outcome: 'locked', retryAfterSeconds: 1 })
-    expect(await attempt('BOB ', 'builder')).toEqual({ outcome: 'locked', retryAfterSeconds: 1 })
+    expect(await attempt('bob', 'the builder')).toEqual({ outcome: 'locked', retryAfterSeconds: 1 })
+    expect(await attempt('BOB ', 'the builder')).toEqual({ outcome: 'locked', retryAfterSeconds: 1 })
     expect(verified).toEqual([])
     expect(await attempt('alice', 'correct horse')).toMatchObject({ outcome: 'passed' })
   })
@@ -138,9 +138,9 @@ describe('guesses', () => {
 
   it('are forgotten after a success, and after a day', async () => {
     await wrong(5)
-    expect(await attempt('bob', 'builder')).toMatchObject({ outcome: 'passed' })
+    expect(await attempt('bob', 'the builder')).toMatchObject({ outcome: 'passed' })
     await wrong(6)
-    expect(await attempt('bob', 'builder')).toMatchObject({ outcome: 'locked' })
+    expect(await attempt('bob', 'the builder')).toMatchObject({ outcome: 'locked' })
     now += 86_400_000
     await wrong(6)
   })
@@ -156,8 +156,8 @@ describe('guesses', () => {
     for (let time = 0; time < 101; time++) {
       expect((await attempt(`user-${time}`, 'wrong', `2001:db8::${time.toString(16)}`)).outcome).toBe('refused')
     }
-    expect(await attempt('bob', 'builder', '2001:db8::ffff')).toEqual({ outcome: 'locked', retryAfterSeconds: 1 })
-    expect(await attempt('bob', 'builder', '2001:db8:0:1::1')).toMatchObject({ outcome: 'passed' })
+    expect(await attempt('bob', 'the builder', '2001:db8::ffff')).toEqual({ outcome: 'locked', retryAfterSeconds: 1 })
+    expect(await attempt('bob', 'the builder', '2001:db8:0:1::1')).toMatchObject({ outcome: 'passed' })
   })
 
   it('through a unix socket are not mixed up', async () => {

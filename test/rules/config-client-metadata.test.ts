@@ -5,7 +5,8 @@ import { parseClientMetadata } from '../../core/oauth/client-metadata.js'
 
 const scopes = ['openid', 'profile', 'offline_access']
 
-const web = { client_id: 'portal', client_secret: 'a-secret', redirect_uris: ['https://portal.example/cb'] }
+const secret = 'a-secret-of-more-than-256-bits-for-tests'
+const web = { client_id: 'portal', client_secret: secret, redirect_uris: ['https://portal.example/cb'] }
 const native = {
   client_id: 'app',
   application_type: 'native',
@@ -27,7 +28,7 @@ describe('client metadata', () => {
       response_types: ['code'],
       scope: scopes,
       token_endpoint_auth_method: 'client_secret_basic',
-      client_secret_sha256: createHash('sha256').update('a-secret').digest('base64url'),
+      client_secret_sha256: createHash('sha256').update(secret).digest('base64url'),
       allowed_audiences: [],
       security_profile: 'oauth2',
       metadata: {},
@@ -35,13 +36,13 @@ describe('client metadata', () => {
   })
 
   it('takes a secret that hides itself', () => {
-    const hidden = parseClientMetadata({ ...web, client_secret: new Secret('a-secret') }, scopes)
+    const hidden = parseClientMetadata({ ...web, client_secret: new Secret(secret) }, scopes)
     expect(hidden.client).toEqual(parseClientMetadata(web, scopes).client)
   })
 
   it('a client without the code grant has no response type', () => {
     const { client } = parseClientMetadata(
-      { client_id: 'job', client_secret: 's', grant_types: ['client_credentials'], scope: 'profile openid profile' },
+      { client_id: 'job', client_secret: secret, grant_types: ['client_credentials'], scope: 'profile openid profile' },
       scopes,
     )
     expect(client).toMatchObject({ response_types: [], redirect_uris: [], scope: ['profile', 'openid'] })
@@ -103,7 +104,7 @@ describe('client metadata', () => {
 
   it.each([
     [{ ...web, client_secret: undefined }, 'client_secret'],
-    [{ ...native, client_secret: 'x' }, 'client_secret'],
+    [{ ...native, client_secret: secret }, 'client_secret'],
     [{ ...native, grant_types: ['authorization_code', 'client_credentials'] }, 'grant_types'],
     [{ ...web, redirect_uris: [] }, 'redirect_uris'],
     [{ ...web, response_types: [] }, 'response_types'],
@@ -144,13 +145,27 @@ describe('client metadata', () => {
 
   it('tells everything at once and repeats no value', () => {
     const all = problems({
-      client_secret: 's3cret',
+      client_secret: 's3cret-that-nobody-else-knows',
       token_endpoint_auth_method: 'none',
       redirect_uris: ['s3cret:x', 7],
       client_secrets: 's3cret',
     })
     expect(all.map(({ path }) => path)).toEqual(['client_id', 'redirect_uris[1]', 'client_secrets', 'client_secret'])
     expect(JSON.stringify(all)).not.toContain('s3cret')
+  })
+
+  it.each([
+    [1, 1, 0],
+    [15, 1, 0],
+    [16, 0, 1],
+    [31, 0, 1],
+    [32, 0, 0],
+    [1024, 0, 0],
+    [1025, 1, 0],
+  ])('CA30 a secret of %i characters: %i problems, %i warnings', (length, faults, advice) => {
+    const parsed = parseClientMetadata({ ...web, client_secret: 'x'.repeat(length) }, scopes)
+    expect(parsed.problems.map(({ path }) => path)).toEqual(Array(faults).fill('client_secret'))
+    expect(parsed.warnings.map(({ path }) => path)).toEqual(Array(advice).fill('client_secret'))
   })
 
   it.each([[null], [undefined], ['portal'], [[]]])('refuses %j', (metadata) => {

@@ -19,7 +19,10 @@ const environment = {
 /** The example where a deployer would have put it, beside the files that it names. */
 const deploy = async (example: string): Promise<string> => {
   const text = await readFile(join(config, example), 'utf8')
-  const secrets = [...text.matchAll(/\$file: (secrets\/[\w-]+)/g)].map(([, name]) => [name, 'a-secret-from-a-file\n'])
+  const secrets = [...text.matchAll(/\$file: (secrets\/[\w-]+)/g)].map(([, name]) => [
+    name,
+    'a-secret-from-a-file-of-32-characters\n',
+  ])
   return join(await folderWith({ 'signet.yaml': text, ...Object.fromEntries(secrets) }), 'signet.yaml')
 }
 

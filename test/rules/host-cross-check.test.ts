@@ -17,7 +17,7 @@ const told = async (text: string): Promise<string[]> => {
 const full = (extra = '') => minimal(plugins + extra)
 
 const client = (members: string) =>
-  `clients: [{ client_id: c, client_secret: s, redirect_uris: ['https://c.example'], ${members} }]`
+  `clients: [{ client_id: c, client_secret: a-secret-of-more-than-256-bits-for-tests, redirect_uris: ['https://c.example'], ${members} }]`
 
 describe('cross-checks', () => {
   it('find nothing where all fits', async () => {
@@ -76,16 +76,20 @@ describe('cross-checks', () => {
     [
       'clients[1].client_id: is the same as clients[0].client_id',
       full(
-        'clients: [{ client_id: c, client_secret: s, grant_types: [client_credentials] }, { client_id: c, client_secret: s, grant_types: [client_credentials] }]',
+        'clients: [{ client_id: c, client_secret: a-secret-of-more-than-256-bits-for-tests, grant_types: [client_credentials] }, { client_id: c, client_secret: a-secret-of-more-than-256-bits-for-tests, grant_types: [client_credentials] }]',
       ),
     ],
     [
       'accounts[1].sub: is the same as accounts[0].sub',
-      full("accounts: [{ username: a, password: p, sub: '1' }, { username: b, password: p, sub: '1' }]"),
+      full(
+        "accounts: [{ username: a, password: correct horse, sub: '1' }, { username: b, password: correct horse, sub: '1' }]",
+      ),
     ],
     [
       'accounts[1].username: is the same as accounts[0].username',
-      full("accounts: [{ username: a, password: p, sub: '1' }, { username: a, password: p, sub: '2' }]"),
+      full(
+        "accounts: [{ username: a, password: correct horse, sub: '1' }, { username: a, password: correct horse, sub: '2' }]",
+      ),
     ],
     [
       'resources[0].scope: pay is not in scopes_supported',
@@ -107,7 +111,7 @@ describe('cross-checks', () => {
     [
       'accounts: no plugin signs people in',
       minimal(
-        "plugins: [{ use: plugins/grants/client-credentials }]\naccounts: [{ username: a, password: p, sub: '1' }]",
+        "plugins: [{ use: plugins/grants/client-credentials }]\naccounts: [{ username: a, password: correct horse, sub: '1' }]",
       ),
     ],
     [
@@ -127,6 +131,40 @@ describe('cross-checks', () => {
     expect(await told(full().replace(', offline_access', ''))).toEqual([
       'warning scopes_supported: without offline_access no refresh token is issued (line 2)',
     ])
+  })
+
+  const account = (password: string) => full(`accounts: [{ username: alice.adams, password: '${password}', sub: '1' }]`)
+
+  it.each([
+    '1',
+    'short77',
+    'ALICE.adams',
+    'aaaaaaaa',
+    '12345678',
+    '98765432109876',
+    'abcdefghij',
+    'a\u0301a\u0301a\u0301a\u0301',
+    'x'.repeat(1025),
+  ])('CA31 an account of the configuration may not have the password %.20s', async (password) => {
+    expect(await told(account(password))).toEqual([expect.stringMatching(/^accounts\[0\]\.password: must /)])
+  })
+
+  it('CA31 a password of 8 to 11 characters is a warning, a longer one is none, whatever it is made of', async () => {
+    expect(await told(account('xkcd 936'))).toEqual([
+      expect.stringMatching(/^warning accounts\[0\]\.password: has fewer/),
+    ])
+    expect(await told(account('staple horse'))).toEqual([])
+    expect(await told(account('🐎🔋🧷✅🐎🔋🧷🐎🔋🧷✅🐎'))).toEqual([])
+  })
+
+  it('CA30 a short client_secret is a problem, one of 16 to 31 characters a warning', async () => {
+    const secretOf = (length: number) =>
+      full(`clients: [{ client_id: c, client_secret: ${'s'.repeat(length)}, grant_types: [client_credentials] }]`)
+    expect(await told(secretOf(15))).toEqual([
+      expect.stringMatching(/^clients\[0\]\.client_secret: must be 16 to 1024/),
+    ])
+    expect(await told(secretOf(31))).toEqual([expect.stringMatching(/^warning clients\[0\]\.client_secret: should /)])
+    expect(await told(secretOf(32))).toEqual([])
   })
 
   it('nothing follows from what is missing in a section that is wrong itself', async () => {

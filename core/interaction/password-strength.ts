@@ -1,0 +1,46 @@
+import { preparePassword } from './password-hasher.js'
+import { canonicalUsername } from './username.js'
+
+const minLength = 8
+const recommendedLength = 12
+const maxBytes = 1024
+
+/** Characters as people count them: an emoji is one (NIST SP 800-63B §5.1.1.2). */
+const lengthOf = (password: string): number => [...preparePassword(password)].length
+
+/** How far it is from one character to the next; a zero follows a nine. */
+const stepsOf = (text: string): readonly number[] => {
+  const codes = [...text.toLowerCase()].map((character) => character.codePointAt(0) ?? 0)
+  return codes.slice(1).map((code, index) => {
+    const before = codes[index] ?? 0
+    if (before === 0x39 && code === 0x30) return 1
+    return before === 0x30 && code === 0x39 ? -1 : code - before
+  })
+}
+
+/** `aaaaaaaa`, `12345678`, `hgfedcba`. */
+const isRun = (text: string): boolean => {
+  const [first = NaN, ...others] = stepsOf(text)
+  return Math.abs(first) <= 1 && others.every((step) => step === first)
+}
+
+/**
+ * What keeps a text from being the password of this account, as the end of a sentence that begins with "the password";
+ * undefined: nothing. The rules of NIST SP 800-63B §5.1.1.2, which asks for length and no mix of kinds of characters;
+ * counted after the preparation of RFC 8265 §4.2. The text repeats nothing of the password.
+ */
+export const findPasswordFault = (password: string, username: string): string | undefined => {
+  const prepared = preparePassword(password)
+  if (lengthOf(password) < minLength) return `must have at least ${String(minLength)} characters`
+  if (Buffer.byteLength(password) > maxBytes) return `must have at most ${String(maxBytes)} bytes`
+  const name = canonicalUsername(prepared)
+  if (name !== undefined && name === canonicalUsername(username)) return 'must not be the username'
+  if (isRun(prepared)) return 'must not be one character repeated, or a run such as 12345678'
+  return undefined
+}
+
+/** What is allowed and can be better, in the same form. */
+export const findPasswordAdvice = (password: string): string | undefined =>
+  lengthOf(password) < recommendedLength
+    ? `has fewer than ${String(recommendedLength)} characters: longer ones withstand a stolen hash longer`
+    : undefined
