@@ -1,25 +1,65 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/**
- * Compiles to `dist/`, incrementally, and drops what no longer has a source: a plugin that was renamed must not stay
- * loadable under its old name.
- */
+// Builds `dist/`. Without arguments the compiler checks types and writes what has changed. `--for-start` writes what has
+// changed without checking types, in a fraction of the time: a start must not wait for what CI has checked.
+
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const dist = join(root, 'dist')
+const rooms = ['core', 'plugins', 'signers', 'config']
 
-const stale = (file) => {
-  const source = file.match(/^(.+?)\.(?:js|d\.ts)(?:\.map)?$/)?.[1]
-  return source !== undefined && !existsSync(join(root, `${source}.ts`))
+const modified = (file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0
+
+/** Relative paths, without their ending, of the modules whose compiled form is missing or older than the source. */
+const outdated = () =>
+  rooms.flatMap((room) =>
+    readdirSync(join(root, room), { recursive: true })
+      .filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'))
+      .map((file) => join(room, file.slice(0, -'.ts'.length)))
+      .filter((module) => modified(join(dist, `${module}.js`)) < modified(join(root, `${module}.ts`))),
+  )
+
+/** A plugin that was renamed must not stay loadable under its old name. */
+const removeStale = () => {
+  if (!existsSync(dist)) return
+  for (const file of readdirSync(dist, { recursive: true })) {
+    const source = file.match(/^(.+?)\.(?:js|d\.ts)(?:\.map)?$/)?.[1]
+    if (source !== undefined && !existsSync(join(root, `${source}.ts`))) rmSync(join(dist, file))
+  }
 }
 
-const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
-const { status } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], { cwd: root, stdio: 'inherit' })
-
-if (existsSync(dist)) {
-  for (const file of readdirSync(dist, { recursive: true })) if (stale(file)) rmSync(join(dist, file))
+const transpile = async (modules) => {
+  process.stderr.write(`Building ${modules.length} modules ...\n`)
+  const { default: ts } = await import('typescript')
+  const { config } = ts.readConfigFile(join(root, 'tsconfig.build.json'), (path) => readFileSync(path, 'utf8'))
+  const { options } = ts.parseJsonConfigFileContent({ ...config, files: [], include: [] }, ts.sys, root)
+  // Every module is an ES module: package.json says so, which a module by itself does not show.
+  const compilerOptions = { ...options, declaration: false, module: ts.ModuleKind.ESNext }
+  for (const module of modules) {
+    const source = join(root, `${module}.ts`)
+    const output = join(dist, `${module}.js`)
+    const { outputText, sourceMapText } = ts.transpileModule(readFileSync(source, 'utf8'), {
+      fileName: source,
+      compilerOptions,
+    })
+    mkdirSync(dirname(output), { recursive: true })
+    writeFileSync(output, outputText)
+    if (sourceMapText !== undefined) writeFileSync(`${output}.map`, sourceMapText)
+  }
 }
 
-process.exitCode = status ?? 1
+const compile = () => {
+  const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
+  const { status } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], { cwd: root, stdio: 'inherit' })
+  process.exitCode = status ?? 1
+}
+
+if (process.argv.includes('--for-start')) {
+  const modules = outdated()
+  if (modules.length > 0) await transpile(modules)
+} else {
+  compile()
+}
+removeStale()
