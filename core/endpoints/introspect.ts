@@ -48,13 +48,15 @@ interface Answer {
 const answerOf = (members: JsonObject): Answer => ({ members, text: JSON.stringify(members) })
 const inactive = answerOf({ active: false })
 
-/** May this client know the token: it was issued to it, or is meant for it or for a resource of its own? (RFC 7662 §4) */
+/** May this client know the token: was it issued to the client, or is it for the client or a resource server that the client is? (RFC 7662 §4) */
 const mayKnow = (client: Client, { claims, clientId }: IdentifiedAccessToken): boolean => {
   if (clientId === client.client_id) return true
   const { aud } = claims
   const audience: readonly unknown[] = Array.isArray(aud) ? aud : [aud]
   return audience.some(
-    (name) => typeof name === 'string' && (name === client.client_id || client.allowed_audiences.includes(name)),
+    (name) =>
+      typeof name === 'string' &&
+      (name === client.client_id || client.introspection_audiences?.includes(name) === true),
   )
 }
 

@@ -80,6 +80,16 @@ const secret = z.preprocess(
   visible(secretLength.least, 1024),
 )
 
+/** RFC 8707 §2. */
+const resourceIdentifiers = z.array(
+  z
+    .string()
+    .refine(
+      (value) => URL.canParse(value) && !value.includes('#'),
+      'must be an absolute URI without fragment (RFC 8707 §2)',
+    ),
+)
+
 const metadataSchema = z.strictObject({
   client_id: visible(1, 255),
   client_name: text.optional(),
@@ -118,16 +128,8 @@ const metadataSchema = z.strictObject({
   logo_uri: webPage.optional(),
   policy_uri: webPage.optional(),
   tos_uri: webPage.optional(),
-  allowed_audiences: z
-    .array(
-      z
-        .string()
-        .refine(
-          (value) => URL.canParse(value) && !value.includes('#'),
-          'must be an absolute URI without fragment (RFC 8707 §2)',
-        ),
-    )
-    .default([]),
+  allowed_audiences: resourceIdentifiers.default([]),
+  introspection_audiences: resourceIdentifiers.optional(),
   security_profile: z
     .literal('oauth2', { error: ({ input }) => (input === 'fapi2' ? `fapi2: ${unavailable}` : undefined) })
     .default('oauth2'),

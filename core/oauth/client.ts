@@ -3,7 +3,8 @@ import type { JsonObject } from '../json.js'
 
 /**
  * A registered client. Members are the metadata names of RFC 7591 §2 and OpenID Connect Registration §2, with their
- * defaults filled in; `allowed_audiences`, `security_profile`, `disabled` and `client_secret_sha256` are ours.
+ * defaults filled in; `allowed_audiences`, `introspection_audiences`, `security_profile`, `disabled` and
+ * `client_secret_sha256` are ours.
  */
 export interface Client {
   readonly client_id: string
@@ -37,6 +38,8 @@ export interface Client {
   readonly contacts?: readonly string[]
   /** Resource servers that the client may ask tokens for, beside the default audience. */
   readonly allowed_audiences: readonly string[]
+  /** Resource servers that the client is: it may introspect the tokens for them. Absent: none. */
+  readonly introspection_audiences?: readonly string[]
   readonly security_profile: 'oauth2' | 'fapi2'
   readonly disabled?: boolean
   /** Metadata that only a plugin reads, under names of its own. */

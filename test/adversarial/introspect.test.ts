@@ -16,12 +16,17 @@ import {
 } from './support/token-server.js'
 
 /** A resource server: its own tokens are those for `api`. */
-const apiServer = { ...serviceClient, client_id: 'api', allowed_audiences: [api] }
+const apiServer = { ...serviceClient, client_id: 'api', introspection_audiences: [api] }
 const otherApi = 'https://ledger.example'
+/** May ask for the same tokens, and is no resource server. */
+const apiUser = { ...serviceClient, client_id: 'api-user', allowed_audiences: [api, 'https://ledger.example'] }
 /** One whose client_id is its identifier. */
 const ledgerServer = { ...serviceClient, client_id: otherApi }
 
-const configure = (written: Record<string, unknown>) => ({ ...written, clients: [...clients, apiServer, ledgerServer] })
+const configure = (written: Record<string, unknown>) => ({
+  ...written,
+  clients: [...clients, apiServer, apiUser, ledgerServer],
+})
 
 type Headers = Readonly<Record<string, string>>
 
@@ -134,6 +139,14 @@ describe('/introspect', () => {
       [both, ledgerServer],
     ] as const)
       expect((await introspect(token, client)).body).toMatchObject({ active: true, client_id: 'web', sub: subject })
+  })
+
+  it('TK15 who may ask for tokens for a resource server learns nothing of those of others', async () => {
+    const { access_token: token } = await issue({ resource: [api] })
+    expectInactive(await introspect(token, apiUser))
+    expect((await introspect(token, apiServer)).body).toMatchObject({ active: true, client_id: 'web' })
+    const own = await host.token({ grant_type: 'client_credentials', resource: api }, { authorization: basic(apiUser) })
+    expect((await introspect(String(own.body['access_token']), apiUser)).body).toMatchObject({ client_id: 'api-user' })
   })
 
   it('IN03 garbage, another type, a wrong hint', async () => {

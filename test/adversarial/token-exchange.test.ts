@@ -154,6 +154,18 @@ describe('token exchange', () => {
     expect(deepest.status).toBe(200)
   })
 
+  it('TK17 an actor or a subject that the core could not have named', async () => {
+    for (const name of ['', 'x'.repeat(256), 'Zoë', 'a\nb']) {
+      await expectRefused(shown(access({ act: { sub: name } })), 'invalid_request')
+      await expectRefused(shown(access({ act: { sub: 'a', client_id: name } })), 'invalid_request')
+      await expectRefused(shown(access({ act: { sub: 'a', act: { sub: name } } })), 'invalid_request')
+      await expectRefused(shown(access({ sub: name })), 'invalid_request')
+    }
+    await expectRefused(shown(access({ act: { sub: 'a', client_id: 1 } })), 'invalid_request')
+    const longest = await host.exchange(gateway, shown(access({ act: { sub: 'x'.repeat(255) } })))
+    expect(longest.status).toBe(200)
+  })
+
   it('TX09 nobody, a wrong secret, a public client, a client without the grant', async () => {
     const form = { grant_type: grantType, ...shown(alice.access) }
     expectRefusal(await host.token(form), 401, 'invalid_client')
@@ -184,6 +196,19 @@ describe('token exchange', () => {
   it('TX11 a bound token without its proof', async () => {
     for (const cnf of [{ jkt: 'x'.repeat(43) }, { 'x5t#S256': 'x'.repeat(43) }, { jwk: {} }, 'x', null])
       await expectRefused(shown(access({ cnf })), 'invalid_request')
+  })
+
+  it('TK16 a confirmation that names nothing, or what nobody can prove, is not met by any proof', async () => {
+    const prover = createProver('ES256', () => host.now())
+    const url = `${host.server.issuer}/token`
+    for (const cnf of [{}, [], { kid: 'k' }, { jkt: prover.jkt, kid: 'k' }]) {
+      const form = shown(access({ cnf }))
+      await expectRefused(form, 'invalid_request')
+      const asked = await host.exchange(gateway, form, { dpop: prover.proof(url, undefined) })
+      const nonce = asked.headers.get('dpop-nonce') ?? ''
+      const proved = await host.exchange(gateway, form, { dpop: prover.proof(url, nonce) })
+      expectRefusal(proved, 400, 'invalid_request')
+    }
   })
 
   it('TX11 with the proof of its key it is exchanged, and the new token is bound to that key', async () => {

@@ -125,6 +125,7 @@ describe('client metadata', () => {
     [{ ...web, client_id: 7 }, 'client_id'],
     [{ ...web, client_id: 'a\u0000b' }, 'client_id'],
     [{ ...web, allowed_audiences: ['api'] }, 'allowed_audiences[0]'],
+    [{ ...web, introspection_audiences: ['https://api.example#x'] }, 'introspection_audiences[0]'],
   ])('refuses %j', (metadata, path) => {
     expect(paths(metadata)).toEqual([path])
   })

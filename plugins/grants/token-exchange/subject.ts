@@ -38,25 +38,34 @@ const strings = (value: unknown): readonly string[] => {
 const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
+/** A subject or client as the core may issue it: 1 to 255 printable ASCII characters. */
+const isIdentifier = (value: unknown): value is string =>
+  typeof value === 'string' && /^[\x20-\x7E]{1,255}$/.test(value)
+
 /** As many as the core lets act in a row. */
 const maxActors = 4
 
 const readActor = (act: unknown, left = maxActors): Actor => {
   if (left === 0) return refuse('too many actors')
-  if (!isObject(act) || typeof act['sub'] !== 'string') return refuse('malformed act')
+  if (!isObject(act)) return refuse('malformed act')
   const { sub, client_id: clientId, act: before } = act
+  if (!isIdentifier(sub) || (clientId !== undefined && !isIdentifier(clientId))) return refuse('malformed act')
   return {
     sub,
-    ...(typeof clientId === 'string' && { client_id: clientId }),
+    ...(clientId !== undefined && { client_id: clientId }),
     ...(before !== undefined && { act: readActor(before, left - 1) }),
   }
 }
 
-/** A token bound to a key is shown with a proof of that key, or it would come out as a bearer token (RFC 9449 §7). */
+/**
+ * A token bound to a key is shown with a proof of that key, or it would come out as a bearer token (RFC 9449 §7). Nobody
+ * can prove a `cnf` that names nothing.
+ */
 const checkConfirmation = (cnf: unknown, { constraint }: GrantRequest): void => {
   if (cnf === undefined) return
   const shown = new Map(Object.entries(constraint ?? {}))
-  if (!isObject(cnf) || !Object.entries(cnf).every(([name, value]) => shown.get(name) === value))
+  const named = isObject(cnf) ? Object.entries(cnf) : []
+  if (named.length === 0 || !named.every(([name, value]) => shown.get(name) === value))
     refuse('sender-constrained token without proof')
 }
 
@@ -76,7 +85,7 @@ export const readShown = async (
   const { sub, exp, act, cnf } = claims
   const audience = strings(claims['aud'])
   const clientId = kind === 'id_token' ? audience[0] : claims['client_id']
-  if (typeof sub !== 'string' || typeof clientId !== 'string') return refuse('claims missing')
+  if (!isIdentifier(sub) || !isIdentifier(clientId)) return refuse('claims missing or malformed')
   checkConfirmation(cnf, request)
   return {
     kind,
