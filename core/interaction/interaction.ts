@@ -14,8 +14,11 @@ export type Occasion =
 
 /** What waits for a person. Its id stands in URLs and is no secret. */
 export type Interaction = Occasion & {
-  /** Hash of the cookie of the browser that began it: no other may go on with it (RFC 9700 §4.7). */
-  readonly browser: string
+  /**
+   * Hash of the cookie of the browser that began it: no other may go on with it (RFC 9700 §4.7). Absent: another site
+   * posted the request, and the first browser that opens the page takes it over.
+   */
+  readonly browser?: string
 }
 
 const ttlSeconds = 600
@@ -30,6 +33,16 @@ export interface Interactions {
     occasion: Occasion,
     browserCookie: string | undefined,
   ): Promise<{ readonly id: string; readonly cookies: readonly string[] }>
+  /** Stores what it is about for ten minutes, tied to no browser, and returns the id. Throws `Unavailable`. */
+  beginUntied(occasion: Occasion): Promise<string>
+  /**
+   * Begins for this browser what another site posted, under an id of its own, for one caller. Undefined when no such
+   * interaction waits for a browser. Throws `Unavailable`.
+   */
+  claim(
+    id: string | undefined,
+    browserCookie: string | undefined,
+  ): Promise<{ readonly id: string; readonly cookies: readonly string[] } | undefined>
   /** Undefined when malformed, unknown, expired, or another browser's. Throws `Unavailable`. */
   find(id: string | undefined, browserCookie: string | undefined): Promise<Interaction | undefined>
   /** True for one caller: the one who may answer the client. Throws `Unavailable`. */
@@ -51,18 +64,36 @@ export const tieToBrowser = (cookies: Cookies, cookie: string | undefined) => {
   return { browser, cookies: browser === cookie ? [] : [cookies.set(cookies.browser, browser)] }
 }
 
-export const createInteractions = ({ store, cookies, issuer }: InteractionOptions): Interactions => ({
-  pageUrl: (id, page) => `${issuer}/interaction/${id}/${page}`,
-  async begin(occasion, browserCookie) {
-    const tied = tieToBrowser(cookies, browserCookie)
+export const createInteractions = ({ store, cookies, issuer }: InteractionOptions): Interactions => {
+  const keep = async (interaction: Interaction): Promise<string> => {
     const id = newOpaqueToken()
-    await store.put(id, { ...occasion, browser: hashOpaqueToken(tied.browser) }, ttlSeconds)
-    return { id, cookies: tied.cookies }
-  },
-  async find(id, browserCookie) {
-    if (!isOpaqueToken(id) || !isOpaqueToken(browserCookie)) return undefined
-    const interaction = await store.find(id)
-    return interaction?.browser === hashOpaqueToken(browserCookie) ? interaction : undefined
-  },
-  redeem: async (id) => (await store.redeem(id)).outcome === 'won',
-})
+    await store.put(id, interaction, ttlSeconds)
+    return id
+  }
+
+  const redeem: Interactions['redeem'] = async (id) => (await store.redeem(id)).outcome === 'won'
+
+  const begin: Interactions['begin'] = async (occasion, browserCookie) => {
+    const tied = tieToBrowser(cookies, browserCookie)
+    return { id: await keep({ ...occasion, browser: hashOpaqueToken(tied.browser) }), cookies: tied.cookies }
+  }
+
+  return {
+    pageUrl: (id, page) => `${issuer}/interaction/${id}/${page}`,
+    begin,
+    beginUntied: keep,
+    async claim(id, browserCookie) {
+      const untied = isOpaqueToken(id) ? await store.findUnused(id) : undefined
+      if (id === undefined || untied === undefined || untied.browser !== undefined) return undefined
+      // Begun before the other is redeemed, so that an outage does not cost the person the request.
+      const begun = await begin(untied, browserCookie)
+      return (await redeem(id)) ? begun : undefined
+    },
+    async find(id, browserCookie) {
+      if (!isOpaqueToken(id) || !isOpaqueToken(browserCookie)) return undefined
+      const interaction = await store.find(id)
+      return interaction?.browser === hashOpaqueToken(browserCookie) ? interaction : undefined
+    },
+    redeem,
+  }
+}

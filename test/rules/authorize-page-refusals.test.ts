@@ -1,7 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { asking, type Asking, type Sent } from './authorize-ask.js'
 import { callback } from './authorize-provider.js'
+import { expectErrorPage } from './authorize-pages.js'
 import { provider } from './authorize-set-up.js'
+import { UserAgent } from '../support/user-agent.js'
 
 let at: Asking
 
@@ -60,5 +62,19 @@ describe('refused on a page, never by a redirect', () => {
       expect.arrayContaining(['authorization.refused', 'authorization.refused']),
     )
     await at.expectGood()
+  })
+  it.each(['client_id', 'redirect_uri', 'state', 'prompt'])('AZ05 %s in the query and in the body', async (name) => {
+    const body = new URL(provider.url({ prompt: 'consent' })).searchParams
+    for (const value of [body.get(name) ?? '', 'https://evil.example/cb']) {
+      const url = `${provider.issuer}/authorize?${new URLSearchParams({ [name]: value }).toString()}`
+      const response = await new UserAgent().fetch(url, { method: 'POST', body })
+      await expectErrorPage(response, 400)
+    }
+    // What the query alone has means nothing.
+    const unknown = await new UserAgent().fetch(`${provider.issuer}/authorize?tenant=a&state=`, {
+      method: 'POST',
+      body,
+    })
+    expect(unknown.headers.get('location')).toContain('/interaction/')
   })
 })

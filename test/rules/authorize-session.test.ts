@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { UserAgent } from '../support/user-agent.js'
+import type { Sent } from './authorize-ask.js'
 import { alice, bob } from './authorize-provider.js'
 import { meet, provider, seconds } from './authorize-set-up.js'
 
@@ -139,20 +140,61 @@ describe('the user who is asked for', () => {
   })
 })
 
-describe('a form that another site posts', () => {
+describe('HX01 a form that another site posts', () => {
+  const posted = (sent: Sent = {}) =>
+    ({
+      method: 'POST',
+      body: new URL(provider.url(sent)).searchParams,
+      headers: { 'sec-fetch-site': 'cross-site' },
+      redirect: 'manual',
+    }) as const
+  /** As a browser posts it: without the cookies, which are `SameSite=Lax`. */
+  const postWithoutCookies = (sent: Sent = {}) => fetch(`${provider.issuer}/authorize`, posted(sent))
+  const loginPage = /\/interaction\/[\w-]{43}\/login$/
+
   it('is answered by the session although its cookies did not come along', async () => {
     const agent = await provider.signedIn()
-    const body = new URL(provider.url({ prompt: 'none' })).searchParams
-    const init = { method: 'POST', body, headers: { 'sec-fetch-site': 'cross-site' }, redirect: 'manual' } as const
-    const response = await fetch(`${provider.issuer}/authorize`, init)
+    const response = await postWithoutCookies({ prompt: 'none' })
     const location = response.headers.get('location') ?? ''
-    expect(location).toMatch(/\/interaction\/[\w-]{43}\/login$/)
-    const [cookie = ''] = response.headers.getSetCookie()
-    agent.setCookie('signet-browser', /=([\w-]{43});/.exec(cookie)?.[1] ?? '')
+    expect(location).toMatch(loginPage)
     expect((await agent.follow(location)).left?.searchParams.has('code')).toBe(true)
 
     const stranger = new UserAgent()
-    const again = await stranger.follow(`${provider.issuer}/authorize`, init)
+    const again = await stranger.follow(`${provider.issuer}/authorize`, posted({ prompt: 'none' }))
     expect(again.left?.searchParams.get('error')).toBe('login_required')
+  })
+
+  it('sets no cookie and ends no sign-in under way; both go on in the same browser', async () => {
+    const agent = new UserAgent()
+    const first = await agent.follow(provider.url())
+    const before = agent.cookies.get('signet-browser')?.value
+    const response = await postWithoutCookies()
+    expect(response.headers.getSetCookie()).toEqual([])
+    const second = await agent.follow(response.headers.get('location') ?? '')
+    expect(second.url.pathname).toMatch(loginPage)
+    expect(agent.cookies.get('signet-browser')?.value).toBe(before)
+    for (const { url, response: shown } of [first, second]) {
+      const { left } = await agent.submit(url, await shown.text(), { ...alice })
+      expect(left?.searchParams.has('code')).toBe(true)
+    }
+  })
+
+  it('HX02 of many browsers that open it one has it, and it stays a POST of nobody', async () => {
+    const { headers } = await postWithoutCookies()
+    const location = headers.get('location') ?? ''
+    // Not by a form, and not on the page of consent.
+    const fields = new URLSearchParams({ ...alice, csrf: 'x', decision: 'cancel' })
+    expect((await new UserAgent().fetch(location, { method: 'POST', body: fields })).status).toBe(400)
+    expect((await new UserAgent().fetch(location.replace(/login$/, 'consent'))).status).toBe(400)
+    const agents = Array.from({ length: 20 }, () => new UserAgent())
+    const answers = await Promise.all(agents.map((agent) => agent.follow(location)))
+    const won = answers.filter(({ response }) => response.status === 200)
+    expect(won).toHaveLength(1)
+    expect(answers.filter(({ response }) => response.status === 400)).toHaveLength(19)
+    const winner = agents[answers.findIndex(({ response }) => response.status === 200)]
+    const [{ url, response }] = won as [(typeof answers)[number]]
+    expect(url.href).not.toBe(location)
+    const left = (await winner?.submit(url, await response.text(), { ...alice }))?.left
+    expect(left?.searchParams.get('error') ?? 'code').toBe('code')
   })
 })

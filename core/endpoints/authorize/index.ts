@@ -31,7 +31,7 @@ import {
 } from './openid-steps.js'
 import type { AuthorizeOptions } from './options.js'
 import type { Step } from './step.js'
-import { getClient, getTarget } from './target.js'
+import { getClient, getParameters, getTarget } from './target.js'
 
 export type { AuthorizeOptions, IdTokenHint } from './options.js'
 
@@ -87,7 +87,7 @@ export const createAuthorize = (options: AuthorizeOptions): AuthorizeEndpoints =
   }
 
   const authorize = async (http: EndpointRequest): Promise<Reply> => {
-    const params = http.method === 'POST' ? http.form : http.query
+    const params = getParameters(http)
     const client = await getClient(params, options.findClient)
     const target = getTarget(params, client)
     let request: AuthorizationRequest
@@ -98,7 +98,10 @@ export const createAuthorize = (options: AuthorizeOptions): AuthorizeEndpoints =
       throw error
     }
     const journey = { http, client, request }
-    if (lacksLaxCookies(http)) return interact(journey, 'login')
+    if (lacksLaxCookies(http)) {
+      const id = await flow.interactions.beginUntied({ request })
+      return redirect(flow.interactions.pageUrl(id, 'login'))
+    }
     return flow.goOn(journey, {
       login: () => interact(journey, 'login'),
       consent: () => interact(journey, 'consent'),
@@ -106,11 +109,15 @@ export const createAuthorize = (options: AuthorizeOptions): AuthorizeEndpoints =
     })
   }
 
-  /** A form that another site posts comes without our cookies; the page it is sent to, which is got, has them. */
+  /**
+   * A form that another site posts comes without our cookies, so a cookie that we set now would replace the one that ties
+   * the browser's other sign-ins. The page it is sent to is got with the cookies.
+   */
   const lacksLaxCookies = (http: EndpointRequest): boolean =>
     http.method === 'POST' &&
     http.header('sec-fetch-site') === 'cross-site' &&
-    http.cookie(flow.cookies.session) === undefined
+    http.cookie(flow.cookies.session) === undefined &&
+    http.cookie(flow.cookies.browser) === undefined
 
   return {
     authorize: async (http) => {

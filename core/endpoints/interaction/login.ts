@@ -8,7 +8,9 @@ import type { AuthorizeOptions } from '../authorize/options.js'
 import { page, redirect, type Endpoint, type Reply } from '../message.js'
 import {
   checkForm,
+  claimInteraction,
   clientOnPage,
+  findInteraction,
   getInteraction,
   openInteraction,
   refuseForgery,
@@ -101,7 +103,8 @@ export const createLoginPage = (options: AuthorizeOptions, flow: Flow): Endpoint
   }
 
   return async (http) => {
-    const own = await getInteraction(http, flow)
+    const own = http.method === 'POST' ? await getInteraction(http, flow) : await findInteraction(http, flow)
+    if (own === undefined) return claimInteraction(http, flow)
     const { device } = own.occasion
     if (device !== undefined) return forDevice(own, device.userCode)
     return forClient(own, await openInteraction(own, options.findClient))

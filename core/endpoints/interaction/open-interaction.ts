@@ -4,7 +4,7 @@ import { isRegisteredRedirectUri } from '../../oauth/redirect-uri.js'
 import type { Occasion } from '../../interaction/interaction.js'
 import type { ClientOnPage } from '../../interaction/pages.js'
 import type { Flow, Journey } from '../authorize/flow.js'
-import type { EndpointRequest } from '../message.js'
+import { redirect, type EndpointRequest, type Reply } from '../message.js'
 
 /** An interaction that was opened in its own browser. */
 export interface OwnInteraction {
@@ -27,13 +27,26 @@ const over = (): never => {
   )
 }
 
-/** Throws `invalid_request` when there is no such interaction, or none of this browser's; `Unavailable`. */
-export const getInteraction = async (http: EndpointRequest, flow: Flow): Promise<OwnInteraction> => {
+/** Undefined when there is no such interaction, or none of this browser's. Throws `Unavailable`. */
+export const findInteraction = async (http: EndpointRequest, flow: Flow): Promise<OwnInteraction | undefined> => {
   const interactionId = http.path.get('id')
   const browserCookie = http.cookie(flow.cookies.browser)
   const occasion = await flow.interactions.find(interactionId, browserCookie)
-  if (occasion === undefined || interactionId === undefined || browserCookie === undefined) return over()
+  if (occasion === undefined || interactionId === undefined || browserCookie === undefined) return undefined
   return { http, interactionId, browserCookie, occasion }
+}
+
+/** As `findInteraction`, but throws `invalid_request` where that finds nothing. */
+export const getInteraction = async (http: EndpointRequest, flow: Flow): Promise<OwnInteraction> =>
+  (await findInteraction(http, flow)) ?? over()
+
+/**
+ * Gives this browser an interaction that another site posted, and sends it to the page. Throws `invalid_request` when none
+ * waits for a browser; `Unavailable`.
+ */
+export const claimInteraction = async (http: EndpointRequest, flow: Flow): Promise<Reply> => {
+  const claimed = await flow.interactions.claim(http.path.get('id'), http.cookie(flow.cookies.browser))
+  return claimed === undefined ? over() : redirect(flow.interactions.pageUrl(claimed.id, 'login'), claimed.cookies)
 }
 
 /** The request that a client waits with. Throws `invalid_request` where there is none, `invalid_client`, `Unavailable`. */
