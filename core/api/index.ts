@@ -76,13 +76,13 @@ export { findOutboundFault } from '../oauth/outbound-fetch.js'
 export type { Outbound, Webhook } from '../oauth/webhook.js'
 export { findWebhookSecretFault } from '../oauth/webhook.js'
 export type { Log } from '../observe/log.js'
-export type { Attempts, NextAttempt } from '../storage/attempts.js'
-export { nextAttempt } from '../storage/attempts.js'
 export type { DeviceCodeStep, StoredDeviceCode } from '../storage/device-codes.js'
 export { nextDecision, nextPoll, nextRedemption, viewDeviceCode } from '../storage/device-codes.js'
 export type {
   AttemptLimiter,
   AttemptPolicy,
+  CounterStep,
+  CounterStore,
   DeviceCode,
   DeviceCodeState,
   DeviceCodeStore,

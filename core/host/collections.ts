@@ -7,6 +7,7 @@ import type { JsonObject } from '../json.js'
 import type { Client } from '../oauth/client.js'
 import type { DeviceApproval, DeviceRequest } from '../oauth/device-code.js'
 import type { AuthorizationCode, Grant } from '../oauth/grant.js'
+import { createAttemptLimiter } from '../storage/attempts.js'
 import type { KeyPublication } from './key-publications.js'
 import type { Stores } from './stores.js'
 
@@ -32,7 +33,7 @@ export const collections = ({ records, ephemeral }: Stores) => ({
   interactions: ephemeral.oneTime<Interaction>('interactions'),
   challenges: ephemeral.oneTime<ChallengeRecord>('challenges'),
   evidence: ephemeral.replayGuard('evidence_challenges'),
-  attempts: ephemeral.attempts('attempts'),
+  attempts: createAttemptLimiter(ephemeral.counters('counters')),
   proofs: ephemeral.replayGuard('dpop_proofs'),
   clientAssertions: ephemeral.replayGuard('client_assertions'),
 })

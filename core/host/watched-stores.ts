@@ -12,7 +12,7 @@ const kinds: ReadonlySet<PropertyKey> = new Set([
   'refreshFamilies',
   'replayGuard',
   'revocations',
-  'attempts',
+  'counters',
   'deviceCodes',
 ])
 
@@ -31,7 +31,7 @@ const methodsOf = (collection: object): readonly string[] => {
 /** What became of an operation, in a word. */
 const outcomeOf = (operation: string, value: unknown): string => {
   if (operation === 'claim') return value === false ? 'replayed' : 'won'
-  if (operation === 'take') return (value as { allowed: boolean }).allowed ? 'ok' : 'refused'
+  if (operation === 'update') return (value as { allowed?: boolean } | undefined)?.allowed === false ? 'refused' : 'ok'
   const isDecided = operation === 'redeem' || operation === 'rotate' || operation === 'decide' || operation === 'poll'
   return isDecided ? (value as { outcome: string }).outcome : 'ok'
 }

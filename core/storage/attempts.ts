@@ -1,4 +1,4 @@
-import type { AttemptPolicy } from './ports.js'
+import type { AttemptLimiter, AttemptPolicy, CounterStep, CounterStore } from './ports.js'
 
 /** What a store remembers of the guesses at one secret. */
 export interface Attempts {
@@ -7,15 +7,7 @@ export interface Attempts {
   readonly last: number
 }
 
-export interface NextAttempt {
-  readonly allowed: boolean
-  /** Whole seconds; 0 when allowed. */
-  readonly retryAfterSeconds: number
-  /** What to store now; absent when nothing was counted. */
-  readonly attempts?: Attempts
-  /** When all is to be forgotten: milliseconds since the epoch. */
-  readonly forgetAt: number
-}
+type Taken = Awaited<ReturnType<AttemptLimiter['take']>>
 
 const delayAfter = (count: number, policy: AttemptPolicy): number => {
   const over = count - policy.free
@@ -25,16 +17,30 @@ const delayAfter = (count: number, policy: AttemptPolicy): number => {
 const forgetAt = ({ count, last }: Attempts, policy: AttemptPolicy): number =>
   last + Math.max(policy.forgetAfterSeconds, delayAfter(count, policy)) * 1000
 
-/** The rule of `AttemptLimiter.take`, the same for every adapter; the adapter makes it atomic. */
-export const nextAttempt = (before: Attempts | undefined, policy: AttemptPolicy, now: number): NextAttempt => {
+/** The rule of `AttemptLimiter.take`. */
+export const nextAttempt = (
+  before: Attempts | undefined,
+  policy: AttemptPolicy,
+  now: number,
+): CounterStep<Attempts, Taken> => {
+  // A caller may ask with a shorter policy than the one that was stored.
   const known = before !== undefined && now < forgetAt(before, policy) ? before : undefined
   if (known !== undefined) {
     const delay = delayAfter(known.count, policy) * 1000
     // A clock that was set back must not lengthen the delay.
     const wait = Math.min(known.last + delay - now, delay)
-    if (wait > 0)
-      return { allowed: false, retryAfterSeconds: Math.ceil(wait / 1000), forgetAt: forgetAt(known, policy) }
+    if (wait > 0) return { result: { allowed: false, retryAfterSeconds: Math.ceil(wait / 1000) } }
   }
-  const attempts = { count: (known?.count ?? 0) + 1, last: now }
-  return { allowed: true, retryAfterSeconds: 0, attempts, forgetAt: forgetAt(attempts, policy) }
+  const state = { count: (known?.count ?? 0) + 1, last: now }
+  return { result: { allowed: true, retryAfterSeconds: 0 }, write: { state, forgetAt: forgetAt(state, policy) } }
 }
+
+/** Counts guesses on what any store counts with. */
+export const createAttemptLimiter = (counters: CounterStore): AttemptLimiter => ({
+  take: (namespace, id, policy) =>
+    counters.update<Attempts, Taken>(namespace, id, (before, now) => nextAttempt(before, policy, now)),
+  clear: (namespace, id) =>
+    counters.update(namespace, id, (current) =>
+      current === undefined ? { result: undefined } : { result: undefined, write: null },
+    ),
+})

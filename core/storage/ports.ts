@@ -107,6 +107,27 @@ export interface RecordStore<T> extends RecordLookup<T> {
   list(after: string | undefined, limit: number): Promise<readonly { readonly id: string; readonly record: T }[]>
 }
 
+/** What a caller of `CounterStore.update` makes of a state. */
+export interface CounterStep<State, Result> {
+  readonly result: Result
+  /** What replaces the state until `forgetAt`, in milliseconds since the epoch; null removes it; absent: nothing changes. */
+  readonly write?: { readonly state: State; readonly forgetAt: number } | null
+}
+
+/** Small states that many callers change at once: counts of guesses, of requests, of places that are taken. */
+export interface CounterStore {
+  /**
+   * Reads, decides and writes as one atomic step over all processes, by the clock of the store. `decide` is pure: it is
+   * asked again when another caller was faster. What it throws, `update` rejects with, and nothing changes. Past its
+   * `forgetAt` a state is not there.
+   */
+  update<State, Result>(
+    namespace: string,
+    id: string,
+    decide: (current: State | undefined, now: number) => CounterStep<State, Result>,
+  ): Promise<Result>
+}
+
 export interface AttemptPolicy {
   /** Attempts that cost nothing. */
   readonly free: number
@@ -194,7 +215,7 @@ export interface EphemeralBackend extends AsyncDisposable {
   oneTime<T>(name: string): OneTimeStore<T>
   records<T>(name: string): RecordLookup<T>
   replayGuard(name: string): EphemeralReplayGuard
-  attempts(name: string): AttemptLimiter
+  counters(name: string): CounterStore
   /** Resolves when the backend answers; throws `Unavailable`. */
   ping(signal: AbortSignal): Promise<void>
   /** What an operator should know of the server, in a line: product, version, role. Throws `Unavailable`. */

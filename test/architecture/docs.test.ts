@@ -179,7 +179,7 @@ it('docs/storage.md tells of every collection', () => {
   const sources = ['core/host/collections.ts', 'core/interaction/accounts.ts'].map(readDocument).join('\n')
   const named = [
     ...sources.matchAll(
-      /\.(?:records|oneTime|refreshFamilies|revocations|attempts|deviceCodes|replayGuard)(?:<[^>]*>)?\('(\w+)'\)/g,
+      /\.(?:records|oneTime|refreshFamilies|revocations|counters|deviceCodes|replayGuard)(?:<[^>]*>)?\('(\w+)'\)/g,
     ),
   ]
   const told = firstCells(section('docs/storage.md', 'Collections'))

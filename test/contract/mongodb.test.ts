@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { BSON, MongoClient, type Db, type Document } from 'mongodb'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createAttemptLimiter } from '../../core/storage/attempts.js'
 import { openMongodb } from '../../core/storage/mongodb/open-mongodb.js'
 import type { StorageBackend } from '../../core/storage/ports.js'
 import { Unavailable } from '../../core/unavailable.js'
@@ -98,7 +99,7 @@ describeWith('mongodb', 'storage on MongoDB', () => {
     await store.records('clients').put(id, {})
     await store.records('clients').list(undefined, 1)
     await store.records('clients').remove(id)
-    await store.attempts('attempts').take('n', id, policy)
+    await createAttemptLimiter(store.counters('counters')).take('n', id, policy)
     await store.deviceCodes('device_codes').start(id, device_, 100)
     await store.deviceCodes('device_codes').decide(device_.userCode, 'denied')
     const reads = bodies().filter((body) => 'find' in body)
@@ -123,7 +124,7 @@ describeWith('mongodb', 'storage on MongoDB', () => {
     ['find of a record', 1, (id) => store.records('trip_records').find(id)],
     ['put of a record', 1, (id) => store.records('trip_records').put(id, {})],
     ['put if absent', 1, (id) => store.records('trip_records').put(id, {}, { onlyIfAbsent: true })],
-    ['attempt', 2, (id) => store.attempts('trip_attempts').take('n', id, policy)],
+    ['attempt', 2, (id) => createAttemptLimiter(store.counters('trip_counters')).take('n', id, policy)],
     ['start of a device', 2, (id) => store.deviceCodes('trip_devices').start(`${id} new`, device(), 100)],
     ['poll of a device', 2, (id) => store.deviceCodes('trip_devices').poll(id)],
   ])('a %s is %i round trips', async (_, trips, call) => {
@@ -160,7 +161,7 @@ describeWith('mongodb', 'storage on MongoDB', () => {
       () => store.records('clients').list(operator, 10),
       () => store.revocations('revocations').isRevoked([operator]),
       () => store.replayGuard('replays').claim('n', operator, 60),
-      () => store.attempts('attempts').clear('n', operator),
+      () => createAttemptLimiter(store.counters('counters')).clear('n', operator),
       () => store.deviceCodes('device_codes').poll(operator),
       () => store.deviceCodes('device_codes').decide(operator, 'denied'),
     ])

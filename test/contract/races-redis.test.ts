@@ -7,7 +7,7 @@ import { describeRacesNearAndFar } from './races/describe-races.js'
 
 describeWith('redis', 'Redis', () =>
   describeRacesNearAndFar({
-    verbs: ['redeem', 'claim', 'claim what expired', 'put onlyIfAbsent', 'take an attempt'],
+    verbs: ['redeem', 'claim', 'claim what expired', 'put onlyIfAbsent', 'begin a count', 'take an attempt'],
     few: [200, 50, 40],
     open: async (keep) => {
       const server = keep(await startTestRedis())

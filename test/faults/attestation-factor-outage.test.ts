@@ -8,6 +8,7 @@ import {
 } from '../adversarial/support/attestation-server.js'
 import { failingAudit, failingStore, type Faults } from '../adversarial/support/failing-store.js'
 import type { Principal } from '../../core/api/index.js'
+import { createAttemptLimiter } from '../../core/storage/attempts.js'
 import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
 import type { StorageBackend } from '../../core/storage/ports.js'
 import bootstrap from '../../plugins/attestation/bootstrap/index.js'
@@ -53,7 +54,7 @@ afterAll(async () => {
 const issue = async (plugin: unknown, options: unknown, principal: Principal): Promise<string> => {
   const factor = await createFactor(plugin, options, {
     ...{ clock: Date.now, issuer: server.issuer, clockToleranceSeconds: 10 },
-    attempts: backend.attempts('attempts'),
+    attempts: createAttemptLimiter(backend.counters('counters')),
     factorRecords: backend.records('second_factors'),
   })
   return (await factor.issue?.(principal))?.lines['secret'] ?? ''

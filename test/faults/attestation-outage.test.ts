@@ -51,7 +51,7 @@ const expectOutage = async (send: () => Promise<AttestationAnswer>, breakIt: () 
 }
 
 describe('the store', () => {
-  it.each(['attempts.take', 'challenges.put', '*'])('%s at /enrol: the factor is not used up', async (verb) => {
+  it.each(['counters.update', 'challenges.put', '*'])('%s at /enrol: the factor is not used up', async (verb) => {
     let used = 0
     server.double.consume = () => Promise.resolve(++used === 1)
     await expectOutage(
@@ -61,14 +61,14 @@ describe('the store', () => {
     expect(used).toBe(1)
   })
 
-  it('attempts.clear at /enrol: the factor was used up, so the challenge is told', async () => {
-    faults.set('attempts.clear', 'before')
+  it('counters.remove at /enrol: the factor was used up, so the challenge is told', async () => {
+    faults.set('counters.remove', 'before')
     const { body, status } = await device.enrol()
     expect(status).toBe(200)
     expect((await device.complete(body['challenge'])).status).toBe(200)
   })
 
-  it.each(['challenges.findUnused', 'attempts.take', 'challenges.redeem', '*'])(
+  it.each(['challenges.findUnused', 'counters.update', 'challenges.redeem', '*'])(
     '%s at /enrol/complete: the challenge stays',
     async (verb) => {
       const challenge = await device.challenge()
@@ -100,7 +100,7 @@ describe('the store', () => {
     expectNamed(await device.complete(challenge), 'InvalidChallenge')
   })
 
-  it.each(['attempts.take', 'challenges.put', '*'])('%s at /reissue', (verb) =>
+  it.each(['counters.update', 'challenges.put', '*'])('%s at /reissue', (verb) =>
     expectOutage(
       () => device.reissue(attestation),
       () => faults.set(verb, 'before'),

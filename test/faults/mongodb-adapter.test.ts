@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { MongoClient } from 'mongodb'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { createAttemptLimiter } from '../../core/storage/attempts.js'
 import { openMongodb } from '../../core/storage/mongodb/open-mongodb.js'
 import type { StorageBackend } from '../../core/storage/ports.js'
 import { Unavailable } from '../../core/unavailable.js'
@@ -87,7 +88,7 @@ describeWith('mongodb', 'storage on a MongoDB that fails', () => {
     ['record find', 'read', () => store.records('clients').find(id)],
     ['record put', 'write', () => store.records('clients').put(id, {})],
     ['record list', 'read', () => store.records('clients').list(undefined, 10)],
-    ['take', 'read', () => store.attempts('attempts').take('n', id, policy)],
+    ['take', 'read', () => createAttemptLimiter(store.counters('counters')).take('n', id, policy)],
     ['poll', 'read', () => store.deviceCodes('device_codes').poll(id)],
     ['ping', 'write', () => store.ping(AbortSignal.timeout(5000))],
   ]
@@ -198,7 +199,7 @@ describeWith('mongodb', 'storage on a MongoDB that fails', () => {
       () => store.records('clients').put(id, {}),
       () => store.records('clients').remove(id),
       () => store.refreshFamilies('families').remove(family),
-      () => store.attempts('attempts').take('n', id, policy),
+      () => createAttemptLimiter(store.counters('counters')).take('n', id, policy),
     ]) {
       const failure = await failureOf(call())
       expect(failure.applied, failure.message).toBe('unknown')

@@ -1,4 +1,5 @@
 import { setTimeout as after } from 'node:timers/promises'
+import { createAttemptLimiter } from '../../core/storage/attempts.js'
 import { collect } from '../../core/storage/embedded/collector.js'
 import { acquireEnvironment } from '../../core/storage/embedded/environment.js'
 import { expiredBefore } from '../../core/storage/embedded/key.js'
@@ -45,7 +46,7 @@ const claims = backend.replayGuard('claims')
 const devices = backend.deviceCodes('device_codes')
 const families = backend.refreshFamilies('families')
 const sessions = backend.records('sessions')
-const attempts = backend.attempts('attempts')
+const attempts = createAttemptLimiter(backend.counters('counters'))
 const policy = { free: 3, baseDelaySeconds: 1, maxDelaySeconds: lifetime, forgetAfterSeconds: lifetime }
 const record = { grant: { clientId: 'web', subject: '248289761001', scope: ['openid', 'profile', 'email'] } }
 

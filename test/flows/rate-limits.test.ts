@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createRateLimits } from '../../core/endpoints/rate-limits.js'
 import { json, type EndpointRequest } from '../../core/endpoints/message.js'
+import { createAttemptLimiter } from '../../core/storage/attempts.js'
 import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
 import type { AttemptLimiter } from '../../core/storage/ports.js'
 import { Unavailable } from '../../core/unavailable.js'
@@ -94,7 +95,9 @@ describe('requests of one address', () => {
     const directory = await mkdtemp(join(tmpdir(), 'signet-rates-'))
     const stores = await Promise.all([1, 2, 3].map(() => openEmbedded({ path: directory, clock })))
     const endpoints = stores.map((store) =>
-      createRateLimits(store.attempts('attempts'), clock).byAddress('token', 100, () => json(200, {})),
+      createRateLimits(createAttemptLimiter(store.counters('counters')), clock).byAddress('token', 100, () =>
+        json(200, {}),
+      ),
     )
     let turn = 0
     const asked = await Promise.allSettled(

@@ -10,6 +10,7 @@ import {
   type Principal,
   type SecondFactorVerifier,
 } from '../../core/api/index.js'
+import { createAttemptLimiter } from '../../core/storage/attempts.js'
 import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
 import type { RecordStore, StorageBackend } from '../../core/storage/ports.js'
 import plugin from '../../plugins/attestation/bootstrap/index.js'
@@ -41,7 +42,7 @@ const records = (): RecordStore<JsonObject> => backend.records('second_factors')
 const open = (options?: JsonObject): Promise<SecondFactorVerifier> =>
   createFactor(plugin, options, {
     clock: () => now,
-    attempts: backend.attempts('attempts'),
+    attempts: createAttemptLimiter(backend.counters('counters')),
     factorRecords: breakable(records(), () => recordsAreDown),
   })
 

@@ -10,6 +10,7 @@ import {
   type Principal,
   type SecondFactorVerifier,
 } from '../../core/api/index.js'
+import { createAttemptLimiter } from '../../core/storage/attempts.js'
 import { collect } from '../../core/storage/embedded/collector.js'
 import { acquireEnvironment } from '../../core/storage/embedded/environment.js'
 import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
@@ -58,7 +59,7 @@ const open = (options: JsonObject = {}): Promise<SecondFactorVerifier> =>
       clock: () => now,
       issuer: 'https://id.bank.example:8443/op',
       clockToleranceSeconds: 10,
-      attempts: backend.attempts('attempts'),
+      attempts: createAttemptLimiter(backend.counters('counters')),
       factorRecords: breakable(records(), () => recordsAreDown),
       factorClaims: breakableClaims(backend.replayGuard('second_factor_claims'), () => claimsAreDown),
     },

@@ -10,6 +10,7 @@ import {
   staticAccounts,
 } from '../../core/interaction/accounts.js'
 import { createPasswordHasher } from '../../core/interaction/password-hasher.js'
+import { createAttemptLimiter } from '../../core/storage/attempts.js'
 import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
 import type { StorageBackend } from '../../core/storage/ports.js'
 import plugin from '../../plugins/login/password/index.js'
@@ -65,7 +66,7 @@ beforeEach(async () => {
       store: openAccountStore(backend),
     }),
     passwords: counting,
-    attempts: backend.attempts('attempts'),
+    attempts: createAttemptLimiter(backend.counters('counters')),
   })
 })
 

@@ -2,8 +2,8 @@ import { z } from 'zod'
 import type { Clock } from '../../clock.js'
 import { Unavailable } from '../../unavailable.js'
 import type { StorageBackend } from '../ports.js'
-import { createAttemptLimiter } from './attempt-limiter.js'
 import { startCollector } from './collector.js'
+import { createCounterStore } from './counter-store.js'
 import { createDeviceCodeStore } from './device-code-store.js'
 import { acquireEnvironment } from './environment.js'
 import { envelope } from './envelope.js'
@@ -68,7 +68,7 @@ export const openEmbedded = async (settings: EmbeddedSettings): Promise<StorageB
     refreshFamilies: <T>(name: string) => createRefreshFamilyStore<T>(table, checkName(name)),
     replayGuard: (name) => createReplayGuard(table, checkName(name), component),
     revocations: (name) => createRevocationStore(table, checkName(name)),
-    attempts: (name) => createAttemptLimiter(table, checkName(name)),
+    counters: (name) => createCounterStore(table, checkName(name)),
     deviceCodes: <Request, Approval>(name: string) => createDeviceCodeStore<Request, Approval>(table, checkName(name)),
     // A write, because a store that only reads does not answer: a full disk shows here.
     ping: async (signal) => {

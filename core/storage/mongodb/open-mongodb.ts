@@ -2,7 +2,7 @@ import { MongoClient, ReadConcern, type MongoClientOptions } from 'mongodb'
 import type { Clock } from '../../clock.js'
 import { Unavailable } from '../../unavailable.js'
 import type { StorageBackend } from '../ports.js'
-import { createAttemptLimiter } from './attempt-limiter.js'
+import { createCounterStore } from './counter-store.js'
 import { createDeviceCodeStore } from './device-code-store.js'
 import { isDuplicate } from './failure.js'
 import { createGateway, type Gateway } from './gateway.js'
@@ -114,7 +114,7 @@ export const openMongodb = async (settings: MongodbSettings): Promise<StorageBac
     refreshFamilies: <T>(name: string) => createRefreshFamilyStore<T>(gateway, known(name)),
     replayGuard: (name) => createReplayGuard(gateway, known(name)),
     revocations: (name) => createRevocationStore(gateway, known(name)),
-    attempts: (name) => createAttemptLimiter(gateway, known(name)),
+    counters: (name) => createCounterStore(gateway, known(name)),
     deviceCodes: <Request, Approval>(name: string) => createDeviceCodeStore<Request, Approval>(gateway, known(name)),
     ping: (signal) => ping(gateway, signal),
     schema: createSchema(gateway, collections, () => createClient(uri, patience).db(database, patientDurability)),

@@ -1,8 +1,8 @@
 import type { Clock } from '../../clock.js'
 import { Unavailable } from '../../unavailable.js'
 import type { EphemeralBackend } from '../ports.js'
-import { createAttemptLimiter } from './attempt-limiter.js'
 import { openConnection } from './connection.js'
+import { createCounterStore } from './counter-store.js'
 import { createOneTimeStore } from './one-time-store.js'
 import type { RedisOptions } from './options.js'
 import { createRecordLookup } from './record-lookup.js'
@@ -30,7 +30,7 @@ export const openRedis = async (settings: RedisSettings): Promise<EphemeralBacke
     oneTime: <T>(name: string) => createOneTimeStore<T>(connection, nameOf(name)),
     records: <T>(name: string) => createRecordLookup<T>(connection, nameOf(name)),
     replayGuard: (name) => createReplayGuard(connection, nameOf(name)),
-    attempts: (name) => createAttemptLimiter(connection, nameOf(name)),
+    counters: (name) => createCounterStore(connection, nameOf(name)),
     describe: connection.describe,
     ping: async (signal) => {
       const ping = connection.ping()

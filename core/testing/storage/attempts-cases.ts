@@ -1,5 +1,6 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
+import { createAttemptLimiter } from '../../storage/attempts.js'
 import type { AttemptPolicy, EphemeralBackend } from '../../storage/ports.js'
 import type { Describe, Subject } from './subject.js'
 
@@ -10,7 +11,7 @@ const refused = (retryAfterSeconds: number) => ({ allowed: false, retryAfterSeco
 /** The part of the storage contract that counts guesses. */
 export const attemptCases = ({ backend, clock, pass }: Subject<EphemeralBackend>, describe: Describe): void => {
   describe('attempts', (it) => {
-    const attempts = () => backend().attempts('contract_attempts')
+    const attempts = () => createAttemptLimiter(backend().counters('contract_counters'))
     const take = (id: string) => attempts().take('n', id, policy)
     const takeSome = async (id: string, count: number) => {
       const taken = []

@@ -71,7 +71,7 @@ export const backendCases = ({ backend, open, clock }: Subject<EphemeralBackend>
         () => closing.records('contract_records').put('x', 1),
         () => closing.records('contract_records').remove('x'),
         () => closing.replayGuard('contract_replays').claim('n', 'x', 1, clock()),
-        () => closing.attempts('contract_attempts').clear('n', 'x'),
+        () => closing.counters('contract_counters').update('n', 'x', () => ({ result: 1 })),
         () => closing.ping(new AbortController().signal),
       ]
       for (const call of late) await refuses(call)

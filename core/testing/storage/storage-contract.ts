@@ -3,6 +3,7 @@ import { storageContractVersion } from '../../storage/contract-version.js'
 import type { EphemeralBackend, StorageBackend } from '../../storage/ports.js'
 import { attemptCases } from './attempts-cases.js'
 import { backendCases, closedRecordsCases } from './backend-cases.js'
+import { counterCases } from './counters-cases.js'
 import { deviceCodeCases } from './device-codes-cases.js'
 import { familyCases } from './families-cases.js'
 import { listingCases } from './listing-cases.js'
@@ -71,6 +72,7 @@ const stateEphemeral = (subject: Subject<EphemeralBackend>, describe: Describe):
   oneTimeCases(subject, describe)
   replayCases(subject, describe)
   recordCases(subject, describe)
+  counterCases(subject, describe)
   attemptCases(subject, describe)
   backendCases(subject, describe)
 }

@@ -1,5 +1,5 @@
 import type { AuditLog } from '../../../core/observe/audit.js'
-import type { StorageBackend } from '../../../core/storage/ports.js'
+import type { CounterStore, StorageBackend } from '../../../core/storage/ports.js'
 import { Unavailable } from '../../../core/unavailable.js'
 
 /** `before`: nothing happened. `after`: it happened, and the answer was lost (F10). */
@@ -7,6 +7,9 @@ export type Fault = 'before' | 'after'
 
 /** By `collection.verb`, or `*` for everything. */
 export type Faults = Map<string, Fault>
+
+const refused = () => new Unavailable('storage.double', 'no', 'connection refused')
+const reset = () => new Unavailable('storage.double', 'unknown', 'connection reset')
 
 const faulty = <Collection extends object>(name: string, collection: Collection, faults: Faults): Collection => {
   const verbs = Object.entries(collection).map(([verb, call]: [string, (...given: unknown[]) => Promise<unknown>]) => [
@@ -16,14 +19,30 @@ const faulty = <Collection extends object>(name: string, collection: Collection,
       ? call
       : async (...given: unknown[]) => {
           const fault = faults.get(`${name}.${verb}`) ?? faults.get('*')
-          if (fault === 'before') throw new Unavailable('storage.double', 'no', 'connection refused')
+          if (fault === 'before') throw refused()
           const result = await call(...given)
-          if (fault === 'after') throw new Unavailable('storage.double', 'unknown', 'connection reset')
+          if (fault === 'after') throw reset()
           return result
         },
   ])
   return Object.fromEntries(verbs) as Collection
 }
+
+/** `update` with what it decides: one that removes is `remove`, with a fault of its own. */
+const faultyCounters = (name: string, sound: CounterStore, faults: Faults): CounterStore => ({
+  async update(namespace, id, decide) {
+    let fault = faults.get('*')
+    if (fault === 'before') throw refused()
+    const result = await sound.update<never, never>(namespace, id, (current, now) => {
+      const step = decide(current, now)
+      fault = faults.get(`${name}.${step.write === null ? 'remove' : 'update'}`) ?? faults.get('*')
+      if (fault === 'before') throw refused()
+      return step as never
+    })
+    if (fault === 'after') throw reset()
+    return result
+  },
+})
 
 /** A double: a sound store whose connection breaks on command. */
 export const failingStore =
@@ -34,7 +53,7 @@ export const failingStore =
     records: (name) => faulty(name, sound.records(name), faults),
     refreshFamilies: (name) => faulty(name, sound.refreshFamilies(name), faults),
     revocations: (name) => faulty(name, sound.revocations(name), faults),
-    attempts: (name) => faulty(name, sound.attempts(name), faults),
+    counters: (name) => faultyCounters(name, sound.counters(name), faults),
     replayGuard: (name) => faulty(name, sound.replayGuard(name), faults),
   })
 

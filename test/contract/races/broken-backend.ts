@@ -1,4 +1,3 @@
-import { nextAttempt, type Attempts } from '../../../core/storage/attempts.js'
 import {
   nextDecision,
   nextPoll,
@@ -6,7 +5,7 @@ import {
   type DeviceCodeStep,
   type StoredDeviceCode,
 } from '../../../core/storage/device-codes.js'
-import type { RefreshFamily, StorageBackend } from '../../../core/storage/ports.js'
+import type { CounterStep, RefreshFamily, StorageBackend } from '../../../core/storage/ports.js'
 import type { RaceBackend } from './primitives.js'
 
 interface Code {
@@ -75,19 +74,19 @@ export const breakBackend = (sound: Pick<StorageBackend, 'records'>): RaceBacken
       },
     }
   },
-  attempts: (name) => {
-    const attempts = sound.records<Attempts>(name)
-    return {
-      take: async (namespace, id, policy) => {
-        const next = nextAttempt(await attempts.find(namespace + id), policy, Date.now())
-        if (next.attempts !== undefined) await attempts.put(namespace + id, next.attempts)
-        return next
-      },
-      clear: async (namespace, id) => {
-        await attempts.remove(namespace + id)
-      },
-    }
-  },
+  counters: (name) => ({
+    update: async <State, Result>(
+      namespace: string,
+      id: string,
+      decide: (current: State | undefined, now: number) => CounterStep<State, Result>,
+    ) => {
+      const states = sound.records<State>(name)
+      const { result, write } = decide(await states.find(namespace + id), Date.now())
+      if (write === null) await states.remove(namespace + id)
+      else if (write !== undefined) await states.put(namespace + id, write.state)
+      return result
+    },
+  }),
   deviceCodes: (name) => {
     type Stored = StoredDeviceCode<unknown, unknown>
     const codes = sound.records<Stored>(name)

@@ -1,4 +1,5 @@
 import type { JsonObject, Principal, SecondFactorVerifier } from '../../../core/api/index.js'
+import { createAttemptLimiter } from '../../../core/storage/attempts.js'
 import type { RecordStore } from '../../../core/storage/ports.js'
 import { once, storageVerbs, type RaceBackend, type RaceVerb } from '../../../core/testing/storage/races/verbs.js'
 import bootstrap from '../../../plugins/attestation/bootstrap/index.js'
@@ -14,7 +15,7 @@ const openFactor = (backend: RaceBackend, kind: 'totp' | 'bootstrap_secret'): Pr
     clock: Date.now,
     issuer: 'https://op.example',
     clockToleranceSeconds: 10,
-    attempts: backend.attempts('race_factor_attempts'),
+    attempts: createAttemptLimiter(backend.counters('race_counters')),
     factorRecords: backend.records('race_factors') as RecordStore<JsonObject>,
     factorClaims: backend.replayGuard('race_factor_claims'),
   }

@@ -26,7 +26,7 @@ export interface RaceReport {
 const worker = fileURLToPath(new URL('race-worker.js', import.meta.url))
 
 /**
- * Lets processes race for everything that may happen once: a code, a claim, a rotation, a record, an attempt, a device code. Uses
+ * Lets processes race for everything that may happen once: a code, a claim, a rotation, a record, a count, an attempt, a device code. Uses
  * no test framework. Throws when a process cannot open the store.
  */
 export const raceStorage = async (race: StorageRace): Promise<RaceReport> => {

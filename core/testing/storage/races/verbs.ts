@@ -1,5 +1,6 @@
+import { createAttemptLimiter } from '../../../storage/attempts.js'
 import type {
-  AttemptLimiter,
+  CounterStore,
   DeviceCodeStore,
   OneTimeStore,
   RecordStore,
@@ -13,7 +14,7 @@ export interface RaceBackend {
   replayGuard(name: string): ReplayGuard
   refreshFamilies(name: string): Pick<RefreshFamilyStore<unknown>, 'start' | 'find' | 'rotate'>
   records(name: string): RecordStore<unknown>
-  attempts(name: string): AttemptLimiter
+  counters(name: string): CounterStore
   deviceCodes(name: string): Pick<DeviceCodeStore<unknown, unknown>, 'start' | 'decide' | 'poll' | 'redeem'>
 }
 
@@ -81,9 +82,22 @@ export const storageVerbs = {
     attempt: async (backend, id, process) =>
       once(await backend.records('race_records').put(id, { process }, { onlyIfAbsent: true })),
   },
+  'begin a count': {
+    prepare: async () => {},
+    attempt: async (backend, id, process) =>
+      once(
+        await backend.counters('race_counters').update<number, boolean>('race', id, (current) => {
+          if (current !== undefined) return { result: false }
+          return { result: true, write: { state: process, forgetAt: Date.now() + ttlSeconds * 1000 } }
+        }),
+      ),
+  },
   'take an attempt': {
     prepare: async () => {},
-    attempt: async (backend, id) => once((await backend.attempts('race_attempts').take('login', id, policy)).allowed),
+    attempt: async (backend, id) => {
+      const attempts = createAttemptLimiter(backend.counters('race_counters'))
+      return once((await attempts.take('login', id, policy)).allowed)
+    },
   },
   'start with one user code': {
     prepare: async () => {},
