@@ -56,7 +56,8 @@ export const createAttestationTokens = (options: AttestationTokenOptions) => {
   const { issuer, clock, ttlSeconds, graceSeconds, toleranceSeconds, alg, typ } = options
   const sign = createSignToken(options.ring)
   // Its end is looked at here: the tolerance is for clocks that differ, and nobody renews what is over.
-  const expected = { ring: options.ring, issuer, clock, typ, toleranceSeconds, expired: 'accepted' } as const
+  const profile = { typ, purpose: 'attestation' } as const
+  const expected = { ring: options.ring, issuer, clock, ...profile, toleranceSeconds, expired: 'accepted' } as const
 
   return {
     /**
@@ -91,7 +92,7 @@ export const createAttestationTokens = (options: AttestationTokenOptions) => {
       signal: AbortSignal,
     ): Promise<SignedToken> {
       const by = { priority: step === 'renewal' ? 'renewal' : 'machine', clientId: content.jkt, signal } as const
-      return sign({ typ, purpose: 'attestation' }, alg, claims, by)
+      return sign(profile, alg, claims, by)
     },
 
     /**

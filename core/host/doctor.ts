@@ -131,7 +131,7 @@ const openProvider = async (name: string, loaded: LoadedSigner, services: Doctor
   return { provider: providers.byName.get(name), close: () => providers[Symbol.asyncDispose]() }
 }
 
-const proveRepeatedly = async (signer: Signer, published: PublishedKey) => {
+const proveRepeatedly = async (signer: Signer, published: Pick<PublishedKey, 'alg' | 'jwk' | 'publicKey'>) => {
   const latencies: number[] = []
   for (let round = 0; round < probes; round++) {
     const probe = newProbe()
@@ -185,7 +185,7 @@ export const examine = async (checked: CheckedConfiguration, services: DoctorSer
       const { jwk, publicKey, thumbprint } = checkPublicJwk(signer.publicJwk, [alg])
       checkOpened(key, thumbprint)
       if (row.state === 'retired') return { ...row, verdict: 'ok: signs no more', sound: true }
-      const latency = await proveRepeatedly(signer, { kid, alg, jwk, publicKey })
+      const latency = await proveRepeatedly(signer, { alg, jwk, publicKey })
       return { ...row, latency, verdict: publications.has(kid) ? 'ok' : 'ok: not published before', sound: true }
     } catch (error) {
       return { ...row, verdict: explainKeyError(error), sound: false }

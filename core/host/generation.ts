@@ -15,6 +15,7 @@ import { guardSigner } from './guarded-signers.js'
 import {
   describeExchanged,
   describeHeld,
+  findEarlierPurposes,
   findPublished,
   holdBack,
   holdLate,
@@ -142,6 +143,7 @@ export const openGeneration = async (
       log,
       audit,
       known: findPublished(config.keys, publications),
+      earlierPurposes: findEarlierPurposes(config, publications, clock()),
       checkOpened,
       publishedLate,
       previous: running && findPrevious(running, signers),

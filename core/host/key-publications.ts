@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import { ConfigurationError, type Problem } from '../../config/problems.js'
 import type { Config } from '../../config/schema.js'
-import type { KeyRing, PublicJwk, PublishedKey } from '../keys/ports.js'
+import { keyPurposes } from '../../config/sections.js'
+import type { KeyPurpose, KeyRing, PublicJwk, PublishedKey } from '../keys/ports.js'
 import { BadJwk, checkPublicJwk } from '../keys/public-key-guard.js'
 import type { RecordStore } from '../storage/ports.js'
-import { keySetMaxAge } from './open-ring.js'
+import { keySetMaxAge, retention } from './open-ring.js'
 
 /** What all replicas and all later starts know of a `kid` that was once published. Times are milliseconds since the epoch. */
 export interface KeyPublication {
@@ -19,7 +20,11 @@ export interface KeyPublication {
   readonly jwk?: PublicJwk
   /** As it was last in force; absent likewise. */
   readonly entry?: PublishedEntry
+  /** What it may not sign any more, and until when it might. */
+  readonly past_purposes?: PastPurposes
 }
+
+type PastPurposes = Readonly<Partial<Record<KeyPurpose, number>>>
 
 export type KeyPublications = ReadonlyMap<string, KeyPublication>
 
@@ -43,8 +48,11 @@ export const readPublications = async (store: RecordStore<KeyPublication>): Prom
 }
 
 /** The public halves of those of `keys` that were published before. */
-export const findPublished = (keys: Keys, publications: KeyPublications): Map<string, PublishedKey> => {
-  const found = new Map<string, PublishedKey>()
+export const findPublished = (
+  keys: Keys,
+  publications: KeyPublications,
+): Map<string, Omit<PublishedKey, 'purposes'>> => {
+  const found = new Map<string, Omit<PublishedKey, 'purposes'>>()
   for (const { kid, alg } of keys) {
     const known = publications.get(kid)
     if (known?.jwk === undefined) continue
@@ -57,6 +65,21 @@ export const findPublished = (keys: Keys, publications: KeyPublications): Map<st
     }
   }
   return found
+}
+
+/** What each key may have signed, as far as it has not run out. Of a record without an entry nobody knows: it may be anything. */
+export const findEarlierPurposes = (
+  config: Config,
+  publications: KeyPublications,
+  now: number,
+): Map<string, readonly KeyPurpose[]> => {
+  const lives = (purpose: KeyPurpose, until = -Infinity): boolean => now < until + retention(config, [purpose]) * 1000
+  return new Map(
+    [...publications].map(([kid, { entry, past_purposes: past = {} }]) => [
+      kid,
+      entry === undefined ? keyPurposes : keyPurposes.filter((p) => entry.purposes.includes(p) || lives(p, past[p])),
+    ]),
+  )
 }
 
 /** True while no relying party can hold a key set of this deployment: nothing was published, or just now by another replica. */
@@ -145,6 +168,14 @@ const entryOf = ({ alg, signer, purposes, not_before, not_after }: Keys[number])
   ...(not_after !== undefined && { not_after }),
 })
 
+/** What is taken from a key now joins what was taken from it before; what it has again leaves. */
+const pastPurposes = (known: KeyPublication | undefined, { purposes }: PublishedEntry, now: number): PastPurposes => {
+  const had = known === undefined ? [] : (known.entry?.purposes ?? keyPurposes)
+  const past = { ...known?.past_purposes, ...Object.fromEntries(had.map((purpose) => [purpose, now])) }
+  for (const purpose of purposes) delete past[purpose]
+  return past
+}
+
 /**
  * Remembers what `ring` publishes, adds it to `publications` and returns the kids that are published anew. A key that
  * its signer has never opened is published later. Throws `ConfigurationError` when another replica has published
@@ -170,7 +201,8 @@ export const recordPublications = async (
     const { jwk, thumbprint } = checkPublicJwk(published.jwk, [published.alg])
     const may_sign_from = isFresh || isEarlier ? Math.max(from.get(kid) ?? -Infinity, now) : known.may_sign_from
     const first_published = known?.first_published ?? now
-    const record: KeyPublication = { thumbprint, first_published, may_sign_from, jwk, entry }
+    const past_purposes = pastPurposes(known, entry, now)
+    const record: KeyPublication = { thumbprint, first_published, may_sign_from, jwk, entry, past_purposes }
     const added = await store.put(kid, record, { onlyIfAbsent: known === undefined })
     const current = added ? record : await store.find(kid)
     if (current !== undefined && current.thumbprint !== thumbprint) {

@@ -43,7 +43,7 @@ export const openRing = async (
   clock: Clock,
   supervision: Pick<
     KeyRingOptions,
-    'inProcess' | 'log' | 'audit' | 'known' | 'checkOpened' | 'publishedLate' | 'previous'
+    'inProcess' | 'log' | 'audit' | 'known' | 'earlierPurposes' | 'checkOpened' | 'publishedLate' | 'previous'
   > = {},
 ): Promise<ProvableKeyRing> => {
   try {

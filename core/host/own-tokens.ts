@@ -1,12 +1,12 @@
 import { epochSeconds } from '../clock.js'
-import { verifyOwnToken, type OwnTokenExpectation } from '../keys/verify-own-token.js'
+import { verifyOwnToken, type OwnTokenVerification } from '../keys/verify-own-token.js'
 import type { RevocationStore } from '../storage/ports.js'
 import type { AccessTokenVerifier } from '../tokens/access-token-verifier.js'
 import { idTokenProfile } from '../tokens/profiles.js'
 import type { ClientDirectory } from './clients.js'
 import type { OwnTokens } from './modules.js'
 
-export interface OwnTokensOptions extends Omit<OwnTokenExpectation, 'typ' | 'expired'> {
+export interface OwnTokensOptions extends OwnTokenVerification {
   readonly accessTokenVerifier: Pick<AccessTokenVerifier, 'identify'>
   readonly revocations: RevocationStore
   readonly findClient: ClientDirectory['find']
@@ -23,7 +23,7 @@ export const createOwnTokens = ({
     const own =
       kind === 'access_token'
         ? await accessTokenVerifier.identify(token)
-        : await verifyOwnToken(token, { ...expected, typ: idTokenProfile.typ })
+        : await verifyOwnToken(token, { ...expected, ...idTokenProfile })
     if (own === undefined) return undefined
     const { jti, exp, client_id, aud } = own.claims
     // What is left of the token's life bounds what comes from it, so here no tolerance lengthens it.

@@ -10,7 +10,7 @@ import { createRevoke } from '../endpoints/revoke.js'
 import { createToken } from '../endpoints/token.js'
 import { createUserinfo } from '../endpoints/userinfo.js'
 import type { Endpoints } from '../http/routes.js'
-import type { OwnTokenExpectation } from '../keys/verify-own-token.js'
+import type { OwnTokenVerification } from '../keys/verify-own-token.js'
 import { createClientAuthentication } from '../oauth/client-authentication.js'
 import { deviceCodeGrant } from '../oauth/device-code.js'
 import { packageVersion } from '../package-root.js'
@@ -29,7 +29,7 @@ export type Resolve = <T>(token: InjectionToken<T>) => T
 export const assetsPath = (issuer: string): string => `${new URL(issuer).pathname.replace(/\/$/, '')}/assets`
 
 /** What our own tokens are verified by, whichever kind they are of. */
-export const verificationOf = (get: Resolve): Omit<OwnTokenExpectation, 'typ'> => ({
+export const verificationOf = (get: Resolve): OwnTokenVerification => ({
   ring: get(tokens.publishedKeys),
   issuer: get(tokens.config).issuer,
   clock: get(tokens.clock),

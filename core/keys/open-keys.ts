@@ -43,7 +43,9 @@ export interface OpenKeysOptions {
   readonly retentionSeconds: (purposes: readonly KeyPurpose[]) => number
   readonly signal: AbortSignal
   /** By `kid`: keys that were published before. They stay published while their backend is away. */
-  readonly known?: ReadonlyMap<string, PublishedKey>
+  readonly known?: ReadonlyMap<string, Omit<PublishedKey, 'purposes'>>
+  /** By `kid`: what keys may have signed before, beside what they may sign now. */
+  readonly earlierPurposes?: ReadonlyMap<string, readonly KeyPurpose[]>
   /** Called at each opening. Throws `KeyRefused` when this is not the key that was published as `kid` (F17). */
   readonly checkOpened?: (kid: string, thumbprint: string) => void
   /** Called when a key that was not published as the ring was opened is published now. Answers from when it may sign. */
@@ -113,6 +115,7 @@ const unopened = (configuration: KeyConfiguration, options: OpenKeysOptions): Ri
   const { kid, alg, signer, ref, purposes, not_before, not_after } = configuration
   const notAfter = not_after ?? Infinity
   const times = { notBefore: not_before ?? -Infinity, notAfter, goneAt: goneAfter(notAfter, purposes, options) }
+  const acceptedFor = [...new Set([...purposes, ...(options.earlierPurposes?.get(kid) ?? [])])]
   const known = options.known?.get(kid)
   return {
     kid,
@@ -120,8 +123,9 @@ const unopened = (configuration: KeyConfiguration, options: OpenKeysOptions): Ri
     signer,
     ref,
     purposes,
+    acceptedFor,
     ...times,
-    known,
+    known: known && { ...known, purposes: acceptedFor },
     calls: new CallRecord(),
     quarantines: 0,
     trust: 'unopened',
@@ -135,13 +139,14 @@ const takeOver = (key: RingKey, before: Readonly<RingKey>): void => {
   // It has come as far as it can.
   if (key.opened !== undefined && before.opened === undefined) return
   key.trust = before.trust
-  if (before.opened !== undefined) key.opened ??= before.opened
+  const { opened } = before
+  if (opened !== undefined) key.opened ??= { ...opened, published: { ...opened.published, purposes: key.acceptedFor } }
   if (before.probedAt !== undefined) key.probedAt = before.probedAt
 }
 
 /** Throws `KeyRefused` and `BadJwk` when the key is the wrong one, else whatever the backend failed with. */
 export const openKey = async (
-  { kid, alg, signer: signerName, ref }: RingKey,
+  { kid, alg, signer: signerName, ref, acceptedFor: purposes }: RingKey,
   provider: SignerProvider,
   signal: AbortSignal,
   checkOpened?: OpenKeysOptions['checkOpened'],
@@ -155,7 +160,7 @@ export const openKey = async (
   if (signer.alg !== alg) throw new KeyRefused(`the signer opened it for ${signer.alg}`)
   const { jwk, publicKey, thumbprint } = checkPublicJwk(signer.publicJwk, [alg])
   checkOpened?.(kid, thumbprint)
-  return { signing: { kid, alg, signerName, signer }, published: { kid, alg, jwk, publicKey }, thumbprint }
+  return { signing: { kid, alg, signerName, signer }, published: { kid, alg, jwk, publicKey, purposes }, thumbprint }
 }
 
 const firstProof = async (key: RingKey, signal: AbortSignal): Promise<void> => {

@@ -107,6 +107,8 @@ export interface PublishedKey {
   readonly alg: JwsAlg
   readonly jwk: PublicJwk
   readonly publicKey: import('node:crypto').KeyObject
+  /** What its signatures are accepted for: what it may sign, and what it may have signed before that has not run out. */
+  readonly purposes: readonly KeyPurpose[]
 }
 
 export type KeyState = 'next' | 'active' | 'retired' | 'gone'

@@ -25,6 +25,8 @@ export interface RingKey extends Lifetime {
   /** The backend's name for it. */
   readonly ref: string
   readonly purposes: readonly KeyPurpose[]
+  /** `purposes`, and those that it had before: what it signed for them is still verified. */
+  readonly acceptedFor: readonly KeyPurpose[]
   /** Later than at first, when it was published later than was foreseen. */
   notBefore: number
   /** Present where it was published before: what it signed is verified also while it is unopened. */

@@ -1,13 +1,15 @@
 import { epochSeconds, type Clock } from '../clock.js'
 import type { JsonObject } from '../json.js'
 import { parseCompactJws } from './compact-jws.js'
-import type { KeyRing, PublishedKey } from './ports.js'
+import type { KeyPurpose, KeyRing, PublishedKey } from './ports.js'
 import { verifySignature } from './verify-signature.js'
 
 export interface OwnTokenExpectation {
   readonly ring: Pick<KeyRing, 'publishedKey'>
   /** Exactly (RFC 8725 §3.11): no token is accepted where another type is expected. */
   readonly typ: string
+  /** A key that may not sign such a token verifies none. */
+  readonly purpose: KeyPurpose
   readonly issuer: string
   readonly clock: Clock
   readonly toleranceSeconds: number
@@ -17,6 +19,9 @@ export interface OwnTokenExpectation {
   readonly signatureIsKnown?: boolean
 }
 
+/** What is the same for all kinds of tokens. */
+export type OwnTokenVerification = Omit<OwnTokenExpectation, 'typ' | 'purpose' | 'expired'>
+
 export interface OwnToken {
   /** `exp` and `iat` are integers, `iss` is the issuer; look at the type of anything else. */
   readonly claims: JsonObject
@@ -24,7 +29,8 @@ export interface OwnToken {
 }
 
 /**
- * A token that this issuer signed with a key that is still published, whole and in time; undefined for everything else.
+ * A token that this issuer signed with a key that is still published and may sign this kind of token, whole and in time;
+ * undefined for everything else.
  * The algorithm is that of our key and the key is found by `kid` alone: `jwk`, `jku`, `x5c` and `x5u` in the header are
  * never looked at (RFC 8725 §3.10). Neither audience nor revocation is asked here.
  */
@@ -34,7 +40,7 @@ export const verifyOwnToken = async (token: string, expected: OwnTokenExpectatio
   const { alg, kid, typ } = jws.header
   if (typ !== expected.typ || typeof kid !== 'string') return undefined
   const key = expected.ring.publishedKey(kid)
-  if (key === undefined || alg !== key.alg) return undefined
+  if (key === undefined || alg !== key.alg || !key.purposes.includes(expected.purpose)) return undefined
   const claims = jws.payload
   if (claims['iss'] !== expected.issuer || !isInTime(claims, expected)) return undefined
   if (expected.signatureIsKnown !== true && !(await verifySignature(key, jws.signingInput, jws.signature)))

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { frozen, type JsonObject } from '../json.js'
 import { copyOf } from '../keys/compact-jws.js'
 import type { PublishedKey } from '../keys/ports.js'
-import { isInTime, verifyOwnToken, type OwnTokenExpectation } from '../keys/verify-own-token.js'
+import { isInTime, verifyOwnToken, type OwnTokenVerification } from '../keys/verify-own-token.js'
 import { RecentMap } from '../recent-map.js'
 import { accessTokenProfile } from './profiles.js'
 import type { SignedToken } from './sign-token.js'
@@ -47,9 +47,7 @@ const maxSigned = 32_768
  * more than all the rest of an introspection or a userinfo answer. That a signature is good stays true for as long as its key
  * is published; whether it is, and the times of the token, are asked every time. No token lies in memory: they are known by digests.
  */
-export const createAccessTokenVerifier = (
-  verification: Omit<OwnTokenExpectation, 'typ' | 'expired'>,
-): AccessTokenVerifier => {
+export const createAccessTokenVerifier = (verification: OwnTokenVerification): AccessTokenVerifier => {
   const { ring } = verification
   const verified = new RecentMap<string, Verified>(maxVerified)
   const signed = new RecentMap<string, Known>(maxSigned)
@@ -65,7 +63,7 @@ export const createAccessTokenVerifier = (
       const known = verified.get(digest)
       if (isGood(known, signature)) return isInTime(known.token.claims, verification) ? known.token : undefined
       const signatureIsKnown = isGood(signed.get(digest), signature)
-      const own = await verifyOwnToken(text, { ...verification, typ: accessTokenProfile.typ, signatureIsKnown })
+      const own = await verifyOwnToken(text, { ...verification, ...accessTokenProfile, signatureIsKnown })
       if (own === undefined) return undefined
       const token = readAccessToken(own.claims)
       if (token === undefined) return undefined

@@ -1,10 +1,12 @@
-import { rm } from 'node:fs/promises'
+import { createPrivateKey } from 'node:crypto'
+import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { checkConfiguration } from '../../core/host/check-configuration.js'
 import { examine } from '../../core/host/doctor.js'
 import type { KeyPublication } from '../../core/host/key-publications.js'
 import { noLog } from '../../core/observe/log.js'
+import { decode, forge } from '../adversarial/support/forge.js'
 import { openTestRecords } from '../support/test-stores.js'
 import { iso, key, kidOf, prepareRestarts, type Json, type ReloadServer } from './reload-support.js'
 
@@ -72,6 +74,33 @@ it('of a key that has never signed, or is gone, nothing is warned; an end that c
   await edit(withKeys(key('c', { allow_early: true }), key('a', { not_after: iso(start) })))
   await run(async (server) => expect(await signs(server)).toBe('c'))
   expect(warnings).toEqual([expect.stringContaining('"message":"a would be published until ')])
+})
+
+it('TK12 what a key signed is believed after the purpose was taken from it, over restarts, and until it has run out', async () => {
+  const { edit, run, time } = await prepare(key('a', { allow_early: true }))
+  const narrow = key('a', { purposes: ['userinfo'], allow_early: true })
+  const b = key('b', { allow_early: true })
+  let token = ''
+  await run(async (server) => {
+    const { access_token } = (await (await server.token()).json()) as { access_token: string }
+    token = access_token
+    await edit(withKeys(b, narrow))
+    expect((await server.reload()).status).toBe(200)
+    expect(await signs(server)).toBe('b')
+    expect(await server.isActive(token)).toBe(true)
+  })
+  for (let restart = 0; restart < 2; restart++)
+    await run(async (server) => expect(await server.isActive(token)).toBe(true))
+  time.now += 2 * hour
+  await run(async (server) => {
+    const pem = await readFile(join(server.directory, 'keys', 'a.pem'))
+    const iat = time.now / 1000
+    const claims = { ...decode(token, 1), jti: 'made.later', iat, exp: iat + 600 }
+    const later = (kid: string, text: Buffer) => forge(createPrivateKey(text), { ...decode(token, 0), kid }, claims)
+    expect(await server.isActive(later('a', pem))).toBe(false)
+    const other = await readFile(join(server.directory, 'keys', 'b.pem'))
+    expect(await server.isActive(later('b', other))).toBe(true)
+  })
 })
 
 it('a replica that started with another file does not have the others forget what they publish', async () => {

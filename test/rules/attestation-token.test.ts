@@ -11,10 +11,10 @@ beforeAll(async () => {
 })
 
 /** Those of a process whose clock is so many seconds ahead. */
-const tokensAt = (seconds: number) =>
+const tokensAt = (seconds: number, keys: Pick<KeyRing, 'sign' | 'publishedKey'> = ring) =>
   createAttestationTokens({
     issuer: 'https://id.example',
-    ring,
+    ring: keys,
     clock: () => start + seconds * 1000,
     toleranceSeconds: 10,
     ttlSeconds: 3600,
@@ -42,6 +42,16 @@ describe('an attestation', () => {
       }
     },
   )
+
+  it('TK10 signed by a key without the purpose is none', async () => {
+    const weak = await open([key('weak', { purposes: ['userinfo'] })], backend(['weak', ec()]), { now: start })
+    const { sign, prepare, check } = tokensAt(0, {
+      sign: (order) => weak.sign({ ...order, purpose: 'userinfo' }),
+      publishedKey: (kid) => weak.publishedKey(kid),
+    })
+    const { token } = await sign(prepare(content), 'enrolment', never)
+    await expect(check(token)).rejects.toMatchObject({ errorCode: 'AttestationInvalid' })
+  })
 
   it('that is too long is the fault of whose attributes they are', () => {
     const { prepare } = tokensAt(0)

@@ -9,7 +9,7 @@ const start = Date.UTC(2026, 10, 20)
 const issuer = 'https://id.bank.example'
 const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 const jwk = publicKey.export({ format: 'jwk' }) as PublicJwk
-const published: PublishedKey = { kid: 'k', alg: 'ES256', jwk, publicKey }
+const published: PublishedKey = { kid: 'k', alg: 'ES256', jwk, publicKey, purposes: ['access_token'] }
 
 const token = (jti: string, ttl: number): string => {
   const iat = start / 1000

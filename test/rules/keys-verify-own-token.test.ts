@@ -1,5 +1,6 @@
 import { createHmac, generateKeyPairSync, sign as nodeSign, type KeyObject } from 'node:crypto'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { keyPurposes } from '../../config/sections.js'
 import type { JsonObject } from '../../core/json.js'
 import type { JwsAlg, KeyRing } from '../../core/keys/ports.js'
 import { verifyOwnToken, type OwnTokenExpectation } from '../../core/keys/verify-own-token.js'
@@ -20,7 +21,7 @@ beforeAll(async () => {
     backend(['es', mine], ['ed', ed()], ['old', ec()]),
     time,
   )
-  expected = { ring, typ: 'at+jwt', issuer, clock: () => time.now, toleranceSeconds: 10 }
+  expected = { ring, typ: 'at+jwt', purpose: 'access_token', issuer, clock: () => time.now, toleranceSeconds: 10 }
 })
 
 const issue = async (payload: JsonObject = claims, alg: JwsAlg = 'ES256'): Promise<string> => {
@@ -66,6 +67,15 @@ describe('a token of ours', () => {
 })
 
 describe('what is refused', () => {
+  it('TK09 every purpose but those that the key has or had', async () => {
+    const narrow = await open([key('es', { purposes: ['access_token'] })], backend(['es', mine]), time, {
+      earlierPurposes: new Map([['es', ['jarm']]]),
+    })
+    const token = forge(ours)
+    for (const purpose of keyPurposes)
+      expect(await accepted(token, { ring: narrow, purpose }), purpose).toBe(['access_token', 'jarm'].includes(purpose))
+  })
+
   it.each([
     ['another typ', { ...ours, typ: 'JWT' }],
     ['a longer typ', { ...ours, typ: 'application/at+jwt' }],
