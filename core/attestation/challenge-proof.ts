@@ -7,7 +7,7 @@ import { hashOpaqueToken } from '../oauth/opaque-token.js'
 import type { OpenChallenge } from './challenges.js'
 import type { EnrolmentKeys } from './enrolment-keys.js'
 import { attestationError } from './errors.js'
-import { isSameText } from './same-text.js'
+import { isSameText } from '../oauth/same-text.js'
 
 export interface ChallengeProofOptions {
   readonly issuer: string

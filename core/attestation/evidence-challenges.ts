@@ -3,7 +3,7 @@ import { epochSeconds, type Clock } from '../clock.js'
 import { hashOpaqueToken } from '../oauth/opaque-token.js'
 import { createSharedSecret } from '../oauth/shared-secret.js'
 import type { EphemeralReplayGuard, RecordStore } from '../storage/ports.js'
-import { isSameText } from './same-text.js'
+import { isSameText } from '../oauth/same-text.js'
 
 export interface EvidenceChallengeOptions {
   /** Of all replicas: what one hands out the others accept. */

@@ -45,7 +45,9 @@ export const wireEndpoints = (get: Resolve): Endpoints => {
   const issuer = get(tokens.issuer)
   const findClient = get(tokens.clients).find
   const { grants, clientAuthenticators, login } = get(tokens.registries)
-  const { codes, deviceCodes, families, revocations, sessions, interactions, consents } = get(tokens.collections)
+  const { codes, deviceCodes, families, revocations, sessions, interactions, consents, secrets } = get(
+    tokens.collections,
+  )
   const switchedOn = enabledGrants(config, grants.keys())
   const enabled = new Map([...grants].filter(([name]) => switchedOn.includes(name)))
   const verification = verificationOf(get)
@@ -171,6 +173,7 @@ export const wireEndpoints = (get: Resolve): Endpoints => {
     sessions,
     interactions,
     consents,
+    secrets,
   }
   const pages = createAuthorize(authorize)
   const device =

@@ -1,9 +1,11 @@
-/** The two cookies that we set, however many logins run side by side in one browser. */
+/** The three cookies that we set, however many logins run side by side in one browser. */
 export interface Cookies {
   /** Name of the cookie that carries the session. */
   readonly session: string
   /** Name of the cookie that ties interactions to the browser that began them. */
   readonly browser: string
+  /** Name of the cookie that proves who has signed in in this browser before. It signs nobody in. */
+  readonly knownBrowser: string
   /** A `Set-Cookie` value; without `maxAgeSeconds` the cookie ends with the browser. */
   set(name: string, value: string, maxAgeSeconds?: number): string
 }
@@ -20,6 +22,7 @@ export const createCookies = (issuer: string): Cookies => {
   return {
     session: `${prefix}signet-session`,
     browser: `${prefix}signet-browser`,
+    knownBrowser: `${prefix}signet-known-browser`,
     set: (name, value, maxAgeSeconds) =>
       `${name}=${value}${attributes}${maxAgeSeconds === undefined ? '' : `; Max-Age=${maxAgeSeconds}`}`,
   }

@@ -22,15 +22,23 @@ export type LoginResult =
   | { readonly outcome: 'refused' }
   | { readonly outcome: 'locked'; readonly retryAfterSeconds: number }
 
+/** Where a sign-in comes from: what a login provider counts guesses under. */
+export interface LoginOrigin {
+  /** The caller's address, through trusted proxies only. */
+  readonly address: string
+  /**
+   * An id of the browser, present when somebody has signed in in it before under the very username that was typed. Guesses
+   * of such a browser are counted under it, so that strangers, who fill the count of the name, do not lock it out.
+   */
+  readonly knownBrowser?: string
+}
+
 /** Who the user is: `plugins/login/…`. */
 export interface LoginProvider {
-  /**
-   * Checks what the login page's form carried. `address` is the caller's. Takes the same time whatever is wrong.
-   * Throws `Unavailable`.
-   */
+  /** Checks what the login page's form carried. Takes the same time whatever is wrong. Throws `Unavailable`. */
   authenticate(
     credentials: { readonly username: string; readonly password: string },
-    address: string,
+    from: LoginOrigin,
     signal: AbortSignal,
   ): Promise<LoginResult>
   /** The account, or undefined when it is gone or disabled: then nothing more is issued for it. Throws `Unavailable`. */

@@ -45,7 +45,7 @@ const createLogin = async (options: unknown, services: Pick<Services, 'accounts'
 }
 
 const attempt = (username: string, password: string, from = address): Promise<LoginResult> =>
-  login.authenticate({ username, password }, from, signal)
+  login.authenticate({ username, password }, { address: from }, signal)
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'signet-login-'))

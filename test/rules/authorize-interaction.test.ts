@@ -58,7 +58,7 @@ describe('interactions', () => {
     expect(response.headers.get('location')).toContain('code=')
   })
 
-  it('SE06 100 parallel logins in one browser leave two cookies, and each can be finished', async () => {
+  it('SE06 100 parallel logins in one browser leave three cookies, and each can be finished', async () => {
     const agent = new UserAgent()
     await at.open(agent)
     const opened = []
@@ -72,7 +72,7 @@ describe('interactions', () => {
       expect(left?.searchParams.get('state')).toBe(`s${i}`)
       expect(left?.searchParams.has('code')).toBe(true)
     }
-    expect([...agent.cookies.keys()].sort()).toEqual(['signet-browser', 'signet-session'])
+    expect([...agent.cookies.keys()].sort()).toEqual(['signet-browser', 'signet-known-browser', 'signet-session'])
   })
 
   it('ends in one code, however often it is answered', async () => {

@@ -72,6 +72,7 @@ export const startProvider = async (overrides: Partial<AuthorizeOptions> = {}) =
     sessions: watchRecords(backend.records<Session>('sessions')),
     interactions: watchOneTime(backend.oneTime<Interaction>('interactions')),
     consents: watchRecords(backend.records<Consent>('consents')),
+    secrets: backend.records<string>('secrets'),
   }
   const login: LoginProvider = {
     async authenticate({ username, password }) {

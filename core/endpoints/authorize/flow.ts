@@ -2,6 +2,7 @@ import { epochSeconds } from '../../clock.js'
 import { createConsents } from '../../interaction/consent.js'
 import { createCookies, type Cookies } from '../../interaction/cookies.js'
 import { createInteractions, type Interactions } from '../../interaction/interaction.js'
+import { createKnownBrowsers, type KnownBrowsers } from '../../interaction/known-browsers.js'
 import type { Account } from '../../interaction/login-provider.js'
 import { createSessions, type Session, type Sessions } from '../../interaction/session.js'
 import type { AnswerTarget, AuthorizationRequest } from '../../oauth/authorization-request.js'
@@ -39,6 +40,7 @@ export interface Stops {
 export interface Flow {
   readonly cookies: Cookies
   readonly sessions: Sessions
+  readonly knownBrowsers: KnownBrowsers
   readonly interactions: Interactions
   /** Who is signed in in this browser; undefined also when the account is gone. */
   signedIn(http: EndpointRequest): Promise<{ readonly session: Session; readonly account: Account } | undefined>
@@ -62,6 +64,7 @@ export const createFlow = (options: AuthorizeOptions): Flow => {
   const { issuer, audit, clock, login, codes } = options
   const cookies = createCookies(issuer)
   const sessions = createSessions({ store: options.sessions, cookies, ttlSeconds: options.sessionTtlSeconds })
+  const knownBrowsers = createKnownBrowsers({ secrets: options.secrets, cookies })
   const interactions = createInteractions({ store: options.interactions, cookies, issuer })
   const consents = createConsents(options.consents)
   const answers = createAnswers(issuer, options.pages)
@@ -145,5 +148,5 @@ export const createFlow = (options: AuthorizeOptions): Flow => {
     }
   }
 
-  return { cookies, sessions, interactions, signedIn, goOn, grant, refuse, recordRefusal }
+  return { cookies, sessions, knownBrowsers, interactions, signedIn, goOn, grant, refuse, recordRefusal }
 }

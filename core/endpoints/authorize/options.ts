@@ -33,4 +33,6 @@ export interface AuthorizeOptions {
   readonly sessions: RecordLookup<Session>
   readonly interactions: OneTimeStore<Interaction>
   readonly consents: RecordStore<Consent>
+  /** Secrets that all replicas share. */
+  readonly secrets: RecordStore<string>
 }

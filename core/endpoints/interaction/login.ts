@@ -45,7 +45,10 @@ export const createLoginPage = (options: AuthorizeOptions, flow: Flow): Endpoint
     const { http, interactionId } = own
     const field = (name: string): string => http.form.values.get(name) ?? ''
     const [username, password] = [field('username'), field('password')]
-    const result = await login.authenticate({ username, password }, http.address, http.signal)
+    const knownCookie = http.cookie(flow.cookies.knownBrowser)
+    const knownBrowser = await flow.knownBrowsers.find(knownCookie, username)
+    const from = { address: http.address, ...(knownBrowser !== undefined && { knownBrowser }) }
+    const result = await login.authenticate({ username, password }, from, http.signal)
     const trail = { request_id: http.requestId, client_id: asked.clientId }
     switch (result.outcome) {
       case 'refused':
@@ -59,11 +62,12 @@ export const createLoginPage = (options: AuthorizeOptions, flow: Flow): Endpoint
       }
       case 'passed': {
         const at = { authTime: epochSeconds(clock), interactionId }
+        const remembered = await flow.knownBrowsers.remember(knownCookie, username)
         const started = await flow.sessions.start(result, at, http.cookie(flow.cookies.session))
         const { subject, sid } = started.session
         await audit.record({ event: 'login.succeeded', ...trail, sub: subject, sid, amr: result.amr })
         // Got again rather than answered here: a reload, or a second click, must not send the password once more.
-        return redirect(flow.interactions.pageUrl(interactionId, 'login'), [started.cookie])
+        return redirect(flow.interactions.pageUrl(interactionId, 'login'), [started.cookie, ...remembered])
       }
     }
   }

@@ -5,6 +5,7 @@ import {
   canonicalUsername,
   definePlugin,
   type AttemptPolicy,
+  type LoginOrigin,
   type LoginResult,
 } from '../../../core/api/index.js'
 
@@ -32,7 +33,10 @@ const toPolicy = (wire: z.output<typeof perAddress>): AttemptPolicy => ({
 /** Ids of attempts are hashed: people type passwords into the wrong field. */
 const hashId = (text: string): string => createHash('sha256').update(text).digest('base64url')
 
-/** Username and password, from the configuration's `accounts:` and the store, with a growing delay for guesses. */
+/**
+ * Username and password, from the configuration's `accounts:` and the store, with a growing delay for guesses. A browser
+ * in which the person has signed in before has a count of its own.
+ */
 export default definePlugin({
   name: 'password',
   apiVersion: 1,
@@ -42,25 +46,36 @@ export default definePlugin({
     const usernamePolicy = toPolicy(configured)
     const addressPolicy = toPolicy(configured.address)
 
-    const takeAttempt = async (attemptId: string, address: string): Promise<LoginResult | undefined> => {
-      const bucket = addressBucket(address)
+    const takeAttempt = async (attemptId: string, from: LoginOrigin): Promise<LoginResult | undefined> => {
+      const bucket = addressBucket(from.address)
       const byAddress = bucket && (await attempts.take('login_address', bucket, addressPolicy))
       if (byAddress && !byAddress.allowed) return locked(byAddress.retryAfterSeconds)
-      const byUsername = await attempts.take('login', attemptId, usernamePolicy)
-      return byUsername.allowed ? undefined : locked(byUsername.retryAfterSeconds)
+      // Strangers fill the count of the name alone. Who has the cookie guesses no faster than they do.
+      const { allowed, retryAfterSeconds } =
+        from.knownBrowser === undefined
+          ? await attempts.take('login', attemptId, usernamePolicy)
+          : await attempts.take('login_browser', from.knownBrowser, usernamePolicy)
+      return allowed ? undefined : locked(retryAfterSeconds)
+    }
+
+    const clearAttempts = async (attemptId: string, { knownBrowser }: LoginOrigin): Promise<void> => {
+      await Promise.all([
+        attempts.clear('login', attemptId),
+        knownBrowser !== undefined && attempts.clear('login_browser', knownBrowser),
+      ])
     }
 
     return {
       login: {
-        authenticate: async ({ username, password }, address) => {
+        authenticate: async ({ username, password }, from) => {
           const attemptId = hashId(canonicalUsername(username) ?? username)
           // Before the look-up and the hash, so that parallel guesses are counted and unknown names lock alike.
-          const refusal = await takeAttempt(attemptId, address)
+          const refusal = await takeAttempt(attemptId, from)
           if (refusal) return refusal
           const account = await accounts.findByUsername(username)
           const matches = await passwords.verify(password, account?.password_hash)
           if (!account || !matches || account.disabled) return { outcome: 'refused' }
-          await attempts.clear('login', attemptId)
+          await clearAttempts(attemptId, from)
           return { outcome: 'passed', subject: account.sub, amr: ['pwd'] }
         },
         find: async (subject) => {
