@@ -1,25 +1,20 @@
-import { addAccount, listAccounts, openAccountStore, removeAccount } from '../interaction/accounts.js'
+import { endSubjectIn } from '../host/end-subject.js'
+import type { AccountRecord } from '../interaction/account-directory.js'
+import { addAccount, findAccount, listAccounts, openAccountStore } from '../interaction/accounts.js'
 import { createPasswordHasher } from '../interaction/password-hasher.js'
 import { canonicalUsername } from '../interaction/username.js'
 import type { JsonObject } from '../json.js'
-import {
-  changeStores,
-  listAll,
-  readDeployment,
-  recordChange,
-  withStores,
-  type DeploymentOptions,
-} from './deployment.js'
+import { listAll, readDeployment, recordChange, withStores, type DeploymentOptions } from './deployment.js'
 import { CommandFailed } from './failure.js'
-import { print, printJson, printTable } from './output.js'
+import { print, printJson, printTable, printYaml } from './output.js'
 import { askPassword, readPassword } from './password.js'
 
-export interface ListAccountsOptions extends DeploymentOptions {
+export interface AccountOptions extends DeploymentOptions {
   readonly json?: true
 }
 
 /** `signet accounts list`. */
-export const printAccounts = async (options: ListAccountsOptions): Promise<void> => {
+export const printAccounts = async (options: AccountOptions): Promise<void> => {
   const config = await readDeployment(options)
   const stored = await withStores(config, async ({ records }) => {
     const store = openAccountStore(records)
@@ -29,9 +24,9 @@ export const printAccounts = async (options: ListAccountsOptions): Promise<void>
     )
   })
   const rows = [
-    ...config.accounts.map((account) => ({ ...account, source: 'configuration', disabled: false })),
-    ...stored.map((account) => ({ ...account, source: 'store', disabled: account.disabled ?? false })),
-  ].map(({ username, sub, source, disabled, claims }) => ({ username, sub, source, disabled, claims }))
+    ...config.accounts.map((account) => describe(account, 'configuration')),
+    ...stored.map((account) => describe(account, 'store')),
+  ]
   if (options.json) return printJson(rows)
   printTable(
     ['USERNAME', 'SUB', 'SOURCE', 'STATE', 'CLAIMS'],
@@ -44,6 +39,23 @@ export const printAccounts = async (options: ListAccountsOptions): Promise<void>
     ]),
   )
 }
+
+/** `signet accounts show`. */
+export const printAccount = async (username: string, options: AccountOptions): Promise<void> => {
+  const config = await readDeployment(options)
+  const configured = config.accounts.find((one) => canonicalUsername(one.username) === canonicalUsername(username))
+  const found = await withStores(config, ({ records }) => findAccount(openAccountStore(records), username))
+  const account = configured ?? found?.account
+  if (account === undefined) throw new CommandFailed('There is no such account.')
+  const shown = describe(account, configured ? 'configuration' : 'store')
+  if (options.json) printJson(shown)
+  else printYaml(shown)
+}
+
+const describe = (
+  { username, sub, claims, disabled = false }: Omit<AccountRecord, 'password_hash'>,
+  source: 'configuration' | 'store',
+) => ({ username, sub, source, disabled, claims })
 
 export interface AddAccountOptions extends DeploymentOptions {
   readonly passwordStdin?: true
@@ -61,24 +73,13 @@ export const addAccountTo = async (username: string, options: AddAccountOptions)
   const password = await (options.passwordStdin ? readPassword() : askPassword())
   const added = { username, password, claims, ...(sub !== undefined && { sub }) }
   const account = await recordChange(config, { action: 'account.add', username }, () =>
-    withStores(config, async ({ records }) => {
-      const result = await addAccount(openAccountStore(records), createPasswordHasher(), added)
+    withStores(config, async (stores) => {
+      // What another account of this subject may have left behind is nothing of the new one's.
+      if (sub !== undefined) await endSubjectIn(stores, config, Date.now)(sub)
+      const result = await addAccount(openAccountStore(stores.records), createPasswordHasher(), added)
       if (result.outcome === 'refused') throw new CommandFailed(result.reason)
       return result.account
     }),
   )
   print(`Added ${account.username}, sub ${account.sub}`)
-}
-
-/** `signet accounts remove`. */
-export const removeAccountFrom = async (username: string, options: DeploymentOptions): Promise<void> => {
-  const config = await readDeployment(options)
-  const removed = await changeStores(config, { action: 'account.remove', username }, ({ records }) =>
-    removeAccount(openAccountStore(records), username),
-  )
-  const name = canonicalUsername(username)
-  if (removed) print(`Removed ${username}`)
-  else if (config.accounts.some((one) => canonicalUsername(one.username) === name))
-    throw new CommandFailed('This account is in the configuration: remove it there.')
-  else throw new CommandFailed('There is no such account in the store.')
 }

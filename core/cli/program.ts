@@ -1,8 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
-import type { JsonObject } from '../json.js'
 import { allAlgorithms } from '../keys/algorithms.js'
 import { packageVersion } from '../package-root.js'
-import type { AddAccountOptions, ListAccountsOptions } from './accounts.js'
+import { addAccountCommands } from './account-commands.js'
 import type { AddClientOptions } from './add-client.js'
 import type { ReconcileCommandOptions, VerifyCommandOptions } from './audit.js'
 import type { ClientOptions } from './clients.js'
@@ -189,34 +188,6 @@ const addClientCommands = (clients: Command): void => {
     )
 }
 
-const addAccountCommands = (accounts: Command): void => {
-  accounts
-    .command('list')
-    .description('all accounts, of the configuration and of the store')
-    .addOption(configOption())
-    .addOption(jsonOption())
-    .action(async (options: ListAccountsOptions) => (await import('./accounts.js')).printAccounts(options))
-  accounts
-    .command('add')
-    .description('add an account; the password is asked for')
-    .argument('<username>')
-    .addOption(configOption())
-    .option('--password-stdin', 'read the password from standard input')
-    .option('--sub <sub>', 'the subject that clients see; default: a random UUID')
-    .option('--claim <name=value>', 'a claim, as JSON or text; may be repeated', collectClaim, {})
-    .action(async (username: string, options: AddAccountOptions) =>
-      (await import('./accounts.js')).addAccountTo(username, options),
-    )
-  accounts
-    .command('remove')
-    .description('remove an account from the store: its sessions and tokens end with it')
-    .argument('<username>')
-    .addOption(configOption())
-    .action(async (username: string, options: DeploymentOptions) =>
-      (await import('./accounts.js')).removeAccountFrom(username, options),
-    )
-}
-
 const addGrantCommands = (grants: Command): void => {
   grants
     .command('revoke')
@@ -231,24 +202,8 @@ const addGrantCommands = (grants: Command): void => {
 
 const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]
 
-/** `name=value`; the value is JSON where it parses, else text. */
-const collectClaim = (written: string, before: JsonObject): JsonObject => {
-  const [, name, value = ''] = /^([^=]+)=(.*)$/s.exec(written) ?? []
-  if (name === undefined) throw new InvalidArgumentError('Write name=value.')
-  if (name === 'sub') throw new InvalidArgumentError('The subject has an option of its own, --sub.')
-  return { ...before, [name]: parseValue(value) }
-}
-
 const parseTime = (written: string): number => {
   const time = Date.parse(written)
   if (Number.isNaN(time)) throw new InvalidArgumentError('Write a time such as 2026-11-20T00:00:00Z.')
   return time
-}
-
-const parseValue = (value: string): JsonObject[string] => {
-  try {
-    return JSON.parse(value) as JsonObject[string]
-  } catch {
-    return value
-  }
 }

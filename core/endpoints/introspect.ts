@@ -5,6 +5,7 @@ import type { JwsAlg } from '../keys/ports.js'
 import type { ClientAuthentication } from '../oauth/client-authentication.js'
 import { isPublicClient, type Client } from '../oauth/client.js'
 import { OAuthError } from '../oauth/errors.js'
+import { signInOf } from '../oauth/subject-end.js'
 import type { AuditLog } from '../observe/audit.js'
 import type { RevocationStore } from '../storage/ports.js'
 import type { IdentifiedAccessToken } from '../tokens/access-token-verifier.js'
@@ -80,10 +81,10 @@ export const createIntrospect = (options: IntrospectOptions): Endpoint => {
     (await login?.find(subject, signal)) !== undefined
 
   const describeAccessToken = async (caller: Client, token: IdentifiedAccessToken, signal: AbortSignal) => {
-    const { claims, clientId, subject, jti, grantId, expiresAt } = token
+    const { claims, clientId, subject, jti, grantId, signIn, expiresAt } = token
     // The tolerance is for clocks that differ: nobody is told that a token is active after its own `exp`.
     if (!mayKnow(caller, token) || epochSeconds(options.clock) >= expiresAt) return undefined
-    if (await revocations.isRevoked([jti, grantId])) return undefined
+    if (await revocations.isRevoked([jti, grantId], signIn)) return undefined
     const owner = await findClient(clientId)
     if (owner === undefined || owner.disabled) return undefined
     if (claims['auth_time'] !== undefined && !(await isPresent(subject, signal))) return undefined
@@ -93,9 +94,9 @@ export const createIntrospect = (options: IntrospectOptions): Endpoint => {
   const describeRefreshToken = async (caller: Client, token: IdentifiedRefreshToken, signal: AbortSignal) => {
     const { grant, current } = token
     if (!current || grant.clientId !== caller.client_id) return undefined
-    if (await revocations.isRevoked([grant.grantId])) return undefined
-    if (!(await isPresent(grant.subject, signal))) return undefined
-    const { subject, scope, resource, authentication, constraint } = grant
+    const { grantId, subject, scope, resource, authentication, constraint } = grant
+    if (await revocations.isRevoked([grantId], signInOf(subject, authentication.auth_time))) return undefined
+    if (!(await isPresent(subject, signal))) return undefined
     return answerOf({
       active: true,
       iss: issuer,

@@ -41,10 +41,10 @@ export const createUserinfo = (options: UserinfoOptions): Endpoint => {
     const { scheme } = presented
     const refuse = (reason: string): never => access.refuse(scheme, reason)
     const token = (await accessTokenVerifier.identify(presented.token)) ?? refuse('not a valid access token')
-    const { claims, clientId, subject, jti, grantId } = token
+    const { claims, clientId, subject, jti, grantId, signIn } = token
     if (!strings(claims['aud']).some((name) => audiences.includes(name))) refuse('token for another audience')
     const proof = await checkSender(request, presented, claims['cnf'])
-    if (await revocations.isRevoked([jti, grantId])) refuse('revoked')
+    if (await revocations.isRevoked([jti, grantId], signIn)) refuse('revoked')
     const client = await findClient(clientId)
     if (client === undefined || client.disabled) return refuse('the client is gone or disabled')
     const scope = typeof claims['scope'] === 'string' ? claims['scope'].split(' ') : []

@@ -1,5 +1,6 @@
 import { epochSeconds } from '../clock.js'
 import { verifyOwnToken, type OwnTokenVerification } from '../keys/verify-own-token.js'
+import { signInOf } from '../oauth/subject-end.js'
 import type { RevocationStore } from '../storage/ports.js'
 import type { AccessTokenVerifier } from '../tokens/access-token-verifier.js'
 import { idTokenProfile } from '../tokens/profiles.js'
@@ -25,13 +26,16 @@ export const createOwnTokens = ({
         ? await accessTokenVerifier.identify(token)
         : await verifyOwnToken(token, { ...expected, ...idTokenProfile })
     if (own === undefined) return undefined
-    const { jti, exp, client_id, aud } = own.claims
+    const { jti, exp, client_id, aud, sub, auth_time } = own.claims
     // What is left of the token's life bounds what comes from it, so here no tolerance lengthens it.
     if (typeof jti !== 'string' || Number(exp) <= epochSeconds(expected.clock)) return undefined
     const [grantId = jti] = jti.split('.')
     const ownerId = kind === 'access_token' ? client_id : aud
     if (typeof ownerId !== 'string') return undefined
-    const [isRevoked, owner] = await Promise.all([revocations.isRevoked([jti, grantId]), findClient(ownerId)])
+    const [isRevoked, owner] = await Promise.all([
+      revocations.isRevoked([jti, grantId], signInOf(sub, auth_time)),
+      findClient(ownerId),
+    ])
     return isRevoked || owner === undefined || owner.disabled ? undefined : { claims: own.claims, grantId }
   },
 })

@@ -1,9 +1,14 @@
 import { hashOpaqueToken, isOpaqueToken } from '../oauth/opaque-token.js'
 import { readRefreshToken } from '../oauth/refresh-token.js'
+import { signInOf } from '../oauth/subject-end.js'
 import type { AuthorizationCode, Grant } from '../oauth/grant.js'
 import type { DeviceApproval, DeviceRequest } from '../oauth/device-code.js'
 import type { DeviceCodeStore, OneTimeStore, RefreshFamilyStore, RevocationStore } from '../storage/ports.js'
 import type { AuthorizationCodes, DeviceCodes, RefreshTokens } from './modules.js'
+
+/** Was the grant revoked, or all that its person's sign-ins had opened? */
+const isOver = (revocations: RevocationStore, { grantId, subject, authentication }: Grant): Promise<boolean> =>
+  revocations.isRevoked([grantId], signInOf(subject, authentication.auth_time))
 
 /** A code of ours; nothing else is looked up. */
 const codeForm = /^[\w-]{43}$/
@@ -20,7 +25,7 @@ export const readCodes = (
     if (unused !== undefined) return unused
     // A used code is still found, so that its second use can revoke; what was revoked before is gone.
     const used = await store.find(id)
-    return used && (await revocations.isRevoked([used.grantId])) ? undefined : used
+    return used && (await isOver(revocations, used)) ? undefined : used
   },
 })
 
@@ -30,7 +35,7 @@ export const readDeviceCodes = (
 ): DeviceCodes => ({
   async find(code) {
     const found = isOpaqueToken(code) ? await store.find(hashOpaqueToken(code)) : undefined
-    return found?.approval && (await revocations.isRevoked([found.approval.grantId])) ? undefined : found
+    return found?.approval && (await isOver(revocations, found.approval)) ? undefined : found
   },
   poll: (code) => store.poll(hashOpaqueToken(code)),
 })
@@ -42,7 +47,7 @@ export const readRefreshTokens = (
   async find(token) {
     const read = readRefreshToken(token)
     const family = read && (await families.find(read.family))
-    if (family === undefined || (await revocations.isRevoked([family.grant.grantId]))) return undefined
+    if (family === undefined || (await isOver(revocations, family.grant))) return undefined
     return family.grant
   },
 })

@@ -174,6 +174,7 @@ export const wireEndpoints = (get: Resolve): Endpoints => {
     interactions,
     consents,
     secrets,
+    revocations,
   }
   const pages = createAuthorize(authorize)
   const device =

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { JsonObject } from '../json.js'
+import type { EndSubject } from '../oauth/subject-end.js'
 import type { RecordStore, StorageBackend } from '../storage/ports.js'
 import type { AccountDirectory, AccountRecord, PasswordHasher } from './account-directory.js'
 import { findPasswordFault } from './password-strength.js'
@@ -113,14 +114,75 @@ export const addAccount = async (
   return { outcome: 'added', account }
 }
 
-/** Removes an account from the store; its subject stops working at once. False when there was none. Throws `Unavailable`. */
-export const removeAccount = async (store: AccountStore, username: string): Promise<boolean> => {
-  const name = canonicalUsername(username)
-  const account = name === undefined ? undefined : await store.accounts.find(name)
-  if (name === undefined || !account) return false
+/**
+ * Removes an account from the store; its subject stops working at once, and stays ended should an account get it again.
+ * Returns it, undefined when there was none. Throws `Unavailable`.
+ */
+export const removeAccount = async (
+  store: AccountStore,
+  username: string,
+  end: EndSubject,
+): Promise<AccountRecord | undefined> => {
+  const found = await findAccount(store, username)
+  if (found === undefined) return undefined
+  const { name, account } = found
   const entry = await store.subjects.find(account.sub)
   if (entry?.username === name) await store.subjects.remove(account.sub)
-  return await store.accounts.remove(name)
+  const removed = await store.accounts.remove(name)
+  await end(account.sub)
+  return removed ? account : undefined
+}
+
+export type PasswordChange =
+  | { readonly outcome: 'changed'; readonly account: AccountRecord }
+  | { readonly outcome: 'unknown' }
+  /** `reason` is a sentence for the operator. */
+  | { readonly outcome: 'refused'; readonly reason: string }
+
+/** Changes the password of an account of the store and ends what sign-ins with the old one have opened. Throws `Unavailable`. */
+export const changePassword = async (
+  store: AccountStore,
+  hasher: PasswordHasher,
+  { username, password }: Pick<NewAccount, 'username' | 'password'>,
+  end: EndSubject,
+): Promise<PasswordChange> => {
+  const fault = findPasswordFault(password, username)
+  if (fault !== undefined) return { outcome: 'refused', reason: `The password ${fault}.` }
+  const found = await findAccount(store, username)
+  if (found === undefined) return { outcome: 'unknown' }
+  const account = { ...found.account, password_hash: await hasher.hash(password) }
+  await store.accounts.put(found.name, account)
+  // After the change: nobody signs in with the old password between the two and stays.
+  await end(account.sub)
+  return { outcome: 'changed', account }
+}
+
+/**
+ * Disables an account of the store, which ends what it had opened, or enables it again. Returns it as it is now; undefined
+ * when there is none. Throws `Unavailable`.
+ */
+export const setDisabled = async (
+  store: AccountStore,
+  username: string,
+  disabled: boolean,
+  end: EndSubject,
+): Promise<AccountRecord | undefined> => {
+  const found = await findAccount(store, username)
+  if (found === undefined) return undefined
+  const account = { ...found.account, disabled }
+  await store.accounts.put(found.name, account)
+  if (disabled) await end(account.sub)
+  return account
+}
+
+/** An account of the store, with the canonical username that it is kept under. Throws `Unavailable`. */
+export const findAccount = async (
+  store: AccountStore,
+  username: string,
+): Promise<{ readonly name: string; readonly account: AccountRecord } | undefined> => {
+  const name = canonicalUsername(username)
+  const account = name === undefined ? undefined : await store.accounts.find(name)
+  return name !== undefined && account ? { name, account } : undefined
 }
 
 /** The store's accounts in order of username, at most `limit`, from after `after`. Throws `Unavailable`. */

@@ -23,7 +23,8 @@ export interface LoginPage extends FormPage {
   readonly client?: ClientOnPage
   /** What to write into the field `username`: `login_hint`, or what was typed before. Untrusted. */
   readonly username?: string
-  readonly problem?: 'wrong' | 'locked'
+  /** `again`: what was sent was right, and something changed meanwhile. */
+  readonly problem?: 'wrong' | 'locked' | 'again'
   /** With `locked`: how long until the next attempt counts. */
   readonly retryAfterSeconds?: number
   /** Offer a button with `name="decision" value="cancel"` that needs no username or password. */

@@ -78,14 +78,30 @@ export interface RefreshFamilyStore<T> {
   remove(family: string): Promise<void>
 }
 
+/** When something began that an end by time may have ended. */
+export interface Began {
+  /** What `revokeBefore` was given. */
+  readonly id: string
+  /** Milliseconds since the epoch. */
+  readonly at: number
+}
+
 /**
- * What was ended before its time: grants (all tokens of one authorization), single tokens by `jti`, subjects.
- * One record ends a grant, so nothing is ever half revoked.
+ * What was ended before its time: grants (all tokens of one authorization), single tokens by `jti`, and all that a subject
+ * began before a moment. One record ends a grant, so nothing is ever half revoked. The store admits a revocation even when
+ * it is full.
  */
 export interface RevocationStore {
   revoke(id: string, ttlSeconds: number): Promise<void>
-  /** True when any of the ids is revoked. */
-  isRevoked(ids: readonly string[]): Promise<boolean>
+  /**
+   * Ends all that began under this id before `before`, milliseconds since the epoch. A second call never moves that moment
+   * back and never makes the record shorter. The id is none that `revoke` is given.
+   */
+  revokeBefore(id: string, before: number, ttlSeconds: number): Promise<void>
+  /** True when any of the ids is revoked, or when `began` is over: it began before the moment that its id has. One question. */
+  isRevoked(ids: readonly string[], began?: Began): Promise<boolean>
+  /** The moment that `revokeBefore` set for this id. */
+  endedBefore(id: string): Promise<number | undefined>
 }
 
 /** Records that are kept and changed as a whole and looked up by id alone: sessions. */

@@ -3,6 +3,8 @@ import { frozen, type JsonObject } from '../json.js'
 import { copyOf } from '../keys/compact-jws.js'
 import type { PublishedKey } from '../keys/ports.js'
 import { isInTime, verifyOwnToken, type OwnTokenVerification } from '../keys/verify-own-token.js'
+import { signInOf } from '../oauth/subject-end.js'
+import type { Began } from '../storage/ports.js'
 import { RecentMap } from '../recent-map.js'
 import { accessTokenProfile } from './profiles.js'
 import type { SignedToken } from './sign-token.js'
@@ -17,6 +19,8 @@ export interface IdentifiedAccessToken {
   readonly jti: string
   /** Ending it ends the token, too. */
   readonly grantId: string
+  /** The sign-in that it comes from; undefined where no person stands behind it. Ending that ends the token, too. */
+  readonly signIn: Began | undefined
   /** Seconds since the epoch. */
   readonly expiresAt: number
 }
@@ -78,8 +82,17 @@ export const createAccessTokenVerifier = (verification: OwnTokenVerification): A
 }
 
 const readAccessToken = (claims: JsonObject): IdentifiedAccessToken | undefined => {
-  const { sub: subject, jti, client_id: clientId, exp } = claims
+  const { sub: subject, jti, client_id: clientId, exp, auth_time } = claims
   if (typeof subject !== 'string' || typeof jti !== 'string' || typeof clientId !== 'string') return undefined
   const [grantId = jti] = jti.split('.')
-  return { kind: 'access_token', claims: frozen(claims), clientId, subject, jti, grantId, expiresAt: Number(exp) }
+  return {
+    kind: 'access_token',
+    claims: frozen(claims),
+    clientId,
+    subject,
+    jti,
+    grantId,
+    signIn: signInOf(subject, auth_time),
+    expiresAt: Number(exp),
+  }
 }

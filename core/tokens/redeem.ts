@@ -11,6 +11,7 @@ import {
   newSalt,
   readRefreshToken,
 } from '../oauth/refresh-token.js'
+import { signInOf } from '../oauth/subject-end.js'
 import type { AuditLog } from '../observe/audit.js'
 import type { DeviceCodeStore, OneTimeStore, RefreshFamilyStore, RevocationStore } from '../storage/ports.js'
 
@@ -70,7 +71,8 @@ export const createRedeem = (options: RedeemOptions) => {
     // The family comes first: nobody has its token yet, and a failure here leaves the code as it was. One round trip for both.
     const [started, isRevoked] = await Promise.all([
       refresh && grant ? startFamily(grant) : undefined,
-      granted !== undefined && revocations.isRevoked([granted.grantId]),
+      granted !== undefined &&
+        revocations.isRevoked([granted.grantId], signInOf(granted.subject, granted.authentication.auth_time)),
     ])
     if (isRevoked) {
       if (started) await families.remove(started.family)

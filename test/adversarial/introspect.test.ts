@@ -215,7 +215,7 @@ describe('/introspect', () => {
     const ofDan = await issue({ subject: 'dan-1' })
     for (const token of [ofDan.access_token, ofDan.refresh_token])
       expect((await introspect(token, webClient)).body).toMatchObject({ active: true, sub: 'dan-1' })
-    await removeAccount(accounts, 'dan')
+    await removeAccount(accounts, 'dan', async () => {})
     for (const token of [ofDan.access_token, ofDan.refresh_token]) expectInactive(await introspect(token, webClient))
   })
 

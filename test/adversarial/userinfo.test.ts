@@ -111,7 +111,7 @@ describe('/userinfo', () => {
     await addAccount(accounts, createPasswordHasher(), { username: 'dan', password: 'battery staple', sub: 'dan-1' })
     const { access_token: ofDan } = await issue({ subject: 'dan-1' })
     expect((await host.userinfo(ofDan)).status).toBe(200)
-    await removeAccount(accounts, 'dan')
+    await removeAccount(accounts, 'dan', async () => {})
     expectInvalidToken(await host.userinfo(ofDan))
   })
 

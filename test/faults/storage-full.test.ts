@@ -72,6 +72,8 @@ describe('a store at its maximum size', () => {
     // A token that must die does.
     await backend.revocations('revocations').revoke('grant', 1e6)
     expect(await backend.revocations('revocations').isRevoked(['grant'])).toBe(true)
+    await backend.revocations('revocations').revokeBefore('subject', now, 1e6)
+    expect(await backend.revocations('revocations').endedBefore('subject')).toBe(now)
     await backend.ping(new AbortController().signal)
 
     now += ttlSeconds * 1000

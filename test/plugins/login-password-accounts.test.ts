@@ -91,6 +91,8 @@ describe('accounts in the store', () => {
   const add = (username: string, sub?: string) =>
     addAccount(store, hasher, { username, password: 'secret of one', ...(sub === undefined ? {} : { sub }) })
   const directory = () => createAccountDirectory({ static: [], store })
+  const ended: string[] = []
+  const end = async (subject: string) => void ended.push(subject)
 
   it('are found by username and by subject until they are removed', async () => {
     const added = await add(' Édith ')
@@ -100,10 +102,11 @@ describe('accounts in the store', () => {
     expect(JSON.stringify(added.account)).not.toContain('secret')
     expect(await directory().findByUsername('e\u0301DITH')).toEqual(added.account)
     expect(await directory().findBySubject(added.account.sub)).toEqual(added.account)
-    expect(await removeAccount(store, 'ÉDITH')).toBe(true)
+    expect(await removeAccount(store, 'ÉDITH', end)).toMatchObject({ username: 'Édith' })
     expect(await directory().findByUsername('édith')).toBeUndefined()
     expect(await directory().findBySubject(added.account.sub)).toBeUndefined()
-    expect(await removeAccount(store, 'édith')).toBe(false)
+    expect(await removeAccount(store, 'édith', end)).toBeUndefined()
+    expect(ended).toEqual([added.account.sub])
   })
 
   it('have one username and one subject each, also when they are added at once', async () => {
@@ -138,7 +141,7 @@ describe('accounts in the store', () => {
     expect(added.outcome).toBe('added')
     await store.subjects.remove('sub-ken')
     expect(await directory().findBySubject('sub-ken')).toBeUndefined()
-    expect(await removeAccount(store, 'ken')).toBe(true)
+    expect(await removeAccount(store, 'ken', end)).toMatchObject({ sub: 'sub-ken' })
     expect(await add('ken', 'sub-ken')).toMatchObject({ outcome: 'added' })
     await store.accounts.remove('ken')
     expect(await directory().findBySubject('sub-ken')).toBeUndefined()

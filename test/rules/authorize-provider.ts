@@ -73,6 +73,7 @@ export const startProvider = async (overrides: Partial<AuthorizeOptions> = {}) =
     interactions: watchOneTime(backend.oneTime<Interaction>('interactions')),
     consents: watchRecords(backend.records<Consent>('consents')),
     secrets: backend.records<string>('secrets'),
+    revocations: backend.revocations('revocations'),
   }
   const login: LoginProvider = {
     async authenticate({ username, password }) {

@@ -25,6 +25,7 @@ const lifetimeOf: Readonly<Record<string, (given: Given) => number | undefined>>
   'refreshFamilies.start': ([, , seconds]) => Number(seconds),
   'refreshFamilies.rotate': ([, rotation]) => (rotation as { readonly idleTtlSeconds: number }).idleTtlSeconds,
   'revocations.revoke': ([, seconds]) => Number(seconds),
+  'revocations.revokeBefore': ([, , seconds]) => Number(seconds),
   'deviceCodes.start': ([, , seconds]) => Number(seconds),
   'records.put': ([, , given]) => (given as { readonly ttlSeconds?: number } | undefined)?.ttlSeconds,
 }

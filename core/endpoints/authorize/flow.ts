@@ -9,6 +9,7 @@ import type { AnswerTarget, AuthorizationRequest } from '../../oauth/authorizati
 import type { Client } from '../../oauth/client.js'
 import { OAuthError } from '../../oauth/errors.js'
 import { hashOpaqueToken, newOpaqueToken } from '../../oauth/opaque-token.js'
+import { signInOf } from '../../oauth/subject-end.js'
 import type { EndpointRequest, Reply } from '../message.js'
 import { createAnswers } from './answer.js'
 import { codeRecord } from './code-record.js'
@@ -42,7 +43,7 @@ export interface Flow {
   readonly sessions: Sessions
   readonly knownBrowsers: KnownBrowsers
   readonly interactions: Interactions
-  /** Who is signed in in this browser; undefined also when the account is gone. */
+  /** Who is signed in in this browser; undefined also when the account is gone, or the sign-in was ended. */
   signedIn(http: EndpointRequest): Promise<{ readonly session: Session; readonly account: Account } | undefined>
   /** Finds where the person stands and goes on from there; where there is nothing to hope for, back to the client. */
   goOn(journey: Journey, stops: Stops): Promise<Reply>
@@ -61,7 +62,7 @@ export interface Refused {
 }
 
 export const createFlow = (options: AuthorizeOptions): Flow => {
-  const { issuer, audit, clock, login, codes } = options
+  const { issuer, audit, clock, login, codes, revocations } = options
   const cookies = createCookies(issuer)
   const sessions = createSessions({ store: options.sessions, cookies, ttlSeconds: options.sessionTtlSeconds })
   const knownBrowsers = createKnownBrowsers({ secrets: options.secrets, cookies })
@@ -71,8 +72,12 @@ export const createFlow = (options: AuthorizeOptions): Flow => {
 
   const signedIn: Flow['signedIn'] = async (http) => {
     const session = await sessions.find(http.cookie(cookies.session))
-    const account = session && (await login.find(session.subject, http.signal))
-    return account && { session, account }
+    if (session === undefined) return undefined
+    const [account, isOver] = await Promise.all([
+      login.find(session.subject, http.signal),
+      revocations.isRevoked([], signInOf(session.subject, session.authTime)),
+    ])
+    return account && !isOver ? { session, account } : undefined
   }
 
   const standing = async ({ http, client, request, interactionId }: Journey): Promise<Standing> => {

@@ -7,7 +7,7 @@ import type { Session } from '../../interaction/session.js'
 import type { Client } from '../../oauth/client.js'
 import type { AuthorizationCode } from '../../oauth/grant.js'
 import type { AuditLog } from '../../observe/audit.js'
-import type { OneTimeStore, RecordLookup, RecordStore } from '../../storage/ports.js'
+import type { OneTimeStore, RecordLookup, RecordStore, RevocationStore } from '../../storage/ports.js'
 
 /** An id_token that we signed; its time may be over (OIDC Core §3.1.2.1). */
 export interface IdTokenHint {
@@ -35,4 +35,5 @@ export interface AuthorizeOptions {
   readonly consents: RecordStore<Consent>
   /** Secrets that all replicas share. */
   readonly secrets: RecordStore<string>
+  readonly revocations: RevocationStore
 }

@@ -1,8 +1,8 @@
-import { epochSeconds } from '../../clock.js'
 import { csrfToken, isCsrfToken } from '../../interaction/csrf.js'
 import type { LoginPage } from '../../interaction/pages.js'
 import { formatUserCode } from '../../oauth/device-code.js'
 import { OAuthError } from '../../oauth/errors.js'
+import { findAuthTime } from '../../oauth/subject-end.js'
 import type { Flow } from '../authorize/flow.js'
 import type { AuthorizeOptions } from '../authorize/options.js'
 import { page, redirect, type Endpoint, type Reply } from '../message.js'
@@ -26,7 +26,7 @@ interface Asked {
 
 /** GET and POST `/interaction/{id}/login`. Where to go next is the interaction's own; nothing in the form can say. */
 export const createLoginPage = (options: AuthorizeOptions, flow: Flow): Endpoint => {
-  const { issuer, pages, login, audit, clock } = options
+  const { issuer, pages, login, audit, clock, revocations } = options
 
   const csrfOf = ({ browserCookie, interactionId }: OwnInteraction): string =>
     csrfToken(browserCookie, interactionId, 'login')
@@ -45,6 +45,7 @@ export const createLoginPage = (options: AuthorizeOptions, flow: Flow): Endpoint
     const { http, interactionId } = own
     const field = (name: string): string => http.form.values.get(name) ?? ''
     const [username, password] = [field('username'), field('password')]
+    const begun = clock()
     const knownCookie = http.cookie(flow.cookies.knownBrowser)
     const knownBrowser = await flow.knownBrowsers.find(knownCookie, username)
     const from = { address: http.address, ...(knownBrowser !== undefined && { knownBrowser }) }
@@ -61,7 +62,12 @@ export const createLoginPage = (options: AuthorizeOptions, flow: Flow): Endpoint
         return { ...reply, headers: { ...reply.headers, 'Retry-After': String(retryAfterSeconds) } }
       }
       case 'passed': {
-        const at = { authTime: epochSeconds(clock), interactionId }
+        const authTime = await findAuthTime(revocations, result.subject, begun)
+        if (authTime === undefined) {
+          await audit.record({ event: 'login.refused', ...trail, sub: result.subject, reason: 'ended meanwhile' })
+          return show(own, asked, 403, { username, problem: 'again' })
+        }
+        const at = { authTime, interactionId }
         const remembered = await flow.knownBrowsers.remember(knownCookie, username)
         const started = await flow.sessions.start(result, at, http.cookie(flow.cookies.session))
         const { subject, sid } = started.session

@@ -1,5 +1,5 @@
 import type { Asset } from '../assets.js'
-import type { ClientOnPage, Pages } from '../pages.js'
+import type { ClientOnPage, LoginPage, Pages } from '../pages.js'
 import { deviceResults } from './device-results.js'
 import { compileTemplates } from './templates.js'
 import { describeWishes } from './wishes.js'
@@ -86,12 +86,13 @@ const webAddress = (uri: string | undefined): string | undefined => {
 const initialOf = (name: string): string => [...name.trim()][0]?.toUpperCase() ?? ''
 
 interface AttemptPage {
-  readonly problem?: 'wrong' | 'locked'
+  readonly problem?: NonNullable<LoginPage['problem']>
   readonly retryAfterSeconds?: number
 }
 
 const problemText = (page: AttemptPage, wrong: string): string | undefined => {
   if (page.problem === 'wrong') return wrong
+  if (page.problem === 'again') return 'The account changed while you signed in. Sign in again.'
   if (page.problem === undefined) return undefined
   return `There were too many attempts. Try again in ${waitText(page.retryAfterSeconds ?? 0)}.`
 }

@@ -93,6 +93,8 @@ export const closedRecordsCases = ({ open }: Subject, describe: Describe): void 
         () => closing.refreshFamilies('contract_families').remove('x'),
         () => closing.revocations('contract_revocations').isRevoked(['x']),
         () => closing.revocations('contract_revocations').revoke('x', 1),
+        () => closing.revocations('contract_revocations').revokeBefore('x', 1, 1),
+        () => closing.revocations('contract_revocations').endedBefore('x'),
         () => closing.deviceCodes('contract_device_codes').find('x'),
         () => closing.deviceCodes('contract_device_codes').redeem('x'),
       ]

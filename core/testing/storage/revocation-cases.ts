@@ -31,5 +31,38 @@ export const revocationCases = ({ backend, pass }: Subject, describe: Describe):
       pass(1)
       equal(await revocations().isRevoked([a, b]), false)
     })
+
+    it('ends what began before a moment, and nothing that began then or later', async () => {
+      const [id, other] = [randomUUID(), randomUUID()]
+      equal(await revocations().isRevoked([], { id, at: 0 }), false)
+      equal(await revocations().endedBefore(id), undefined)
+      await revocations().revokeBefore(id, 1_000_500, 60)
+      equal(await revocations().endedBefore(id), 1_000_500)
+      equal(await revocations().isRevoked([], { id, at: 1_000_499 }), true)
+      equal(await revocations().isRevoked([other], { id, at: 1_000_499 }), true)
+      equal(await revocations().isRevoked([], { id, at: 1_000_500 }), false)
+      equal(await revocations().isRevoked([other], { id: other, at: 0 }), false)
+      await revocations().revoke(other, 60)
+      equal(await revocations().isRevoked([other], { id, at: 1_000_500 }), true)
+      pass(60)
+      equal(await revocations().isRevoked([], { id, at: 1_000_499 }), false)
+      equal(await revocations().endedBefore(id), undefined)
+    })
+
+    it('never moves the moment back, and a second one makes it longer, never shorter', async () => {
+      const id = randomUUID()
+      await revocations().revokeBefore(id, 2_000, 60)
+      await revocations().revokeBefore(id, 1_000, 10)
+      equal(await revocations().endedBefore(id), 2_000)
+      pass(30)
+      await revocations().revokeBefore(id, 3_000, 10)
+      equal(await revocations().endedBefore(id), 3_000)
+      await revocations().revokeBefore(id, 1_500, 90)
+      equal(await revocations().endedBefore(id), 3_000)
+      pass(89)
+      equal(await revocations().isRevoked([], { id, at: 2_999 }), true)
+      pass(1)
+      equal(await revocations().isRevoked([], { id, at: 2_999 }), false)
+    })
   })
 }

@@ -1,0 +1,79 @@
+import type { Config } from '../../config/schema.js'
+import { endSubjectIn } from '../host/end-subject.js'
+import type { AccountRecord } from '../interaction/account-directory.js'
+import {
+  changePassword,
+  openAccountStore,
+  removeAccount,
+  setDisabled,
+  type AccountStore,
+} from '../interaction/accounts.js'
+import { createPasswordHasher } from '../interaction/password-hasher.js'
+import { canonicalUsername } from '../interaction/username.js'
+import type { EndSubject } from '../oauth/subject-end.js'
+import type { AccountOptions } from './accounts.js'
+import { readDeployment, recordChange, withStores } from './deployment.js'
+import { CommandFailed } from './failure.js'
+import { print, printJson } from './output.js'
+import { askPassword, readPassword } from './password.js'
+
+/** `signet accounts remove`. */
+export const removeAccountFrom = async (username: string, options: AccountOptions): Promise<void> => {
+  const config = await readChangeable(username, options)
+  const removed = await changeAccount(config, 'remove', username, (store, end) => removeAccount(store, username, end))
+  report(`Removed ${username}`, removed, 'removed', options)
+}
+
+export interface SetPasswordOptions extends AccountOptions {
+  readonly passwordStdin?: true
+}
+
+/** `signet accounts set-password`. The password comes from the terminal or standard input, never from the arguments. */
+export const setPasswordOf = async (username: string, options: SetPasswordOptions): Promise<void> => {
+  const config = await readChangeable(username, options)
+  const password = await (options.passwordStdin ? readPassword() : askPassword())
+  const changed = await changeAccount(config, 'set_password', username, async (store, end) => {
+    const change = await changePassword(store, createPasswordHasher(), { username, password }, end)
+    if (change.outcome === 'refused') throw new CommandFailed(change.reason)
+    return change.outcome === 'changed' ? change.account : undefined
+  })
+  report(`Changed the password of ${username}`, changed, 'password_changed', options)
+}
+
+/** `signet accounts disable` and `enable`. */
+export const setDisabledOf = async (username: string, disabled: boolean, options: AccountOptions): Promise<void> => {
+  const config = await readChangeable(username, options)
+  const [action, done] = disabled ? (['disable', 'Disabled'] as const) : (['enable', 'Enabled'] as const)
+  const changed = await changeAccount(config, action, username, (store, end) =>
+    setDisabled(store, username, disabled, end),
+  )
+  report(`${done} ${username}`, changed, `${action}d`, options)
+}
+
+/** Throws `CommandFailed` for an account that the store cannot change. */
+const readChangeable = async (username: string, options: AccountOptions): Promise<Config> => {
+  const config = await readDeployment(options)
+  const name = canonicalUsername(username)
+  if (config.accounts.some((one) => canonicalUsername(one.username) === name))
+    throw new CommandFailed('This account is in the configuration: change it there, and reload.')
+  return config
+}
+
+const changeAccount = async (
+  config: Config,
+  action: string,
+  username: string,
+  change: (store: AccountStore, end: EndSubject) => Promise<AccountRecord | undefined>,
+): Promise<AccountRecord> => {
+  const changed = await recordChange(config, { action: `account.${action}`, username }, () =>
+    withStores(config, async (stores) => {
+      const end = endSubjectIn(stores, config, Date.now)
+      return (await change(openAccountStore(stores.records), end)) ?? false
+    }),
+  )
+  if (changed === false) throw new CommandFailed('There is no such account in the store.')
+  return changed
+}
+
+const report = (sentence: string, { username, sub }: AccountRecord, state: string, { json }: AccountOptions): void =>
+  json ? printJson({ username, sub, state }) : print(sentence)

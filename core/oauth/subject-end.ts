@@ -1,0 +1,44 @@
+import type { Clock } from '../clock.js'
+import type { Began, RevocationStore } from '../storage/ports.js'
+import { hashOpaqueToken } from './opaque-token.js'
+
+/** Apart from the ids of grants and tokens, which have no colon. */
+const idOf = (subject: string): string => `subject:${hashOpaqueToken(subject)}`
+
+/**
+ * The sign-in that a session, grant or token comes from, as `RevocationStore.isRevoked` is asked about it. `authTime` is in
+ * seconds since the epoch. Undefined where no person stands behind it.
+ */
+export const signInOf = (subject: unknown, authTime: unknown): Began | undefined =>
+  typeof subject === 'string' && typeof authTime === 'number' ? { id: idOf(subject), at: authTime * 1000 } : undefined
+
+export interface SubjectEndOptions {
+  readonly revocations: RevocationStore
+  readonly clock: Clock
+  /** Seconds for which an end is remembered: until the last thing that a sign-in has opened has run out. */
+  readonly lifetimeSeconds: number
+}
+
+/** Ends all that the sign-ins of a subject have opened until now: sessions, codes, grants, tokens. Throws `Unavailable`. */
+export type EndSubject = (subject: string) => Promise<void>
+
+export const createEndSubject =
+  ({ revocations, clock, lifetimeSeconds }: SubjectEndOptions): EndSubject =>
+  (subject) =>
+    // What began in this very millisecond is over, too.
+    revocations.revokeBefore(idOf(subject), clock() + 1, lifetimeSeconds)
+
+/**
+ * `auth_time` of a sign-in that `begun` at this time, in milliseconds since the epoch: the second in which it began, or the
+ * first one that is not over. Undefined when the subject was ended since: what was right a moment ago, the old password,
+ * opens nothing that outlives the change. Throws `Unavailable`.
+ */
+export const findAuthTime = async (
+  revocations: Pick<RevocationStore, 'endedBefore'>,
+  subject: string,
+  begun: number,
+): Promise<number | undefined> => {
+  const ended = (await revocations.endedBefore(idOf(subject))) ?? 0
+  if (begun < ended) return undefined
+  return Math.max(Math.floor(begun / 1000), Math.ceil(ended / 1000))
+}
