@@ -21,19 +21,21 @@ export interface Demo {
 
 export interface HomeOptions {
   readonly issuer: string
-  /** What runs here: the product's name and version. */
+  /** What runs here: the product's name and version, which the demo alone tells. */
   readonly name: string
   readonly version: string
-  readonly issuerName?: string
   readonly assetsPath: string
   readonly assets: ReadonlyMap<string, Asset>
   readonly demo?: Demo
 }
 
-/** `GET /`: says what runs here. With `demo` it is also a client of this provider, run by the browser. */
+/**
+ * `GET /`: says whose provider this is, and not by what it runs. With `demo` it tells that too, and is a client of this
+ * provider, run by the browser.
+ */
 export const createHome = (options: HomeOptions): Endpoint => {
   const { issuer, name, version, demo, assetsPath, assets } = options
-  const render = compileTemplates({ brand: options.issuerName ?? name, assetsPath, assets })
+  const render = compileTemplates({ brand: demo ? name : new URL(issuer).host, assetsPath, assets })
   const html = demo
     ? render('demo', {
         title: 'Demo',
@@ -43,7 +45,7 @@ export const createHome = (options: HomeOptions): Endpoint => {
         curl: clientCredentialsCommand(issuer, demo.service),
         commands: demo.enrolment && principalCommands(demo.enrolment),
       })
-    : render('home', { title: 'OpenID Provider', issuer, name, version })
+    : render('home', { title: 'OpenID Provider', issuer })
   const reply = page(200, html)
   return () => reply
 }

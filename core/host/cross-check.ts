@@ -8,6 +8,7 @@ import type { JwsAlg, KeyPurpose } from '../keys/ports.js'
 import type { Client } from '../oauth/client.js'
 import { deviceCodeGrant } from '../oauth/device-code.js'
 import { enabledGrants, tokenExchange } from './enabled-grants.js'
+import { findPrivateNetworkWithin } from './private-networks.js'
 import type { Registries } from './registries.js'
 
 export interface CrossCheck {
@@ -220,6 +221,18 @@ const passwords: Rule = ({ config: { accounts = [] }, report, warn }) => {
   }
 }
 
+/** A trusted peer says which address its caller has, and limits count by that address. */
+const trustedProxies: Rule = ({ config, warn }) => {
+  for (const [index, peer] of (config.trusted_proxies ?? []).entries()) {
+    const network = peer === undefined || peer === 'unix' ? undefined : findPrivateNetworkWithin(peer)
+    if (network !== undefined)
+      warn(
+        ['trusted_proxies', index],
+        `has the whole of ${network}, in which any caller could choose the address that limits count: name your proxies alone`,
+      )
+  }
+}
+
 /** Pieces of a line of one process would stand between those of another. */
 const ownOutput: Rule = ({ config: { audit, workers }, report }) => {
   if (audit === 'stdout' && workers !== undefined && workers !== 1)
@@ -239,6 +252,7 @@ const rules: readonly Rule[] = [
   attestation,
   lifetimes,
   passwords,
+  trustedProxies,
   ownOutput,
 ]
 

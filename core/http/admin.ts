@@ -7,7 +7,8 @@ import type { Route } from './route.js'
 
 /**
  * The table of the admin listener, which is another port than the public one. With a `token` everything but
- * `/health/live` wants it as `Authorization: Bearer`.
+ * `/health/live` wants it as `Authorization: Bearer`; without one the listener is on loopback or a unix socket, and
+ * everything but `/health/live` is for programs of that host alone.
  */
 export const adminRoutes = (
   readiness: Pick<Readiness, 'report'>,
@@ -15,7 +16,7 @@ export const adminRoutes = (
   reload?: Endpoint,
   metrics?: Metrics,
 ): readonly Route[] => {
-  const guard = token === undefined ? (endpoint: Endpoint) => endpoint : createGuard(token)
+  const guard = token === undefined ? refuseWebsites : createGuard(token)
   return [
     // Answers for as long as the event loop turns: no dependency is asked.
     { path: '/health/live', methods: ['GET'], body: 'none', endpoint: () => json(200, { status: 'live' }) },
@@ -52,6 +53,26 @@ const refusePages =
   (request) => {
     if (request.header('origin') === undefined) return endpoint(request)
     throw new OAuthError('access_denied', 'This is not for web pages.', { status: 403 })
+  }
+
+const loopbackHost = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i
+
+/**
+ * A website can give its own name the address 127.0.0.1 and then read answers as its own (DNS rebinding): its browser
+ * sends that name as `Host`. What else a page asks for has a `Sec-Fetch-Site` (Fetch Metadata §2.3); `none` is a person
+ * who typed the address. No page reaches a unix socket. Only HTTP/1.0, which no browser speaks, has no `Host`.
+ */
+const refuseWebsites =
+  (endpoint: Endpoint): Endpoint =>
+  (request) => {
+    if (request.address === 'unix') return endpoint(request)
+    const isLocal = loopbackHost.test(request.header('host') ?? 'localhost')
+    if (isLocal && (request.header('sec-fetch-site') ?? 'none') === 'none') return endpoint(request)
+    throw new OAuthError(
+      'access_denied',
+      'Without admin.token this is for programs on the same host. Ask for it at 127.0.0.1, or set admin.token.',
+      { status: 403 },
+    )
   }
 
 const createGuard = (token: string): ((endpoint: Endpoint) => Endpoint) => {

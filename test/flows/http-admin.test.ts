@@ -1,7 +1,14 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { request, type IncomingMessage, type RequestOptions } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import { adminRoutes } from '../../core/http/admin.js'
 import { createApp } from '../../core/http/app.js'
 import { listen, type Listening } from '../../core/http/server.js'
+import { createMetrics } from '../../core/observe/metrics.js'
 import { createReadiness, type Readiness } from '../../core/observe/health.js'
 import { Unavailable } from '../../core/unavailable.js'
 import { errorPage, memoryLog } from './http-fixture.js'
@@ -14,12 +21,12 @@ afterEach(async () => {
 })
 
 const log = memoryLog()
-const start = async (token?: string, clock = Date.now) => {
+const start = async (token?: string, clock = Date.now, host = '127.0.0.1') => {
   const ready = (readiness = createReadiness(clock, log))
-  const routes = adminRoutes(ready, token)
+  const routes = adminRoutes(ready, token, undefined, createMetrics())
   const options = { secure: false, trustedProxies: [], requestBudgetMs: 1000, logLevel: 'debug' } as const
   const admin = (listening = await listen(createApp({ routes, log, errorPage, ...options }), {
-    host: '127.0.0.1',
+    host,
     port: 0,
     log,
   }))
@@ -28,7 +35,7 @@ const start = async (token?: string, clock = Date.now) => {
     const reply = await get('/health/ready')
     return { code: reply.status, ...((await reply.json()) as { status: string; components: Record<string, unknown> }) }
   }
-  return { ready, get, report }
+  return { ready, get, report, port: admin.port }
 }
 
 const check = (name: string, run: (signal: AbortSignal) => Promise<void>, intervalMs = 5, deadlineMs = 1000) => ({
@@ -55,8 +62,8 @@ describe('the admin listener', () => {
       status: 'ready',
       components: { 'storage.records': { status: 'up' }, keys: { status: 'up' } },
     })
-    const text = await (await get('/health/ready')).text()
-    expect(text.split('\n')).toContain('"keys":{"status":"up"}')
+    const lines = await (await get('/health/ready')).text()
+    expect(lines.split('\n')).toContain('"keys":{"status":"up"}')
   })
 
   it('tells what is down, and of an unknown error nothing', async () => {
@@ -119,9 +126,55 @@ describe('the admin listener', () => {
     expect((await get('/health/live')).status).toBe(200)
   })
 
+  /** `fetch` sends the `Host` of the URL and nothing else. */
+  const ask = async (path: string, headers: Readonly<Record<string, string>>, target: RequestOptions) => {
+    const asked = request({ ...target, path, headers, agent: false }).end()
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+    return { status: answer.statusCode, body: await text(answer) }
+  }
+
+  it('HX05 without a token answers a Host of loopback alone, whatever a name has been made to point to', async () => {
+    const { ready, port } = await start()
+    ready.register(check('keys', () => Promise.resolve()))
+    const own = ['localhost', 'LOCALHOST:3001', '127.0.0.1', '127.0.0.1:3001', '127.8.9.1', '[::1]', '[::1]:3001']
+    for (const host of own) {
+      await expect.poll(() => ask('/health/ready', { host }, { port })).toMatchObject({ status: 200 })
+      expect((await ask('/metrics', { host }, { port })).status, host).toBe(200)
+    }
+    const others = ['evil.example', 'evil.example:3001', 'localhost.evil.example', '127.0.0.1.evil.example', '0.0.0.0']
+    for (const host of [...others, '127.1', '192.168.0.1', '[::]', '127.0.0.1@evil.example']) {
+      for (const path of ['/health/ready', '/metrics']) {
+        const { status, body } = await ask(path, { host }, { port })
+        expect(status, host).toBe(403)
+        expect(body).toContain('set admin.token')
+        expect(body).not.toMatch(/components|keys|signet_/)
+      }
+      expect((await ask('/health/live', { host }, { port })).status).toBe(200)
+    }
+  })
+
+  it('HX06 without a token answers no page', async () => {
+    const { port } = await start()
+    for (const site of ['cross-site', 'same-site', 'same-origin', '', 'None'])
+      expect((await ask('/metrics', { 'sec-fetch-site': site }, { port })).status, site).toBe(403)
+    expect((await ask('/metrics', { 'sec-fetch-site': 'none' }, { port })).status).toBe(200)
+  })
+
+  it('HX05 with a token, or on a unix socket, any Host may be asked for', async () => {
+    const { port } = await start('s3cret-token')
+    const authorization = 'Bearer s3cret-token'
+    expect((await ask('/metrics', { host: 'signet.monitoring.svc', authorization }, { port })).status).toBe(200)
+    await listening?.close(0)
+    const folder = await mkdtemp(join(tmpdir(), 'signet-admin-'))
+    onTestFinished(() => rm(folder, { recursive: true }))
+    const socketPath = join(folder, 'admin.sock')
+    await start(undefined, Date.now, socketPath)
+    expect((await ask('/metrics', { host: 'signet' }, { socketPath })).status).toBe(200)
+  })
+
   it('has nothing else', async () => {
     const { get } = await start()
-    for (const path of ['/', '/health', '/health/ready/', '/token', '/metrics', '/.env']) {
+    for (const path of ['/', '/health', '/health/ready/', '/token', '/metrics/', '/.env']) {
       expect((await get(path)).status).toBe(404)
     }
   })

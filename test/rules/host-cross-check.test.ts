@@ -149,6 +149,29 @@ describe('cross-checks', () => {
     expect(await told(account(password))).toEqual([expect.stringMatching(/^accounts\[0\]\.password: must /)])
   })
 
+  it.each([
+    ['10.0.0.0/8', '10.0.0.0/8'],
+    ['10.0.0.0/7', '10.0.0.0/8'],
+    ['172.16.0.0/12', '172.16.0.0/12'],
+    ['172.20.1.1/12', '172.16.0.0/12'],
+    ['192.168.0.0/16', '192.168.0.0/16'],
+    ['0.0.0.0/0', '10.0.0.0/8'],
+    ['128.0.0.0/1', '172.16.0.0/12'],
+    ['fc00::/7', 'fd00::/8'],
+    ['fd00::/8', 'fd00::/8'],
+    ['::/0', 'fd00::/8'],
+  ])('HX10 trusted_proxies with %s is a warning', async (network, whole) => {
+    expect(await told(full(`trusted_proxies: [unix, '${network}']\n`))).toEqual([
+      expect.stringContaining(`warning trusted_proxies[1]: has the whole of ${whole}, `),
+    ])
+  })
+
+  it('HX10 trusted_proxies with parts of private networks is none', async () => {
+    const parts = ['unix', '10.244.7.0/28', '10.0.0.0/9', '172.30.30.0/24', '192.168.1.0/24', 'fd12:3456:789a::/48']
+    const others = ['127.0.0.0/8', '198.51.100.0/24', '2001:db8::/32', '::1/128']
+    expect(await told(full(`trusted_proxies: ${JSON.stringify([...parts, ...others])}\n`))).toEqual([])
+  })
+
   it('CA31 a password of 8 to 11 characters is a warning, a longer one is none, whatever it is made of', async () => {
     expect(await told(account('xkcd 936'))).toEqual([
       expect.stringMatching(/^warning accounts\[0\]\.password: has fewer/),

@@ -1,0 +1,20 @@
+import { BlockList, isIPv6 } from 'node:net'
+
+/** RFC 1918 §3, and the half of RFC 4193 §3.1 that is in use. */
+const privateNetworks = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fd00::/8']
+
+const parse = (network: string) => {
+  const [address = '', bits = ''] = network.split('/')
+  return { address, bits: Number(bits), family: isIPv6(address) ? ('ipv6' as const) : ('ipv4' as const) }
+}
+
+/** The first private network that all lies within `network`, which is in CIDR form; undefined: none. */
+export const findPrivateNetworkWithin = (network: string): string | undefined => {
+  const outer = parse(network)
+  const list = new BlockList()
+  list.addSubnet(outer.address, outer.bits, outer.family)
+  return privateNetworks.find((inner) => {
+    const { address, bits, family } = parse(inner)
+    return family === outer.family && outer.bits <= bits && list.check(address, family)
+  })
+}
