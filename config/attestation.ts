@@ -49,6 +49,8 @@ export const attestation = z
 
 const perMinute = (fallback: number, most = 1_000_000) => z.int().min(1).max(most).default(fallback)
 
+const openAtOnce = (fallback: number) => z.int().min(1).max(1_000_000).default(fallback)
+
 /** More than any machine serves. */
 const most = 100_000_000
 
@@ -63,7 +65,8 @@ export const rateLimits = z
   .strictObject({
     token: requests(60_000, 60_000),
     introspect: requests(600_000, 600_000),
-    authorize: z.strictObject({ address_per_minute: perMinute(3000, most) }).prefault({}),
+    authorize: z.strictObject({ address_per_minute: perMinute(300, most), address_open: openAtOnce(300) }).prefault({}),
+    device_authorization: z.strictObject({ address_open: openAtOnce(200) }).prefault({}),
     attestation: z
       .strictObject({
         address_per_minute: perMinute(600),

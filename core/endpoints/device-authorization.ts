@@ -1,4 +1,5 @@
 import { epochSeconds, type Clock } from '../clock.js'
+import type { Place, Places } from '../interaction/places.js'
 import type { ClientAuthentication } from '../oauth/client-authentication.js'
 import { isPublicClient, type Client } from '../oauth/client.js'
 import {
@@ -26,6 +27,8 @@ export interface DeviceAuthorizationOptions {
   readonly deviceCodes: DeviceCodeStore<DeviceRequest, DeviceApproval>
   /** Counts what public clients ask for. */
   readonly attempts: AttemptLimiter
+  /** How many codes of public clients one address may have open. */
+  readonly openCodes: Places
   readonly ttlSeconds: number
   readonly clock: Clock
   readonly audit: AuditLog
@@ -39,21 +42,29 @@ const maxTries = 5
 
 /** `POST /device_authorization` (RFC 8628 §3.1). */
 export const createDeviceAuthorization = (options: DeviceAuthorizationOptions): Endpoint => {
-  const { issuer, deviceCodes, attempts, ttlSeconds, audit, clock } = options
+  const { issuer, deviceCodes, attempts, openCodes, ttlSeconds, audit, clock } = options
 
   const checkGrant = ({ grant_types }: Client): void => {
     if (!grant_types.includes(deviceCodeGrant))
       throw new OAuthError('unauthorized_client', 'The client may not use this grant type.')
   }
 
-  const checkRate = async (client: Client, address: string): Promise<void> => {
-    const wait = isPublicClient(client) ? await takeDeviceStart(attempts, address, clock) : 0
-    if (wait > 0)
-      throw new OAuthError('slow_down', 'There were too many requests from this address.', {
-        status: 429,
-        reason: 'too many device codes for one address',
-        headers: { 'Retry-After': String(wait) },
-      })
+  const slowDown = (retryAfterSeconds: number, reason: string): never => {
+    throw new OAuthError('slow_down', 'There were too many requests from this address.', {
+      status: 429,
+      reason,
+      headers: { 'Retry-After': String(retryAfterSeconds) },
+    })
+  }
+
+  /** What the address of a public client may ask for. Gives the place of the code that is to come. */
+  const enter = async (client: Client, address: string): Promise<Place | undefined> => {
+    if (!isPublicClient(client)) return undefined
+    const wait = await takeDeviceStart(attempts, address, clock)
+    if (wait > 0) return slowDown(wait, 'too many device codes for one address')
+    const entered = await openCodes.enter(address, ttlSeconds)
+    if (!entered.allowed) return slowDown(entered.retryAfterSeconds, 'too many open device codes for one address')
+    return entered.place
   }
 
   /** There is no default scope, as at `/authorize` (RFC 6749 §3.3). */
@@ -88,9 +99,12 @@ export const createDeviceAuthorization = (options: DeviceAuthorizationOptions): 
       address: http.address,
       askedAt: epochSeconds(clock),
     }
-    await checkRate(client, http.address)
+    const place = await enter(client, http.address)
     const deviceCode = newOpaqueToken()
-    const userCode = formatUserCode(await start(deviceCode, request))
+    const userCode = await start(deviceCode, request).catch(async (error: unknown) => {
+      await openCodes.leave(place)
+      throw error
+    })
     await audit.record({
       event: 'device.started',
       request_id: http.requestId,
@@ -101,9 +115,9 @@ export const createDeviceAuthorization = (options: DeviceAuthorizationOptions): 
     })
     return json(200, {
       device_code: deviceCode,
-      user_code: userCode,
+      user_code: formatUserCode(userCode),
       verification_uri: `${issuer}/device`,
-      verification_uri_complete: `${issuer}/device?user_code=${userCode}`,
+      verification_uri_complete: `${issuer}/device?user_code=${formatUserCode(userCode)}`,
       expires_in: ttlSeconds,
       interval: intervalSeconds,
     })

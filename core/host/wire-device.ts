@@ -3,6 +3,7 @@ import type { AuthorizeOptions } from '../endpoints/authorize/index.js'
 import { createDeviceAuthorization } from '../endpoints/device-authorization.js'
 import { createDevice } from '../endpoints/device/index.js'
 import type { Endpoints } from '../http/routes.js'
+import type { Places } from '../interaction/places.js'
 import type { ClientAuthentication } from '../oauth/client-authentication.js'
 import type { Collections } from './collections.js'
 
@@ -12,6 +13,7 @@ export const wireDevice = (
   authorize: AuthorizeOptions,
   authenticateClient: ClientAuthentication,
   { deviceCodes, attempts }: Pick<Collections, 'deviceCodes' | 'attempts'>,
+  openCodes: Places,
 ): NonNullable<Endpoints['device']> => ({
   ...createDevice({ ...authorize, deviceCodes, attempts }),
   authorization: createDeviceAuthorization({
@@ -21,6 +23,7 @@ export const wireDevice = (
     defaultAudience: config.default_audience,
     deviceCodes,
     attempts,
+    openCodes,
     ttlSeconds: config.device_code_ttl_secs,
     clock: authorize.clock,
     audit: authorize.audit,

@@ -10,6 +10,7 @@ import { createRevoke } from '../endpoints/revoke.js'
 import { createToken } from '../endpoints/token.js'
 import { createUserinfo } from '../endpoints/userinfo.js'
 import type { Endpoints } from '../http/routes.js'
+import { createPlaces } from '../interaction/places.js'
 import type { OwnTokenVerification } from '../keys/verify-own-token.js'
 import { createClientAuthentication } from '../oauth/client-authentication.js'
 import { deviceCodeGrant } from '../oauth/device-code.js'
@@ -45,9 +46,8 @@ export const wireEndpoints = (get: Resolve): Endpoints => {
   const issuer = get(tokens.issuer)
   const findClient = get(tokens.clients).find
   const { grants, clientAuthenticators, login } = get(tokens.registries)
-  const { codes, deviceCodes, families, revocations, sessions, interactions, consents, secrets } = get(
-    tokens.collections,
-  )
+  const stored = get(tokens.collections)
+  const { codes, deviceCodes, families, revocations, sessions, interactions, consents, secrets, occupancy } = stored
   const switchedOn = enabledGrants(config, grants.keys())
   const enabled = new Map([...grants].filter(([name]) => switchedOn.includes(name)))
   const verification = verificationOf(get)
@@ -140,7 +140,7 @@ export const wireEndpoints = (get: Resolve): Endpoints => {
       clock,
       audit,
       registries: get(tokens.registries),
-      stored: get(tokens.collections),
+      stored,
       evidence: get(tokens.evidence),
       rateLimits: limits,
     }),
@@ -157,6 +157,9 @@ export const wireEndpoints = (get: Resolve): Endpoints => {
     audit,
     dpop,
   })
+  /** How many of one thing an address may have open. */
+  const open = (limit: string, { address_open: most }: { readonly address_open: number }) =>
+    createPlaces({ occupancy, limit, most, hits: limits.hits })
   const authorize: AuthorizeOptions = {
     issuer: config.issuer,
     defaultAudience: config.default_audience,
@@ -172,13 +175,15 @@ export const wireEndpoints = (get: Resolve): Endpoints => {
     codes,
     sessions,
     interactions,
+    openSignIns: open('authorize_open', rates.authorize),
     consents,
     secrets,
     revocations,
   }
   const pages = createAuthorize(authorize)
   const device =
-    enabled.has(deviceCodeGrant) && wireDevice(config, authorize, authenticateClient, get(tokens.collections))
+    enabled.has(deviceCodeGrant) &&
+    wireDevice(config, authorize, authenticateClient, stored, open('device_open', rates.device_authorization))
   // Both store what a sign-in is about before anybody has signed in.
   const beginning = (page: Endpoint) => limits.byAddress('authorize', rates.authorize.address_per_minute, page)
   return {

@@ -1,7 +1,9 @@
 import type { AuthorizationRequest } from '../oauth/authorization-request.js'
+import { OAuthError } from '../oauth/errors.js'
 import { hashOpaqueToken, isOpaqueToken, newOpaqueToken } from '../oauth/opaque-token.js'
 import type { OneTimeStore } from '../storage/ports.js'
 import type { Cookies } from './cookies.js'
+import type { Place, Places } from './places.js'
 
 /** What a person signs in for: a client's request, or the page where the code of a device is typed. */
 export type Occasion =
@@ -19,6 +21,8 @@ export type Interaction = Occasion & {
    * posted the request, and the first browser that opens the page takes it over.
    */
   readonly browser?: string
+  /** Of the address that began it; given back when it is redeemed. */
+  readonly place?: Place | undefined
 }
 
 const ttlSeconds = 600
@@ -28,20 +32,25 @@ export type InteractionPage = 'login' | 'consent'
 
 export interface Interactions {
   pageUrl(id: string, page: InteractionPage): string
-  /** Stores what it is about for ten minutes and ties it to the browser. Throws `Unavailable`. */
+  /**
+   * Stores what it is about for ten minutes and ties it to the browser. Throws `OAuthError` with status 429 when too many
+   * are open for the address, `Unavailable`.
+   */
   begin(
     occasion: Occasion,
     browserCookie: string | undefined,
+    address: string,
   ): Promise<{ readonly id: string; readonly cookies: readonly string[] }>
-  /** Stores what it is about for ten minutes, tied to no browser, and returns the id. Throws `Unavailable`. */
-  beginUntied(occasion: Occasion): Promise<string>
+  /** As `begin`, tied to no browser; returns the id. */
+  beginUntied(occasion: Occasion, address: string): Promise<string>
   /**
    * Begins for this browser what another site posted, under an id of its own, for one caller. Undefined when no such
-   * interaction waits for a browser. Throws `Unavailable`.
+   * interaction waits for a browser. Throws as `begin` does.
    */
   claim(
     id: string | undefined,
     browserCookie: string | undefined,
+    address: string,
   ): Promise<{ readonly id: string; readonly cookies: readonly string[] } | undefined>
   /** Undefined when malformed, unknown, expired, or another browser's. Throws `Unavailable`. */
   find(id: string | undefined, browserCookie: string | undefined): Promise<Interaction | undefined>
@@ -53,6 +62,8 @@ export interface InteractionOptions {
   readonly store: OneTimeStore<Interaction>
   readonly cookies: Cookies
   readonly issuer: string
+  /** How many one address may have open. */
+  readonly places: Places
 }
 
 /**
@@ -64,29 +75,48 @@ export const tieToBrowser = (cookies: Cookies, cookie: string | undefined) => {
   return { browser, cookies: browser === cookie ? [] : [cookies.set(cookies.browser, browser)] }
 }
 
-export const createInteractions = ({ store, cookies, issuer }: InteractionOptions): Interactions => {
-  const keep = async (interaction: Interaction): Promise<string> => {
+export const createInteractions = ({ store, cookies, issuer, places }: InteractionOptions): Interactions => {
+  const keep = async (interaction: Interaction, address: string): Promise<string> => {
+    const entered = await places.enter(address, ttlSeconds)
+    if (!entered.allowed)
+      throw new OAuthError('temporarily_unavailable', 'There are too many open sign-ins at this address.', {
+        status: 429,
+        reason: 'too many open sign-ins for one address',
+        headers: { 'Retry-After': String(entered.retryAfterSeconds) },
+      })
+    const { place } = entered
     const id = newOpaqueToken()
-    await store.put(id, interaction, ttlSeconds)
+    try {
+      await store.put(id, { ...interaction, place }, ttlSeconds)
+    } catch (error) {
+      await places.leave(place)
+      throw error
+    }
     return id
   }
 
-  const redeem: Interactions['redeem'] = async (id) => (await store.redeem(id)).outcome === 'won'
+  const redeem: Interactions['redeem'] = async (id) => {
+    const redemption = await store.redeem(id)
+    if (redemption.outcome !== 'won') return false
+    await places.leave(redemption.record.place)
+    return true
+  }
 
-  const begin: Interactions['begin'] = async (occasion, browserCookie) => {
+  const begin: Interactions['begin'] = async (occasion, browserCookie, address) => {
     const tied = tieToBrowser(cookies, browserCookie)
-    return { id: await keep({ ...occasion, browser: hashOpaqueToken(tied.browser) }), cookies: tied.cookies }
+    const id = await keep({ ...occasion, browser: hashOpaqueToken(tied.browser) }, address)
+    return { id, cookies: tied.cookies }
   }
 
   return {
     pageUrl: (id, page) => `${issuer}/interaction/${id}/${page}`,
     begin,
     beginUntied: keep,
-    async claim(id, browserCookie) {
+    async claim(id, browserCookie, address) {
       const untied = isOpaqueToken(id) ? await store.findUnused(id) : undefined
       if (id === undefined || untied === undefined || untied.browser !== undefined) return undefined
       // Begun before the other is redeemed, so that an outage does not cost the person the request.
-      const begun = await begin(untied, browserCookie)
+      const begun = await begin(untied, browserCookie, address)
       return (await redeem(id)) ? begun : undefined
     },
     async find(id, browserCookie) {

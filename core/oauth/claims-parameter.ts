@@ -2,7 +2,8 @@ import type { JsonObject, JsonValue } from '../json.js'
 import { OAuthError } from './errors.js'
 import type { RequestedClaims } from './grant.js'
 
-const maxLength = 8192
+/** Anyone may have a parameter stored, until a sign-in is over. */
+const maxBytes = 4096
 const maxClaims = 100
 /** Bytes of JSON: the names asked for at `/userinfo` travel in the access token. */
 const maxNames = 2048
@@ -59,11 +60,11 @@ const readMember = (member: JsonValue | undefined): Record<string, JsonObject | 
 }
 
 /**
- * Reads the `claims` parameter (OIDC Core §5.5): at most 8 KiB, and no deeper than claims go. Throws
+ * Reads the `claims` parameter (OIDC Core §5.5): at most 4 KiB, and no deeper than claims go. Throws
  * `invalid_request`.
  */
 export const parseClaimsParameter = (text: string): RequestedClaims => {
-  if (text.length > maxLength) refuse('too long')
+  if (Buffer.byteLength(text) > maxBytes) refuse('too long')
   if (isTooDeep(text)) refuse('nested too deep')
   let parsed: unknown
   try {

@@ -68,7 +68,7 @@ const writeConfiguration = (): string => {
     rate_limits: {
       token: unlimited,
       introspect: unlimited,
-      authorize: { address_per_minute: unlimited.address_per_minute },
+      authorize: { address_per_minute: unlimited.address_per_minute, address_open: 1_000_000 },
       attestation: { address_per_minute: most, key_per_minute: most, subject_per_minute: most },
     },
   }

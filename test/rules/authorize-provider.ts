@@ -6,14 +6,17 @@ import { createPages } from '../../core/interaction/pages/create-pages.js'
 import { loadAssets } from '../../core/interaction/assets.js'
 import type { Consent } from '../../core/interaction/consent.js'
 import type { Interaction } from '../../core/interaction/interaction.js'
+import { createPlaces } from '../../core/interaction/places.js'
 import type { LoginProvider } from '../../core/interaction/login-provider.js'
 import type { Session } from '../../core/interaction/session.js'
 import type { Client } from '../../core/oauth/client.js'
 import type { AuthorizationCode } from '../../core/oauth/grant.js'
 import { hashOpaqueToken } from '../../core/oauth/opaque-token.js'
 import type { AuditEvent } from '../../core/observe/audit.js'
+import { Counts } from '../../core/observe/counts.js'
 import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
 import { startFixture } from '../flows/http-fixture.js'
+import { createOccupancy } from '../../core/storage/occupancy.js'
 import { freePort } from '../support/free-port.js'
 import { UserAgent } from '../support/user-agent.js'
 import { watchOneTime, watchRecords } from './authorize-watched-store.js'
@@ -67,6 +70,7 @@ export const startProvider = async (overrides: Partial<AuthorizeOptions> = {}) =
   const locked = { seconds: 0 }
   const directory = await mkdtemp(join(tmpdir(), 'signet-authorize-'))
   const backend = await openEmbedded({ path: directory, clock })
+  const occupancy = createOccupancy(backend.counters('counters'))
   const stores = {
     codes: watchOneTime(backend.oneTime<AuthorizationCode>('codes')),
     sessions: watchRecords(backend.records<Session>('sessions')),
@@ -99,6 +103,7 @@ export const startProvider = async (overrides: Partial<AuthorizeOptions> = {}) =
       return clients.find(({ client_id }) => client_id === clientId)
     },
     verifyIdTokenHint: async (token) => (token.startsWith('ours:') ? { sub: token.slice(5), aud: 'web' } : undefined),
+    openSignIns: createPlaces({ occupancy, limit: 'authorize_open', most: 1000, hits: new Counts('limit') }),
     ...stores,
     ...overrides,
   })

@@ -129,11 +129,16 @@ describe('refused by a redirect with error, state and iss', () => {
     await at.expectGood()
   })
 
-  it('a state too long to echo', async () => {
-    const answer = await at.expectRefusal({ state: 's'.repeat(4097) }, 'invalid_request')
+  it('AN04 a state too long to echo', async () => {
+    const answer = await at.expectRefusal({ state: 's'.repeat(2049) }, 'invalid_request')
     expect(answer.searchParams.has('state')).toBe(false)
-    const longest = at.answerOf(await at.ask({ state: 's'.repeat(4096) }))
-    expect(longest.searchParams.get('state')).toHaveLength(4096)
+    const longest = at.answerOf(await at.ask({ state: 's'.repeat(2048) }))
+    expect(longest.searchParams.get('state')).toHaveLength(2048)
+  })
+
+  it('AN04 a state is measured in bytes', async () => {
+    await at.expectRefusal({ state: '漢'.repeat(683) }, 'invalid_request')
+    expect(at.answerOf(await at.ask({ state: '漢'.repeat(682) })).searchParams.get('state')).toHaveLength(682)
   })
 
   it('AZ18 claims nested 10,000 deep', async () => {

@@ -84,9 +84,16 @@ describe('the claims parameter', () => {
       '{"id_token":1}',
       '{"userinfo":{"a":1}}',
       '{"userinfo":{"a":[]}}',
-      ' '.repeat(8193),
       JSON.stringify({ userinfo: { ['n'.repeat(2100)]: null } }),
     ])
       expect(() => parseClaimsParameter(text)).toThrow(OAuthError)
+  })
+
+  it('AN04 takes 4 KiB, measured in bytes', () => {
+    const sized = (text: string) => `${' '.repeat(4096 - Buffer.byteLength(text))}${text}`
+    const wide = JSON.stringify({ id_token: { acr: { value: '漢'.repeat(1000) } } })
+    expect(parseClaimsParameter(sized('{}'))).toEqual({})
+    expect(parseClaimsParameter(sized(wide))).toHaveProperty('id_token.acr')
+    for (const text of [sized('{}'), sized(wide)]) expect(() => parseClaimsParameter(` ${text}`)).toThrow(OAuthError)
   })
 })

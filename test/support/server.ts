@@ -58,6 +58,8 @@ export const testConfiguration = (directory: string, port: number): Json => ({
     { ...person, sub: subject, claims: { name: 'Alice Adams', email: 'alice@bank.example', email_verified: true } },
   ],
   audit: { file: join(directory, 'audit.jsonl') },
+  // Tests are many people at one address.
+  rate_limits: { authorize: { address_per_minute: 3000, address_open: 3000 } },
 })
 
 /** Only what should never happen is shown. */

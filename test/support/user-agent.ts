@@ -1,6 +1,12 @@
 /** What a person's browser does, without one: cookies, redirects, forms. No script runs. */
 export class UserAgent {
   readonly #cookies = new Map<string, { value: string; path: string }>()
+  readonly #headers: Readonly<Record<string, string>>
+
+  /** `headers` go with every request. */
+  constructor(headers: Readonly<Record<string, string>> = {}) {
+    this.#headers = headers
+  }
 
   get cookies(): ReadonlyMap<string, { value: string; path: string }> {
     return this.#cookies
@@ -17,7 +23,7 @@ export class UserAgent {
       .filter(([, { path }]) => pathname.startsWith(path))
       .map(([name, { value }]) => `${name}=${value}`)
       .join('; ')
-    const headers = new Headers(init.headers)
+    const headers = new Headers({ ...this.#headers, ...Object.fromEntries(new Headers(init.headers)) })
     if (cookie !== '') headers.set('cookie', cookie)
     const response = await fetch(url, { ...init, headers, redirect: 'manual' })
     for (const line of response.headers.getSetCookie()) this.#store(line)

@@ -66,7 +66,7 @@ export const createFlow = (options: AuthorizeOptions): Flow => {
   const cookies = createCookies(issuer)
   const sessions = createSessions({ store: options.sessions, cookies, ttlSeconds: options.sessionTtlSeconds })
   const knownBrowsers = createKnownBrowsers({ secrets: options.secrets, cookies })
-  const interactions = createInteractions({ store: options.interactions, cookies, issuer })
+  const interactions = createInteractions({ store: options.interactions, cookies, issuer, places: options.openSignIns })
   const consents = createConsents(options.consents)
   const answers = createAnswers(issuer, options.pages)
 

@@ -82,7 +82,7 @@ export const createAuthorize = (options: AuthorizeOptions): AuthorizeEndpoints =
 
   /** Stores the request and sends the browser to the page where the person answers. */
   const interact = async ({ http, request }: Journey, to: InteractionPage): Promise<Reply> => {
-    const { id, cookies } = await flow.interactions.begin({ request }, http.cookie(flow.cookies.browser))
+    const { id, cookies } = await flow.interactions.begin({ request }, http.cookie(flow.cookies.browser), http.address)
     return redirect(flow.interactions.pageUrl(id, to), cookies)
   }
 
@@ -99,7 +99,7 @@ export const createAuthorize = (options: AuthorizeOptions): AuthorizeEndpoints =
     }
     const journey = { http, client, request }
     if (lacksLaxCookies(http)) {
-      const id = await flow.interactions.beginUntied({ request })
+      const id = await flow.interactions.beginUntied({ request }, http.address)
       return redirect(flow.interactions.pageUrl(id, 'login'))
     }
     return flow.goOn(journey, {

@@ -4,7 +4,7 @@ import { checkNoneRepeated } from '../../oauth/params.js'
 import { checkResources } from '../../oauth/resource.js'
 import { checkScope } from '../../oauth/scope.js'
 import { invalidRequest, nothing, type Step } from './step.js'
-import { maxStateLength } from './target.js'
+import { isStateTooLong } from './target.js'
 
 /** RFC 6749 §3.1; `resource` alone may come more than once (RFC 8707 §2). */
 export const checkRepeated: Step = ({ params }) => {
@@ -13,7 +13,7 @@ export const checkRepeated: Step = ({ params }) => {
 }
 
 export const checkState: Step = ({ params }) => {
-  if ((params.values.get('state')?.length ?? 0) > maxStateLength) invalidRequest('The state is too long.')
+  if (isStateTooLong(params.values.get('state') ?? '')) invalidRequest('The state is too long.')
   return nothing
 }
 

@@ -3,6 +3,7 @@ import type { Consent } from '../../interaction/consent.js'
 import type { Interaction } from '../../interaction/interaction.js'
 import type { LoginProvider } from '../../interaction/login-provider.js'
 import type { Pages } from '../../interaction/pages.js'
+import type { Places } from '../../interaction/places.js'
 import type { Session } from '../../interaction/session.js'
 import type { Client } from '../../oauth/client.js'
 import type { AuthorizationCode } from '../../oauth/grant.js'
@@ -32,6 +33,8 @@ export interface AuthorizeOptions {
   readonly codes: OneTimeStore<AuthorizationCode>
   readonly sessions: RecordLookup<Session>
   readonly interactions: OneTimeStore<Interaction>
+  /** How many of them one address may have open. */
+  readonly openSignIns: Places
   readonly consents: RecordStore<Consent>
   /** Secrets that all replicas share. */
   readonly secrets: RecordStore<string>

@@ -7,8 +7,10 @@ import type { EndpointRequest } from '../message.js'
 
 const clientIdForm = /^[\x20-\x7e]{1,255}$/
 
-/** Longer ones are refused, and not echoed. */
-export const maxStateLength = 4096
+/** Longer ones are refused, and not echoed: anyone may have a state stored, until a sign-in is over. */
+const maxStateBytes = 2048
+
+export const isStateTooLong = (state: string): boolean => Buffer.byteLength(state) > maxStateBytes
 
 const checkOnce = (params: ParameterList, name: string): void => {
   if (params.repeated.has(name)) throw new OAuthError('invalid_request', `The parameter ${name} was sent twice.`)
@@ -56,7 +58,7 @@ export const getTarget = (params: ParameterList, client: Client): AnswerTarget =
     redirectUri,
     redirectUriSent: sent !== undefined,
     responseMode: params.values.get('response_mode') === 'form_post' ? 'form_post' : 'query',
-    ...(state !== undefined && state.length <= maxStateLength && { state }),
+    ...(state !== undefined && !isStateTooLong(state) && { state }),
   }
 }
 

@@ -45,7 +45,7 @@ export const createDevicePage = (options: AuthorizeOptions, flow: Flow): Endpoin
     if (person !== undefined)
       return showEntry(http, person, userCode === undefined ? {} : { userCode: formatUserCode(userCode) })
     const device = userCode === undefined ? {} : { userCode }
-    const { id, cookies } = await flow.interactions.begin({ device }, http.cookie(flow.cookies.browser))
+    const { id, cookies } = await flow.interactions.begin({ device }, http.cookie(flow.cookies.browser), http.address)
     return redirect(flow.interactions.pageUrl(id, 'login'), cookies)
   }
 }

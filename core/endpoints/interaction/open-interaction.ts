@@ -45,7 +45,7 @@ export const getInteraction = async (http: EndpointRequest, flow: Flow): Promise
  * waits for a browser; `Unavailable`.
  */
 export const claimInteraction = async (http: EndpointRequest, flow: Flow): Promise<Reply> => {
-  const claimed = await flow.interactions.claim(http.path.get('id'), http.cookie(flow.cookies.browser))
+  const claimed = await flow.interactions.claim(http.path.get('id'), http.cookie(flow.cookies.browser), http.address)
   return claimed === undefined ? over() : redirect(flow.interactions.pageUrl(claimed.id, 'login'), claimed.cookies)
 }
 

@@ -1,0 +1,62 @@
+import type { CounterStore } from './ports.js'
+
+/** Places that end at the same time: when, in milliseconds since the epoch, and how many. */
+type Slice = readonly [until: number, places: number]
+
+export type Entered =
+  /** `until`: when the place is free again by itself; milliseconds since the epoch. */
+  | { readonly allowed: true; readonly until: number }
+  /** Until the first place is free. */
+  | { readonly allowed: false; readonly retryAfterSeconds: number }
+
+export interface EntryPolicy {
+  readonly most: number
+  /** A place is free again after this time, or up to a sixteenth of it later. */
+  readonly ttlSeconds: number
+}
+
+/** How many places callers hold at a time, over all processes. Every member throws `Unavailable`. */
+export interface Occupancy {
+  /** Takes a place for one caller, unless it has the most that it may. */
+  enter(namespace: string, id: string, policy: EntryPolicy): Promise<Entered>
+  /** Gives back the place that `enter` told `until` of. A place that is over already changes nothing. */
+  leave(namespace: string, id: string, until: number): Promise<void>
+}
+
+const slicesOfTtl = 16
+
+const total = (slices: readonly Slice[]): number => slices.reduce((sum, [, places]) => sum + places, 0)
+
+/** Adds to the slice that ends at `until`; what is empty then goes. In order of time. */
+const add = (slices: readonly Slice[], until: number, places: number): readonly Slice[] => {
+  const before = slices.find(([end]) => end === until)?.[1] ?? 0
+  const others = slices.filter(([end]) => end !== until)
+  const changed: readonly Slice[] = before + places > 0 ? [...others, [until, before + places]] : others
+  return changed.toSorted(([left], [right]) => left - right)
+}
+
+const write = (slices: readonly Slice[]) => {
+  const last = slices.at(-1)
+  return last === undefined ? null : { state: slices, forgetAt: last[0] }
+}
+
+/** Counts places in slices of time, so that a state stays a few hundred bytes however many places there are. */
+export const createOccupancy = (counters: CounterStore): Occupancy => ({
+  enter: (namespace, id, { most, ttlSeconds }) =>
+    counters.update<readonly Slice[], Entered>(namespace, id, (state = [], now) => {
+      const sliceMs = Math.ceil((ttlSeconds * 1000) / slicesOfTtl)
+      const until = (Math.floor((now + ttlSeconds * 1000) / sliceMs) + 1) * sliceMs
+      // What ends later than that comes from a clock that was set back, or from a longer time in the configuration.
+      const taken = state.filter(([end]) => end > now && end <= until + sliceMs)
+      const [first] = taken
+      if (first !== undefined && total(taken) >= most)
+        return { result: { allowed: false, retryAfterSeconds: Math.ceil((first[0] - now) / 1000) } }
+      return { result: { allowed: true, until }, write: write(add(taken, until, 1)) }
+    }),
+  leave: (namespace, id, until) =>
+    counters.update<readonly Slice[], void>(namespace, id, (state = []) =>
+      state.some(([end]) => end === until)
+        ? { result: undefined, write: write(add(state, until, -1)) }
+        : { result: undefined },
+    ),
+})
