@@ -26,4 +26,9 @@ export class RecentMap<K, V extends object | string> {
     this.#old = this.#young
     this.#young = new Map()
   }
+
+  delete(key: K): void {
+    this.#young.delete(key)
+    this.#old.delete(key)
+  }
 }

@@ -18,6 +18,7 @@ import type { AuditLog } from '../observe/audit.js'
 import type { AttemptLimiter, DeviceCodeStore } from '../storage/ports.js'
 import { takeDeviceStart } from './device/attempts.js'
 import { json, type Endpoint, type EndpointRequest, type Reply } from './message.js'
+import { tokenRequestOf } from './token-request.js'
 
 export interface DeviceAuthorizationOptions {
   readonly issuer: string
@@ -88,8 +89,7 @@ export const createDeviceAuthorization = (options: DeviceAuthorizationOptions): 
     if (http.query.values.size > 0)
       throw new OAuthError('invalid_request', 'Parameters belong in the body of the request.')
     const params = checkNoneRepeated(http.form, 'resource')
-    const given = { params, header: (name: string) => http.header(name) }
-    const { client } = await options.authenticateClient(given, http.signal)
+    const { client } = await options.authenticateClient(tokenRequestOf(http, params), http.signal)
     seen.client = client
     checkGrant(client)
     const request: DeviceRequest = {

@@ -2,6 +2,7 @@ import type { AuthenticatedClient, ClientAuthentication } from '../oauth/client-
 import { OAuthError } from '../oauth/errors.js'
 import { checkNoneRepeated } from '../oauth/params.js'
 import type { EndpointRequest } from './message.js'
+import { tokenRequestOf } from './token-request.js'
 
 export interface TokenQuestion extends AuthenticatedClient {
   readonly token: string
@@ -18,7 +19,7 @@ export const readTokenQuestion = async (
   if (request.query.values.size > 0)
     throw new OAuthError('invalid_request', 'Parameters belong in the body of the request.')
   const params = checkNoneRepeated(request.form)
-  const authenticated = await authenticateClient({ params, header: (name) => request.header(name) }, request.signal)
+  const authenticated = await authenticateClient(tokenRequestOf(request, params), request.signal)
   const token = params.get('token')
   if (token === undefined) throw new OAuthError('invalid_request', 'The parameter token is missing.')
   return { ...authenticated, token }

@@ -15,6 +15,7 @@ import type { PreparedTokens, SignedTokens, TokenIssuer } from '../tokens/issuer
 import type { Redeem } from '../tokens/redeem.js'
 import type { SignatureRecord } from '../tokens/sign-token.js'
 import { json, type Endpoint, type EndpointRequest, type Reply } from './message.js'
+import { tokenRequestOf } from './token-request.js'
 
 export interface TokenOptions {
   readonly authenticateClient: ClientAuthentication
@@ -76,10 +77,7 @@ export const createToken = (options: TokenOptions): Endpoint => {
     if (request.query.values.size > 0)
       throw new OAuthError('invalid_request', 'Parameters belong in the body of the request.')
     const { resources, audience, params } = readForm(request)
-    const { client, method, confirmation } = await authenticateClient(
-      { params, header: (name) => request.header(name) },
-      request.signal,
-    )
+    const { client, method, confirmation } = await authenticateClient(tokenRequestOf(request, params), request.signal)
     seen.client = client
     const proof = await checkProof(request, client)
     const constraint: SenderConstraint | undefined = proof ? { ...confirmation, jkt: proof.jkt } : confirmation

@@ -14,6 +14,7 @@ import { createPlaces } from '../interaction/places.js'
 import type { OwnTokenVerification } from '../keys/verify-own-token.js'
 import { createClientAuthentication } from '../oauth/client-authentication.js'
 import { deviceCodeGrant } from '../oauth/device-code.js'
+import { createSecretGuesses } from '../oauth/secret-guesses.js'
 import { packageVersion } from '../package-root.js'
 import { verifyIdTokenHint } from '../tokens/id-token-hint.js'
 import { createIdentifyToken } from '../tokens/introspection.js'
@@ -54,7 +55,11 @@ export const wireEndpoints = (get: Resolve): Endpoints => {
 
   const dpop = get(tokens.dpop)
   const authenticateClient = traceClientAuthentication(
-    createClientAuthentication({ authenticators: clientAuthenticators, findClient }),
+    createClientAuthentication({
+      authenticators: clientAuthenticators,
+      findClient,
+      guesses: createSecretGuesses(stored.attempts),
+    }),
     get(tokens.options).tracing,
   )
   const accessTokenVerifier = get(tokens.accessTokenVerifier)

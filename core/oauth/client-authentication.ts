@@ -2,11 +2,13 @@ import type { TokenRequest, ClientAuthenticator } from './client-authenticator.j
 import type { Client } from './client.js'
 import { OAuthError } from './errors.js'
 import type { SenderConstraint } from './grant.js'
+import type { SecretGuesses } from './secret-guesses.js'
 
 export interface ClientAuthenticationOptions {
   /** By `token_endpoint_auth_method`. */
   readonly authenticators: ReadonlyMap<string, ClientAuthenticator>
   readonly findClient: (clientId: string) => Promise<Client | undefined>
+  readonly guesses: SecretGuesses
 }
 
 export interface AuthenticatedClient {
@@ -25,11 +27,14 @@ const countCredentials = ({ params, header }: TokenRequest): number =>
   Number(params.has('client_secret')) +
   Number(params.has('client_assertion'))
 
+/** What is signed cannot be guessed. */
+const sendsSecret = ({ method }: ClientAuthenticator): boolean => method.startsWith('client_secret_')
+
 /**
  * Authenticates the client of a request to `/token` and its siblings (RFC 6749 §2.3): exactly one mechanism, the one
  * that the client registered. What was wrong is told to nobody but the audit log.
  */
-export const createClientAuthentication = ({ authenticators, findClient }: ClientAuthenticationOptions) => {
+export const createClientAuthentication = ({ authenticators, findClient, guesses }: ClientAuthenticationOptions) => {
   const methods = [...authenticators.values()]
 
   const detect = (request: TokenRequest) => {
@@ -57,11 +62,14 @@ export const createClientAuthentication = ({ authenticators, findClient }: Clien
     if (client.disabled) throw new OAuthError('invalid_client', refusal, { reason: 'client is disabled' })
     if (client.token_endpoint_auth_method !== authenticator.method)
       throw new OAuthError('invalid_client', refusal, { reason: `method is not the registered one` })
-    const { confirmation } = await authenticator.authenticate(client, evidence, signal)
+    const judge = () => authenticator.authenticate(client, evidence, signal)
+    const { confirmation } = await (sendsSecret(authenticator)
+      ? guesses.slowDown(client.client_id, request.address, judge)
+      : judge())
     return { client, method: authenticator.method, ...(confirmation && { confirmation }) }
   }
 
-  /** Throws `invalid_client` (401, with `WWW-Authenticate` as RFC 6749 §5.2 asks), `invalid_request`, `Unavailable`. */
+  /** Throws `invalid_client` (401, with `WWW-Authenticate` as RFC 6749 §5.2 asks), `invalid_request`, `temporarily_unavailable` (429), `Unavailable`. */
   return async (request: TokenRequest, signal: AbortSignal): Promise<AuthenticatedClient> => {
     try {
       return await authenticate(request, signal)

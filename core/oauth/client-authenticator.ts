@@ -6,6 +6,8 @@ export interface TokenRequest {
   readonly params: ReadonlyMap<string, string>
   /** A header of the request by its lower-case name. */
   header(name: string): string | undefined
+  /** The caller's address, through trusted proxies only. */
+  readonly address: string
 }
 
 /** One client authentication method (OIDC Core §9, RFC 6749 §2.3). `E` is what `detect` found and `authenticate` needs. */
