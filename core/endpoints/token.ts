@@ -124,7 +124,7 @@ export const createToken = (options: TokenOptions): Endpoint => {
     } as const
     const consume = async () => {
       await proof?.claim()
-      return redeem({ client, requestId: request.requestId }, settled, refresh)
+      return redeem({ client, requestId: request.requestId, signal: request.signal }, settled, refresh)
     }
     const reply = (refreshToken: string | undefined): Reply => respond(decision, prepared, signed, refreshToken, proof)
     if (decision.redeem === undefined) {

@@ -31,7 +31,7 @@ export interface AuthorizationCodes {
 
 /** Reads device codes; deciding and consuming them is the core's. Both throw `Unavailable`. */
 export interface DeviceCodes {
-  /** What the code stands for; undefined when it is malformed, unknown, forgotten or revoked. */
+  /** What the code stands for; undefined when it is malformed, unknown, forgotten, or used and revoked. */
   find(code: string): Promise<DeviceCode<DeviceRequest, DeviceApproval> | undefined>
   /** Counts one poll of the device: `early`, when it has to wait longer (RFC 8628 §3.5). */
   poll(code: string): Promise<DevicePoll<DeviceRequest, DeviceApproval>>
@@ -39,7 +39,7 @@ export interface DeviceCodes {
 
 /** Reads refresh tokens; rotating them is the core's. */
 export interface RefreshTokens {
-  /** The grant that the token continues; undefined when it is malformed, unknown, expired or revoked. Throws `Unavailable`. */
+  /** The grant that the token continues; undefined when it is malformed, unknown or expired. Of a revoked one the core learns when it is redeemed. Throws `Unavailable`. */
   find(token: string): Promise<Grant | undefined>
 }
 

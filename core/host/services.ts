@@ -35,19 +35,16 @@ export const readDeviceCodes = (
 ): DeviceCodes => ({
   async find(code) {
     const found = isOpaqueToken(code) ? await store.find(hashOpaqueToken(code)) : undefined
-    return found?.approval && (await isOver(revocations, found.approval)) ? undefined : found
+    // As with codes: of an unused one it is asked when it is redeemed.
+    const used = found?.state === 'redeemed' ? found.approval : undefined
+    return used && (await isOver(revocations, used)) ? undefined : found
   },
   poll: (code) => store.poll(hashOpaqueToken(code)),
 })
 
-export const readRefreshTokens = (
-  families: RefreshFamilyStore<Grant>,
-  revocations: RevocationStore,
-): RefreshTokens => ({
+export const readRefreshTokens = (families: RefreshFamilyStore<Grant>): RefreshTokens => ({
   async find(token) {
     const read = readRefreshToken(token)
-    const family = read && (await families.find(read.family))
-    if (family === undefined || (await isOver(revocations, family.grant))) return undefined
-    return family.grant
+    return read && (await families.find(read.family))?.grant
   },
 })

@@ -78,6 +78,8 @@ export const wireEndpoints = (get: Resolve): Endpoints => {
       deviceCodes,
       families,
       revocations,
+      login,
+      findClient,
       audit,
       clock,
       refreshIdleTtl: config.refresh_token_idle_ttl_secs,

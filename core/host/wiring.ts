@@ -69,7 +69,7 @@ export const wire = (container: DependencyContainer): void => {
       issuer: config.issuer,
       codes: readCodes(codes, revocations),
       deviceCodes: readDeviceCodes(deviceCodes, revocations),
-      refreshTokens: readRefreshTokens(families, revocations),
+      refreshTokens: readRefreshTokens(families),
       accounts: get(tokens.accounts),
       passwords: get(tokens.passwords),
       attempts,

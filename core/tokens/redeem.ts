@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.js'
+import type { LoginProvider } from '../interaction/login-provider.js'
 import { isPublicClient, type Client } from '../oauth/client.js'
 import type { DeviceApproval, DeviceRequest } from '../oauth/device-code.js'
 import { OAuthError } from '../oauth/errors.js'
@@ -20,6 +21,9 @@ export interface RedeemOptions {
   readonly deviceCodes: DeviceCodeStore<DeviceRequest, DeviceApproval>
   readonly families: RefreshFamilyStore<Grant>
   readonly revocations: RevocationStore
+  /** Absent where nobody signs in. */
+  readonly login?: LoginProvider | undefined
+  readonly findClient: (clientId: string) => Promise<Client | undefined>
   readonly audit: AuditLog
   readonly clock: Clock
   readonly refreshIdleTtl: number
@@ -32,6 +36,7 @@ export interface RedeemOptions {
 interface Caller {
   readonly client: Client
   readonly requestId: string
+  readonly signal: AbortSignal
 }
 
 const invalidGrant = (reason: string): OAuthError =>
@@ -42,7 +47,7 @@ const invalidGrant = (reason: string): OAuthError =>
  * or refresh token one wins; the others' tokens are thrown away.
  */
 export const createRedeem = (options: RedeemOptions) => {
-  const { codes, deviceCodes, families, revocations, audit, clock } = options
+  const { codes, deviceCodes, families, revocations, login, findClient, audit, clock } = options
 
   const startFamily = async (grant: Grant) => {
     const fresh = newRefreshToken()
@@ -65,42 +70,21 @@ export const createRedeem = (options: RedeemOptions) => {
     if (grant.clientId !== client.client_id) throw new Error('a grant plugin redeemed the grant of another client')
   }
 
-  const redeemCode = async (caller: Caller, code: string, grant: Grant | undefined, refresh: boolean) => {
-    const id = hashOpaqueToken(code)
-    const granted = grant ?? (await codes.find(id))
-    // The family comes first: nobody has its token yet, and a failure here leaves the code as it was. One round trip for both.
-    const [started, isRevoked] = await Promise.all([
-      refresh && grant ? startFamily(grant) : undefined,
-      granted !== undefined &&
-        revocations.isRevoked([granted.grantId], signInOf(granted.subject, granted.authentication.auth_time)),
-    ])
-    if (isRevoked) {
-      if (started) await families.remove(started.family)
-      throw invalidGrant('the grant was revoked')
-    }
-    const redemption = await codes.redeem(id)
-    if (redemption.outcome === 'won') {
-      checkOwner(caller.client, redemption.record)
-      return started?.token
-    }
-    if (started) await families.remove(started.family)
+  const redeemCode = async (caller: Caller, code: string): Promise<void> => {
+    const redemption = await codes.redeem(hashOpaqueToken(code))
     if (redemption.outcome === 'unknown') throw invalidGrant('code expired before it was redeemed')
     checkOwner(caller.client, redemption.record)
+    if (redemption.outcome === 'won') return
     await revokeReused('code.reused', caller, redemption.record)
     throw invalidGrant('code was already used')
   }
 
-  const redeemDeviceCode = async (caller: Caller, code: string, refresh: Grant | undefined) => {
-    const started = refresh && (await startFamily(refresh))
+  const redeemDeviceCode = async (caller: Caller, code: string): Promise<void> => {
     const redemption = await deviceCodes.redeem(hashOpaqueToken(code))
-    if (redemption.outcome === 'won') {
-      checkOwner(caller.client, redemption.record.request)
-      return started?.token
-    }
-    if (started) await families.remove(started.family)
     if (redemption.outcome === 'unknown') throw invalidGrant('device code expired before it was redeemed')
     const { request, approval } = redemption.record
     checkOwner(caller.client, request)
+    if (redemption.outcome === 'won') return
     if (approval) await revokeReused('device.reused', caller, approval)
     throw invalidGrant('device code was already used')
   }
@@ -130,22 +114,57 @@ export const createRedeem = (options: RedeemOptions) => {
     throw invalidGrant('refresh token was already used')
   }
 
-  /**
-   * Consumes what the decision names and returns the refresh token to answer with, if there is one. Throws
-   * `invalid_grant` to all but the winner, `Unavailable` when the store is down.
-   */
-  return async (caller: Caller, decision: GrantDecision, refresh: boolean): Promise<string | undefined> => {
-    const grant = decision.grant
-    const redeemable: Redeemable | undefined = decision.redeem
-    switch (redeemable?.kind) {
+  /** Why nothing may be given any more. What was looked at before signing may have ended while the signer worked (CC13). */
+  const findEnd = async (
+    { client, signal }: Caller,
+    { grant, redeem, subject, authentication }: GrantDecision,
+  ): Promise<OAuthError | undefined> => {
+    const [isRevoked, account, registered] = await Promise.all([
+      redeem &&
+        grant &&
+        revocations.isRevoked([grant.grantId], signInOf(grant.subject, grant.authentication.auth_time)),
+      authentication && login?.find(subject, signal),
+      findClient(client.client_id),
+    ])
+    if (registered === undefined || registered.disabled)
+      return new OAuthError('invalid_client', 'Client authentication failed.', {
+        reason: 'the client is gone or disabled',
+      })
+    if (authentication && account === undefined) return invalidGrant('the account is gone or disabled')
+    return isRevoked ? invalidGrant('the grant was revoked') : undefined
+  }
+
+  const consume = (caller: Caller, redeemable: Redeemable): Promise<string | void> => {
+    switch (redeemable.kind) {
       case 'authorization_code':
-        return redeemCode(caller, redeemable.code, grant, refresh)
+        return redeemCode(caller, redeemable.code)
       case 'device_code':
-        return redeemDeviceCode(caller, redeemable.code, refresh ? grant : undefined)
+        return redeemDeviceCode(caller, redeemable.code)
       case 'refresh_token':
         return rotateRefreshToken(caller, redeemable.token)
-      case undefined:
-        return refresh && grant ? (await startFamily(grant)).token : undefined
+    }
+  }
+
+  /**
+   * Consumes what the decision names and returns the refresh token to answer with, if there is one. Throws `invalid_grant`
+   * to all but the winner, and when the grant or the person is gone by now, `invalid_client` when the client is,
+   * `Unavailable` when the store is down.
+   */
+  return async (caller: Caller, decision: GrantDecision, refresh: boolean): Promise<string | undefined> => {
+    const { grant, redeem: redeemable } = decision
+    const starts = refresh && redeemable?.kind !== 'refresh_token'
+    // The family comes first: nobody has its token yet, and a failure here uses nothing up. One round trip for both.
+    const [started, end] = await Promise.all([
+      starts && grant ? startFamily(grant) : undefined,
+      findEnd(caller, decision),
+    ])
+    try {
+      if (end !== undefined) throw end
+      const successor = redeemable && (await consume(caller, redeemable))
+      return successor ?? started?.token
+    } catch (error) {
+      if (started && error instanceof OAuthError) await families.remove(started.family)
+      throw error
     }
   }
 }

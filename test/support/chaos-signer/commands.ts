@@ -28,6 +28,9 @@ export class Chaos {
   struck = 0
   opened = 0
 
+  /** What each signature waits for. */
+  gate: Promise<void> | undefined
+
   /** What is not named works. */
   tell(command: Partial<ChaosCommand>): void {
     this.command = { ...obedient, ...command }

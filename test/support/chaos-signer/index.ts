@@ -82,6 +82,7 @@ export default defineSigner<{ readonly name: string }>({
           signal.throwIfAborted()
           const call = ++chaos.calls
           if (trace !== undefined) trace.reference = `${name}-${call}`
+          await chaos.gate
           const { fault, everyNth, latencyMs, forRef } = chaos.command
           if (latencyMs > 0) await pause(latencyMs, undefined, { signal }).catch(() => signal.throwIfAborted())
           const struck = (forRef === undefined || forRef === ref) && call % everyNth === 0
