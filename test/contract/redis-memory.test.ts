@@ -86,6 +86,35 @@ describeWith('redis', 'the memory of Redis', () => {
     expect(await claim(first, randomUUID(), after)).toBe(true)
   })
 
+  it.each([
+    ['everything', 'FLUSHALL'],
+    ['the database', 'FLUSHDB'],
+    ['the marker alone', 'DEL', 'signet:memory'],
+    ['the marker, for another one', 'SET', 'signet:memory', '1 other'],
+  ])(
+    'HX04 forgets %s, and of 40 claims and 40 records none is won twice at once',
+    async (_, command, ...given: string[]) => {
+      const backend = await open()
+      const [guard, records] = [backend.replayGuard('proofs'), backend.oneTime<object>('codes')]
+      const ids = Array.from({ length: 40 }, () => randomUUID())
+      const since = sinceOf(backend)
+      const claimAll = () => Promise.allSettled(ids.map((id) => guard.claim('n', id, 60, since)))
+      const redeemAll = () => Promise.allSettled(ids.map((id) => records.redeem(id)))
+      await Promise.all(ids.map((id) => records.put(id, {}, 60)))
+      expect((await claimAll()).every((one) => one.status === 'fulfilled' && one.value)).toBe(true)
+      expect((await redeemAll()).every((one) => one.status === 'fulfilled' && one.value.outcome === 'won')).toBe(true)
+      await server.command(command, ...given)
+      const proofs = async () => ((await server.command('KEYS', 'signet:proofs:*')) as string[]).toSorted()
+      const left = await proofs()
+      const [claims, redemptions] = await Promise.all([claimAll(), redeemAll()])
+      for (const one of claims) expect(one.status === 'rejected' && (one.reason as unknown)).toBeInstanceOf(Unavailable)
+      for (const one of redemptions) expect(one.status === 'fulfilled' ? one.value.outcome : one.reason).not.toBe('won')
+      expect(await proofs()).toEqual(left)
+      expect(sinceOf(backend)).toBeGreaterThan(since)
+      expect(await claim(backend, randomUUID(), sinceOf(backend))).toBe(true)
+    },
+  )
+
   it('goes on when the connection alone was lost', async () => {
     const backend = await open()
     const [before, old] = [sinceOf(backend), randomUUID()]

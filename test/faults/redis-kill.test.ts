@@ -53,6 +53,26 @@ describeWith('redis', 'Redis is killed and comes back empty', () => {
   })
 })
 
+describeWith('redis', 'Redis is emptied while it runs', () => {
+  it('HX04 of 40 used proofs and assertions that come again at once none passes', { timeout: 60_000 }, async () => {
+    await using server = await startRedis()
+    await using load = await startStoresLoad({ options: { uri: server.uri() } })
+    for (let count = 0; count < 20; count += 1)
+      for (const kind of ['proof', 'assertion'] as const) expect(await load.ask(kind)).toBe(200)
+    expect(load.accepted()).toBeGreaterThanOrEqual(40)
+    await server.command('FLUSHALL')
+    expect(await load.replay()).toBe(0)
+    // It goes on, and what was used before the loss still passes at no time.
+    await expect.poll(() => load.ask('proof'), { timeout: 5000 }).toBe(200)
+    expect(await load.ask('assertion')).toBe(503)
+    expect(await load.replay()).toBe(0)
+    load.host.later(fenceMs)
+    expect(await load.replay()).toBe(0)
+    await expect.poll(() => load.ask('assertion'), { timeout: 5000 }).toBe(200)
+    await expectNoHarm(load)
+  })
+})
+
 // F32: the service is started first.
 describeWith('redis', 'Redis is not there yet', () => {
   it('serves what needs none, is not ready, and begins when it comes', { timeout: 60_000 }, async () => {

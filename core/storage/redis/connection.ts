@@ -4,7 +4,7 @@ import type { Clock } from '../../clock.js'
 import { Unavailable } from '../../unavailable.js'
 import { createClient, databaseOf, placeOf } from './client.js'
 import { describeServer, judge, readFacts, type Facts } from './facts.js'
-import { isTimeout, isUnknownScript, reasonOf, unavailable } from './failure.js'
+import { isLostMemory, isTimeout, reasonOf, unavailable } from './failure.js'
 import { joinEpoch, type Memory } from './memory.js'
 import type { RedisOptions } from './options.js'
 import type { ScriptName } from './scripts.js'
@@ -143,11 +143,12 @@ export const openConnection = async ({ options, clock, component }: ConnectionOp
 
   const evaluate = async (name: ScriptName, key: string, given: (memory: Memory) => readonly Argument[]) => {
     const held = current()
-    const send = (at: Memory) => client.evalsha(at.scripts[name].sha, 1, key, ...given(at))
+    const keys = name === 'swap' || client instanceof Cluster ? [key] : [key, markerKey]
+    const send = (at: Memory) => client.evalsha(at.scripts[name].sha, keys.length, ...keys, ...given(at))
     try {
       return await send(held)
     } catch (error) {
-      if (!isUnknownScript(error)) throw failure(error)
+      if (!isLostMemory(error)) throw failure(error)
     }
     // Not the server that we knew: what it remembers has to be found out first. Nothing was done.
     if (memory === held) memory = undefined

@@ -1,4 +1,5 @@
 import { Unavailable } from '../../unavailable.js'
+import { lostMarker } from './scripts.js'
 
 /** Errors of sockets and of TLS, by their code. */
 const byCode: Readonly<Record<string, string>> = {
@@ -32,7 +33,7 @@ const byMessage: readonly (readonly [RegExp, string])[] = [
   [/^NOREPLICAS/, 'has too few replicas, and takes no writes'],
   [/^MASTERDOWN/, 'has lost its primary'],
   [/^CLUSTERDOWN/, 'is a cluster that is down'],
-  [/^NOSCRIPT/, 'has lost its memory'],
+  [new RegExp(`^(?:NOSCRIPT|${lostMarker})`), 'has lost its memory'],
   [/DB index is out of range|invalid DB index/, 'has no database of that number'],
   [/^ERR syntax error/, 'is of a version before 7'],
   [/cluster support disabled/, 'is not a cluster; leave options.cluster out'],
@@ -70,8 +71,9 @@ export const reasonOf = (error: unknown): string => {
 const isRefused = (error: Error): boolean =>
   error.name === 'ReplyError' || /isn't writeable|startup nodes|refresh slots cache/.test(error.message)
 
-export const isUnknownScript = (error: unknown): boolean =>
-  error instanceof Error && error.message.startsWith('NOSCRIPT')
+/** The server has not the memory that the script relies on. Nothing was done. */
+export const isLostMemory = (error: unknown): boolean =>
+  error instanceof Error && (error.message.startsWith('NOSCRIPT') || error.message.startsWith(lostMarker))
 
 export const isTimeout = (error: unknown): boolean => error instanceof Error && error.message === 'Command timed out'
 

@@ -6,8 +6,9 @@ import { scriptsOf, swapText, type Scripts } from './scripts.js'
 /**
  * What is known of the server's memory. An epoch begins when something may have been lost, and every process of ours takes
  * part in the same one: its name stands in a marker among our keys, and in the text of the scripts that claim and redeem. A
- * server that was started anew, or was promoted, does not know these scripts, whatever it knows of the data; one that was
- * emptied has no marker. So a loss shows in the very call that would rely on the memory.
+ * server that was restarted, or was promoted, does not know these scripts, whatever it knows of the data; one that was
+ * emptied has no marker, which the scripts look at. So a loss shows in the very call that would rely on the memory. In a
+ * cluster a script cannot see the marker, which has another slot: there the next ping finds out.
  */
 export interface Memory {
   readonly epoch: string
@@ -33,7 +34,7 @@ const maxRounds = 5
 const read = (marker: string): Memory | undefined => {
   const [since = '', epoch = ''] = marker.split(' ')
   if (!/^\d+$/.test(since) || !/^[\w-]+$/.test(epoch)) return undefined
-  return { epoch, since: Number(since), marker, scripts: scriptsOf(epoch) }
+  return { epoch, since: Number(since), marker, scripts: scriptsOf(marker) }
 }
 
 const isWhole = async ({ scripts }: Memory, nodes: readonly Redis[]): Promise<boolean> => {
@@ -52,7 +53,7 @@ export const joinEpoch = async ({ client, nodes, markerKey, clock, known }: Memo
     const since = Math.max(Math.ceil(clock()) + 1, (standing?.since ?? 0) + 1, known + 1)
     const epoch = randomBytes(8).toString('base64url')
     const next = `${String(since)} ${epoch}`
-    const scripts = scriptsOf(epoch)
+    const scripts = scriptsOf(next)
     const loads = nodes.flatMap((node) => Object.values(scripts).map(({ text }) => node.script('LOAD', text)))
     await Promise.all(loads)
     if ((await client.eval(swapText, 1, markerKey, marker, next, '0')) === 1)

@@ -1,7 +1,17 @@
 import { createHash } from 'node:crypto'
 
-// What one command does not do. Each has one key, and gives the same answer when it arrives twice: the client of a cluster
-// sends anew what was cut off. A stored value begins with its expiry in milliseconds by our clocks; 0: never.
+/** How the error of a script begins that was asked in another epoch than its own. */
+export const lostMarker = 'EPOCHLOST'
+
+// What one command does not do. Each writes one key, and gives the same answer when it arrives twice: the client of a
+// cluster sends again what was cut off. A stored value begins with its expiry in milliseconds by our clocks; 0: never.
+
+/**
+ * Refuses, before anything is read or written, where KEYS[2] is given and is not the marker of this epoch: a server that
+ * was emptied still knows the scripts.
+ */
+const checkMarker = (marker: string): string => `
+if KEYS[2] and redis.call('GET', KEYS[2]) ~= '${marker}' then return redis.error_reply('${lostMarker} no such epoch') end`
 
 /** Writes ARGV[1] where nothing is, or what is there has expired at ARGV[3]. ARGV[2]: milliseconds to keep it, 0: for ever. */
 const claim = `
@@ -52,11 +62,15 @@ export type ScriptName = 'claim' | 'redeem' | 'swap'
 
 export type Scripts = Readonly<Record<ScriptName, Script>>
 
-/** The scripts of an epoch: a server that has lost its memory, or never had ours, knows none of them. */
-export const scriptsOf = (epoch: string): Scripts => {
+/**
+ * The scripts of an epoch, by its marker as it is stored: a server that has lost its memory, or never had ours, knows none
+ * of them.
+ */
+export const scriptsOf = (marker: string): Scripts => {
   const script = (body: string): Script => {
-    const text = `-- ${epoch}${body}`
+    const text = `-- ${marker}${body}`
     return { text, sha: createHash('sha1').update(text).digest('hex') }
   }
-  return { claim: script(claim), redeem: script(redeem), swap: script(swap) }
+  const guarded = (body: string): Script => script(checkMarker(marker) + body)
+  return { claim: guarded(claim), redeem: guarded(redeem), swap: script(swap) }
 }
