@@ -122,6 +122,7 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
   const ledger = createKeyLedger(sources, generation)
   // What cannot be remembered is not published.
   await ledger.publish(generation)
+  await generation.settleAccounts()
   // A clock that was set makes nothing older.
   const readiness = createReadiness(() => performance.now(), log)
   cleanUp.add(() => readiness.close())

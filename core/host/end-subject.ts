@@ -6,9 +6,9 @@ import { grantLifetime } from './open-ring.js'
 import type { Stores } from './stores.js'
 
 /** Seconds until the last session, code or token that a sign-in has opened by now has run out. */
-const lifetimeOf = (config: Config): number =>
+export const subjectLifetime = (config: Config): number =>
   Math.max(config.session_ttl_secs, config.device_code_ttl_secs, grantLifetime(config)) + config.clock_tolerance_secs
 
 /** What ends all that a person's sign-ins have opened, in these stores and so for every replica. */
 export const endSubjectIn = (stores: Stores, config: Config, clock: Clock): EndSubject =>
-  createEndSubject({ revocations: collections(stores).revocations, clock, lifetimeSeconds: lifetimeOf(config) })
+  createEndSubject({ revocations: collections(stores).revocations, clock, lifetimeSeconds: subjectLifetime(config) })

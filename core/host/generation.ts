@@ -10,7 +10,9 @@ import type { CheckedConfiguration } from './check-configuration.js'
 import { cacheClients } from './client-cache.js'
 import { createClientDirectory, type ClientDirectory } from './clients.js'
 import { collections } from './collections.js'
+import { readInForce, settleAccounts } from './configured-accounts.js'
 import type { Demo } from './demo.js'
+import { endSubjectIn, subjectLifetime } from './end-subject.js'
 import { guardSigner } from './guarded-signers.js'
 import {
   describeExchanged,
@@ -54,6 +56,11 @@ export interface Generation {
   readonly ring: ProvableKeyRing
   readonly clients: ClientDirectory
   readonly accounts: AccountDirectory
+  /**
+   * Puts the passwords of the accounts in force, and ends what sign-ins with others had opened: before this generation
+   * serves. Throws `Unavailable`.
+   */
+  settleAccounts(): Promise<void>
   /** Requests and proofs under way. */
   readonly uses: Uses
 }
@@ -117,7 +124,11 @@ export const openGeneration = async (
   const { config, modules } = checked
   const { clock, log, audit, stores, passwords, demo, publications } = sources
   const people = config.accounts.map((account) => ({ ...account, password: account.password.reveal() }))
-  const accounts = await staticAccounts([...people, ...(demo?.accounts ?? [])], passwords)
+  const accountStore = openAccountStore(stores.records)
+  const inForce = await readInForce(accountStore)
+  const accounts = await staticAccounts([...people, ...(demo?.accounts ?? [])], passwords, inForce)
+  // The account of a demo lives in memory, as long as its process.
+  const shared = accounts.slice(0, people.length)
   const { clients: stored } = collections(stores)
   const situation = running ? 'running' : 'start'
   let inventory = holdBack(config.keys, publications, clock(), situation)
@@ -160,7 +171,14 @@ export const openGeneration = async (
         [...checked.clients, ...(demo?.clients ?? [])],
         config.storage.records.use === 'embedded' ? stored : cacheClients(stored, clock),
       ),
-      accounts: createAccountDirectory({ static: accounts, store: openAccountStore(stores.records) }),
+      accounts: createAccountDirectory({ static: accounts, shared, store: accountStore }),
+      settleAccounts: () =>
+        settleAccounts(shared, inForce, {
+          store: accountStore,
+          end: endSubjectIn(stores, config, clock),
+          audit,
+          goneSeconds: subjectLifetime(config),
+        }),
       uses: new Uses(),
     }
   } catch (error) {

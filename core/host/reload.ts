@@ -82,6 +82,7 @@ export const createReload = (options: ReloadOptions): Reload => {
     if (problems.length > 0) throw new ConfigurationError(problems)
     // What cannot be remembered and recorded is not published.
     await ledger.publish(next)
+    await next.settleAccounts()
     const keys = next.ring.states().map(({ kid, alg, state }) => ({ kid, alg, state }))
     const { issuer } = next.checked.config
     await audit.record({ event: 'configuration.loaded', issuer, keys, changes: describeChanges(changes), force })

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { JsonObject } from '../json.js'
+import { hashOpaqueToken } from '../oauth/opaque-token.js'
 import type { EndSubject } from '../oauth/subject-end.js'
 import type { RecordStore, StorageBackend } from '../storage/ports.js'
 import type { AccountDirectory, AccountRecord, PasswordHasher } from './account-directory.js'
@@ -13,27 +14,49 @@ import { canonicalUsername } from './username.js'
 export interface AccountStore {
   readonly accounts: RecordStore<AccountRecord>
   readonly subjects: RecordStore<{ readonly username: string }>
+  /** By `configuredAccountId`. */
+  readonly configured: RecordStore<ConfiguredAccount>
 }
+
+/** The password of an account of the configuration that is in force for all processes, whichever file each has read. */
+export interface ConfiguredAccount {
+  readonly sub: string
+  /** PHC string; empty: no password any more. */
+  readonly password_hash: string
+  /** What sign-ins with the password before it had opened is yet to be ended. */
+  readonly ending?: true
+}
+
+export const configuredAccountId = (subject: string): string => hashOpaqueToken(subject)
 
 export const openAccountStore = (backend: Pick<StorageBackend, 'records'>): AccountStore => ({
   accounts: backend.records('accounts'),
   subjects: backend.records('account_subjects'),
+  configured: backend.records('configured_accounts'),
 })
 
 /** The accounts of the configuration, then those of the store. What the configuration names, the store cannot change. */
 export const createAccountDirectory = (sources: {
   readonly static: readonly AccountRecord[]
+  /** Those of `static` whose password the store may know better, because another process has read a newer file. */
+  readonly shared?: readonly AccountRecord[]
   readonly store: AccountStore
 }): AccountDirectory => {
   const byUsername = new Map(sources.static.map((account) => [canonicalUsername(account.username), account]))
   const bySubject = new Map(sources.static.map((account) => [account.sub, account]))
-  const { accounts, subjects } = sources.store
+  const shared = new Set(sources.shared)
+  const { accounts, subjects, configured: inForce } = sources.store
+  const withPasswordInForce = async (account: AccountRecord): Promise<AccountRecord> => {
+    if (!shared.has(account)) return account
+    const { password_hash } = (await inForce.find(configuredAccountId(account.sub))) ?? account
+    return { ...account, password_hash }
+  }
   return {
     findByUsername: async (username) => {
       const name = canonicalUsername(username)
       if (name === undefined) return undefined
       const configured = byUsername.get(name)
-      if (configured) return configured
+      if (configured) return withPasswordInForce(configured)
       const account = await accounts.find(name)
       return account && !bySubject.has(account.sub) ? account : undefined
     },
@@ -58,12 +81,13 @@ export interface NewAccount {
 }
 
 /**
- * The accounts of the configuration with their passwords hashed, in order. Throws an `Error` that names the entry
- * when a username or subject is unusable or comes twice.
+ * The accounts of the configuration with their passwords hashed, in order; `inForce` has hashes by subject, which are kept
+ * where they fit. Throws an `Error` that names the entry when a username or subject is unusable or comes twice.
  */
 export const staticAccounts = async (
   configured: readonly (NewAccount & { readonly sub: string })[],
   hasher: PasswordHasher,
+  inForce: ReadonlyMap<string, Pick<AccountRecord, 'password_hash'>> = new Map(),
 ): Promise<readonly AccountRecord[]> => {
   const seen = new Set<string>()
   const records: AccountRecord[] = []
@@ -76,7 +100,9 @@ export const staticAccounts = async (
       throw new Error(`accounts[${index}].sub: ${isSubject(account.sub) ? 'comes twice' : subjectRule}`)
     }
     seen.add(`username ${name}`).add(`sub ${account.sub}`)
-    records.push(await toRecord(account, account.sub, hasher))
+    const known = inForce.get(account.sub)?.password_hash
+    const fits = known !== undefined && (await hasher.verify(account.password, known))
+    records.push(fits ? withHash(account, account.sub, known) : await toRecord(account, account.sub, hasher))
   }
   return records
 }
@@ -200,10 +226,13 @@ const subjectRule = 'a subject has 1 to 255 printable ASCII characters'
 /** OIDC Core §2, `sub`. */
 const isSubject = (subject: string): boolean => /^[\x21-\x7e]{1,255}$/.test(subject)
 
-const toRecord = async (account: NewAccount, sub: string, hasher: PasswordHasher): Promise<AccountRecord> => ({
+const toRecord = async (account: NewAccount, sub: string, hasher: PasswordHasher): Promise<AccountRecord> =>
+  withHash(account, sub, await hasher.hash(account.password))
+
+const withHash = (account: NewAccount, sub: string, password_hash: string): AccountRecord => ({
   username: account.username.normalize('NFC').trim(),
   sub,
-  password_hash: await hasher.hash(account.password),
+  password_hash,
   claims: account.claims ?? {},
   ...(account.disabled ? { disabled: true } : {}),
 })

@@ -33,6 +33,7 @@ export type AuditEventName =
   | 'refresh.reused'
   | 'grant.revoked'
   | 'token.revoked'
+  | 'subject.ended'
   | 'revocation.refused'
   | 'introspection.signed'
   | 'introspection.refused'

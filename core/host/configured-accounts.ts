@@ -1,0 +1,64 @@
+import type { AccountRecord } from '../interaction/account-directory.js'
+import { configuredAccountId, type AccountStore, type ConfiguredAccount } from '../interaction/accounts.js'
+import type { AuditLog } from '../observe/audit.js'
+import type { EndSubject } from '../oauth/subject-end.js'
+
+/** What the store has of the accounts of configurations, by subject. */
+export type InForce = ReadonlyMap<string, ConfiguredAccount>
+
+/** Nobody's: the account has left the configuration. */
+const noPassword = ''
+
+/** Throws `Unavailable`. */
+export const readInForce = async ({ configured }: Pick<AccountStore, 'configured'>): Promise<InForce> => {
+  const inForce = new Map<string, ConfiguredAccount>()
+  const pageSize = 100
+  let page = await configured.list(undefined, pageSize)
+  while (page.length > 0) {
+    for (const { record } of page) inForce.set(record.sub, record)
+    page = await configured.list(page.at(-1)?.id, pageSize)
+  }
+  return inForce
+}
+
+/**
+ * Puts the passwords of a configuration in force for all processes, and ends what sign-ins with another password, or to an
+ * account that has gone, had opened. The first process does it for all. What a crash or an outage interrupts, the next
+ * opening of the configuration ends: the mark `ending` stays until then. Throws `Unavailable`.
+ */
+export const settleAccounts = async (
+  accounts: readonly AccountRecord[],
+  inForce: InForce,
+  { store, end, audit, goneSeconds }: SettleOptions,
+): Promise<void> => {
+  const put = (record: ConfiguredAccount, ttlSeconds?: number) =>
+    store.configured.put(configuredAccountId(record.sub), record, ttlSeconds === undefined ? {} : { ttlSeconds })
+
+  const change = async (record: ConfiguredAccount, reason: string, ttlSeconds?: number): Promise<void> => {
+    // First the new password, then the end: nobody signs in with the old one between the two and stays.
+    await put({ ...record, ending: true })
+    await end(record.sub)
+    await audit.record({ event: 'subject.ended', sub: record.sub, reason })
+    await put(record, ttlSeconds)
+  }
+
+  for (const { sub, password_hash } of accounts) {
+    const known = inForce.get(sub)
+    if (known === undefined) await put({ sub, password_hash })
+    else if (known.password_hash !== password_hash || known.ending === true)
+      await change({ sub, password_hash }, 'the configuration has another password')
+  }
+  const subjects = new Set(accounts.map(({ sub }) => sub))
+  for (const { sub, password_hash, ending } of inForce.values()) {
+    if (subjects.has(sub) || (password_hash === noPassword && ending !== true)) continue
+    await change({ sub, password_hash: noPassword }, 'the account has left the configuration', goneSeconds)
+  }
+}
+
+export interface SettleOptions {
+  readonly store: Pick<AccountStore, 'configured'>
+  readonly end: EndSubject
+  readonly audit: AuditLog
+  /** Seconds for which an account that has gone is remembered: until replicas that still have it have opened nothing that lives. */
+  readonly goneSeconds: number
+}
