@@ -31,6 +31,11 @@ export const unavailable = 'not available in this version'
 /** Something that the contract names and this version does not do: saying so is better than doing nothing. */
 export const notAvailable = z.null({ error: unavailable }).optional()
 
+/** A claim by its name. */
+export const claimName = z
+  .string()
+  .regex(/^[\x21-\x7E]{1,128}$/, 'must be 1 to 128 printable characters without blanks')
+
 /** RFC 6749 §3.3. */
 export const scopeToken = z
   .string()

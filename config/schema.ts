@@ -6,6 +6,7 @@ import {
   issuer,
   notAvailable,
   resourceUri,
+  claimName,
   scopeToken,
   seconds,
   signingAlg,
@@ -44,6 +45,8 @@ export const configObject = z.strictObject({
   client_certificate_header: notAvailable,
 
   scopes_supported: z.array(scopeToken).min(1, 'must name at least one scope'),
+  /** Claims of accounts, beside those of OIDC Core §5.1, that the parameter `claims` may ask for. */
+  claims_supported: z.array(claimName).max(100, 'must name at most 100 claims').default([]),
   response_types_supported: z
     .array(z.enum(['code']))
     .min(1, 'must name at least one response type')

@@ -2,11 +2,14 @@ import { createHash } from 'node:crypto'
 import { understoodAlgorithms } from '../keys/algorithms.js'
 import type { JwsAlg } from '../keys/ports.js'
 import { deviceCodeGrant } from '../oauth/device-code.js'
+import { standardClaims } from '../tokens/claims.js'
 import type { Endpoint } from './message.js'
 
 export interface DiscoveryOptions {
   readonly issuer: string
   readonly scopes: readonly string[]
+  /** Beside the standard ones. */
+  readonly claims: readonly string[]
   readonly responseTypes: readonly string[]
   readonly grantTypes: readonly string[]
   /** Is `/userinfo` served? */
@@ -19,11 +22,8 @@ export interface DiscoveryOptions {
   readonly introspectionAlgs: () => readonly JwsAlg[]
 }
 
-/** Standard claims that may be released (OIDC Core §5.1), with those that every id_token has. */
-const claims =
-  'sub iss aud exp iat auth_time nonce acr amr sid name family_name given_name middle_name nickname ' +
-  'preferred_username profile picture website gender birthdate zoneinfo locale updated_at email email_verified ' +
-  'address phone_number phone_number_verified'
+/** Of every id_token. */
+const ofTheCore = ['sub', 'iss', 'aud', 'exp', 'iat', 'auth_time', 'nonce', 'acr', 'amr', 'sid']
 
 const metadata = (options: DiscoveryOptions) => {
   const { issuer } = options
@@ -66,7 +66,10 @@ const metadata = (options: DiscoveryOptions) => {
       claims_parameter_supported: true,
       authorization_response_iss_parameter_supported: true,
     }),
-    ...(options.userinfo && { claim_types_supported: ['normal'], claims_supported: claims.split(' ') }),
+    ...(options.userinfo && {
+      claim_types_supported: ['normal'],
+      claims_supported: [...new Set([...ofTheCore, ...standardClaims, ...options.claims])],
+    }),
     request_parameter_supported: false,
     request_uri_parameter_supported: false,
   }

@@ -156,6 +156,7 @@ const issueAll = async (config: Config, ring: KeyRing, clock: Clock, audit: Audi
     accessTokenTtl: config.access_token_ttl_secs,
     idTokenTtl: config.id_token_ttl_secs,
     defaultAudience: config.default_audience,
+    claimsSupported: config.claims_supported,
     resources: new Map(config.resources.map((resource) => [resource.identifier, resource])),
   })
   const outcomes = new Map<string, Outcome>()

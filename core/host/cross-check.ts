@@ -7,6 +7,7 @@ import { findPasswordAdvice, findPasswordFault } from '../interaction/password-s
 import type { JwsAlg, KeyPurpose } from '../keys/ports.js'
 import type { Client } from '../oauth/client.js'
 import { deviceCodeGrant } from '../oauth/device-code.js'
+import { protocolClaims } from '../tokens/claims.js'
 import { enabledGrants, tokenExchange } from './enabled-grants.js'
 import { findPrivateNetworkWithin } from './private-networks.js'
 import type { Registries } from './registries.js'
@@ -167,6 +168,12 @@ const clientMethods: Rule = ({ clients, registries, report, isWhole }) => {
   }
 }
 
+/** Of these the core says what they are. */
+const claimNames: Rule = ({ config, report }) => {
+  for (const [index, name] of (config.claims_supported ?? []).entries())
+    if (name !== undefined && protocolClaims.has(name)) report(['claims_supported', index], `${name} is not a person's`)
+}
+
 const withinSupported: Rule = ({ config, clients, report, isWhole }) => {
   const { scopes_supported: scopes = [], response_types_supported: responseTypes = [] } = config
   for (const [index, client] of clients.entries()) {
@@ -248,6 +255,7 @@ const rules: readonly Rule[] = [
   keysForAlgorithms,
   grantsHavePlugins,
   clientMethods,
+  claimNames,
   withinSupported,
   attestation,
   lifetimes,

@@ -115,6 +115,7 @@ export const wireEndpoints = (get: Resolve): Endpoints => {
   const discovery = createDiscovery({
     issuer: config.issuer,
     scopes: config.scopes_supported,
+    claims: config.claims_supported,
     responseTypes: config.response_types_supported,
     grantTypes: [...enabled.keys()],
     userinfo: login !== undefined,
@@ -171,6 +172,7 @@ export const wireEndpoints = (get: Resolve): Endpoints => {
     issuer: config.issuer,
     defaultAudience: config.default_audience,
     scopesSupported: config.scopes_supported,
+    claimsSupported: config.claims_supported,
     codeTtlSeconds: config.authorization_code_ttl_secs,
     sessionTtlSeconds: config.session_ttl_secs,
     clock,

@@ -106,6 +106,7 @@ export const wireGeneration = (container: DependencyContainer): void => {
       accessTokenTtl: config.access_token_ttl_secs,
       idTokenTtl: config.id_token_ttl_secs,
       defaultAudience: config.default_audience,
+      claimsSupported: config.claims_supported,
       resources: new Map(config.resources.map((resource) => [resource.identifier, resource])),
       accessTokenVerifier: get(tokens.accessTokenVerifier),
     })

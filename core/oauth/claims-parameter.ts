@@ -87,6 +87,15 @@ export const personalClaims = (requested: RequestedClaims | undefined): readonly
   return [...new Set(names)].filter((name) => !protocolClaims.has(name))
 }
 
+/** Without the personal claims that are not for the client. */
+export const filterClaims = (requested: RequestedClaims, isReleasable: (name: string) => boolean): RequestedClaims => {
+  const keep = (member: RequestedClaims['id_token']): RequestedClaims['id_token'] =>
+    member &&
+    Object.fromEntries(Object.entries(member).filter(([name]) => protocolClaims.has(name) || isReleasable(name)))
+  const [idToken, userinfo] = [keep(requested.id_token), keep(requested.userinfo)]
+  return { ...(idToken && { id_token: idToken }), ...(userinfo && { userinfo }) }
+}
+
 /** The values that an essential claim of the id_token must have; undefined when any will do (OIDC Core §5.5.1.1). */
 const essentialValues = (claim: JsonObject | null | undefined): readonly JsonValue[] | undefined => {
   if (claim?.['essential'] !== true) return undefined

@@ -1,4 +1,6 @@
 import type { JsonObject, JsonValue } from '../json.js'
+import { filterClaims } from '../oauth/claims-parameter.js'
+import type { Client } from '../oauth/client.js'
 import type { RequestedClaims } from '../oauth/grant.js'
 
 /** The claims that a scope stands for (OIDC Core §5.4). */
@@ -26,6 +28,31 @@ const scopeClaims: ReadonlyMap<string, readonly string[]> = new Map([
   ['address', ['address']],
   ['phone', ['phone_number', 'phone_number_verified']],
 ])
+
+/** The standard claims of a person, with the scope that stands for each (OIDC Core §5.1, §5.4). */
+const scopeOfClaim: ReadonlyMap<string, string> = new Map(
+  [...scopeClaims].flatMap(([scope, names]) => names.map((name) => [name, scope])),
+)
+export const standardClaims: readonly string[] = [...scopeOfClaim.keys()]
+
+/** Stands for the claims that no scope of OIDC Core stands for. */
+const scopeOfOthers = 'profile'
+
+/**
+ * What the `claims` parameter may release to a client: a standard claim, in any language (`name#de`, OIDC Core §5.2), when the
+ * client registered the scope that stands for it, and of other claims those of `supported`, with `profile`. What is left out is
+ * ignored as what nobody understands (OIDC Core §5.5).
+ */
+export const releasableClaims = (
+  requested: RequestedClaims,
+  client: Pick<Client, 'scope'>,
+  supported: readonly string[],
+): RequestedClaims =>
+  filterClaims(requested, (name) => {
+    const [standard = ''] = name.split('#')
+    const scope = scopeOfClaim.get(standard) ?? (supported.includes(name) ? scopeOfOthers : undefined)
+    return scope !== undefined && client.scope.includes(scope)
+  })
 
 /** Every standard claim that some scope of `scopes` stands for. */
 export const claimsOfScopes = (scopes: readonly string[]): readonly string[] =>

@@ -9,7 +9,7 @@ import { OAuthError } from '../oauth/errors.js'
 import type { GrantDecision, SenderConstraint } from '../oauth/grant.js'
 import { newOpaqueToken } from '../oauth/opaque-token.js'
 import type { AccessTokenVerifier } from './access-token-verifier.js'
-import { claimsOfScopes, pickClaims, protocolClaims, requestedNames } from './claims.js'
+import { claimsOfScopes, pickClaims, protocolClaims, releasableClaims, requestedNames } from './claims.js'
 import {
   accessTokenClaims,
   accessTokenHash,
@@ -37,6 +37,8 @@ export interface IssuerOptions {
   readonly accessTokenTtl: number
   readonly idTokenTtl: number
   readonly defaultAudience: string
+  /** Claims beside the standard ones. */
+  readonly claimsSupported: readonly string[]
   readonly resources: ReadonlyMap<string, Resource>
   /** Told of each access token. Absent where nobody will ask about them. */
   readonly accessTokenVerifier?: Pick<AccessTokenVerifier, 'signed'>
@@ -89,7 +91,10 @@ export const createTokenIssuer = (options: IssuerOptions) => {
       const expiresIn = Math.min(...ttls, left)
       const grantId = decision.grant?.grantId ?? decision.grantId ?? newOpaqueToken().slice(0, 22)
       const jti = newJti(grantId)
-      const { subject, authentication, requestedClaims, actor, mayAct } = decision
+      const { subject, authentication, actor, mayAct } = decision
+      // Asked for under an earlier registration, perhaps, or by a plugin.
+      const requestedClaims =
+        decision.requestedClaims && releasableClaims(decision.requestedClaims, client, options.claimsSupported)
       const { issuer } = options
       const clientId = client.client_id
       const accessToken = accessTokenClaims({

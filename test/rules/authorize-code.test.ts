@@ -14,7 +14,7 @@ describe('consent', () => {
         const { left } = await agent.follow(fresh.url({ ...sent, prompt: 'none' }))
         return left?.searchParams.get('error') ?? 'code'
       }
-      const claims = '{"userinfo":{"phone_number":null}}'
+      const claims = '{"userinfo":{"nickname":null}}'
       await agent.authorize(fresh.url({ scope: 'openid email' }), alice)
       expect(await met({ scope: 'openid email' })).toBe('code')
       expect(await met({ scope: 'openid' })).toBe('code')

@@ -91,6 +91,7 @@ export const startProvider = async (overrides: Partial<AuthorizeOptions> = {}) =
   const endpoints = createAuthorize({
     issuer,
     defaultAudience: issuer,
+    claimsSupported: [],
     scopesSupported: ['openid', 'profile', 'email', 'offline_access'],
     codeTtlSeconds: 60,
     sessionTtlSeconds: 86_400,

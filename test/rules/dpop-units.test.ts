@@ -133,6 +133,7 @@ describe('without a replay guard', () => {
       const reply = await createDiscovery({
         issuer: 'https://bank.example',
         scopes: [],
+        claims: [],
         responseTypes: [],
         grantTypes: [],
         userinfo: false,

@@ -1,5 +1,6 @@
 import type { Prompt } from '../../oauth/authorization-request.js'
 import { demandedSubject, parseClaimsParameter } from '../../oauth/claims-parameter.js'
+import { releasableClaims } from '../../tokens/claims.js'
 import { invalidRequest, nothing, type Found, type Step, type StepInput } from './step.js'
 
 /** Control characters have no place in what people are shown or tokens carry. */
@@ -59,10 +60,11 @@ export const readLocale: Step = (input) => {
   )
 }
 
-export const readClaims: Step = ({ params }) => {
+export const readClaims: Step = ({ params, client, options }) => {
   const text = params.values.get('claims')
   if (text === undefined) return nothing
-  const requestedClaims = parseClaimsParameter(text)
+  // Here, so that nobody is asked to allow what is not given, and no consent to it is remembered.
+  const requestedClaims = releasableClaims(parseClaimsParameter(text), client, options.claimsSupported)
   return { requestedClaims, ...found('subject', demandedSubject(requestedClaims)) }
 }
 

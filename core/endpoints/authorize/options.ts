@@ -21,6 +21,8 @@ export interface AuthorizeOptions {
   /** `aud` where no resource is asked for. */
   readonly defaultAudience: string
   readonly scopesSupported: readonly string[]
+  /** Claims beside the standard ones. */
+  readonly claimsSupported: readonly string[]
   readonly codeTtlSeconds: number
   readonly sessionTtlSeconds: number
   readonly clock: Clock
