@@ -69,6 +69,8 @@ export interface WaitingEnrolment {
   readonly attributes: JsonObject
   /** What the caller sent for the person to compare. */
   readonly message: string
+  /** Where it was asked from, as `addressBucket` counts it. Absent: no address is known (a unix socket). */
+  readonly address?: string
   /** Seconds since the epoch. */
   readonly requestedAt: number
   /** Approved, and not used yet: it may still be denied. Absent: nobody has decided. */

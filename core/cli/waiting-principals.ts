@@ -1,4 +1,5 @@
 import type { SecondFactorVerifier } from '../attestation/ports.js'
+import { addressBucket } from '../interaction/address-bucket.js'
 import { withRegistries } from '../host/with-registries.js'
 import { noLog } from '../observe/log.js'
 import { checkDeployment, recordChange } from './deployment.js'
@@ -13,16 +14,17 @@ export const printWaiting = async (options: PrincipalsOptions): Promise<void> =>
     listWaiting(secondFactors),
   )
   const undecided = rows.filter(({ approved }) => approved !== true)
-  const shown = undecided.map(({ id, kind, principal, jkt, message, attributes, requestedAt }) => {
+  const shown = undecided.map(({ id, kind, principal, jkt, message, attributes, address, requestedAt }) => {
     const requested_at = new Date(requestedAt * 1000).toISOString()
-    return { id, kind, ...toWire(principal), jkt, message, attributes, requested_at }
+    return { id, kind, ...toWire(principal), jkt, message, attributes, ...(address && { address }), requested_at }
   })
   if (options.json) return printJson(shown)
   printTable(
-    ['ID', 'SUBJECT', 'PRINCIPAL_ID', 'TYPE', 'KEY', 'MESSAGE', 'ATTRIBUTES', 'SINCE'],
+    ['ID', 'SUBJECT', 'PRINCIPAL_ID', 'TYPE', 'KEY', 'MESSAGE', 'ATTRIBUTES', 'ADDRESS', 'SINCE'],
     shown.map((row) => [
       ...[row.id, row.subject, row.principal_id, row.principal_type, fingerprint(row.jkt), row.message],
-      ...[Object.keys(row.attributes).length === 0 ? '' : JSON.stringify(row.attributes), row.requested_at],
+      ...[Object.keys(row.attributes).length === 0 ? '' : JSON.stringify(row.attributes), row.address ?? ''],
+      row.requested_at,
     ]),
   )
 }
@@ -49,6 +51,47 @@ export const decideWaiting = async (
     const done = decision === 'approve' ? 'Approved' : 'Denied'
     print(`${done} ${principal.principalId}, key ${fingerprint(jkt)}`)
   })
+}
+
+export interface DenyOptions extends PrincipalsOptions {
+  readonly address?: string
+  readonly all?: true
+  readonly kind?: string
+}
+
+/** So many are denied at a time: each is some writes. */
+const atATime = 20
+
+/** `signet principals deny --address` and `--all`: what nobody has decided about; an approval is taken back by its id alone. */
+export const denyWaiting = async (options: DenyOptions): Promise<void> => {
+  const checked = await checkDeployment(options)
+  const { kind } = options
+  const address = options.address && (addressBucket(options.address) ?? options.address)
+  const told = {
+    action: 'principal.deny',
+    ...(kind !== undefined && { kind }),
+    ...(address === undefined ? { which: 'all' } : { address }),
+  }
+  const denied = await withRegistries(checked, { clock: Date.now, log: noLog }, async ({ secondFactors }) => {
+    const chosen = (await listWaiting(secondFactors)).filter(
+      (one) =>
+        one.approved !== true &&
+        (address === undefined || one.address === address) &&
+        (kind === undefined || one.kind === kind),
+    )
+    let count = 0
+    await recordChange(checked.config, told, async () => {
+      for (let start = 0; start < chosen.length; start += atATime) {
+        const some = chosen.slice(start, start + atATime)
+        const outcomes = await Promise.all(some.map(async ({ id, factor }) => factor.decide?.(id, 'deny')))
+        count += outcomes.filter((outcome) => outcome === true).length
+      }
+      return count > 0
+    })
+    return count
+  })
+  if (options.json) return printJson({ denied })
+  print(`Denied ${String(denied)} ${denied === 1 ? 'enrolment' : 'enrolments'}`)
 }
 
 const listWaiting = async (factors: ReadonlyMap<string, SecondFactorVerifier>) => {

@@ -49,13 +49,23 @@ describe('signet principals waiting, approve and deny', () => {
     const table = rowsOf((await principals('waiting')).stdout)
     const id = await idOf('phone-1')
     expect(table).toEqual([
-      ['ID', 'SUBJECT', 'PRINCIPAL_ID', 'TYPE', 'KEY', 'MESSAGE', 'ATTRIBUTES', 'SINCE'],
-      [id, 'alice', 'phone-1', 'device', device.jkt.slice(0, 16), '4711', '{"model":"P1"}', expect.any(String)],
+      ['ID', 'SUBJECT', 'PRINCIPAL_ID', 'TYPE', 'KEY', 'MESSAGE', 'ATTRIBUTES', 'ADDRESS', 'SINCE'],
+      [
+        id,
+        'alice',
+        'phone-1',
+        'device',
+        device.jkt.slice(0, 16),
+        '4711',
+        '{"model":"P1"}',
+        '127.0.0.1',
+        expect.any(String),
+      ],
     ])
     expect(await waiting()).toEqual([
       {
         ...{ id, kind: 'approval', subject: 'alice', principal_id: 'phone-1', principal_type: 'device' },
-        ...{ jkt: device.jkt, message: '4711', attributes: { model: 'P1' } },
+        ...{ jkt: device.jkt, message: '4711', attributes: { model: 'P1' }, address: '127.0.0.1' },
         requested_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
       },
     ])

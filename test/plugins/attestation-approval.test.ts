@@ -9,7 +9,7 @@ import { startFactorServer, type FactorServer } from '../support/factor-server.j
 
 const options = {
   ...{ expires_secs: 600, denied_secs: 1200, retry_after_secs: 7 },
-  ...{ max_per_principal: 3, max_waiting: 12 },
+  ...{ max_per_principal: 3, max_per_address: 100, max_waiting: 12 },
 }
 
 let server: FactorServer
@@ -69,6 +69,7 @@ describe('approval by a person', () => {
       jkt: device.jkt,
       attributes: { model: 'P1', os: { b: 1, a: 2 } },
       message: '42',
+      address: '127.0.0.1',
       requestedAt: Math.floor(server.now() / 1000),
     })
     expect(await device.enrol()).toMatchObject(refused)

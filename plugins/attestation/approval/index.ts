@@ -19,6 +19,8 @@ const options = z.strictObject({
     .default(3600),
   retry_after_secs: z.int().min(1).max(3600).default(10),
   max_per_principal: z.int().min(1).max(100).default(3),
+  /** An address as `addressBucket` counts it; who has none (a unix socket) has the other bounds alone. */
+  max_per_address: z.int().min(1).max(10_000).default(10),
   max_waiting: z.int().min(1).max(10_000).default(1000),
 })
 
@@ -39,6 +41,7 @@ export default definePlugin({
       expiresSeconds: chosen.expires_secs,
       deniedSeconds: chosen.denied_secs,
       maxPerPrincipal: chosen.max_per_principal,
+      maxPerAddress: chosen.max_per_address,
       maxWaiting: chosen.max_waiting,
     })
     const verifier: SecondFactorVerifier = {

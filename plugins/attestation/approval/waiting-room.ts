@@ -1,5 +1,6 @@
 import { hash, randomInt, randomUUID } from 'node:crypto'
 import {
+  addressBucket,
   principalDigest,
   Unavailable,
   type Clock,
@@ -17,6 +18,7 @@ export interface WaitingRoomOptions {
   readonly expiresSeconds: number
   readonly deniedSeconds: number
   readonly maxPerPrincipal: number
+  readonly maxPerAddress: number
   readonly maxWaiting: number
 }
 
@@ -56,7 +58,7 @@ const digestOf = ({ principal, jkt, attributes }: EnrolmentContext, message: str
 
 /** Enrolments that wait for a person, and what was decided. Every step that must happen once is one of the store. */
 export const createWaitingRoom = (options: WaitingRoomOptions) => {
-  const { records, claims, clock, expiresSeconds, deniedSeconds, maxPerPrincipal, maxWaiting } = options
+  const { records, claims, clock, expiresSeconds, deniedSeconds } = options
 
   const findWaiting = async (id: string): Promise<Waiting | undefined> =>
     (await records.find(waitingId(id))) as Waiting | undefined
@@ -84,24 +86,40 @@ export const createWaitingRoom = (options: WaitingRoomOptions) => {
     await Promise.all(places.map((place) => records.remove(place)))
   }
 
+  /** One place of each kind that an enrolment needs; undefined, and nothing taken, where there is none of one kind. */
+  const takePlaces = async (context: EnrolmentContext, address: string | undefined) => {
+    const kinds: (readonly [prefix: string, places: number])[] = [
+      ...(address === undefined ? [] : [[`approval:address:${address}:`, options.maxPerAddress] as const]),
+      [`approval:place:${principalDigest(context.principal)}:`, options.maxPerPrincipal],
+      ['approval:places:', options.maxWaiting],
+    ]
+    const taken: string[] = []
+    for (const [prefix, places] of kinds) {
+      const place = await takePlace(prefix, places)
+      if (place === undefined) {
+        await leave(taken)
+        return undefined
+      }
+      taken.push(place)
+    }
+    return taken
+  }
+
   const enter = async (id: string, digest: string, context: EnrolmentContext, message: string): Promise<Asked> => {
     const { principal, jkt, attributes } = context
-    const own = await takePlace(`approval:place:${principalDigest(principal)}:`, maxPerPrincipal)
-    if (own === undefined) return { state: 'full' }
-    const common = await takePlace('approval:places:', maxWaiting)
-    if (common === undefined) {
-      await leave([own])
-      return { state: 'full' }
-    }
+    const address = addressBucket(context.address)
+    const places = await takePlaces(context, address)
+    if (places === undefined) return { state: 'full' }
     const now = clock()
     const waiting: Waiting = {
-      ...{ id, principal, jkt, attributes, message, digest, stay: randomUUID(), places: [own, common] },
+      ...{ id, principal, jkt, attributes, message, digest, stay: randomUUID(), places },
+      ...(address !== undefined && { address }),
       ...{ requestedAt: Math.floor(now / 1000), expiresAt: now + expiresSeconds * 1000 },
     }
     const record = waiting as unknown as JsonObject
     const entered = await records.put(waitingId(id), record, { ttlSeconds: expiresSeconds, onlyIfAbsent: true })
     // The same request came twice at once: one of them waits.
-    if (!entered) await leave([own, common])
+    if (!entered) await leave(places)
     return { state: 'waiting' }
   }
 
@@ -145,11 +163,12 @@ export const createWaitingRoom = (options: WaitingRoomOptions) => {
         found.push(...own.map(({ record }) => record as unknown as Waiting))
         page = own.length < page.length ? [] : await records.list(page.at(-1)?.id, 100)
       }
-      const listed = found.map(async ({ id, principal, jkt, attributes, message, requestedAt, stay, denied }) => {
-        const decision = denied ? 'deny' : await findDecision(stay)
-        if (decision === 'deny') return []
-        return [{ id, principal, jkt, attributes, message, requestedAt, ...(decision && { approved: true }) }]
-      })
+      const listed = found.map(
+        async ({ stay, denied, digest: _digest, places: _places, expiresAt: _end, ...shown }) => {
+          const decision = denied ? 'deny' : await findDecision(stay)
+          return decision === 'deny' ? [] : [{ ...shown, ...(decision && { approved: true }) }]
+        },
+      )
       return (await Promise.all(listed)).flat()
     },
 
