@@ -1,9 +1,13 @@
+import type { Config } from '../../config/schema.js'
+import { collections } from '../host/collections.js'
 import { endSubjectIn } from '../host/end-subject.js'
+import type { Stores } from '../host/stores.js'
 import type { AccountRecord } from '../interaction/account-directory.js'
 import { addAccount, findAccount, listAccounts, openAccountStore } from '../interaction/accounts.js'
 import { createPasswordHasher } from '../interaction/password-hasher.js'
 import { canonicalUsername } from '../interaction/username.js'
 import type { JsonObject } from '../json.js'
+import { findClient, isConfigured } from './clients.js'
 import { listAll, readDeployment, recordChange, withStores, type DeploymentOptions } from './deployment.js'
 import { CommandFailed } from './failure.js'
 import { print, printJson, printTable, printYaml } from './output.js'
@@ -57,6 +61,9 @@ const describe = (
   source: 'configuration' | 'store',
 ) => ({ username, sub, source, disabled, claims })
 
+const isClient = async (config: Config, stores: Stores, id: string): Promise<boolean> =>
+  isConfigured(config, id) || (await findClient(collections(stores).clients, id)) !== undefined
+
 export interface AddAccountOptions extends DeploymentOptions {
   readonly passwordStdin?: true
   readonly sub?: string
@@ -74,6 +81,10 @@ export const addAccountTo = async (username: string, options: AddAccountOptions)
   const added = { username, password, claims, ...(sub !== undefined && { sub }) }
   const account = await recordChange(config, { action: 'account.add', username }, () =>
     withStores(config, async (stores) => {
+      if (sub !== undefined && (await isClient(config, stores, sub)))
+        throw new CommandFailed(
+          'There is a client of this id: its tokens would carry the same sub (RFC 9700 section 4.15).',
+        )
       // What another account of this subject may have left behind is nothing of the new one's.
       if (sub !== undefined) await endSubjectIn(stores, config, Date.now)(sub)
       const result = await addAccount(openAccountStore(stores.records), createPasswordHasher(), added)

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { ConfigurationError, formatProblem } from '../../config/problems.js'
 import { checkClient } from '../host/check-configuration.js'
 import { collections } from '../host/collections.js'
+import { openAccountStore } from '../interaction/accounts.js'
 import { parseClientMetadata } from '../oauth/client-metadata.js'
 import type { JsonObject } from '../json.js'
 import { newOpaqueToken } from '../oauth/opaque-token.js'
@@ -39,9 +40,13 @@ export const addClient = async (options: AddClientOptions): Promise<void> => {
   if (refused.length > 0) throw new ConfigurationError(refused)
   const { client_id } = client
   if (isConfigured(config, client_id)) throw new CommandFailed('The configuration has a client of this id.')
-  const added = await changeStores(config, { action: 'client.add', client_id }, (stores) =>
-    collections(stores).clients.put(client_id, client, { onlyIfAbsent: true }),
-  )
+  const added = await changeStores(config, { action: 'client.add', client_id }, async (stores) => {
+    if ((await openAccountStore(stores.records).subjects.find(client_id)) !== undefined)
+      throw new CommandFailed(
+        'This id is the subject of a person: tokens of both would carry it (RFC 9700 section 4.15).',
+      )
+    return collections(stores).clients.put(client_id, client, { onlyIfAbsent: true })
+  })
   if (!added) throw new CommandFailed('There is a client of this id in the store.')
   for (const warning of warnings) printError(`warning: ${formatProblem(warning)}`)
   const shown = { client_id, ...(generated !== undefined && { client_secret: generated }) }

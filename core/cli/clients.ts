@@ -68,7 +68,7 @@ export const removeClient = async (clientId: string, options: DeploymentOptions)
 }
 
 /** What no client can be called is in no store. */
-const findClient = async (clients: RecordStore<Client>, clientId: string): Promise<Client | undefined> =>
+export const findClient = async (clients: RecordStore<Client>, clientId: string): Promise<Client | undefined> =>
   /^[\x20-\x7e]{1,255}$/.test(clientId) ? await clients.find(clientId) : undefined
 
 const configuredClients = (config: Config): readonly Client[] =>

@@ -85,6 +85,15 @@ const uniqueIds: Rule = (deployment) => {
   )
 }
 
+/** RFC 9700 §4.15: who reads `sub` alone must not take a service for a person. */
+const clientsAreNoPeople: Rule = ({ config: { accounts = [] }, clients, report }) => {
+  for (const [index, client] of clients.entries()) {
+    const account = accounts.findIndex((one) => client !== undefined && one?.sub === client.client_id)
+    if (account !== -1)
+      report(['clients', index, 'client_id'], `is the subject of a person: ${formatPath(['accounts', account, 'sub'])}`)
+  }
+}
+
 const keysAndSigners: Rule = ({ config, report, warn, isWhole }) => {
   const { keys = [], signers = {} } = config
   const names = Object.keys(signers)
@@ -251,6 +260,7 @@ const ownOutput: Rule = ({ config: { audit, workers }, report }) => {
 
 const rules: readonly Rule[] = [
   uniqueIds,
+  clientsAreNoPeople,
   keysAndSigners,
   keysForAlgorithms,
   grantsHavePlugins,

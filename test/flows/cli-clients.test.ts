@@ -135,6 +135,21 @@ describe('signet clients, while the service runs', () => {
     expect(await clients('show', 'bad')).toMatchObject({ code: 1 })
   })
 
+  it('LG08 refuses the sub of a person as client_id, and the id of a client as sub', async () => {
+    const account = (sub: string) =>
+      cli.run(['accounts', 'add', `person-${sub}`, '--sub', sub, '--password-stdin', '--config', 'signet.yaml'], {
+        input: 'correct horse battery',
+      })
+    const client = (id: string) => clients('add', '--client-id', id, '--grant-type', 'client_credentials')
+    expect(await account('sub-1')).toMatchObject({ code: 0 })
+    expect(await client('sub-1')).toMatchObject({ code: 1, stderr: expect.stringContaining('subject of a person') })
+    expect(await clients('show', 'sub-1')).toMatchObject({ code: 1 })
+    expect(await client('id-1')).toMatchObject({ code: 0 })
+    for (const id of ['id-1', 'teller'])
+      expect(await account(id)).toMatchObject({ code: 1, stderr: expect.stringContaining('client of this id') })
+    expect((await cli.run(['accounts', 'list', '--config', 'signet.yaml'])).stdout).not.toContain('person-id-1')
+  })
+
   it('CA30 refuses a short secret of a file, and warns of one that should be longer', async () => {
     const add = async (clientId: string, client_secret: string) => {
       await cli.write('weak.json', JSON.stringify({ client_secret, grant_types: ['client_credentials'], scope: 'api' }))

@@ -80,6 +80,10 @@ describe('cross-checks', () => {
       ),
     ],
     [
+      'clients[0].client_id: is the subject of a person: accounts[0].sub',
+      full(`accounts: [{ username: a, password: correct horse, sub: c }]\n${client('scope: openid')}`),
+    ],
+    [
       'accounts[1].sub: is the same as accounts[0].sub',
       full(
         "accounts: [{ username: a, password: correct horse, sub: '1' }, { username: b, password: correct horse, sub: '1' }]",

@@ -62,7 +62,20 @@ export const createLoginPage = (options: AuthorizeOptions, flow: Flow): Endpoint
         return { ...reply, headers: { ...reply.headers, 'Retry-After': String(retryAfterSeconds) } }
       }
       case 'passed': {
-        const authTime = await findAuthTime(revocations, result.subject, begun)
+        const [authTime, namesake] = await Promise.all([
+          findAuthTime(revocations, result.subject, begun),
+          options.findClient(result.subject),
+        ])
+        // RFC 9700 §4.15: who reads `sub` alone must not take a service for this person.
+        if (namesake !== undefined) {
+          await audit.record({
+            event: 'login.refused',
+            ...trail,
+            sub: result.subject,
+            reason: 'the subject is the id of a client',
+          })
+          return show(own, asked, 403, { username, problem: 'wrong' })
+        }
         if (authTime === undefined) {
           await audit.record({ event: 'login.refused', ...trail, sub: result.subject, reason: 'ended meanwhile' })
           return show(own, asked, 403, { username, problem: 'again' })
