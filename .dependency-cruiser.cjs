@@ -94,7 +94,7 @@ module.exports = {
     ),
     room('attestation', [oauth, keys, '^core/tokens/', bucket, ports, observe], 'The ceremony.'),
     room('keys', [observe], 'Keys know nothing of the protocol.'),
-    room('interaction', [oauth, keys, ports, observe], 'Sessions and pages.'),
+    room('interaction', [oauth, keys, ports, '^core/storage/occupancy\\.ts$', observe], 'Sessions and pages.'),
     room('storage', [observe], 'A store knows its ports.'),
     {
       name: 'adapters-are-apart',
