@@ -1,8 +1,10 @@
 import { collections } from '../host/collections.js'
 import { grantLifetime } from '../host/open-ring.js'
-import { changeStores, readDeployment, type DeploymentOptions } from './deployment.js'
+import { listGrants, revokeGrants } from '../host/personal-records.js'
+import { changeStores, readDeployment, withStores, type DeploymentOptions } from './deployment.js'
 import { CommandFailed } from './failure.js'
-import { print, printJson } from './output.js'
+import { print, printJson, printTable } from './output.js'
+import { counted, iso, personChange, type ClientOfPersonOptions, type PersonOptions } from './person.js'
 
 export interface GrantOptions extends DeploymentOptions {
   readonly json?: true
@@ -18,4 +20,39 @@ export const revokeGrant = async (grantId: string, options: GrantOptions): Promi
   })
   if (options.json) return printJson({ grant_id: grantId, state: 'revoked' })
   print(`Revoked ${grantId}`)
+}
+
+/** `signet grants list`. */
+export const printGrants = async (options: PersonOptions): Promise<void> => {
+  const config = await readDeployment(options)
+  const found = await withStores(config, (stores) => listGrants(stores, options.sub))
+  const shown = found.map(({ grantId, clientId, scope, resource, authTime, grantedAt }) => ({
+    grant_id: grantId,
+    client_id: clientId,
+    scope: scope.join(' '),
+    resource,
+    signed_in_at: iso(authTime),
+    granted_at: iso(grantedAt),
+  }))
+  if (options.json) return printJson(shown)
+  printTable(
+    ['GRANT_ID', 'CLIENT_ID', 'SCOPE', 'GRANTED'],
+    shown.map((row) => [row.grant_id, row.client_id, row.scope, row.granted_at]),
+  )
+}
+
+/** `signet grants revoke --sub`. */
+export const revokeGrantsOf = async (options: ClientOfPersonOptions): Promise<void> => {
+  const { sub, client: client_id } = options
+  const config = await readDeployment(options)
+  const revoked: string[] = []
+  await changeStores(config, personChange('grant.revoke', options, { client_id }), async (stores) => {
+    const found = await listGrants(stores, sub, client_id)
+    if (found.length === 0) throw new CommandFailed('There is no such grant.')
+    await revokeGrants(stores, config, found)
+    revoked.push(...found.map(({ grantId }) => grantId))
+    return true
+  })
+  if (options.json) return printJson({ sub, grants: revoked })
+  print(`Revoked ${counted(revoked.length, 'grant')}`)
 }

@@ -9,11 +9,11 @@ import type { DeploymentOptions } from './deployment.js'
 import type { DoctorOptions } from './doctor.js'
 import { reportFailure } from './failure.js'
 import { addFactorCommands } from './factor-commands.js'
-import type { GrantOptions } from './grants.js'
 import type { CreateKeyOptions, ListKeysOptions } from './keys.js'
 import type { MigrateOptions } from './migrate.js'
 import { configOption, demand, jsonOption } from './options.js'
 import type { PlanKeysOptions } from './plan-keys.js'
+import { addPersonCommands } from './person-commands.js'
 import { addPrincipalCommands } from './principal-commands.js'
 import type { ReloadOptions } from './reload.js'
 
@@ -87,7 +87,7 @@ const createProgram = (): Command => {
     program.command('clients').description('clients in the records store, while the service runs').helpCommand(false),
   )
   addAccountCommands(program.command('accounts').description('accounts for sign-in by password').helpCommand(false))
-  addGrantCommands(program.command('grants').description('what people and clients were granted').helpCommand(false))
+  addPersonCommands(program)
   const principals = program.command('principals').description('devices and services that enrol keys')
   addFactorCommands(principals.helpCommand(false))
   addPrincipalCommands(principals)
@@ -185,18 +185,6 @@ const addClientCommands = (clients: Command): void => {
     .addOption(configOption())
     .action(async (clientId: string, options: DeploymentOptions) =>
       (await import('./clients.js')).removeClient(clientId, options),
-    )
-}
-
-const addGrantCommands = (grants: Command): void => {
-  grants
-    .command('revoke')
-    .description('end a grant with all its tokens, by the grant_id of the audit log')
-    .argument('<grant_id>', 'with -- before it where it begins with a hyphen')
-    .addOption(configOption())
-    .addOption(jsonOption())
-    .action(async (grantId: string, options: GrantOptions) =>
-      (await import('./grants.js')).revokeGrant(grantId, options),
     )
 }
 

@@ -2,11 +2,12 @@ import type { Enrolment, Revocation } from '../attestation/principal-registry.js
 import type { ChallengeRecord } from '../attestation/challenges.js'
 import type { Interaction } from '../interaction/interaction.js'
 import type { Consent } from '../interaction/consent.js'
-import type { Session } from '../interaction/session.js'
+import type { Session, SessionEntry } from '../interaction/session.js'
 import type { JsonObject } from '../json.js'
 import type { Client } from '../oauth/client.js'
 import type { DeviceApproval, DeviceRequest } from '../oauth/device-code.js'
 import type { AuthorizationCode, Grant } from '../oauth/grant.js'
+import type { GrantEntry } from '../oauth/grant-index.js'
 import { createAttemptLimiter } from '../storage/attempts.js'
 import { createOccupancy } from '../storage/occupancy.js'
 import type { KeyPublication } from './key-publications.js'
@@ -22,6 +23,8 @@ export const collections = ({ records, ephemeral }: Stores) => {
     clients: records.records<Client>('clients'),
     consents: records.records<Consent>('consents'),
     publications: records.records<KeyPublication>('key_publications'),
+    sessionIndex: records.records<SessionEntry>('session_index'),
+    grantIndex: records.records<GrantEntry>('grant_index'),
     codes: records.oneTime<AuthorizationCode>('codes'),
     deviceCodes: records.deviceCodes<DeviceRequest, DeviceApproval>('device_codes'),
     families: records.refreshFamilies<Grant>('refresh_families'),

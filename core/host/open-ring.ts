@@ -33,6 +33,12 @@ export const retention = (config: Config, purposes: readonly KeyPurpose[]): numb
 export const grantLifetime = (config: Config): number =>
   config.refresh_token_absolute_ttl_secs + retention(config, ['access_token', 'id_token'])
 
+/** Seconds for which an operator finds a grant by its person: until its last token has run out, however late it was redeemed. */
+export const grantEntryLifetime = (config: Config) => {
+  const waiting = Math.max(config.authorization_code_ttl_secs, config.device_code_ttl_secs)
+  return { offline: waiting + grantLifetime(config), online: waiting + retention(config, ['access_token', 'id_token']) }
+}
+
 /**
  * Opens and proves every key. Throws `ConfigurationError` with the path of each that waiting does not mend; a backend
  * that does not answer is asked again in the background (F32). Dispose of the ring before its providers.

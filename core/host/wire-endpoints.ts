@@ -14,13 +14,14 @@ import { createPlaces } from '../interaction/places.js'
 import type { OwnTokenVerification } from '../keys/verify-own-token.js'
 import { createClientAuthentication } from '../oauth/client-authentication.js'
 import { deviceCodeGrant } from '../oauth/device-code.js'
+import { createGrantIndex } from '../oauth/grant-index.js'
 import { createSecretGuesses } from '../oauth/secret-guesses.js'
 import { packageVersion } from '../package-root.js'
 import { verifyIdTokenHint } from '../tokens/id-token-hint.js'
 import { createIdentifyToken } from '../tokens/introspection.js'
 import { createRedeem } from '../tokens/redeem.js'
 import { enabledGrants } from './enabled-grants.js'
-import { grantLifetime } from './open-ring.js'
+import { grantEntryLifetime, grantLifetime } from './open-ring.js'
 import { tokens } from './tokens.js'
 import { traceClientAuthentication } from './traced.js'
 import { wireAttestation } from './wire-attestation.js'
@@ -49,6 +50,7 @@ export const wireEndpoints = (get: Resolve): Endpoints => {
   const { grants, clientAuthenticators, login } = get(tokens.registries)
   const stored = get(tokens.collections)
   const { codes, deviceCodes, families, revocations, sessions, interactions, consents, secrets, occupancy } = stored
+  const grantIndex = createGrantIndex({ store: stored.grantIndex, clock, lifetime: grantEntryLifetime(config) })
   const switchedOn = enabledGrants(config, grants.keys())
   const enabled = new Map([...grants].filter(([name]) => switchedOn.includes(name)))
   const verification = verificationOf(get)
@@ -77,6 +79,7 @@ export const wireEndpoints = (get: Resolve): Endpoints => {
       codes,
       deviceCodes,
       families,
+      grantIndex,
       revocations,
       login,
       findClient,
@@ -183,6 +186,8 @@ export const wireEndpoints = (get: Resolve): Endpoints => {
     verifyIdTokenHint: (text) => verifyIdTokenHint(text, verification),
     codes,
     sessions,
+    sessionIndex: stored.sessionIndex,
+    grantIndex,
     interactions,
     openSignIns: open('authorize_open', rates.authorize),
     consents,

@@ -1,6 +1,7 @@
 import type { AuthorizationRequest } from '../oauth/authorization-request.js'
 import { personalClaims } from '../oauth/claims-parameter.js'
 import { hashOpaqueToken } from '../oauth/opaque-token.js'
+import { subjectRecordId } from '../oauth/subject-records.js'
 import type { RecordStore } from '../storage/ports.js'
 
 /** What a person has allowed a client, over all requests so far. */
@@ -20,8 +21,8 @@ export interface Consents {
 }
 
 /** Hashed one by one: of any length, and no two pairs are the same. */
-const consentId = (subject: string, clientId: string): string =>
-  `${hashOpaqueToken(subject)}.${hashOpaqueToken(clientId)}`
+export const consentId = (subject: string, clientId: string): string =>
+  subjectRecordId(subject, hashOpaqueToken(clientId))
 
 const includesAll = (all: readonly string[], some: readonly string[]): boolean =>
   some.every((value) => all.includes(value))

@@ -1,5 +1,6 @@
 import { hashOpaqueToken, isOpaqueToken, newOpaqueToken } from '../oauth/opaque-token.js'
-import type { RecordLookup } from '../storage/ports.js'
+import { subjectRecordId } from '../oauth/subject-records.js'
+import type { RecordLookup, RecordStore } from '../storage/ports.js'
 import type { Cookies } from './cookies.js'
 import type { LoginResult } from './login-provider.js'
 
@@ -15,6 +16,16 @@ export interface Session {
   /** Id of the interaction whose login page was answered. */
   readonly interactionId: string
 }
+
+/** A session as an operator can find it by its person. */
+export interface SessionEntry extends Pick<Session, 'sid' | 'subject' | 'authTime' | 'amr'> {
+  /** What the session is stored under. */
+  readonly key: string
+}
+
+/** Not by `sid`, which two sign-ins at once in one browser may share. */
+export const sessionEntryId = ({ subject, key }: Pick<SessionEntry, 'subject' | 'key'>): string =>
+  subjectRecordId(subject, key)
 
 export type PassedLogin = Extract<LoginResult, { readonly outcome: 'passed' }>
 
@@ -34,11 +45,12 @@ export interface Sessions {
 
 export interface SessionOptions {
   readonly store: RecordLookup<Session>
+  readonly index: RecordStore<SessionEntry>
   readonly cookies: Cookies
   readonly ttlSeconds: number
 }
 
-export const createSessions = ({ store, cookies, ttlSeconds }: SessionOptions): Sessions => {
+export const createSessions = ({ store, index, cookies, ttlSeconds }: SessionOptions): Sessions => {
   const find = async (cookie: string | undefined): Promise<Session | undefined> =>
     isOpaqueToken(cookie) ? store.find(hashOpaqueToken(cookie)) : undefined
 
@@ -56,8 +68,16 @@ export const createSessions = ({ store, cookies, ttlSeconds }: SessionOptions): 
         interactionId,
       }
       const value = newOpaqueToken()
-      await store.put(hashOpaqueToken(value), session, { ttlSeconds })
-      if (isOpaqueToken(oldCookie)) await store.remove(hashOpaqueToken(oldCookie))
+      const { sid, subject, amr } = session
+      const entry: SessionEntry = { sid, subject, authTime, amr, key: hashOpaqueToken(value) }
+      await Promise.all([
+        store.put(entry.key, session, { ttlSeconds }),
+        index.put(sessionEntryId(entry), entry, { ttlSeconds }),
+      ])
+      if (old && isOpaqueToken(oldCookie)) {
+        const key = hashOpaqueToken(oldCookie)
+        await Promise.all([store.remove(key), index.remove(sessionEntryId({ subject: old.subject, key }))])
+      }
       return { session, cookie: cookies.set(cookies.session, value, ttlSeconds) }
     },
   }

@@ -4,6 +4,7 @@ import { isPublicClient, type Client } from '../oauth/client.js'
 import type { DeviceApproval, DeviceRequest } from '../oauth/device-code.js'
 import { OAuthError } from '../oauth/errors.js'
 import type { AuthorizationCode, Grant, GrantDecision, Redeemable } from '../oauth/grant.js'
+import type { GrantIndex } from '../oauth/grant-index.js'
 import { hashOpaqueToken } from '../oauth/opaque-token.js'
 import {
   deriveSuccessor,
@@ -20,6 +21,7 @@ export interface RedeemOptions {
   readonly codes: OneTimeStore<AuthorizationCode>
   readonly deviceCodes: DeviceCodeStore<DeviceRequest, DeviceApproval>
   readonly families: RefreshFamilyStore<Grant>
+  readonly grantIndex: GrantIndex
   readonly revocations: RevocationStore
   /** Absent where nobody signs in. */
   readonly login?: LoginProvider | undefined
@@ -47,7 +49,7 @@ const invalidGrant = (reason: string): OAuthError =>
  * or refresh token one wins; the others' tokens are thrown away.
  */
 export const createRedeem = (options: RedeemOptions) => {
-  const { codes, deviceCodes, families, revocations, login, findClient, audit, clock } = options
+  const { codes, deviceCodes, families, grantIndex, revocations, login, findClient, audit, clock } = options
 
   const startFamily = async (grant: Grant) => {
     const fresh = newRefreshToken()
@@ -160,6 +162,8 @@ export const createRedeem = (options: RedeemOptions) => {
     ])
     try {
       if (end !== undefined) throw end
+      // A grant of a plugin's own begins here; all others were noted when the person granted them.
+      if (started && grant && redeemable === undefined) await grantIndex.add(grant)
       const successor = redeemable && (await consume(caller, redeemable))
       return successor ?? started?.token
     } catch (error) {

@@ -8,9 +8,10 @@ import type { Consent } from '../../core/interaction/consent.js'
 import type { Interaction } from '../../core/interaction/interaction.js'
 import { createPlaces } from '../../core/interaction/places.js'
 import type { LoginProvider } from '../../core/interaction/login-provider.js'
-import type { Session } from '../../core/interaction/session.js'
+import type { Session, SessionEntry } from '../../core/interaction/session.js'
 import type { Client } from '../../core/oauth/client.js'
 import type { AuthorizationCode } from '../../core/oauth/grant.js'
+import { createGrantIndex, type GrantEntry } from '../../core/oauth/grant-index.js'
 import { hashOpaqueToken } from '../../core/oauth/opaque-token.js'
 import type { AuditEvent } from '../../core/observe/audit.js'
 import { Counts } from '../../core/observe/counts.js'
@@ -76,6 +77,12 @@ export const startProvider = async (overrides: Partial<AuthorizeOptions> = {}) =
     sessions: watchRecords(backend.records<Session>('sessions')),
     interactions: watchOneTime(backend.oneTime<Interaction>('interactions')),
     consents: watchRecords(backend.records<Consent>('consents')),
+    sessionIndex: backend.records<SessionEntry>('session_index'),
+    grantIndex: createGrantIndex({
+      store: backend.records<GrantEntry>('grant_index'),
+      clock,
+      lifetime: { offline: 86_400, online: 660 },
+    }),
     secrets: backend.records<string>('secrets'),
     revocations: backend.revocations('revocations'),
   }

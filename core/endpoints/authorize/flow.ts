@@ -62,9 +62,14 @@ export interface Refused {
 }
 
 export const createFlow = (options: AuthorizeOptions): Flow => {
-  const { issuer, audit, clock, login, codes, revocations } = options
+  const { issuer, audit, clock, login, codes, grantIndex, revocations } = options
   const cookies = createCookies(issuer)
-  const sessions = createSessions({ store: options.sessions, cookies, ttlSeconds: options.sessionTtlSeconds })
+  const sessions = createSessions({
+    store: options.sessions,
+    index: options.sessionIndex,
+    cookies,
+    ttlSeconds: options.sessionTtlSeconds,
+  })
   const knownBrowsers = createKnownBrowsers({ secrets: options.secrets, cookies })
   const interactions = createInteractions({ store: options.interactions, cookies, issuer, places: options.openSignIns })
   const consents = createConsents(options.consents)
@@ -102,8 +107,13 @@ export const createFlow = (options: AuthorizeOptions): Flow => {
     const record = codeRecord(request, session, options.defaultAudience)
     // Before the interaction is redeemed, so that an outage of this store does not cost the other's record. Who loses
     // the race never learns of the code.
-    await codes.put(hashOpaqueToken(code), record, options.codeTtlSeconds)
-    await redeem(interactionId)
+    await Promise.all([codes.put(hashOpaqueToken(code), record, options.codeTtlSeconds), grantIndex.add(record)])
+    try {
+      await redeem(interactionId)
+    } catch (error) {
+      await grantIndex.remove(record)
+      throw error
+    }
     if (consented) await consents.remember(session.subject, request)
     const trail = {
       request_id: http.requestId,

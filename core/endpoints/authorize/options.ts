@@ -4,9 +4,10 @@ import type { Interaction } from '../../interaction/interaction.js'
 import type { LoginProvider } from '../../interaction/login-provider.js'
 import type { Pages } from '../../interaction/pages.js'
 import type { Places } from '../../interaction/places.js'
-import type { Session } from '../../interaction/session.js'
+import type { Session, SessionEntry } from '../../interaction/session.js'
 import type { Client } from '../../oauth/client.js'
 import type { AuthorizationCode } from '../../oauth/grant.js'
+import type { GrantIndex } from '../../oauth/grant-index.js'
 import type { AuditLog } from '../../observe/audit.js'
 import type { OneTimeStore, RecordLookup, RecordStore, RevocationStore } from '../../storage/ports.js'
 
@@ -34,6 +35,8 @@ export interface AuthorizeOptions {
   readonly verifyIdTokenHint: (token: string) => Promise<IdTokenHint | undefined>
   readonly codes: OneTimeStore<AuthorizationCode>
   readonly sessions: RecordLookup<Session>
+  readonly sessionIndex: RecordStore<SessionEntry>
+  readonly grantIndex: GrantIndex
   readonly interactions: OneTimeStore<Interaction>
   /** How many of them one address may have open. */
   readonly openSignIns: Places

@@ -44,7 +44,7 @@ const overOutcomes: Readonly<Record<Exclude<DeviceCodeState, 'pending'>, DeviceR
  * The token of the second form is made of the code, so nobody decides what was not shown (RFC 8628 §5.4).
  */
 export const createDeviceVerify = (options: AuthorizeOptions & DeviceOptions, flow: Flow): Endpoint => {
-  const { issuer, pages, audit, clock, deviceCodes, attempts, findClient, defaultAudience } = options
+  const { issuer, pages, audit, clock, deviceCodes, grantIndex, attempts, findClient, defaultAudience } = options
   const showEntry = createShowEntry(options, flow)
   const trailOf = ({ http, person }: Sent) => ({ request_id: http.requestId, sub: person.session.subject })
 
@@ -109,7 +109,11 @@ export const createDeviceVerify = (options: AuthorizeOptions & DeviceOptions, fl
 
   const decide = async (sent: Sent, { userCode, request }: Waiting, outcome: 'approved' | 'denied'): Promise<Reply> => {
     const approval = approvalOf(request, sent.person)
-    const decided = await deviceCodes.decide(userCode, outcome === 'approved' ? { approval } : 'denied')
+    const [decided] = await Promise.all([
+      deviceCodes.decide(userCode, outcome === 'approved' ? { approval } : 'denied'),
+      outcome === 'approved' && grantIndex.add(approval),
+    ])
+    if (outcome === 'approved' && decided.outcome !== 'won') await grantIndex.remove(approval)
     if (decided.outcome === 'unknown') return wrong(sent)
     const { state } = decided.record
     if (decided.outcome === 'replayed' && state !== 'pending') return isOver(sent, state)

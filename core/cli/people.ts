@@ -1,0 +1,42 @@
+import { endSubjectIn } from '../host/end-subject.js'
+import {
+  listConsents,
+  listGrants,
+  listSessions,
+  removeConsents,
+  removeSessions,
+  revokeGrants,
+} from '../host/personal-records.js'
+import { openAccountStore } from '../interaction/accounts.js'
+import { changeStores, readDeployment } from './deployment.js'
+import { CommandFailed } from './failure.js'
+import { print, printJson } from './output.js'
+import { counted, personChange, type PersonOptions } from './person.js'
+
+/** `signet people end`: all of it, what no index knows included. */
+export const endPerson = async (options: PersonOptions): Promise<void> => {
+  const { sub } = options
+  const config = await readDeployment(options)
+  let ended = { sessions: 0, grants: 0, consents: 0 }
+  let isKnown = config.accounts.some((account) => account.sub === sub)
+  await changeStores(config, personChange('person.end', options), async (stores) => {
+    const [account, sessions, grants] = await Promise.all([
+      openAccountStore(stores.records).subjects.find(sub),
+      listSessions(stores, sub),
+      listGrants(stores, sub),
+    ])
+    // This alone ends all that was opened by now, whatever the lists know. From here on nobody consents in an old session.
+    await endSubjectIn(stores, config, Date.now)(sub)
+    const consents = await listConsents(stores, sub)
+    isKnown ||= account !== undefined || [sessions, grants, consents].some((all) => all.length > 0)
+    await removeSessions(stores, sessions)
+    await revokeGrants(stores, config, grants)
+    await removeConsents(stores, consents)
+    ended = { sessions: sessions.length, grants: grants.length, consents: consents.length }
+    return true
+  })
+  if (!isKnown) throw new CommandFailed('Nobody of this subject is known. Whatever it had opened is over all the same.')
+  if (options.json) return printJson({ sub, ...ended })
+  const { sessions, grants, consents } = ended
+  print(`Ended ${counted(sessions, 'session')}, ${counted(grants, 'grant')}, ${counted(consents, 'consent')}`)
+}

@@ -1,0 +1,37 @@
+import { listSessions, removeSessions } from '../host/personal-records.js'
+import { changeStores, readDeployment, withStores } from './deployment.js'
+import { CommandFailed } from './failure.js'
+import { print, printJson, printTable } from './output.js'
+import { counted, iso, personChange, type PersonOptions } from './person.js'
+
+export interface SessionOptions extends PersonOptions {
+  readonly sid?: string
+}
+
+/** `signet sessions list`. */
+export const printSessions = async (options: PersonOptions): Promise<void> => {
+  const config = await readDeployment(options)
+  const found = await withStores(config, (stores) => listSessions(stores, options.sub))
+  const shown = found.map(({ sid, authTime, amr }) => ({ sid, signed_in_at: iso(authTime), amr }))
+  if (options.json) return printJson(shown)
+  printTable(
+    ['SID', 'SIGNED_IN', 'AMR'],
+    shown.map((row) => [row.sid, row.signed_in_at, row.amr.join(' ')]),
+  )
+}
+
+/** `signet sessions end`. */
+export const endSessions = async (options: SessionOptions): Promise<void> => {
+  const { sub, sid } = options
+  const config = await readDeployment(options)
+  const ended: string[] = []
+  await changeStores(config, personChange('session.end', options, { sid }), async (stores) => {
+    const found = await listSessions(stores, sub, sid)
+    if (found.length === 0) throw new CommandFailed('There is no such session.')
+    await removeSessions(stores, found)
+    ended.push(...found.map((session) => session.sid))
+    return true
+  })
+  if (options.json) return printJson({ sub, sessions: ended })
+  print(`Ended ${counted(ended.length, 'session')}`)
+}

@@ -1,0 +1,45 @@
+import { epochSeconds, type Clock } from '../clock.js'
+import type { RecordStore } from '../storage/ports.js'
+import type { Grant } from './grant.js'
+import { subjectRecordId } from './subject-records.js'
+
+/** What a person granted a client, so that an operator can find it by the person. */
+export interface GrantEntry {
+  readonly grantId: string
+  readonly clientId: string
+  readonly subject: string
+  readonly scope: readonly string[]
+  readonly resource: readonly string[]
+  /** Seconds since the epoch, as `grantedAt`. */
+  readonly authTime: number
+  readonly grantedAt: number
+}
+
+/** Written where a person waits, and never for the tokens that come of a grant. Everything throws `Unavailable`. */
+export interface GrantIndex {
+  add(grant: Grant): Promise<void>
+  /** For a grant that came to nothing. */
+  remove(grant: Grant): Promise<void>
+}
+
+export interface GrantIndexOptions {
+  readonly store: RecordStore<GrantEntry>
+  readonly clock: Clock
+  /** Seconds until the last token of a grant has run out, counted from the moment when it was granted. */
+  readonly lifetime: { readonly offline: number; readonly online: number }
+}
+
+export const grantEntryId = ({ subject, grantId }: Pick<GrantEntry, 'subject' | 'grantId'>): string =>
+  subjectRecordId(subject, grantId)
+
+export const createGrantIndex = ({ store, clock, lifetime }: GrantIndexOptions): GrantIndex => ({
+  async add(grant) {
+    const { grantId, clientId, subject, scope, resource, authentication } = grant
+    const entry = { grantId, clientId, subject, scope, resource, authTime: authentication.auth_time }
+    const ttlSeconds = scope.includes('offline_access') ? lifetime.offline : lifetime.online
+    await store.put(grantEntryId(grant), { ...entry, grantedAt: epochSeconds(clock) }, { ttlSeconds })
+  },
+  async remove(grant) {
+    await store.remove(grantEntryId(grant))
+  },
+})
