@@ -85,10 +85,10 @@ export const addAccountTo = async (username: string, options: AddAccountOptions)
         throw new CommandFailed(
           'There is a client of this id: its tokens would carry the same sub (RFC 9700 section 4.15).',
         )
-      // What another account of this subject may have left behind is nothing of the new one's.
-      if (sub !== undefined) await endSubjectIn(stores, config, Date.now)(sub)
       const result = await addAccount(openAccountStore(stores.records), createPasswordHasher(), added)
       if (result.outcome === 'refused') throw new CommandFailed(result.reason)
+      // What another account of this subject may have left behind is nothing of the new one's.
+      if (sub !== undefined) await endSubjectIn(stores, config, Date.now)(sub)
       return result.account
     }),
   )

@@ -66,6 +66,9 @@ describe('what ends with a password', () => {
 
   it('SE03 an account that is removed and added again with its subject finds nothing of before', async () => {
     const opened = await openAll(server.issuer, { ...mallory, password: 'another password' })
+    const taken = await run(['accounts', 'add', 'other', '--sub', 'm-1', '--password-stdin'], 'another password')
+    expect(taken).toMatchObject({ code: 1, stderr: 'The subject is taken.\n' })
+    expect(await stateOf(server.issuer, opened)).toEqual(alive)
     expect(await run(['accounts', 'remove', 'mallory'])).toMatchObject({ code: 0, stdout: 'Removed mallory\n' })
     await add()
     expect(await stateOf(server.issuer, opened)).toEqual(over)
