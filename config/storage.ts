@@ -23,6 +23,8 @@ const mongodb = z.strictObject({
       .default('signet'),
     /** Connections to each server. */
     max_pool_size: z.int().min(1).max(1000).default(50),
+    /** MiB that what is short-lived may take. */
+    max_size_mb: z.int().min(1).max(1_048_576).default(1024),
   }),
 })
 
@@ -69,6 +71,8 @@ const redis = z.strictObject({
         })
         .optional(),
       cluster: z.strictObject({ nodes: z.array(node).default([]) }).optional(),
+      /** MiB that our entries may take where the server has no `maxmemory`, or does not tell it. */
+      max_size_mb: z.int().min(1).max(1_048_576).default(1024),
       /** Where the account may not read the server's settings, the operator has to know them. */
       eviction_policy_acknowledged: z
         .literal('noeviction', { error: 'must be noeviction: with any other policy Redis forgets what was used' })

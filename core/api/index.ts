@@ -81,6 +81,7 @@ export { nextDecision, nextPoll, nextRedemption, viewDeviceCode } from '../stora
 export type {
   AttemptLimiter,
   AttemptPolicy,
+  CounterDecision,
   CounterStep,
   CounterStore,
   DeviceCode,
@@ -100,5 +101,6 @@ export type {
   Rotation,
   StorageBackend,
   StorageSchema,
+  StoreRoom,
 } from '../storage/ports.js'
 export { Unavailable } from '../unavailable.js'

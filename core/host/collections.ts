@@ -10,15 +10,32 @@ import type { AuthorizationCode, Grant } from '../oauth/grant.js'
 import type { GrantEntry } from '../oauth/grant-index.js'
 import { createAttemptLimiter } from '../storage/attempts.js'
 import { createOccupancy } from '../storage/occupancy.js'
+import type { RecordLookup } from '../storage/ports.js'
+import {
+  shareCounters,
+  shareDeviceCodes,
+  shareLookup,
+  shareOneTime,
+  shareRecords,
+  shareReplays,
+} from '../storage/shared-collections.js'
+import type { Share } from '../storage/shares.js'
 import type { KeyPublication } from './key-publications.js'
+import type { ShareName } from './shares.js'
 import type { Stores } from './stores.js'
+
+const shareSessions = (share: Share, sessions: RecordLookup<Session>) =>
+  shareLookup(share, sessions, ({ expiresAt }) => expiresAt && expiresAt * 1000)
 
 /**
  * Which collection lives where (decisions section 9): what, if lost, would let something be used twice is a record;
  * what, if lost, only makes someone sign in again is ephemeral.
  */
-export const collections = ({ records, ephemeral }: Stores) => {
-  const counters = ephemeral.counters('counters')
+export const collections = ({ records, ephemeral, shares }: Stores) => {
+  /** The collection, whose entries count in the share of its class. */
+  const within = <C>(name: ShareName, share: (share: Share, collection: C) => C, collection: C): C =>
+    shares === undefined ? collection : share(shares[name], collection)
+  const counters = within('counters', shareCounters, ephemeral.counters('counters'))
   return {
     clients: records.records<Client>('clients'),
     consents: records.records<Consent>('consents'),
@@ -26,23 +43,27 @@ export const collections = ({ records, ephemeral }: Stores) => {
     sessionIndex: records.records<SessionEntry>('session_index'),
     grantIndex: records.records<GrantEntry>('grant_index'),
     codes: records.oneTime<AuthorizationCode>('codes'),
-    deviceCodes: records.deviceCodes<DeviceRequest, DeviceApproval>('device_codes'),
+    deviceCodes: within(
+      'device_codes',
+      shareDeviceCodes,
+      records.deviceCodes<DeviceRequest, DeviceApproval>('device_codes'),
+    ),
     families: records.refreshFamilies<Grant>('refresh_families'),
     revocations: records.revocations('revocations'),
     secrets: records.records<string>('secrets'),
-    factorRecords: records.records<JsonObject>('second_factors'),
+    factorRecords: within('approvals', shareRecords, records.records<JsonObject>('second_factors')),
     factorClaims: records.replayGuard('second_factor_claims'),
     principals: records.records<Enrolment>('principals'),
     revokedPrincipals: records.records<Revocation>('revoked_principals'),
     principalOwners: records.records<string>('principal_owners'),
-    sessions: ephemeral.records<Session>('sessions'),
-    interactions: ephemeral.oneTime<Interaction>('interactions'),
-    challenges: ephemeral.oneTime<ChallengeRecord>('challenges'),
-    evidence: ephemeral.replayGuard('evidence_challenges'),
+    sessions: within('sessions', shareSessions, ephemeral.records<Session>('sessions')),
+    interactions: within('requests', shareOneTime, ephemeral.oneTime<Interaction>('interactions')),
+    challenges: within('challenges', shareOneTime, ephemeral.oneTime<ChallengeRecord>('challenges')),
+    evidence: within('replay', shareReplays, ephemeral.replayGuard('evidence_challenges')),
     attempts: createAttemptLimiter(counters),
     occupancy: createOccupancy(counters),
-    proofs: ephemeral.replayGuard('dpop_proofs'),
-    clientAssertions: ephemeral.replayGuard('client_assertions'),
+    proofs: within('replay', shareReplays, ephemeral.replayGuard('dpop_proofs')),
+    clientAssertions: within('replay', shareReplays, ephemeral.replayGuard('client_assertions')),
   }
 }
 

@@ -34,6 +34,7 @@ import {
   observeShedding,
 } from './service-metrics.js'
 import { deploymentNeeds } from './signing-needs.js'
+import { observeShares, openShares } from './shares.js'
 import { tellStoreWarnings, watchStoreHealth } from './store-health.js'
 import { openStores } from './stores.js'
 import { tokens } from './tokens.js'
@@ -101,7 +102,10 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
   cleanUp.add(observeProcess(metrics))
   const audit = keep(await openAudit(config.audit, clock, { recorded: observeAudit(metrics), traces }))
   container.register(tokens.audit, { useValue: audit })
-  const stores = watchStores(keep(await openStores(config, clock)), metrics, tracing)
+  const watched = watchStores(keep(await openStores(config, clock)), metrics, tracing)
+  const { shares } = keep(openShares(watched, clock))
+  observeShares(metrics, shares)
+  const stores = { ...watched, shares }
   container.register(tokens.stores, { useValue: stores })
   const publications = await readPublications(collections(stores).publications)
   const passwords = container.resolve(tokens.passwords)

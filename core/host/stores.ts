@@ -4,12 +4,15 @@ import type { Config } from '../../config/schema.js'
 import { revealOptions } from '../../config/substitute.js'
 import type { Clock } from '../clock.js'
 import type { EphemeralBackend, StorageBackend } from '../storage/ports.js'
+import type { Shares } from './shares.js'
 import { loadAdapter, type AdapterChoice } from './load-adapter.js'
 
 /** The two storage roles. Both may be one backend. */
 export interface Stores extends AsyncDisposable {
   readonly records: StorageBackend
   readonly ephemeral: EphemeralBackend
+  /** What each class of short-lived entries may take. Absent for commands: operators are refused nothing. */
+  readonly shares?: Shares
 }
 
 type Choices = Config['storage']

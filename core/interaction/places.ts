@@ -1,5 +1,5 @@
 import type { Counts } from '../observe/counts.js'
-import type { Occupancy } from '../storage/occupancy.js'
+import type { Occupancy } from '../storage/ports.js'
 import { Unavailable } from '../unavailable.js'
 import { addressBucket } from './address-bucket.js'
 

@@ -15,6 +15,8 @@ export interface Session {
   readonly acr?: string
   /** Id of the interaction whose login page was answered. */
   readonly interactionId: string
+  /** When it is over: seconds since the epoch. Absent in one that an earlier version began. */
+  readonly expiresAt?: number
 }
 
 /** A session as an operator can find it by its person. */
@@ -66,6 +68,7 @@ export const createSessions = ({ store, index, cookies, ttlSeconds }: SessionOpt
         amr: login.amr,
         ...(login.acr !== undefined && { acr: login.acr }),
         interactionId,
+        expiresAt: authTime + ttlSeconds,
       }
       const value = newOpaqueToken()
       const { sid, subject, amr } = session

@@ -1,27 +1,7 @@
-import type { CounterStore } from './ports.js'
+import type { CounterStore, Entered, Occupancy } from './ports.js'
 
 /** Places that end at the same time: when, in milliseconds since the epoch, and how many. */
 type Slice = readonly [until: number, places: number]
-
-export type Entered =
-  /** `until`: when the place is free again by itself; milliseconds since the epoch. */
-  | { readonly allowed: true; readonly until: number }
-  /** Until the first place is free. */
-  | { readonly allowed: false; readonly retryAfterSeconds: number }
-
-export interface EntryPolicy {
-  readonly most: number
-  /** A place is free again after this time, or up to a sixteenth of it later. */
-  readonly ttlSeconds: number
-}
-
-/** How many places callers hold at a time, over all processes. Every member throws `Unavailable`. */
-export interface Occupancy {
-  /** Takes a place for one caller, unless it has the most that it may. */
-  enter(namespace: string, id: string, policy: EntryPolicy): Promise<Entered>
-  /** Gives back the place that `enter` told `until` of. A place that is over already changes nothing. */
-  leave(namespace: string, id: string, until: number): Promise<void>
-}
 
 const slicesOfTtl = 16
 

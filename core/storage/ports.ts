@@ -130,6 +130,13 @@ export interface CounterStep<State, Result> {
   readonly write?: { readonly state: State; readonly forgetAt: number } | null
 }
 
+/** Asked with the state, the time of the store, and until when the state is kept. */
+export type CounterDecision<State, Result> = (
+  current: State | undefined,
+  now: number,
+  forgetAt: number | undefined,
+) => CounterStep<State, Result>
+
 /** Small states that many callers change at once: counts of guesses, of requests, of places that are taken. */
 export interface CounterStore {
   /**
@@ -137,11 +144,7 @@ export interface CounterStore {
    * asked again when another caller was faster. What it throws, `update` rejects with, and nothing changes. Past its
    * `forgetAt` a state is not there.
    */
-  update<State, Result>(
-    namespace: string,
-    id: string,
-    decide: (current: State | undefined, now: number) => CounterStep<State, Result>,
-  ): Promise<Result>
+  update<State, Result>(namespace: string, id: string, decide: CounterDecision<State, Result>): Promise<Result>
 }
 
 export interface AttemptPolicy {
@@ -164,6 +167,26 @@ export interface AttemptLimiter {
   ): Promise<{ readonly allowed: boolean; readonly retryAfterSeconds: number }>
   /** Forgets, after a success. */
   clear(namespace: string, id: string): Promise<void>
+}
+
+export type Entered =
+  /** `until`: when the place is free again by itself; milliseconds since the epoch. */
+  | { readonly allowed: true; readonly until: number }
+  /** Until the first place is free. */
+  | { readonly allowed: false; readonly retryAfterSeconds: number }
+
+export interface EntryPolicy {
+  readonly most: number
+  /** A place is free again after this time, or up to a sixteenth of it later. */
+  readonly ttlSeconds: number
+}
+
+/** How many places callers hold at a time, over all processes. Every member throws `Unavailable`. */
+export interface Occupancy {
+  /** Takes a place for one caller, unless it has the most that it may. */
+  enter(namespace: string, id: string, policy: EntryPolicy): Promise<Entered>
+  /** Gives back the place that `enter` told `until` of. A place that is over already changes nothing. */
+  leave(namespace: string, id: string, until: number): Promise<void>
 }
 
 /**
@@ -215,6 +238,17 @@ export interface DeviceCodeStore<Request, Approval> {
   redeem(id: string): Promise<Redemption<DeviceCode<Request, Approval>>>
 }
 
+/** What a backend has for short-lived entries, and what one of them takes of it. */
+export interface StoreRoom {
+  /** Bytes; another number later where the server says another. */
+  capacity(): number
+  /**
+   * Bytes that the store needs for one entry, with its index and all that is lost between entries: by the bytes of its id
+   * (and namespace), and of its record as JSON. Rather too many than too few.
+   */
+  footprint(idBytes: number, recordBytes: number): number
+}
+
 /** What the collections asked for so far need in the store beside their records, such as indexes: made by command. */
 export interface StorageSchema {
   /** Makes what is missing or is other than it should be, and checks it; a line on each thing that it did. */
@@ -232,6 +266,7 @@ export interface EphemeralBackend extends AsyncDisposable {
   records<T>(name: string): RecordLookup<T>
   replayGuard(name: string): EphemeralReplayGuard
   counters(name: string): CounterStore
+  readonly room: StoreRoom
   /** Resolves when the backend answers; throws `Unavailable`. */
   ping(signal: AbortSignal): Promise<void>
   /** What an operator should know of the server, in a line: product, version, role. Throws `Unavailable`. */

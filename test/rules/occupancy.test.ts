@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
-import { createOccupancy, type Occupancy } from '../../core/storage/occupancy.js'
-import type { StorageBackend } from '../../core/storage/ports.js'
+import { createOccupancy } from '../../core/storage/occupancy.js'
+import type { Occupancy, StorageBackend } from '../../core/storage/ports.js'
 
 // How many places one caller holds, by two processes on one store.
 

@@ -14,6 +14,7 @@ import { createRecordStore } from './record-store.js'
 import { createRefreshFamilyStore } from './refresh-family-store.js'
 import { createReplayGuard } from './replay-guard.js'
 import { createRevocationStore } from './revocation-store.js'
+import { createRoom } from './room.js'
 import { createTable } from './table.js'
 
 /** `storage.*.options` where `use` is `embedded`. */
@@ -48,7 +49,8 @@ const checkName = (name: string): string => {
 export const openEmbedded = async (settings: EmbeddedSettings): Promise<StorageBackend> => {
   const { clock, component = 'storage.embedded', ...options } = settings
   const { path, max_size_mb } = embeddedOptions.parse(options)
-  const environment = await acquireEnvironment(path, max_size_mb * 1024 * 1024).catch((error: unknown) => {
+  const maxBytes = max_size_mb * 1024 * 1024
+  const environment = await acquireEnvironment(path, maxBytes).catch((error: unknown) => {
     throw unavailable(component, 'no', error)
   })
   const table = createTable(environment, clock, component)
@@ -70,6 +72,7 @@ export const openEmbedded = async (settings: EmbeddedSettings): Promise<StorageB
     revocations: (name) => createRevocationStore(table, checkName(name)),
     counters: (name) => createCounterStore(table, checkName(name)),
     deviceCodes: <Request, Approval>(name: string) => createDeviceCodeStore<Request, Approval>(table, checkName(name)),
+    room: createRoom(maxBytes),
     // A write, because a store that only reads does not answer: a full disk shows here.
     ping: async (signal) => {
       const write = table.update(pingKey, (_, now) => ({ result: undefined, write: envelope(now) }), 'essential')

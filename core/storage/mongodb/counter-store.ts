@@ -24,7 +24,7 @@ export const createCounterStore = (gateway: Gateway, name: string): CounterStore
         const now = table.now()
         const before = await table.find(_id)
         const state = before && (JSON.parse(before.state) as Parameters<typeof decide>[0])
-        const { result, write } = decide(state, now)
+        const { result, write } = decide(state, now, before?.expireAt?.getTime())
         if (write === undefined) return { result }
         if (write === null) {
           const gone = before === undefined || (await table.remove({ _id, revision: before.revision }))

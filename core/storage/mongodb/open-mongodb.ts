@@ -22,6 +22,8 @@ export interface MongodbSettings {
   readonly database: string
   /** Connections of this process to each server. */
   readonly max_pool_size?: number
+  /** MiB for what is short-lived. */
+  readonly max_size_mb?: number
   readonly clock: Clock
   /** What `Unavailable` calls it: `storage.records`. */
   readonly component?: string
@@ -93,7 +95,7 @@ const ping = async ({ collection, call, component, now }: Gateway, signal: Abort
  * member resolves, nothing is lost while a majority of the replica set lives. Throws `TypeError` when the URI is none.
  */
 export const openMongodb = async (settings: MongodbSettings): Promise<StorageBackend> => {
-  const { uri, database, max_pool_size = 50, clock, component = 'storage.mongodb' } = settings
+  const { uri, database, max_pool_size = 50, max_size_mb = 1024, clock, component = 'storage.mongodb' } = settings
   const client = createClient(uri, { maxPoolSize: max_pool_size })
   const gateway = createGateway({ db: client.db(database, durability), clock, component })
   const collections = new Set<string>()
@@ -116,6 +118,11 @@ export const openMongodb = async (settings: MongodbSettings): Promise<StorageBac
     revocations: (name) => createRevocationStore(gateway, known(name)),
     counters: (name) => createCounterStore(gateway, known(name)),
     deviceCodes: <Request, Approval>(name: string) => createDeviceCodeStore<Request, Approval>(gateway, known(name)),
+    room: {
+      capacity: () => max_size_mb * 1024 * 1024,
+      // A document with its envelope, twice its id and its time in the indexes. On the disk it is compressed; in the cache not.
+      footprint: (idBytes, recordBytes) => 300 + 3 * idBytes + 1.2 * recordBytes,
+    },
     ping: (signal) => ping(gateway, signal),
     schema: createSchema(gateway, collections, () => createClient(uri, patience).db(database, patientDurability)),
     describe: () => describeServer(gateway),

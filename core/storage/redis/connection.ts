@@ -3,7 +3,7 @@ import { Cluster } from 'ioredis'
 import type { Clock } from '../../clock.js'
 import { Unavailable } from '../../unavailable.js'
 import { createClient, databaseOf, placeOf } from './client.js'
-import { describeServer, judge, readFacts, type Facts } from './facts.js'
+import { describeServer, judge, memoryOf, readFacts, type Facts } from './facts.js'
 import { isLostMemory, isTimeout, reasonOf, unavailable } from './failure.js'
 import { joinEpoch, type Memory } from './memory.js'
 import type { RedisOptions } from './options.js'
@@ -26,6 +26,8 @@ export interface Connection {
   refuse(reason: string): Unavailable
   ping(): Promise<void>
   describe(): Promise<string>
+  /** As the servers told last that they may take: bytes. */
+  capacity(): number | undefined
   /** Lets what is under way finish, and refuses what comes after. */
   close(): Promise<void>
 }
@@ -54,6 +56,7 @@ export const openConnection = async ({ options, clock, component }: ConnectionOp
   let memory: Memory | undefined
   let known = 0
   let facts: Facts
+  let capacity: number | undefined
   let reason = 'not connected'
   let session = 0
   let dropped = -1
@@ -91,6 +94,7 @@ export const openConnection = async ({ options, clock, component }: ConnectionOp
       // The connection that was examined is gone; the next one is examined by itself.
       if (begun !== session || closed) return
       facts = told[0]
+      capacity = memoryOf(told)
       memory = joined
       known = joined.since
     } catch (error) {
@@ -190,6 +194,7 @@ export const openConnection = async ({ options, clock, component }: ConnectionOp
       current()
       return describeServer(facts, options, nodes().length)
     },
+    capacity: () => capacity,
     close: async () => {
       if (closed) return
       closed = true

@@ -18,7 +18,8 @@ export const createCounterStore = (connection: Connection, name: string): Counte
     let found = textOf(await connection.call('GET', key))
     for (let round = 0; round < maxRounds; round += 1) {
       const now = Math.floor(connection.clock())
-      const { result, write } = decide(decodeRecord(found, now)?.record as Parameters<typeof decide>[0], now)
+      const current = decodeRecord(found, now)
+      const { result, write } = decide(current?.record as Parameters<typeof decide>[0], now, current?.expires)
       if (write === undefined) return result
       const before = found
       const answer = await connection.run('swap', key, ({ epoch }) => {

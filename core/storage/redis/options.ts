@@ -17,6 +17,8 @@ export interface RedisOptions {
     | undefined
   /** `nodes`: some beside the one in `uri`; the rest is found. */
   readonly cluster?: { readonly nodes: readonly string[] } | undefined
+  /** MiB for our entries where the server has no `maxmemory`, or does not tell it; default 1024. */
+  readonly max_size_mb?: number
   /** What the operator vouches for where the account may not read it. */
   readonly eviction_policy_acknowledged?: 'noeviction' | undefined
 }

@@ -18,6 +18,8 @@ export const keepingTime = (ttlSeconds: number | undefined): number =>
   ttlSeconds === undefined ? 0 : Math.ceil(Math.max(0, ttlSeconds) * 1000) + slack
 
 export interface Stored {
+  /** Milliseconds since the epoch; 0: never. */
+  readonly expires: number
   readonly epoch: string
   readonly redeemed: boolean
   readonly record: unknown
@@ -32,5 +34,5 @@ export const decodeRecord = (text: unknown, now: number): Stored | undefined => 
   const [, expires = '', epoch = '', state = '', record = ''] =
     /^(\d+)\.([\w-]+)\.([ur][\w-]*)\.(.*)$/s.exec(typeof text === 'string' ? text : '') ?? []
   if (expires === '' || (expires !== '0' && Number(expires) <= now)) return undefined
-  return { epoch, redeemed: state.startsWith('r'), record: JSON.parse(record) as unknown }
+  return { expires: Number(expires), epoch, redeemed: state.startsWith('r'), record: JSON.parse(record) as unknown }
 }

@@ -19,6 +19,13 @@ export const backendCases = ({ backend, open, clock }: Subject<EphemeralBackend>
       await rejects(backend().ping(AbortSignal.abort()), Unavailable)
     })
 
+    it('says how much room there is for what is short-lived, and what an entry takes of it', async () => {
+      const { capacity, footprint } = backend().room
+      ok(capacity() > 0 && Number.isFinite(capacity()))
+      ok(footprint(43, 0) > 0)
+      ok(footprint(43, 10_000) >= footprint(43, 100) + 5_000)
+    })
+
     it('keeps everything when it is closed and opened again', async () => {
       const [code, used, record, claim] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()]
       const first = await open()

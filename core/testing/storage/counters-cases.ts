@@ -39,6 +39,17 @@ export const counterCases = ({ backend, open, clock, pass }: Subject<EphemeralBa
       equal(await peek(id), undefined)
     })
 
+    it('shows until when a state is kept', async () => {
+      const id = randomUUID()
+      const keptUntil = () => counters().update('n', id, (_, now, forgetAt) => ({ result: forgetAt && forgetAt - now }))
+      equal(await keptUntil(), undefined)
+      await set(id, 1, 60)
+      const kept = (await keptUntil()) ?? 0
+      equal(Math.abs(kept - 60_000) <= 1, true)
+      pass(60)
+      equal(await keptUntil(), undefined)
+    })
+
     it('removes a state, and one that comes back begins anew', async () => {
       const id = randomUUID()
       const remove = () => counters().update('n', id, () => ({ result: 'gone', write: null }))

@@ -33,8 +33,8 @@ const faultyCounters = (name: string, sound: CounterStore, faults: Faults): Coun
   async update(namespace, id, decide) {
     let fault = faults.get('*')
     if (fault === 'before') throw refused()
-    const result = await sound.update<never, never>(namespace, id, (current, now) => {
-      const step = decide(current, now)
+    const result = await sound.update<never, never>(namespace, id, (current, now, forgetAt) => {
+      const step = decide(current, now, forgetAt)
       fault = faults.get(`${name}.${step.write === null ? 'remove' : 'update'}`) ?? faults.get('*')
       if (fault === 'before') throw refused()
       return step as never

@@ -5,7 +5,7 @@ import {
   type DeviceCodeStep,
   type StoredDeviceCode,
 } from '../../../core/storage/device-codes.js'
-import type { CounterStep, RefreshFamily, StorageBackend } from '../../../core/storage/ports.js'
+import type { CounterDecision, RefreshFamily, StorageBackend } from '../../../core/storage/ports.js'
 import type { RaceBackend } from './primitives.js'
 
 interface Code {
@@ -75,13 +75,9 @@ export const breakBackend = (sound: Pick<StorageBackend, 'records'>): RaceBacken
     }
   },
   counters: (name) => ({
-    update: async <State, Result>(
-      namespace: string,
-      id: string,
-      decide: (current: State | undefined, now: number) => CounterStep<State, Result>,
-    ) => {
+    update: async <State, Result>(namespace: string, id: string, decide: CounterDecision<State, Result>) => {
       const states = sound.records<State>(name)
-      const { result, write } = decide(await states.find(namespace + id), Date.now())
+      const { result, write } = decide(await states.find(namespace + id), Date.now(), undefined)
       if (write === null) await states.remove(namespace + id)
       else if (write !== undefined) await states.put(namespace + id, write.state)
       return result

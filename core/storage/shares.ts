@@ -1,0 +1,138 @@
+import type { Clock } from '../clock.js'
+import { Unavailable } from '../unavailable.js'
+import type { CounterStore, StoreRoom } from './ports.js'
+
+/** Bytes that end at the same time, which is in milliseconds since the epoch. */
+type Slice = readonly [end: number, bytes: number]
+
+/** One entry as it is counted. */
+export interface Weight {
+  /** With those of its namespace. */
+  readonly idBytes: number
+  /** As JSON. */
+  readonly recordBytes: number
+  /** Milliseconds since the epoch. */
+  readonly until: number
+}
+
+/** What one class of short-lived entries may take of a store, whoever leaves them there. */
+export interface Share {
+  readonly name: string
+  readonly clock: Clock
+  /** Bytes in use, as far as this process knows, and how many may be. */
+  read(): { readonly bytes: number; readonly limit: number }
+  /** Resolves, nearly always at once, when the total is known. Throws `Unavailable`. */
+  ready(): Promise<void>
+  /** Throws `Unavailable` when the class is too full for the entry. */
+  checkRoom(weight: Weight): void
+  count(weight: Weight): void
+  /** Takes off what was counted: it was not written, or is gone before its time. */
+  giveBack(weight: Weight): void
+  /** Has this process counted anything that the store was not told of? */
+  hasNews(): boolean
+  /** Tells the store what this process has counted, and learns the total. Throws `Unavailable`. */
+  sync(): Promise<void>
+}
+
+export interface ShareOptions {
+  readonly name: string
+  /** Of the capacity of the store. */
+  readonly part: number
+  readonly room: StoreRoom
+  readonly states: CounterStore
+  readonly clock: Clock
+  /** What `Unavailable` calls it. */
+  readonly component: string
+}
+
+/** Milliseconds that what has expired is still in a store: Redis keeps it for ten seconds, collectors take their time. */
+const lingeringMs = 10_000
+
+/** An entry ends with its slice. A slice is an eighth of a lifetime at most, and lifetimes that differ share slices. */
+const endOf = (until: number, now: number): number => {
+  const length = 1000 * 2 ** Math.max(0, Math.floor(Math.log2(Math.max(1, (until - now) / 8000))))
+  return Math.ceil((until + lingeringMs) / length) * length
+}
+
+const addTo = (slices: Map<number, number>, end: number, bytes: number): void => {
+  const sum = (slices.get(end) ?? 0) + bytes
+  if (sum === 0) slices.delete(end)
+  else slices.set(end, sum)
+}
+
+/**
+ * Each process counts what it writes and decides by the last total that it knows and its own since, so that an entry costs no
+ * more round trips than without; about once a second it adds its own to the total in the store. So what all processes write
+ * within a second can go past the limit, and no more.
+ */
+export const createShare = ({ name, part, room, states, clock, component }: ShareOptions): Share => {
+  let known: Map<number, number> | undefined
+  let own = new Map<number, number>()
+  let sum = 0
+  let sumHoldsUntil = -Infinity
+  let syncing: Promise<void> | undefined
+
+  const total = (): number => {
+    const now = clock()
+    if (now < sumHoldsUntil) return sum
+    sum = 0
+    sumHoldsUntil = Infinity
+    for (const [end, bytes] of [...(known ?? []), ...own]) {
+      if (end <= now) continue
+      sum += bytes
+      sumHoldsUntil = Math.min(sumHoldsUntil, end)
+    }
+    return sum
+  }
+
+  const limit = (): number => part * room.capacity()
+
+  const add = ({ idBytes, recordBytes, until }: Weight, sign: 1 | -1): void => {
+    const now = clock()
+    if (until + lingeringMs <= now) return
+    const bytes = sign * Math.ceil(room.footprint(idBytes, recordBytes))
+    addTo(own, endOf(until, now), bytes)
+    sum += bytes
+  }
+
+  const exchange = async (): Promise<void> => {
+    const sent = own
+    own = new Map()
+    try {
+      const merged = await states.update<readonly Slice[], readonly Slice[]>('share', name, (state = [], now) => {
+        const slices = new Map(state.filter(([end]) => end > now))
+        for (const [end, bytes] of sent) if (end > now) addTo(slices, end, bytes)
+        const result = [...slices]
+        if (sent.size === 0) return { result }
+        return { result, write: result.length === 0 ? null : { state: result, forgetAt: Math.max(...slices.keys()) } }
+      })
+      known = new Map(merged)
+    } catch (error) {
+      // Told again, and twice at the worst: what is counted too often ends with its slice.
+      for (const [end, bytes] of sent) addTo(own, end, bytes)
+      throw error
+    } finally {
+      sumHoldsUntil = -Infinity
+      syncing = undefined
+    }
+  }
+
+  const sync = (): Promise<void> => (syncing ??= exchange())
+
+  return {
+    name,
+    clock,
+    read: () => ({ bytes: Math.max(0, total()), limit: limit() }),
+    ready: async () => {
+      if (known === undefined) await sync()
+    },
+    checkRoom: (weight) => {
+      if (total() + room.footprint(weight.idBytes, weight.recordBytes) > limit())
+        throw new Unavailable(component, 'no', `the share of ${name} is full`)
+    },
+    count: (weight) => add(weight, 1),
+    giveBack: (weight) => add(weight, -1),
+    hasNews: () => own.size > 0,
+    sync,
+  }
+}

@@ -1,0 +1,211 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeEach, expect, it } from 'vitest'
+import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
+import type { StorageBackend } from '../../core/storage/ports.js'
+import {
+  shareCounters,
+  shareDeviceCodes,
+  shareLookup,
+  shareOneTime,
+  shareReplays,
+} from '../../core/storage/shared-collections.js'
+import { createShare, type Share } from '../../core/storage/shares.js'
+import { Unavailable } from '../../core/unavailable.js'
+
+// What one class of entries may take of a store, by two processes on one store. An entry costs 100 bytes and its record.
+
+const directory = mkdtempSync(join(tmpdir(), 'signet-shares-'))
+let now = Date.UTC(2026, 10, 20, 12)
+const clock = () => now
+const room = { capacity: () => 100_000, footprint: (_: number, recordBytes: number) => 100 + recordBytes }
+let backends: readonly [StorageBackend, StorageBackend]
+let round = 0
+
+beforeEach(async () => {
+  const path = join(directory, String(round++))
+  const open = () => openEmbedded({ path, clock })
+  backends = [await open(), await open()]
+})
+afterEach(async () => {
+  for (const backend of backends) await backend[Symbol.asyncDispose]()
+})
+afterAll(() => rmSync(directory, { recursive: true }))
+
+/** 10,000 bytes. */
+const shareOf = (backend: StorageBackend, name = 'requests'): Share =>
+  createShare({ name, part: 0.1, room, states: backend.counters('shares'), clock, component: 'storage.ephemeral' })
+// 900 bytes as JSON.
+const record = { x: 'x'.repeat(892) }
+const isFull = (error: unknown) =>
+  error instanceof Unavailable && error.applied === 'no' && error.message === 'the share of requests is full'
+
+let ids = 0
+const newId = () => `id-${String(ids++)}`
+const putUntilFull = async (put: (id: string) => Promise<unknown>): Promise<number> => {
+  for (let count = 0; ; count += 1) {
+    try {
+      await put(newId())
+    } catch (error) {
+      expect(error).toSatisfy(isFull)
+      return count
+    }
+  }
+}
+
+it('refuses its own new entries when it is full, and no other class', async () => {
+  const share = shareOf(backends[0])
+  const codes = shareOneTime(share, backends[0].oneTime('interactions'))
+  const first = newId()
+  await codes.put(first, record, 600)
+  expect(await putUntilFull((id) => codes.put(id, record, 600))).toBe(9)
+  expect(share.read()).toEqual({ bytes: 10_000, limit: 10_000 })
+  expect(await codes.redeem(first)).toMatchObject({ outcome: 'won' })
+  expect(await codes.find(first)).toEqual(record)
+  const sessions = shareLookup(shareOf(backends[0], 'sessions'), backends[0].records<typeof record>('sessions'))
+  expect(await sessions.put(newId(), record, { ttlSeconds: 600 })).toBe(true)
+})
+
+it('is one share for all processes, each of which learns what the others wrote', async () => {
+  const [one, two] = [shareOf(backends[0]), shareOf(backends[1])]
+  const put = (share: Share, by: 0 | 1) => (id: string) =>
+    shareOneTime(share, backends[by].oneTime('interactions')).put(id, record, 600)
+  for (let count = 0; count < 6; count += 1) await put(one, 0)(newId())
+  // What the other one has not told yet is not known.
+  await put(two, 1)(newId())
+  expect(two.read().bytes).toBe(1000)
+  await one.sync()
+  await two.sync()
+  expect(two.read().bytes).toBe(7000)
+  expect(await putUntilFull(put(two, 1))).toBe(3)
+  await two.sync()
+  await one.sync()
+  await expect(put(one, 0)(newId())).rejects.toSatisfy(isFull)
+  // One that starts now asks before it admits.
+  await expect(put(shareOf(backends[0]), 0)(newId())).rejects.toSatisfy(isFull)
+})
+
+it('has room again when entries expire, whoever wrote them and whether anyone asks', async () => {
+  const share = shareOf(backends[0])
+  const codes = shareOneTime(share, backends[0].oneTime('interactions'))
+  expect(await putUntilFull((id) => codes.put(id, record, 600))).toBe(10)
+  await share.sync()
+  now += 600_000
+  await expect(codes.put(newId(), record, 600)).rejects.toSatisfy(isFull)
+  // Ten seconds until they are collected, and the slice.
+  now += 10_000 + 64_000
+  expect(share.read().bytes).toBe(0)
+  expect(await putUntilFull((id) => codes.put(id, record, 600))).toBe(10)
+})
+
+it('holds what a process counted when another one goes on from it', async () => {
+  const share = shareOf(backends[0])
+  const codes = shareOneTime(share, backends[0].oneTime('interactions'))
+  await codes.put(newId(), record, 600)
+  expect(share.hasNews()).toBe(true)
+  await share.sync()
+  expect(share.hasNews()).toBe(false)
+  const next = shareOf(backends[1])
+  await next.sync()
+  expect(next.read().bytes).toBe(1000)
+})
+
+it('counts nothing that was not written', async () => {
+  const share = shareOf(backends[0])
+  const codes = shareOneTime(share, backends[0].oneTime('interactions'))
+  const id = newId()
+  await codes.put(id, record, 600)
+  await expect(codes.put(id, record, 600)).rejects.toThrow('the id exists')
+  const claims = shareReplays(share, { claim: (_namespace, claimed) => Promise.resolve(claimed === 'new') })
+  expect(await claims.claim('n', 'old', 600, now)).toBe(false)
+  expect(share.read().bytes).toBe(1000)
+  expect(await claims.claim('n', 'new', 600, now)).toBe(true)
+  expect(share.read().bytes).toBe(1100)
+  const devices = shareDeviceCodes(share, backends[0].deviceCodes('device_codes'))
+  const device = { userCode: 'CODE', request: {}, intervalSeconds: 5 }
+  expect(await devices.start(newId(), device, 600)).toBe(true)
+  const both = share.read().bytes
+  expect(await devices.start(newId(), device, 600)).toBe(false)
+  expect(share.read().bytes).toBe(both)
+})
+
+it('counts what may have been written', async () => {
+  const share = shareOf(backends[0])
+  const lost = () => Promise.reject(new Unavailable('storage.ephemeral', 'unknown', 'connection reset'))
+  const claims = shareReplays(share, { claim: lost })
+  await expect(claims.claim('n', 'x', 600, now)).rejects.toThrow('connection reset')
+  expect(share.read().bytes).toBe(100)
+})
+
+it('takes off what is removed before its time', async () => {
+  const share = shareOf(backends[0])
+  const until = now + 600_000
+  const sessions = shareLookup<{ until: number }>(share, backends[0].records('sessions'), (one) => one.until)
+  const id = newId()
+  await sessions.put(id, { until }, { ttlSeconds: 600 })
+  await sessions.put(newId(), { until }, { ttlSeconds: 600 })
+  const { bytes } = share.read()
+  now += 300_000
+  expect(await sessions.remove(id)).toBe(true)
+  expect(await sessions.remove(id)).toBe(false)
+  expect(share.read().bytes).toBe(bytes / 2)
+})
+
+it('counts a state once, for as long as it is kept, and lets those that are there change', async () => {
+  const share = shareOf(backends[0])
+  const counters = shareCounters(share, backends[0].counters('counters'))
+  const count = (id: string, padding = '', seconds = 600) =>
+    counters.update<string, void>('n', id, (_, at) => ({
+      result: undefined,
+      write: { state: padding, forgetAt: at + seconds * 1000 },
+    }))
+  const id = newId()
+  for (let times = 0; times < 5; times += 1) await count(id)
+  expect(share.read().bytes).toBe(102)
+  await count(id, 'x'.repeat(98))
+  expect(share.read().bytes).toBe(200)
+  now += 500_000
+  await count(id, 'x'.repeat(98))
+  now += 500_000
+  expect(share.read().bytes).toBe(200)
+  expect(await putUntilFull((other) => count(other, 'x'.repeat(898)))).toBe(9)
+  await count(id, 'x'.repeat(98))
+  await counters.update('n', id, () => ({ result: undefined, write: null }))
+  expect(share.read().bytes).toBe(9000)
+})
+
+it('counts by the last total when the store cannot be asked', async () => {
+  let isDown = false
+  const sound = backends[0].counters('shares')
+  const share = createShare({
+    ...{ name: 'requests', part: 0.1, room, clock, component: 'storage.ephemeral' },
+    states: {
+      update: (...given) =>
+        isDown ? Promise.reject(new Unavailable('storage.ephemeral', 'no', 'down')) : sound.update(...given),
+    },
+  })
+  isDown = true
+  const codes = shareOneTime(share, backends[0].oneTime('interactions'))
+  await expect(codes.put(newId(), record, 600)).rejects.toThrow('down')
+  isDown = false
+  await codes.put(newId(), record, 600)
+  isDown = true
+  expect(await putUntilFull((id) => codes.put(id, record, 600))).toBe(9)
+  await expect(share.sync()).rejects.toThrow('down')
+  expect(share.read().bytes).toBe(10_000)
+  isDown = false
+  await share.sync()
+  expect(share.read().bytes).toBe(10_000)
+})
+
+it('keeps a state that is small however many entries there are, and however long they live', async () => {
+  const share = shareOf(backends[0])
+  for (let count = 0; count < 2000; count += 1) {
+    share.count({ idBytes: 1, recordBytes: 0, until: now + 1000 * 2 ** (count % 21) })
+    now += 500
+    if (count % 100 === 99) await share.sync()
+  }
+  const state = await backends[0].counters('shares').update('share', 'requests', (current) => ({ result: current }))
+  expect(JSON.stringify(state).length).toBeLessThan(5000)
+})
