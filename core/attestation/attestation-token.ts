@@ -1,5 +1,6 @@
 import { epochSeconds, type Clock } from '../clock.js'
 import type { JsonObject } from '../json.js'
+import { maxTokenLength } from '../keys/compact-jws.js'
 import type { JwsAlg, KeyRing } from '../keys/ports.js'
 import { verifyOwnToken } from '../keys/verify-own-token.js'
 import { newOpaqueToken } from '../oauth/opaque-token.js'
@@ -56,7 +57,7 @@ export const createAttestationTokens = (options: AttestationTokenOptions) => {
   const { issuer, clock, ttlSeconds, graceSeconds, toleranceSeconds, alg, typ } = options
   const sign = createSignToken(options.ring)
   // Its end is looked at here: the tolerance is for clocks that differ, and nobody renews what is over.
-  const profile = { typ, purpose: 'attestation' } as const
+  const profile = { typ, purpose: 'attestation', maxLength: maxTokenLength } as const
   const expected = { ring: options.ring, issuer, clock, ...profile, toleranceSeconds, expired: 'accepted' } as const
 
   return {

@@ -121,6 +121,7 @@ export const createToken = (options: TokenOptions): Endpoint => {
       id_token: signed.idToken !== undefined,
       refresh_token: refresh,
       jkt: proof?.jkt,
+      claims_dropped: prepared.dropped.length > 0 ? prepared.dropped : undefined,
     } as const
     const consume = async () => {
       await proof?.claim()

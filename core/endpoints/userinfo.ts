@@ -7,7 +7,6 @@ import type { AuditLog } from '../observe/audit.js'
 import type { RevocationStore } from '../storage/ports.js'
 import type { AccessTokenVerifier } from '../tokens/access-token-verifier.js'
 import type { TokenIssuer } from '../tokens/issuer.js'
-import type { SignedToken } from '../tokens/sign-token.js'
 import { createAccessTokens, type PresentedToken } from './access-token.js'
 import { json, type Endpoint, type EndpointRequest } from './message.js'
 
@@ -58,7 +57,7 @@ export const createUserinfo = (options: UserinfoOptions): Endpoint => {
 
   return async (request) => {
     const trail = { request_id: request.requestId }
-    let signed: SignedToken | undefined
+    let signed: Awaited<ReturnType<TokenIssuer['signUserinfo']>> | undefined
     const signatures = () => signed && { signatures: [{ ...signed.record }] }
     try {
       const { client, account, scope, requested, jti, proof } = await check(request, readToken(request))
@@ -73,7 +72,8 @@ export const createUserinfo = (options: UserinfoOptions): Endpoint => {
         client_id: client.client_id,
         sub: account.subject,
         jti,
-        claims: Object.keys(claims),
+        claims: Object.keys(claims).filter((name) => !signed?.dropped.includes(name)),
+        claims_dropped: signed?.dropped.length ? signed.dropped : undefined,
         ...signatures(),
       })
       if (signed === undefined) return json(200, claims, proof?.headers)

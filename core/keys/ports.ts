@@ -77,7 +77,7 @@ export interface SignatureOrder {
   /** For whom, so that one client cannot use up a backend's quota. */
   readonly clientId: string
   /** The JWS signing input (ASCII) for the key that signs; asked again when another key has to step in. */
-  readonly input: (key: { readonly kid: string; readonly alg: JwsAlg }) => string
+  readonly input: (key: SigningKey) => string
   readonly signal: AbortSignal
 }
 

@@ -40,7 +40,7 @@ export const createSign = (room: SigningRoom): KeyRing['sign'] => {
         skipped ??= supervisor.outage()
         continue
       }
-      const input = order.input({ kid, alg })
+      const input = order.input(opened.signing)
       const message = Buffer.from(input, 'ascii')
       const { max } = opened.signing.signer.messageBytes ?? { max: Infinity }
       if (message.byteLength > max) {

@@ -11,7 +11,8 @@ export interface JoseHeader {
 /** The header is the same for all tokens of one key and type, and costs a third of the input. As many as keys and types. */
 const encodedHeaders = new Map<string, string>()
 
-const encodeHeader = ({ alg, kid, typ }: JoseHeader): string => {
+/** The header in base64url, with the dot. */
+export const encodeHeader = ({ alg, kid, typ }: JoseHeader): string => {
   // Neither an algorithm nor a media type has a space in it, so no two headers share a name.
   const name = `${alg} ${typ} ${kid}`
   let encoded = encodedHeaders.get(name)

@@ -2,7 +2,6 @@ import { epochSeconds, type Clock } from '../clock.js'
 import type { Account } from '../interaction/login-provider.js'
 import type { JsonObject } from '../json.js'
 import { algorithms } from '../keys/algorithms.js'
-import { maxTokenLength } from '../keys/compact-jws.js'
 import type { JwsAlg, KeyRing, SignaturePriority } from '../keys/ports.js'
 import type { Client } from '../oauth/client.js'
 import { OAuthError } from '../oauth/errors.js'
@@ -10,6 +9,7 @@ import type { GrantDecision, SenderConstraint } from '../oauth/grant.js'
 import { newOpaqueToken } from '../oauth/opaque-token.js'
 import type { AccessTokenVerifier } from './access-token-verifier.js'
 import { claimsOfScopes, pickClaims, protocolClaims, releasableClaims, requestedNames } from './claims.js'
+import { bytesOf, findTooLarge } from './fit-claims.js'
 import {
   accessTokenClaims,
   accessTokenHash,
@@ -56,6 +56,8 @@ export interface PreparedTokens {
   readonly jti: string
   readonly accessToken: JsonObject
   readonly idToken?: JsonObject
+  /** Claims that were asked for and left out, because the token would be too long. */
+  readonly dropped: readonly string[]
 }
 
 export interface SignedTokens {
@@ -64,13 +66,14 @@ export interface SignedTokens {
 }
 
 export const createTokenIssuer = (options: IssuerOptions) => {
-  const { clock } = options
-  const sign = createSignToken(options.ring)
+  const { clock, ring } = options
+  const sign = createSignToken(ring)
 
   return {
     /**
-     * Holds the decision within the client's registration and gives it its claims. Throws `invalid_target`,
-     * `invalid_scope`; a decision that sets the core's claims is a plugin's bug and becomes `server_error`.
+     * Holds the decision within the client's registration and gives it its claims. Throws `invalid_target`, `invalid_scope`,
+     * `invalid_request` when a token would be too long without what was asked for by `claims`, `Unavailable`; a decision that
+     * sets the core's claims, or more than 4 KiB of others, is a plugin's bug and becomes `server_error`.
      */
     prepare(
       client: Client,
@@ -83,6 +86,8 @@ export const createTokenIssuer = (options: IssuerOptions) => {
       const scope = narrowScope(decision.scope, client, audience, options.resources)
       const claimed = Object.keys(decision.claims ?? {}).find((name) => protocolClaims.has(name))
       if (claimed !== undefined) throw new Error(`a grant plugin set the claim ${claimed}, which is the core's`)
+      if (decision.claims !== undefined && bytesOf(decision.claims) > maxPluginClaims)
+        throw new Error(`a grant plugin set claims of more than ${maxPluginClaims} bytes`)
 
       const issuedAt = epochSeconds(clock)
       const ttls = audience.map((name) => options.resources.get(name)?.access_token_ttl_secs ?? options.accessTokenTtl)
@@ -97,7 +102,8 @@ export const createTokenIssuer = (options: IssuerOptions) => {
         decision.requestedClaims && releasableClaims(decision.requestedClaims, client, options.claimsSupported)
       const { issuer } = options
       const clientId = client.client_id
-      const accessToken = accessTokenClaims({
+      const userinfoClaims = requestedNames(requestedClaims, 'userinfo')
+      const claims = accessTokenClaims({
         issuer,
         subject,
         clientId,
@@ -108,12 +114,20 @@ export const createTokenIssuer = (options: IssuerOptions) => {
         jti,
         authentication,
         constraint,
-        userinfoClaims: requestedNames(requestedClaims, 'userinfo'),
+        userinfoClaims,
         actor,
         mayAct,
         further: decision.claims,
       })
-      const prepared = { client, subject, scope, audience, expiresIn, grantId, jti, accessToken }
+      // Measured only where something can be left out: what is signed is looked at once more as it is.
+      const unnamed =
+        userinfoClaims.length === 0
+          ? []
+          : findTooLarge(ring, accessTokenProfile, options.accessTokenAlg, claims, entriesOf(userinfoClaims))
+      const named = userinfoClaims.filter((name) => !unnamed.includes(name))
+      const accessToken =
+        unnamed.length === 0 ? claims : { ...claims, userinfo_claims: named.length === 0 ? undefined : named }
+      const prepared = { client, subject, scope, audience, expiresIn, grantId, jti, accessToken, dropped: unnamed }
       if (!decision.idToken || authentication === undefined || !scope.includes('openid')) return prepared
       const further = pickClaims(account?.claims ?? {}, requestedNames(requestedClaims, 'id_token'))
       const expiresAt = issuedAt + Math.min(options.idTokenTtl, left)
@@ -128,7 +142,12 @@ export const createTokenIssuer = (options: IssuerOptions) => {
         authentication,
         further,
       })
-      return { ...prepared, idToken }
+      if (Object.keys(further).length === 0) return { ...prepared, idToken }
+      const alg = client.id_token_signed_response_alg ?? options.idTokenAlg
+      const at_hash = accessTokenHash('', algorithms[alg].accessTokenHash)
+      const tooLarge = findTooLarge(ring, idTokenProfile, alg, { ...idToken, at_hash }, further)
+      const kept = Object.entries(idToken).filter(([name]) => !tooLarge.includes(name))
+      return { ...prepared, idToken: Object.fromEntries(kept), dropped: [...new Set([...unnamed, ...tooLarge])] }
     },
 
     /**
@@ -144,14 +163,12 @@ export const createTokenIssuer = (options: IssuerOptions) => {
       const by = { priority, clientId: prepared.client.client_id, signal }
       const access = await sign(accessTokenProfile, options.accessTokenAlg, prepared.accessToken, by)
       made.push(access.record)
-      checkLength(access.token)
       options.accessTokenVerifier?.signed(access)
       if (prepared.idToken === undefined) return { accessToken: access.token }
       const alg = prepared.client.id_token_signed_response_alg ?? options.idTokenAlg
       const claims = { ...prepared.idToken, at_hash: accessTokenHash(access.token, algorithms[alg].accessTokenHash) }
       const id = await sign(idTokenProfile, alg, claims, by)
       made.push(id.record)
-      checkLength(id.token)
       return { accessToken: access.token, idToken: id.token }
     },
 
@@ -160,10 +177,14 @@ export const createTokenIssuer = (options: IssuerOptions) => {
       return { ...pickClaims(account.claims, [...claimsOfScopes(scope), ...requested]), sub: account.subject }
     },
 
-    /** A signed `/userinfo` answer (OIDC Core §5.3.2). */
+    /** A signed `/userinfo` answer (OIDC Core §5.3.2), without the claims in `dropped`, for which it has no room. */
     async signUserinfo(client: Client, alg: JwsAlg, claims: JsonObject, signal: AbortSignal) {
-      const content = { ...claims, iss: options.issuer, aud: client.client_id }
-      return sign(userinfoProfile, alg, content, { priority: 'sign_in', clientId: client.client_id, signal })
+      const { sub, ...personal } = claims
+      const own = { sub, iss: options.issuer, aud: client.client_id }
+      const dropped = findTooLarge(ring, userinfoProfile, alg, { ...personal, ...own }, personal)
+      const kept = Object.fromEntries(Object.entries(personal).filter(([name]) => !dropped.includes(name)))
+      const by = { priority: 'sign_in', clientId: client.client_id, signal } as const
+      return { ...(await sign(userinfoProfile, alg, { ...kept, ...own }, by)), dropped }
     },
 
     /** A signed `/introspect` answer (RFC 9701 §5): neither `sub` nor `exp` at the top, so that it is no token itself. */
@@ -181,11 +202,11 @@ export const createTokenIssuer = (options: IssuerOptions) => {
 
 export type TokenIssuer = ReturnType<typeof createTokenIssuer>
 
-/** What could not be read back could not be revoked either. Too many claims are a bug of whoever gave them. */
-const checkLength = (token: string): void => {
-  if (token.length > maxTokenLength)
-    throw new Error(`the claims make a token of more than ${maxTokenLength} characters`)
-}
+/** Bytes of JSON: two thirds of what an access token has room for. */
+const maxPluginClaims = 4096
+
+/** Each name goes with itself in a list of names. */
+const entriesOf = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, name]))
 
 /** A token names the grant that it came from, so that ending the grant ends it. */
 const newJti = (grantId: string): string => `${grantId}.${newOpaqueToken().slice(0, 22)}`

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { JsonObject } from '../json.js'
+import { maxTokenLength } from '../keys/compact-jws.js'
 import type { KeyPurpose } from '../keys/ports.js'
 import type { Actor, Authentication, PermittedActor, SenderConstraint } from '../oauth/grant.js'
 
@@ -7,12 +8,20 @@ import type { Actor, Authentication, PermittedActor, SenderConstraint } from '..
 export interface TokenProfile {
   readonly typ: string
   readonly purpose: KeyPurpose
+  /** Characters: what we have to read again, and what every signer signs (64 KiB) of what we have not. */
+  readonly maxLength: number
 }
 
-export const accessTokenProfile: TokenProfile = { typ: 'at+jwt', purpose: 'access_token' }
-export const idTokenProfile: TokenProfile = { typ: 'JWT', purpose: 'id_token' }
-export const userinfoProfile: TokenProfile = { typ: 'userinfo+jwt', purpose: 'userinfo' }
-export const introspectionProfile: TokenProfile = { typ: 'token-introspection+jwt', purpose: 'introspection' }
+const maxAnswerLength = 64 * 1024
+
+export const accessTokenProfile: TokenProfile = { typ: 'at+jwt', purpose: 'access_token', maxLength: maxTokenLength }
+export const idTokenProfile: TokenProfile = { typ: 'JWT', purpose: 'id_token', maxLength: maxTokenLength }
+export const userinfoProfile: TokenProfile = { typ: 'userinfo+jwt', purpose: 'userinfo', maxLength: maxAnswerLength }
+export const introspectionProfile: TokenProfile = {
+  typ: 'token-introspection+jwt',
+  purpose: 'introspection',
+  maxLength: maxAnswerLength,
+}
 
 export interface AccessTokenContent {
   readonly issuer: string

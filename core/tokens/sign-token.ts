@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import type { JsonObject } from '../json.js'
 import type { JwsAlg, KeyPurpose, KeyRing, PublishedKey, SignatureOrder } from '../keys/ports.js'
 import { serialize, signingInput } from './compact-serializer.js'
+import { tokenLength, tooLong } from './fit-claims.js'
 import type { TokenProfile } from './profiles.js'
 
 /** What the audit log keeps of a signature: enough to find it in the signer's own log, nothing to replay it. */
@@ -26,16 +27,21 @@ export interface SignedToken {
   readonly record: SignatureRecord
 }
 
-/** Signs claims that were prepared, and tells what the audit log has to keep. Throws `Unavailable`. */
+/** Signs claims that were prepared, and says what the audit log has to keep. Throws `invalid_request` when the token would be too long, `Unavailable`. */
 export const createSignToken =
   (ring: Pick<KeyRing, 'sign'>) =>
   async (
-    { typ, purpose }: TokenProfile,
+    profile: TokenProfile,
     alg: JwsAlg,
     claims: JsonObject,
     { priority, clientId, signal }: Pick<SignatureOrder, 'priority' | 'clientId' | 'signal'>,
   ): Promise<SignedToken> => {
-    const input: SignatureOrder['input'] = (key) => signingInput({ kid: key.kid, alg: key.alg, typ }, claims)
+    const { typ, purpose } = profile
+    const input: SignatureOrder['input'] = (key) => {
+      const text = signingInput({ kid: key.kid, alg: key.alg, typ }, claims)
+      if (tokenLength(text.length, key) > profile.maxLength) throw tooLong(profile)
+      return text
+    }
     const made = await ring.sign({ purpose, alg, priority, clientId, signal, input })
     const { kid, signer, reference, keyVersion } = made
     const digest = hash('sha256', made.input, 'base64url')
