@@ -5,7 +5,7 @@
 
 const ours = '^(core|plugins|signers|config|test)/'
 /** Root files of core: they import nothing of ours, and any room may import them. */
-const roots = '^core/(clock|json|package-root|recent-map|unavailable)\\.ts$'
+const roots = '^core/(clock|disk-space|json|package-root|recent-map|unavailable)\\.ts$'
 const adapters = '^core/storage/(embedded|mongodb|redis)/'
 const npm = (names) => `(^|/)node_modules/(${names})/|^(${names})$`
 

@@ -60,13 +60,24 @@ const requests = (address: number, client: number) =>
     .strictObject({ address_per_minute: perMinute(address, most), client_per_minute: perMinute(client, most) })
     .prefault({})
 
+/** Of one address alone. */
+const ofAddress = (address: number) => z.strictObject({ address_per_minute: perMinute(address, most) }).prefault({})
+
 /** How guesses at a password are slowed down is an option of the login plugin. */
 export const rateLimits = z
   .strictObject({
     token: requests(60_000, 60_000),
     introspect: requests(600_000, 600_000),
+    userinfo: ofAddress(60_000),
+    revoke: ofAddress(6000),
     authorize: z.strictObject({ address_per_minute: perMinute(300, most), address_open: openAtOnce(300) }).prefault({}),
-    device_authorization: z.strictObject({ address_open: openAtOnce(200) }).prefault({}),
+    interaction: ofAddress(3000),
+    device_authorization: z
+      .strictObject({ address_per_minute: perMinute(600, most), address_open: openAtOnce(200) })
+      .prefault({}),
+    device_verify: ofAddress(600),
+    documents: ofAddress(600_000),
+    refused: ofAddress(6000),
     attestation: z
       .strictObject({
         address_per_minute: perMinute(600),

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../json.js'
 import type { Dpop, DpopProof } from '../oauth/dpop.js'
-import { OAuthError, type ErrorCode } from '../oauth/errors.js'
+import { OAuthError, withDetails, type ErrorCode } from '../oauth/errors.js'
 import type { EndpointRequest } from './message.js'
 
 type Scheme = 'Bearer' | 'DPoP'
@@ -56,12 +56,7 @@ export const createAccessTokens = (path: string, dpop: Dpop | undefined) => {
   /** What `/token` answers with 400 is 401 here, and says so in the header (RFC 9449 §7.1). */
   const unauthorized = (error: unknown): never => {
     if (!(error instanceof OAuthError)) throw error
-    const { code, description, reason, headers } = error
-    throw new OAuthError(code, description, {
-      status: 401,
-      reason,
-      headers: { ...headers, ...challenge('DPoP', code) },
-    })
+    throw withDetails(error, { status: 401, headers: { ...error.headers, ...challenge('DPoP', error.code) } })
   }
 
   return {

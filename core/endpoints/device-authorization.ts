@@ -18,6 +18,7 @@ import type { AuditLog } from '../observe/audit.js'
 import type { AttemptLimiter, DeviceCodeStore } from '../storage/ports.js'
 import { takeDeviceStart } from './device/attempts.js'
 import { json, type Endpoint, type EndpointRequest, type Reply } from './message.js'
+import type { Refusals, Seen } from './refusals.js'
 import { tokenRequestOf } from './token-request.js'
 
 export interface DeviceAuthorizationOptions {
@@ -33,6 +34,7 @@ export interface DeviceAuthorizationOptions {
   readonly ttlSeconds: number
   readonly clock: Clock
   readonly audit: AuditLog
+  readonly refusals: Refusals
 }
 
 /** RFC 8628 §3.2. */
@@ -43,7 +45,7 @@ const maxTries = 5
 
 /** `POST /device_authorization` (RFC 8628 §3.1). */
 export const createDeviceAuthorization = (options: DeviceAuthorizationOptions): Endpoint => {
-  const { issuer, deviceCodes, attempts, openCodes, ttlSeconds, audit, clock } = options
+  const { issuer, deviceCodes, attempts, openCodes, ttlSeconds, audit, refusals, clock } = options
 
   const checkGrant = ({ grant_types }: Client): void => {
     if (!grant_types.includes(deviceCodeGrant))
@@ -85,7 +87,7 @@ export const createDeviceAuthorization = (options: DeviceAuthorizationOptions): 
     throw new Error('no user code is free')
   }
 
-  const answer = async (http: EndpointRequest, seen: { client?: Client }): Promise<Reply> => {
+  const answer = async (http: EndpointRequest, seen: Seen): Promise<Reply> => {
     if (http.query.values.size > 0)
       throw new OAuthError('invalid_request', 'Parameters belong in the body of the request.')
     const params = checkNoneRepeated(http.form, 'resource')
@@ -123,20 +125,5 @@ export const createDeviceAuthorization = (options: DeviceAuthorizationOptions): 
     })
   }
 
-  return async (http) => {
-    const seen: { client?: Client } = {}
-    try {
-      return await answer(http, seen)
-    } catch (error) {
-      if (error instanceof OAuthError)
-        await audit.record({
-          event: error.code === 'invalid_client' ? 'client.refused' : 'device.refused',
-          request_id: http.requestId,
-          client_id: seen.client?.client_id,
-          error: error.code,
-          reason: error.reason,
-        })
-      throw error
-    }
-  }
+  return refusals.recording(({ code }) => (code === 'invalid_client' ? 'client.refused' : 'device.refused'), answer)
 }

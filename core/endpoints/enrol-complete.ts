@@ -7,8 +7,9 @@ import { readJsonObject, readText } from '../attestation/read-body.js'
 import { statusComponent, type PrincipalStatus } from '../attestation/status.js'
 import { OAuthError } from '../oauth/errors.js'
 import type { AuditLog } from '../observe/audit.js'
-import { auditRefusals, trailOf } from './attestation-trail.js'
+import { recordingRefusals, trailOf } from './attestation-trail.js'
 import { json, type Endpoint } from './message.js'
+import type { Refusals } from './refusals.js'
 
 export interface EnrolCompleteOptions {
   readonly challenges: Challenges
@@ -19,13 +20,14 @@ export interface EnrolCompleteOptions {
   readonly ttlSeconds: number
   readonly reissueAfterSeconds: number
   readonly audit: AuditLog
+  readonly refusals: Refusals
 }
 
 const questionOf = ({ principal, jkt, step }: ChallengeRecord): StatusQuestion => ({ principal, jkt, step })
 
 /** `POST /enrol/complete`: possession of the key for an attestation. Signed first, then consumed, then answered. */
 export const createEnrolComplete = (options: EnrolCompleteOptions): Endpoint => {
-  const { challenges, checkProof, limits, status, tokens, audit } = options
+  const { challenges, checkProof, limits, status, tokens, audit, refusals } = options
 
   /** A wrong signature has one attempt: the challenge is burnt before anybody hears of it. */
   const proveOrBurn = async (text: string, open: OpenChallenge): Promise<void> => {
@@ -44,12 +46,13 @@ export const createEnrolComplete = (options: EnrolCompleteOptions): Endpoint => 
     return tokens.prepare({ ...record, attributes: current }, statusComponent)
   }
 
-  return auditRefusals(audit, async (http, seen) => {
+  return recordingRefusals(refusals, async (http, seen) => {
     const body = readJsonObject(http)
     const challenge = readText(body, 'challenge')
     const signature = readText(body, 'challenge_signature')
     const open = await challenges.get(challenge)
-    Object.assign(seen, { step: open.record.step, principal: open.record.principal, jkt: open.record.jkt })
+    const { step, principal, jkt } = open.record
+    Object.assign(seen, { step, principal, jkt, isProved: true })
 
     await proveOrBurn(signature, open)
     await limits.takeCompletion(open.record.jkt)

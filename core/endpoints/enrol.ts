@@ -10,8 +10,9 @@ import { epochSeconds, type Clock } from '../clock.js'
 import type { JsonObject } from '../json.js'
 import type { AuditLog } from '../observe/audit.js'
 import { Unavailable } from '../unavailable.js'
-import { auditRefusals, trailOf } from './attestation-trail.js'
+import { recordingRefusals, trailOf } from './attestation-trail.js'
 import { json, type Endpoint } from './message.js'
+import type { Refusals } from './refusals.js'
 
 export interface EnrolOptions {
   readonly limits: AttestationLimits
@@ -23,12 +24,13 @@ export interface EnrolOptions {
   readonly tokens: Pick<AttestationTokens, 'prepare'>
   readonly challenges: Challenges
   readonly audit: AuditLog
+  readonly refusals: Refusals
   readonly clock: Clock
 }
 
 /** `POST /enrol`: a key and a second factor for a challenge. Nothing is bound to the key yet. */
 export const createEnrol = (options: EnrolOptions): Endpoint => {
-  const { limits, keys, allowedAttributes, factors, status, tokens, challenges, audit, clock } = options
+  const { limits, keys, allowedAttributes, factors, status, tokens, challenges, audit, refusals, clock } = options
 
   /** Asked for is not granted, and `status` is granted by nobody but us. */
   const checkAttributes = (attributes: JsonObject): void => {
@@ -45,7 +47,7 @@ export const createEnrol = (options: EnrolOptions): Endpoint => {
     })
   }
 
-  return auditRefusals(audit, async (http, seen) => {
+  return recordingRefusals(refusals, async (http, seen) => {
     seen.step = 'enrolment'
     const body = readJsonObject(http)
     const principal = (seen.principal = readPrincipal(body))

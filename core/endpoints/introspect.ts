@@ -12,6 +12,7 @@ import type { IdentifiedAccessToken } from '../tokens/access-token-verifier.js'
 import type { IdentifiedRefreshToken, IdentifyToken } from '../tokens/introspection.js'
 import type { TokenIssuer } from '../tokens/issuer.js'
 import { jsonText, type Endpoint } from './message.js'
+import type { Refusals } from './refusals.js'
 import { readTokenQuestion } from './token-question.js'
 
 export interface IntrospectOptions {
@@ -28,6 +29,7 @@ export interface IntrospectOptions {
   /** What there are keys for. */
   readonly signingAlgs: () => readonly JwsAlg[]
   readonly audit: AuditLog
+  readonly refusals: Refusals
   readonly clock: Clock
 }
 
@@ -63,7 +65,7 @@ const mayKnow = (client: Client, { claims, clientId }: IdentifiedAccessToken): b
 
 /** `POST /introspect` (RFC 7662, signed answers by RFC 9701). Why a token is not active is told to nobody. */
 export const createIntrospect = (options: IntrospectOptions): Endpoint => {
-  const { issuer, authenticateClient, identify, findClient, login, revocations, tokens, audit } = options
+  const { issuer, authenticateClient, identify, findClient, login, revocations, tokens, audit, refusals } = options
   /** What is told of an access token is the same for as long as it is remembered: 3 of 44 µs. */
   const told = new WeakMap<IdentifiedAccessToken, Answer>()
 
@@ -119,36 +121,29 @@ export const createIntrospect = (options: IntrospectOptions): Endpoint => {
     return described ?? inactive
   }
 
-  return async (request) => {
-    const trail = { request_id: request.requestId }
-    try {
-      const { client, token } = await readTokenQuestion(request, authenticateClient)
-      if (isPublicClient(client))
-        throw new OAuthError('invalid_client', 'Client authentication failed.', { reason: 'a public client' })
-      const answer = await describe(client, token, request.signal)
-      if (!wantsJwt(request.header('accept'))) return jsonText(200, answer.text)
-      const alg = client.introspection_signed_response_alg ?? options.signingAlg
-      if (!options.signingAlgs().includes(alg))
-        throw new OAuthError('invalid_request', 'Signed answers are not available.', { status: 406 })
-      const signed = await tokens.signIntrospection(client, alg, answer.members, request.signal)
-      await audit.record({
-        event: 'introspection.signed',
-        ...trail,
-        client_id: client.client_id,
-        active: answer.members['active'],
-        jti: answer.members['jti'],
-        signatures: [{ ...signed.record }],
-      })
-      const headers = { 'Content-Type': mediaType, 'Cache-Control': 'no-store', Pragma: 'no-cache' }
-      return { status: 200, headers, body: signed.token }
-    } catch (error) {
-      if (error instanceof OAuthError) {
-        const event = error.code === 'invalid_client' ? 'client.refused' : 'introspection.refused'
-        await audit.record({ event, ...trail, error: error.code, reason: error.reason })
-      }
-      throw error
-    }
-  }
+  const eventOf = ({ code }: OAuthError) => (code === 'invalid_client' ? 'client.refused' : 'introspection.refused')
+
+  return refusals.recording(eventOf, async (request, seen) => {
+    const { client, token } = await readTokenQuestion(request, authenticateClient, seen)
+    if (isPublicClient(client))
+      throw new OAuthError('invalid_client', 'Client authentication failed.', { reason: 'a public client' })
+    const answer = await describe(client, token, request.signal)
+    if (!wantsJwt(request.header('accept'))) return jsonText(200, answer.text)
+    const alg = client.introspection_signed_response_alg ?? options.signingAlg
+    if (!options.signingAlgs().includes(alg))
+      throw new OAuthError('invalid_request', 'Signed answers are not available.', { status: 406 })
+    const signed = await tokens.signIntrospection(client, alg, answer.members, request.signal)
+    await audit.record({
+      event: 'introspection.signed',
+      request_id: request.requestId,
+      client_id: client.client_id,
+      active: answer.members['active'],
+      jti: answer.members['jti'],
+      signatures: [{ ...signed.record }],
+    })
+    const headers = { 'Content-Type': mediaType, 'Cache-Control': 'no-store', Pragma: 'no-cache' }
+    return { status: 200, headers, body: signed.token }
+  })
 }
 
 const isDpopBound = (confirmation: unknown): boolean =>

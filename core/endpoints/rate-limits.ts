@@ -34,6 +34,13 @@ export interface RateLimits {
    * would be at anybody's mercy.
    */
   byClient(name: string, perMinute: number, authenticate: ClientAuthentication): ClientAuthentication
+  /**
+   * The endpoint, for an address of which no more than so many requests in this minute were refused as nobody's. Of these
+   * each process knows its own. Throws before anything is read of the request.
+   */
+  byRefusals(perMinute: number, endpoint: Endpoint): Endpoint
+  /** Counts a request that was refused as nobody's. Gets an address bucket. */
+  countRefusal(bucket: string | undefined): void
   /** Requests that were refused, by limit. */
   readonly hits: Counts
 }
@@ -46,7 +53,18 @@ export interface RateLimits {
 export const createRateLimits = (attempts: AttemptLimiter, clock: Clock): RateLimits => {
   const hits = new Counts('limit')
   let used = new Map<string, Used>()
+  /** Requests that were refused as nobody's in this minute, by address bucket. */
+  let refused = new Map<string, number>()
   let current = NaN
+
+  /** Forgets the minute before. */
+  const enterMinute = (now: number): number => {
+    const minute = Math.floor(now / windowSeconds)
+    if (minute === current) return minute
+    used = new Map()
+    refused = new Map()
+    return (current = minute)
+  }
 
   const refuse = (name: string, now: number): never => {
     hits.of(name).value++
@@ -80,11 +98,7 @@ export const createRateLimits = (attempts: AttemptLimiter, clock: Clock): RateLi
   /** Undefined, at once, for nearly every request. */
   const take = (name: string, who: string, perMinute: number): Promise<void> | undefined => {
     const now = clock() / 1000
-    const minute = Math.floor(now / windowSeconds)
-    if (minute !== current) {
-      used = new Map()
-      current = minute
-    }
+    const minute = enterMinute(now)
     const id = `${name} ${who}`
     let one = used.get(id)
     if (one === undefined) {
@@ -106,6 +120,22 @@ export const createRateLimits = (attempts: AttemptLimiter, clock: Clock): RateLi
       const bucket = addressBucket(request.address)
       const waiting = bucket === undefined ? undefined : take(`${name}_address`, bucket, perMinute)
       return waiting === undefined ? endpoint(request) : waiting.then(() => endpoint(request))
+    },
+    byRefusals: (perMinute, endpoint) => (request) => {
+      // Nearly always nobody is known, and nothing else is looked at.
+      if (refused.size > 0) {
+        const now = clock() / 1000
+        enterMinute(now)
+        const bucket = addressBucket(request.address)
+        if (bucket !== undefined && (refused.get(bucket) ?? 0) >= perMinute) refuse('refused_address', now)
+      }
+      return endpoint(request)
+    },
+    countRefusal(bucket) {
+      if (bucket === undefined) return
+      enterMinute(clock() / 1000)
+      const before = refused.get(bucket)
+      if (before !== undefined || refused.size < maxRemembered) refused.set(bucket, (before ?? 0) + 1)
     },
     byClient: (name, perMinute, authenticate) => async (request, signal) => {
       const authenticated = await authenticate(request, signal)

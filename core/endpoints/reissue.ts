@@ -8,8 +8,9 @@ import { isSameText } from '../oauth/same-text.js'
 import type { PrincipalStatus } from '../attestation/status.js'
 import { epochSeconds, type Clock } from '../clock.js'
 import type { AuditLog } from '../observe/audit.js'
-import { auditRefusals, trailOf } from './attestation-trail.js'
+import { recordingRefusals, trailOf } from './attestation-trail.js'
 import { json, type Endpoint } from './message.js'
+import type { Refusals } from './refusals.js'
 
 export interface ReissueOptions {
   readonly tokens: Pick<AttestationTokens, 'check'>
@@ -19,14 +20,15 @@ export interface ReissueOptions {
   readonly challenges: Challenges
   readonly maxContinuitySeconds: number
   readonly audit: AuditLog
+  readonly refusals: Refusals
   readonly clock: Clock
 }
 
 /** `POST /reissue`: an attestation and its key for a fresh challenge. Continuity of the key stands in for a second factor. */
 export const createReissue = (options: ReissueOptions): Endpoint => {
-  const { tokens, keys, limits, status, challenges, maxContinuitySeconds, audit, clock } = options
+  const { tokens, keys, limits, status, challenges, maxContinuitySeconds, audit, refusals, clock } = options
 
-  return auditRefusals(audit, async (http, seen) => {
+  return recordingRefusals(refusals, async (http, seen) => {
     seen.step = 'renewal'
     const body = readJsonObject(http)
     const attestation = readText(body, 'attestation')

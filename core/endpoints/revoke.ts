@@ -1,13 +1,14 @@
 import { epochSeconds, type Clock } from '../clock.js'
 import type { ClientAuthentication } from '../oauth/client-authentication.js'
 import type { Client } from '../oauth/client.js'
-import { OAuthError } from '../oauth/errors.js'
+import type { OAuthError } from '../oauth/errors.js'
 import type { Grant } from '../oauth/grant.js'
 import type { AuditLog } from '../observe/audit.js'
 import type { RefreshFamilyStore, RevocationStore } from '../storage/ports.js'
 import type { IdentifiedAccessToken } from '../tokens/access-token-verifier.js'
 import type { IdentifiedRefreshToken, IdentifyToken } from '../tokens/introspection.js'
 import { json, type Endpoint } from './message.js'
+import type { Refusals } from './refusals.js'
 import { readTokenQuestion } from './token-question.js'
 
 export interface RevokeOptions {
@@ -16,6 +17,7 @@ export interface RevokeOptions {
   readonly families: RefreshFamilyStore<Grant>
   readonly revocations: RevocationStore
   readonly audit: AuditLog
+  readonly refusals: Refusals
   readonly clock: Clock
   readonly toleranceSeconds: number
   /** How long a revoked grant must be remembered: until its last token has expired. */
@@ -24,7 +26,7 @@ export interface RevokeOptions {
 
 /** `POST /revoke` (RFC 7009). A token that is unknown or another client's is answered like one that was revoked (§2.2). */
 export const createRevoke = (options: RevokeOptions): Endpoint => {
-  const { authenticateClient, identify, families, revocations, audit, clock } = options
+  const { authenticateClient, identify, families, revocations, audit, refusals, clock } = options
 
   /**
    * The grant, with all that came and will come from it: a refresh that is under way cannot bring it back. A token that
@@ -58,20 +60,13 @@ export const createRevoke = (options: RevokeOptions): Endpoint => {
     })
   }
 
-  return async (request) => {
-    const { requestId } = request
-    try {
-      const { client, token } = await readTokenQuestion(request, authenticateClient)
-      const identified = await identify(token)
-      if (identified?.kind === 'refresh_token') await revokeGrant(identified, client, requestId)
-      if (identified?.kind === 'access_token') await revokeAccessToken(identified, client, requestId)
-      return json(200, {})
-    } catch (error) {
-      if (error instanceof OAuthError) {
-        const event = error.code === 'invalid_client' ? 'client.refused' : 'revocation.refused'
-        await audit.record({ event, request_id: requestId, error: error.code, reason: error.reason })
-      }
-      throw error
-    }
-  }
+  const eventOf = ({ code }: OAuthError) => (code === 'invalid_client' ? 'client.refused' : 'revocation.refused')
+
+  return refusals.recording(eventOf, async (request, seen) => {
+    const { client, token } = await readTokenQuestion(request, authenticateClient, seen)
+    const identified = await identify(token)
+    if (identified?.kind === 'refresh_token') await revokeGrant(identified, client, request.requestId)
+    if (identified?.kind === 'access_token') await revokeAccessToken(identified, client, request.requestId)
+    return json(200, {})
+  })
 }

@@ -2,6 +2,7 @@ import type { AuthenticatedClient, ClientAuthentication } from '../oauth/client-
 import { OAuthError } from '../oauth/errors.js'
 import { checkNoneRepeated } from '../oauth/params.js'
 import type { EndpointRequest } from './message.js'
+import type { Seen } from './refusals.js'
 import { tokenRequestOf } from './token-request.js'
 
 export interface TokenQuestion extends AuthenticatedClient {
@@ -15,11 +16,13 @@ export interface TokenQuestion extends AuthenticatedClient {
 export const readTokenQuestion = async (
   request: EndpointRequest,
   authenticateClient: ClientAuthentication,
+  seen: Seen,
 ): Promise<TokenQuestion> => {
   if (request.query.values.size > 0)
     throw new OAuthError('invalid_request', 'Parameters belong in the body of the request.')
   const params = checkNoneRepeated(request.form)
   const authenticated = await authenticateClient(tokenRequestOf(request, params), request.signal)
+  seen.client = authenticated.client
   const token = params.get('token')
   if (token === undefined) throw new OAuthError('invalid_request', 'The parameter token is missing.')
   return { ...authenticated, token }

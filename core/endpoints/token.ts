@@ -15,6 +15,7 @@ import type { PreparedTokens, SignedTokens, TokenIssuer } from '../tokens/issuer
 import type { Redeem } from '../tokens/redeem.js'
 import type { SignatureRecord } from '../tokens/sign-token.js'
 import { json, type Endpoint, type EndpointRequest, type Reply } from './message.js'
+import type { Refusals, Seen } from './refusals.js'
 import { tokenRequestOf } from './token-request.js'
 
 export interface TokenOptions {
@@ -27,13 +28,14 @@ export interface TokenOptions {
   readonly tokens: TokenIssuer
   readonly redeem: Redeem
   readonly audit: AuditLog
+  readonly refusals: Refusals
   /** Absent without a replay guard: then proofs are refused. */
   readonly dpop?: Dpop | undefined
 }
 
 /** `POST /token` (RFC 6749 §3.2), from the form to the answer in the order of things. */
 export const createToken = (options: TokenOptions): Endpoint => {
-  const { authenticateClient, grants, login, tokens, redeem, audit, dpop } = options
+  const { authenticateClient, grants, login, tokens, redeem, audit, refusals, dpop } = options
 
   /** Registered and loaded are two things: RFC 6749 §5.2 names them differently. */
   const grantOf = (params: ReadonlyMap<string, string>, client: Client): GrantHandler => {
@@ -73,7 +75,7 @@ export const createToken = (options: TokenOptions): Endpoint => {
     prepared.client.grant_types.includes('refresh_token') &&
     grants.has('refresh_token')
 
-  const answer = async (request: EndpointRequest, seen: { client?: Client }): Promise<Reply> => {
+  const answer = async (request: EndpointRequest, seen: Seen): Promise<Reply> => {
     if (request.query.values.size > 0)
       throw new OAuthError('invalid_request', 'Parameters belong in the body of the request.')
     const { resources, audience, params } = readForm(request)
@@ -143,25 +145,7 @@ export const createToken = (options: TokenOptions): Endpoint => {
     return reply(refreshToken)
   }
 
-  return async (request) => {
-    const seen: { client?: Client } = {}
-    try {
-      return await answer(request, seen)
-    } catch (error) {
-      if (error instanceof OAuthError) {
-        const event = error.code === 'invalid_client' ? 'client.refused' : 'token.refused'
-        const { code, reason } = error
-        await audit.record({
-          event,
-          request_id: request.requestId,
-          client_id: seen.client?.client_id,
-          error: code,
-          reason,
-        })
-      }
-      throw error
-    }
-  }
+  return refusals.recording(({ code }) => (code === 'invalid_client' ? 'client.refused' : 'token.refused'), answer)
 }
 
 /** People who wait for a sign-in go first. */

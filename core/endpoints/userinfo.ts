@@ -9,6 +9,7 @@ import type { AccessTokenVerifier } from '../tokens/access-token-verifier.js'
 import type { TokenIssuer } from '../tokens/issuer.js'
 import { createAccessTokens, type PresentedToken } from './access-token.js'
 import { json, type Endpoint, type EndpointRequest } from './message.js'
+import type { Refusals, Seen } from './refusals.js'
 
 export interface UserinfoOptions {
   readonly accessTokenVerifier: Pick<AccessTokenVerifier, 'identify'>
@@ -19,6 +20,7 @@ export interface UserinfoOptions {
   readonly revocations: RevocationStore
   readonly tokens: TokenIssuer
   readonly audit: AuditLog
+  readonly refusals: Refusals
   /** Absent without a replay guard: then no sender-constrained token opens anything. */
   readonly dpop?: Dpop | undefined
 }
@@ -33,19 +35,22 @@ const outage = { error: 'temporarily_unavailable' }
 
 /** `GET` and `POST /userinfo` (OIDC Core §5.3). */
 export const createUserinfo = (options: UserinfoOptions): Endpoint => {
-  const { accessTokenVerifier, audiences, findClient, login, revocations, tokens, audit, dpop } = options
+  const { accessTokenVerifier, audiences, findClient, login, revocations, tokens, audit, refusals, dpop } = options
   const { readToken, checkSender, challenge, ...access } = createAccessTokens('/userinfo', dpop)
 
-  const check = async (request: EndpointRequest, presented: PresentedToken) => {
+  const check = async (request: EndpointRequest, presented: PresentedToken, seen: Seen) => {
     const { scheme } = presented
     const refuse = (reason: string): never => access.refuse(scheme, reason)
     const token = (await accessTokenVerifier.identify(presented.token)) ?? refuse('not a valid access token')
     const { claims, clientId, subject, jti, grantId, signIn } = token
+    seen.claimedClientId = clientId
     if (!strings(claims['aud']).some((name) => audiences.includes(name))) refuse('token for another audience')
     const proof = await checkSender(request, presented, claims['cnf'])
     if (await revocations.isRevoked([jti, grantId], signIn)) refuse('revoked')
     const client = await findClient(clientId)
     if (client === undefined || client.disabled) return refuse('the client is gone or disabled')
+    seen.client = client
+    seen.sub = subject
     const scope = typeof claims['scope'] === 'string' ? claims['scope'].split(' ') : []
     if (!scope.includes('openid'))
       throw new OAuthError('insufficient_scope', 'The access token has no openid scope.', {
@@ -57,10 +62,11 @@ export const createUserinfo = (options: UserinfoOptions): Endpoint => {
 
   return async (request) => {
     const trail = { request_id: request.requestId }
+    const seen: Seen = {}
     let signed: Awaited<ReturnType<TokenIssuer['signUserinfo']>> | undefined
     const signatures = () => signed && { signatures: [{ ...signed.record }] }
     try {
-      const { client, account, scope, requested, jti, proof } = await check(request, readToken(request))
+      const { client, account, scope, requested, jti, proof } = await check(request, readToken(request), seen)
       const claims = tokens.userinfo(account, scope, requested)
       const alg: JwsAlg | undefined = client.userinfo_signed_response_alg
       if (alg !== undefined) signed = await tokens.signUserinfo(client, alg, claims, request.signal)
@@ -80,10 +86,10 @@ export const createUserinfo = (options: UserinfoOptions): Endpoint => {
       const headers = { 'Content-Type': 'application/jwt', 'Cache-Control': 'no-store', Pragma: 'no-cache' }
       return { status: 200, headers: { ...headers, ...proof?.headers }, body: signed.token }
     } catch (error) {
-      const refused = error instanceof OAuthError ? { error: error.code, reason: error.reason } : undefined
       // What was signed is in the log, also when it went to nobody.
-      if (refused ?? signed)
-        await audit.record({ event: 'userinfo.refused', ...trail, ...(refused ?? outage), ...signatures() })
+      if (error instanceof OAuthError)
+        await refusals.record(request, { event: 'userinfo.refused', why: error, ...seen, trail: { ...signatures() } })
+      else if (signed) await audit.record({ event: 'userinfo.refused', ...trail, ...outage, ...signatures() })
       throw error
     }
   }

@@ -3,6 +3,7 @@ import { setTimeout } from 'node:timers/promises'
 import { container as root, type DependencyContainer } from 'tsyringe'
 import type { Clock } from '../clock.js'
 import type { TraceContexts } from '../http/carry-trace.js'
+import { createRefusals } from '../endpoints/refusals.js'
 import { routes, type Endpoints } from '../http/routes.js'
 import type { AccountDirectory } from '../interaction/account-directory.js'
 import { observeAudit } from '../observe/audit-counts.js'
@@ -30,6 +31,7 @@ import {
   observeDeployment,
   observeRateLimits,
   observeReadiness,
+  observeRefusals,
   observeRequests,
   observeShedding,
 } from './service-metrics.js'
@@ -107,6 +109,10 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
   observeShares(metrics, shares)
   const stores = { ...watched, shares }
   container.register(tokens.stores, { useValue: stores })
+  const limits = container.resolve(tokens.rateLimits)
+  // Closed before the audit log, in which it writes what it has counted.
+  const refusals = keep(createRefusals({ audit, hasRoom: () => audit.hasRoom(), limits }))
+  container.register(tokens.refusals, { useValue: refusals })
   const publications = await readPublications(collections(stores).publications)
   const passwords = container.resolve(tokens.passwords)
   const sources = { clock, log, audit, stores, passwords, demo: options.demo, publications }
@@ -133,7 +139,8 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
   watchStoreHealth(readiness, stores, clock)
   readiness.register({ name: 'audit', intervalMs: 1000, deadlineMs: 1000, check: () => audit.check() })
   observeReadiness(metrics, readiness)
-  observeRateLimits(metrics, container.resolve(tokens.rateLimits))
+  observeRateLimits(metrics, limits)
+  observeRefusals(metrics, refusals)
   observeDeployment(metrics, () => generation.checked.config)
   observeKeys(metrics, () => generation.ring.report(), clock)
   const prove = (signal: AbortSignal) => {

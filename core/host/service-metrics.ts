@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Config } from '../../config/schema.js'
 import type { RateLimits } from '../endpoints/rate-limits.js'
+import type { Refusals } from '../endpoints/refusals.js'
 import type { RequestObserver } from '../http/request-log.js'
 import type { LoadShedding } from '../http/shed-load.js'
 import { Counts, DurationsBy } from '../observe/counts.js'
@@ -62,6 +63,16 @@ export const observeRateLimits = (metrics: Metrics, { hits }: RateLimits): void 
     help: 'Requests that were refused because there were too many.',
     labels: ['limit'],
     read: hits.read,
+  })
+
+/** Tells of refusals that the audit log does not tell of. */
+export const observeRefusals = (metrics: Metrics, { dropped }: Refusals): void =>
+  metrics.observe({
+    type: 'counter',
+    name: 'signet_audit_dropped_total',
+    help: 'Refusals of callers who proved nothing that were not written to the audit log.',
+    labels: [],
+    read: dropped.read,
   })
 
 /** Turns requests away while the event loop is late, and counts them. */

@@ -3,6 +3,7 @@ import type { Config } from '../../config/schema.js'
 import type { EvidenceChallenges } from '../attestation/evidence-challenges.js'
 import type { Clock } from '../clock.js'
 import type { RateLimits } from '../endpoints/rate-limits.js'
+import type { Refusals } from '../endpoints/refusals.js'
 import type { Endpoints } from '../http/routes.js'
 import type { AccountDirectory, PasswordHasher } from '../interaction/account-directory.js'
 import type { Asset } from '../interaction/assets.js'
@@ -32,6 +33,7 @@ export const tokens = {
   /** What the start has beside the configuration. */
   options: token<{ readonly demo?: Demo; readonly tracing?: Tracing | undefined }>('options'),
   audit: token<AuditLog>('audit'),
+  refusals: token<Refusals>('refusals'),
   stores: token<Stores>('stores'),
   collections: token<Collections>('collections'),
   clients: token<ClientDirectory>('clients'),

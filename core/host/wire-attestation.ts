@@ -13,6 +13,7 @@ import { createEnrolComplete } from '../endpoints/enrol-complete.js'
 import { createEnrol } from '../endpoints/enrol.js'
 import type { Endpoint } from '../endpoints/message.js'
 import type { RateLimits } from '../endpoints/rate-limits.js'
+import type { Refusals } from '../endpoints/refusals.js'
 import { createReissue } from '../endpoints/reissue.js'
 import type { Endpoints } from '../http/routes.js'
 import type { KeyRing } from '../keys/ports.js'
@@ -24,6 +25,7 @@ export interface AttestationParts {
   readonly ring: KeyRing
   readonly clock: Clock
   readonly audit: AuditLog
+  readonly refusals: Refusals
   readonly registries: Pick<Registries, 'secondFactors' | 'statusProvider'>
   readonly stored: Pick<Collections, 'challenges' | 'attempts'>
   readonly evidence: EvidenceChallenges
@@ -45,7 +47,7 @@ export const wireAttestation = (config: Config, parts: AttestationParts): Endpoi
   const { attestation: section, issuer, clock_tolerance_secs: toleranceSeconds } = config
   const tokens = wireAttestationTokens(config, parts)
   if (section === undefined || tokens === undefined) return undefined
-  const { clock, audit, registries, stored, evidence, rateLimits } = parts
+  const { clock, audit, refusals, registries, stored, evidence, rateLimits } = parts
   const limit = config.rate_limits.attestation
   const limits = createAttestationLimits({
     attempts: stored.attempts,
@@ -55,9 +57,14 @@ export const wireAttestation = (config: Config, parts: AttestationParts): Endpoi
     principalFree: limit.principal_free,
     hits: rateLimits.hits,
   })
-  const begin = (endpoint: Endpoint) => rateLimits.byAddress('attestation', limit.address_per_minute, endpoint)
+  const limited = (name: string, endpoint: Endpoint) =>
+    rateLimits.byRefusals(
+      config.rate_limits.refused.address_per_minute,
+      rateLimits.byAddress(name, limit.address_per_minute, endpoint),
+    )
+  const begin = (endpoint: Endpoint) => limited('attestation', endpoint)
   // Counted by themselves: what an address could begin it can complete, although each ceremony asks more than once.
-  const end = (endpoint: Endpoint) => rateLimits.byAddress('attestation_completion', limit.address_per_minute, endpoint)
+  const end = (endpoint: Endpoint) => limited('attestation_completion', endpoint)
   const keys = createEnrolmentKeys()
   const status = createPrincipalStatus(registries.statusProvider)
   const challenges = createChallenges(stored.challenges, section.challenge_ttl_secs)
@@ -71,6 +78,7 @@ export const wireAttestation = (config: Config, parts: AttestationParts): Endpoi
     tokens,
     challenges,
     audit,
+    refusals,
     clock,
   })
   const complete = createEnrolComplete({
@@ -82,6 +90,7 @@ export const wireAttestation = (config: Config, parts: AttestationParts): Endpoi
     ttlSeconds,
     reissueAfterSeconds: section.attestation_reissue_after_secs,
     audit,
+    refusals,
   })
   const reissue = createReissue({
     tokens,
@@ -91,8 +100,9 @@ export const wireAttestation = (config: Config, parts: AttestationParts): Endpoi
     challenges,
     maxContinuitySeconds: section.max_continuity_secs,
     audit,
+    refusals,
     clock,
   })
-  const challenge = createChallenge({ evidence, audit })
+  const challenge = createChallenge({ evidence, refusals })
   return { enrol: begin(enrol), complete: end(complete), reissue: begin(reissue), challenge: begin(challenge) }
 }

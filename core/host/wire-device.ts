@@ -27,5 +27,6 @@ export const wireDevice = (
     ttlSeconds: config.device_code_ttl_secs,
     clock: authorize.clock,
     audit: authorize.audit,
+    refusals: authorize.refusals,
   }),
 })

@@ -44,6 +44,7 @@ export const wireEndpoints = (get: Resolve): Endpoints => {
   const config = get(tokens.config)
   const clock = get(tokens.clock)
   const audit = get(tokens.audit)
+  const refusals = get(tokens.refusals)
   const ring = get(tokens.ring)
   const issuer = get(tokens.issuer)
   const findClient = get(tokens.clients).find
@@ -69,6 +70,11 @@ export const wireEndpoints = (get: Resolve): Endpoints => {
 
   const { rate_limits: rates } = config
   const limits = get(tokens.rateLimits)
+  const byAddress = (name: 'authorize' | 'device_verify' | 'interaction' | 'documents', page: Endpoint) =>
+    limits.byAddress(name, rates[name].address_per_minute, page)
+  /** Of what machines call, so that an address whose requests are all refused is soon told so. */
+  const protocol = (name: 'token' | 'introspect' | 'revoke' | 'userinfo' | 'device_authorization', machine: Endpoint) =>
+    limits.byRefusals(rates.refused.address_per_minute, limits.byAddress(name, rates[name].address_per_minute, machine))
   const token = createToken({
     authenticateClient: limits.byClient('token', rates.token.client_per_minute, authenticateClient),
     grants: enabled,
@@ -90,6 +96,7 @@ export const wireEndpoints = (get: Resolve): Endpoints => {
       grantLifetime: grantLifetime(config),
     }),
     audit,
+    refusals,
     dpop,
   })
   const introspect = createIntrospect({
@@ -103,6 +110,7 @@ export const wireEndpoints = (get: Resolve): Endpoints => {
     signingAlg: config.id_token_signing_alg,
     signingAlgs: () => ring.algorithms('introspection'),
     audit,
+    refusals,
     clock,
   })
   const revoke = createRevoke({
@@ -111,6 +119,7 @@ export const wireEndpoints = (get: Resolve): Endpoints => {
     families,
     revocations,
     audit,
+    refusals,
     clock,
     toleranceSeconds: config.clock_tolerance_secs,
     grantLifetime: grantLifetime(config),
@@ -139,17 +148,18 @@ export const wireEndpoints = (get: Resolve): Endpoints => {
     ...(demo && { demo: demo.page }),
   })
   const machine = {
-    discovery,
-    keySet: createKeySet(ring),
-    token: limits.byAddress('token', rates.token.address_per_minute, token),
-    introspect: limits.byAddress('introspect', rates.introspect.address_per_minute, introspect),
-    revoke,
-    home,
-    asset: createAssets(assets),
+    discovery: byAddress('documents', discovery),
+    keySet: byAddress('documents', createKeySet(ring)),
+    token: protocol('token', token),
+    introspect: protocol('introspect', introspect),
+    revoke: protocol('revoke', revoke),
+    home: byAddress('documents', home),
+    asset: byAddress('documents', createAssets(assets)),
     attestation: wireAttestation(config, {
       ring,
       clock,
       audit,
+      refusals,
       registries: get(tokens.registries),
       stored,
       evidence: get(tokens.evidence),
@@ -166,6 +176,7 @@ export const wireEndpoints = (get: Resolve): Endpoints => {
     revocations,
     tokens: issuer,
     audit,
+    refusals,
     dpop,
   })
   /** How many of one thing an address may have open. */
@@ -180,6 +191,7 @@ export const wireEndpoints = (get: Resolve): Endpoints => {
     sessionTtlSeconds: config.session_ttl_secs,
     clock,
     audit,
+    refusals,
     login,
     pages: get(tokens.pages),
     findClient,
@@ -198,15 +210,21 @@ export const wireEndpoints = (get: Resolve): Endpoints => {
   const device =
     enabled.has(deviceCodeGrant) &&
     wireDevice(config, authorize, authenticateClient, stored, open('device_open', rates.device_authorization))
-  // Both store what a sign-in is about before anybody has signed in.
-  const beginning = (page: Endpoint) => limits.byAddress('authorize', rates.authorize.address_per_minute, page)
   return {
     ...machine,
-    ...(device && { device: { ...device, page: beginning(device.page) } }),
+    ...(device && {
+      device: {
+        authorization: protocol('device_authorization', device.authorization),
+        // Both store what a sign-in is about before anybody has signed in.
+        page: byAddress('authorize', device.page),
+        verify: byAddress('device_verify', device.verify),
+      },
+    }),
     interactive: {
-      userinfo,
-      ...pages,
-      authorize: beginning(pages.authorize),
+      userinfo: protocol('userinfo', userinfo),
+      authorize: byAddress('authorize', pages.authorize),
+      login: byAddress('interaction', pages.login),
+      consent: byAddress('interaction', pages.consent),
     },
   }
 }

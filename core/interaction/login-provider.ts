@@ -18,9 +18,9 @@ export const displayName = ({ subject, claims }: Account): string => {
 
 export type LoginResult =
   | { readonly outcome: 'passed'; readonly subject: string; readonly amr: readonly string[]; readonly acr?: string }
-  /** Wrong, unknown or disabled: nobody can tell which. */
-  | { readonly outcome: 'refused' }
-  | { readonly outcome: 'locked'; readonly retryAfterSeconds: number }
+  /** Wrong, unknown or disabled: nobody can tell which. `subject` names the account for the audit log alone. */
+  | { readonly outcome: 'refused'; readonly subject?: string | undefined }
+  | { readonly outcome: 'locked'; readonly retryAfterSeconds: number; readonly subject?: string | undefined }
 
 /** Where a sign-in comes from: what a login provider counts guesses under. */
 export interface LoginOrigin {

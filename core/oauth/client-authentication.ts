@@ -1,6 +1,6 @@
 import type { TokenRequest, ClientAuthenticator } from './client-authenticator.js'
 import type { Client } from './client.js'
-import { OAuthError } from './errors.js'
+import { OAuthError, withDetails } from './errors.js'
 import type { SenderConstraint } from './grant.js'
 import type { SecretGuesses } from './secret-guesses.js'
 
@@ -59,14 +59,18 @@ export const createClientAuthentication = ({ authenticators, findClient, guesses
       throw new OAuthError('invalid_client', refusal, { reason: 'client_id differs from the authenticated client' })
     const client = await findClient(clientId)
     if (client === undefined) throw new OAuthError('invalid_client', refusal, { reason: 'unknown client' })
-    if (client.disabled) throw new OAuthError('invalid_client', refusal, { reason: 'client is disabled' })
-    if (client.token_endpoint_auth_method !== authenticator.method)
-      throw new OAuthError('invalid_client', refusal, { reason: `method is not the registered one` })
-    const judge = () => authenticator.authenticate(client, evidence, signal)
-    const { confirmation } = await (sendsSecret(authenticator)
-      ? guesses.slowDown(client.client_id, request.address, judge)
-      : judge())
-    return { client, method: authenticator.method, ...(confirmation && { confirmation }) }
+    try {
+      if (client.disabled) throw new OAuthError('invalid_client', refusal, { reason: 'client is disabled' })
+      if (client.token_endpoint_auth_method !== authenticator.method)
+        throw new OAuthError('invalid_client', refusal, { reason: `method is not the registered one` })
+      const judge = () => authenticator.authenticate(client, evidence, signal)
+      const { confirmation } = await (sendsSecret(authenticator)
+        ? guesses.slowDown(client.client_id, request.address, judge)
+        : judge())
+      return { client, method: authenticator.method, ...(confirmation && { confirmation }) }
+    } catch (error) {
+      throw error instanceof OAuthError ? withDetails(error, { claimedClientId: client.client_id }) : error
+    }
   }
 
   /** Throws `invalid_client` (401, with `WWW-Authenticate` as RFC 6749 §5.2 asks), `invalid_request`, `temporarily_unavailable` (429), `Unavailable`. */
@@ -77,7 +81,8 @@ export const createClientAuthentication = ({ authenticators, findClient, guesses
       if (!(error instanceof OAuthError) || error.code !== 'invalid_client') throw error
       if (request.header('authorization') === undefined) throw error
       const headers = { ...error.headers, 'WWW-Authenticate': 'Basic realm="token"' }
-      throw new OAuthError('invalid_client', refusal, { reason: error.reason, headers, cause: error.cause })
+      const { reason, cause, claimedClientId } = error
+      throw new OAuthError('invalid_client', refusal, { reason, headers, cause, claimedClientId })
     }
   }
 }

@@ -38,6 +38,8 @@ export type ErrorCode = keyof typeof errorStatus
 export interface ErrorDetails {
   /** For the audit log only: what we must know. Never a secret, never told to the client. */
   readonly reason?: string
+  /** For the audit log only: the client that the request named and did not prove to be. One that exists. */
+  readonly claimedClientId?: string | undefined
   /** Another status than the table's: 405, 413, 415, 429. */
   readonly status?: number
   /** Answered as `error_code`: the named errors of attestation. */
@@ -61,6 +63,7 @@ export class OAuthError extends Error {
   readonly status: number
   readonly reason: string
   readonly errorCode: string | undefined
+  readonly claimedClientId: string | undefined
   readonly headers: Readonly<Record<string, string>>
 
   constructor(code: ErrorCode, description: string, details: ErrorDetails = {}) {
@@ -70,6 +73,7 @@ export class OAuthError extends Error {
     this.status = details.status ?? errorStatus[code]
     this.reason = details.reason ?? description
     this.errorCode = details.errorCode
+    this.claimedClientId = details.claimedClientId
     this.headers = details.headers ?? {}
   }
 
@@ -77,4 +81,18 @@ export class OAuthError extends Error {
   static override [Symbol.hasInstance](value: unknown): boolean {
     return typeof value === 'object' && value !== null && brand in value
   }
+}
+
+/** The same refusal, with these details in the place of its own. */
+export const withDetails = (error: OAuthError, details: ErrorDetails): OAuthError => {
+  const { code, description, status, reason, errorCode, claimedClientId, headers, cause } = error
+  return new OAuthError(code, description, {
+    status,
+    reason,
+    claimedClientId,
+    headers,
+    cause,
+    ...(errorCode !== undefined && { errorCode }),
+    ...details,
+  })
 }

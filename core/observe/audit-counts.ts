@@ -39,13 +39,20 @@ export const observeAudit = (metrics: Metrics): ((event: AuditEvent) => void) =>
     if (event['refresh_token'] === true) tokens.of(grant, 'refresh_token').value++
   }
 
+  /** One line may tell of many. */
+  const refused = (event: AuditEvent): void => {
+    const { event: name, count } = event
+    const times = typeof count === 'number' ? count : 1
+    events.of(name).value += times
+    refusals.of(name, text(event['error']), boundReason(event['reason'])).value += times
+  }
+
   return (event) => {
     const { event: name } = event
+    if (name.endsWith('.refused') && name !== 'signer.refused') return refused(event)
     events.of(name).value++
     if (name === 'token.issued') issued(event)
     else if (name === 'attestation.issued') tokens.of(text(event['step']), 'attestation').value++
-    else if (name.endsWith('.refused') && name !== 'signer.refused')
-      refusals.of(name, text(event['error']), boundReason(event['reason'])).value++
     else if (name.endsWith('.reused')) reuse.of(name.slice(0, -'.reused'.length)).value++
   }
 }

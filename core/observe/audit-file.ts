@@ -2,11 +2,23 @@ import { writeSync } from 'node:fs'
 import { mkdir, open, type FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Clock } from '../clock.js'
+import { createDiskSpace } from '../disk-space.js'
 import { Unavailable } from '../unavailable.js'
 import { lineHash } from './audit-chain.js'
 import { createAuditLog, type AuditFile, type AuditOptions } from './audit-log.js'
 import { createLineOutput, standardOutput, type LineOutput } from './standard-output.js'
 import { wholeLines, type Written } from './whole-lines.js'
+
+/** Bytes of the disk that are kept for what must be recorded: what a service signs in an hour or so. */
+const maxReserve = 64 * 1024 * 1024
+const sampleMs = 1000
+
+/** Whether more is left of the disk than is kept. The system is asked at most once a second. */
+const watchRoom = (path: string): (() => boolean) => {
+  const disk = createDiskSpace(path)
+  const reserve = Math.min(maxReserve, disk.total / 4)
+  return () => disk.free(sampleMs) >= reserve
+}
 
 /** Appends to `path`, mode 0600; not to a pipe. Throws `Unavailable` from `record` when the disk is full or gone (F34). */
 const openAuditFile = async (path: string, clock: Clock, options?: AuditOptions): Promise<AuditFile> => {
@@ -38,7 +50,8 @@ const openAuditFile = async (path: string, clock: Clock, options?: AuditOptions)
       throw new Unavailable('audit', 'no', 'the audit log cannot be read', { cause })
     }
   }
-  return createAuditLog({ last, write: wholeLines(put, torn), close: () => file.close() }, clock, options)
+  const sink = { last, write: wholeLines(put, torn), hasRoom: watchRoom(dirname(path)), close: () => file.close() }
+  return createAuditLog(sink, clock, options)
 }
 
 const lineFeed = 0x0a
@@ -61,7 +74,7 @@ const readEnd = async (file: FileHandle): Promise<{ readonly last?: string; read
 export const openAuditOnErrors = (clock: Clock): AuditFile => openAuditLines(createLineOutput(process.stderr), clock)
 
 const openAuditLines = ({ write }: LineOutput, clock: Clock, options?: AuditOptions): AuditFile =>
-  createAuditLog({ write, close: async () => undefined }, clock, options)
+  createAuditLog({ write, hasRoom: () => true, close: async () => undefined }, clock, options)
 
 /** Opens what `audit` of the configuration names. */
 export const openAudit = (

@@ -7,6 +7,8 @@ import type { Put } from './whole-lines.js'
 export interface AuditFile extends AuditLog, AsyncDisposable {
   /** Throws `Unavailable` while nothing can be written. Costs nothing until a write has failed. */
   check(): Promise<void>
+  /** False while the room that is left is kept for what must be recorded. */
+  hasRoom(): boolean
 }
 
 export interface AuditOptions {
@@ -20,6 +22,7 @@ export interface Sink {
   /** The hash of the last line that is there; absent: a stream, of which nobody can tell. */
   readonly last?: () => Promise<string | undefined>
   readonly write: Put<string>
+  hasRoom(): boolean
   close(): Promise<void>
 }
 
@@ -117,6 +120,7 @@ export const createAuditLog = (sink: Sink, clock: Clock, { recorded, traces }: A
 
   return {
     record,
+    hasRoom: () => sink.hasRoom(),
     async check() {
       // Nobody asks a process that is not ready for anything, so the line that tells of the failure has to find out.
       if (failingSince !== undefined) await record()

@@ -43,6 +43,8 @@ export type AuditEventName =
   | 'attestation.signed'
   | 'attestation.issued'
   | 'attestation.refused'
+  | 'request.refused'
+  | 'refusals.dropped'
   | 'administration.begun'
   | 'administration'
   | 'outage'

@@ -142,9 +142,15 @@ describe('the audit log (F34)', () => {
     expect(answer.body).not.toHaveProperty('attestation')
   })
 
-  it('a refusal that cannot be recorded is 503', async () => {
+  it('a refusal of a principal whose factor was accepted is 503 when it cannot be recorded', async () => {
+    const challenge = await device.challenge()
     lost.add('attestation.refused')
-    expectNamed(await device.enrol({ second_factor: { kind: 'word', value: 'wrong' } }), 'Unavailable')
+    expectNamed(await device.complete(challenge, 'x.y.z'), 'Unavailable')
+  })
+
+  it('AN16 a refusal of anyone else that cannot be recorded is a refusal', async () => {
+    lost.add('attestation.refused')
+    expectNamed(await device.enrol({ second_factor: { kind: 'word', value: 'wrong' } }), 'SecondFactorFailed')
   })
 })
 

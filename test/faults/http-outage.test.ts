@@ -7,7 +7,7 @@ import { noLog } from '../../core/observe/log.js'
 import { failingAudit, failingStore, type Fault, type Faults } from '../adversarial/support/failing-store.js'
 import { signedClient } from '../adversarial/support/clients.js'
 import { expectRefusal, startTokenServer, type Answer, type TokenServer } from '../adversarial/support/token-server.js'
-import { webClient } from '../support/server.js'
+import { publicClient, webClient } from '../support/server.js'
 
 let host: TokenServer
 
@@ -208,10 +208,16 @@ describe('an audit log that cannot be written', () => {
     expect((await host.refresh(token)).status).toBe(200)
   })
 
-  it('F34 a refusal that cannot be recorded is an outage', async () => {
-    lost.add('token.refused').add('client.refused').add('userinfo.refused')
+  it('F34 a refusal of an authenticated client that cannot be recorded is an outage', async () => {
+    lost.add('token.refused')
     expectOutage(await host.redeem('x'.repeat(43)))
-    expectOutage(await host.redeem('x'.repeat(43), {}, { ...webClient, client_secret: 'wrong' }))
-    expectOutage(await host.userinfo('x'))
+  })
+
+  it('AN16 a refusal of anyone else that cannot be recorded is a refusal', async () => {
+    lost.add('token.refused').add('client.refused').add('userinfo.refused')
+    const wrong = { ...webClient, client_secret: 'wrong' }
+    expectRefusal(await host.redeem('x'.repeat(43), {}, wrong), 401, 'invalid_client')
+    expectRefusal(await host.redeem('x'.repeat(43), {}, publicClient), 400, 'invalid_grant')
+    expectRefusal(await host.userinfo('x'), 401, 'invalid_token')
   })
 })

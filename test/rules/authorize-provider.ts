@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createAuthorize, type AuthorizeOptions } from '../../core/endpoints/authorize/index.js'
+import { createRefusals } from '../../core/endpoints/refusals.js'
 import { createPages } from '../../core/interaction/pages/create-pages.js'
 import { loadAssets } from '../../core/interaction/assets.js'
 import type { Consent } from '../../core/interaction/consent.js'
@@ -13,12 +14,13 @@ import type { Client } from '../../core/oauth/client.js'
 import type { AuthorizationCode } from '../../core/oauth/grant.js'
 import { createGrantIndex, type GrantEntry } from '../../core/oauth/grant-index.js'
 import { hashOpaqueToken } from '../../core/oauth/opaque-token.js'
-import type { AuditEvent } from '../../core/observe/audit.js'
+import type { AuditEvent, AuditLog } from '../../core/observe/audit.js'
 import { Counts } from '../../core/observe/counts.js'
 import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
 import { startFixture } from '../flows/http-fixture.js'
 import { createOccupancy } from '../../core/storage/occupancy.js'
 import { freePort } from '../support/free-port.js'
+import { countRefusals } from '../support/refusals.js'
 import { UserAgent } from '../support/user-agent.js'
 import { watchOneTime, watchRecords } from './authorize-watched-store.js'
 
@@ -95,6 +97,12 @@ export const startProvider = async (overrides: Partial<AuthorizeOptions> = {}) =
     find: async (subject) =>
       disabled.has(subject) ? undefined : { subject, claims: { name: `${subject.slice(4)} <b>Adams</b>` } },
   }
+  const audit: AuditLog = { record: async (...lines) => void events.push(...lines) }
+  const refusals = createRefusals({
+    audit: overrides.audit ?? audit,
+    hasRoom: () => true,
+    limits: { countRefusal: () => undefined },
+  })
   const endpoints = createAuthorize({
     issuer,
     defaultAudience: issuer,
@@ -103,7 +111,8 @@ export const startProvider = async (overrides: Partial<AuthorizeOptions> = {}) =
     codeTtlSeconds: 60,
     sessionTtlSeconds: 86_400,
     clock,
-    audit: { record: async (...lines) => void events.push(...lines) },
+    audit,
+    refusals,
     login,
     pages: createPages({ assetsPath: '/assets', assets: loadAssets() }),
     findClient: async (clientId) => {
@@ -153,7 +162,13 @@ export const startProvider = async (overrides: Partial<AuthorizeOptions> = {}) =
     await rm(directory, { recursive: true })
   }
 
-  return { close, issuer, time, events, disabled, locked, stores, url, signedIn, codeIn }
+  /** How many refusals were recorded, those that share a line included. */
+  const refusalsOf = async (event: string): Promise<number> => {
+    await refusals[Symbol.asyncDispose]()
+    return countRefusals(events, { event })
+  }
+
+  return { close, issuer, time, events, disabled, locked, stores, url, signedIn, codeIn, refusalsOf }
 }
 
 export type Provider = Awaited<ReturnType<typeof startProvider>>

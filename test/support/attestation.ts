@@ -1,3 +1,4 @@
+import { fromAnotherAddress } from './addresses.js'
 import { join } from 'node:path'
 import { packageRoot } from '../../core/package-root.js'
 
@@ -19,7 +20,7 @@ const algorithm = { name: 'ECDSA', namedCurve: 'P-256' } as const
 export const postJson = async (url: string, body: unknown, headers: Record<string, string> = {}) => {
   const response = await fetch(url, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
+    headers: { 'content-type': 'application/json', ...fromAnotherAddress(), ...headers },
     body: typeof body === 'string' || body instanceof Uint8Array ? (body as BodyInit) : JSON.stringify(body),
   })
   const text = await response.text()

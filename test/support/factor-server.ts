@@ -28,6 +28,7 @@ export const startFactorServer = async (
       configure({
         ...written,
         attestation: {},
+        trusted_proxies: ['127.0.0.1/32'],
         plugins: [...(written['plugins'] as Json[]), ...plugins],
         rate_limits: { attestation: generous },
       }),

@@ -26,9 +26,13 @@ export interface Journey {
 }
 
 /** Where a journey stands. Past the login it is known who is to consent or to be answered for. */
-type Standing =
-  | { readonly next: 'login' }
-  | { readonly next: Exclude<Next, 'login'>; readonly session: Session; readonly account: Account }
+type Standing = { readonly next: 'login' } | ({ readonly next: Exclude<Next, 'login'> } & Person)
+
+/** Somebody who is signed in. */
+export interface Person {
+  readonly session: Session
+  readonly account: Account
+}
 
 /** What to do where a journey stands. */
 export interface Stops {
@@ -44,14 +48,13 @@ export interface Flow {
   readonly knownBrowsers: KnownBrowsers
   readonly interactions: Interactions
   /** Who is signed in in this browser; undefined also when the account is gone, or the sign-in was ended. */
-  signedIn(http: EndpointRequest): Promise<{ readonly session: Session; readonly account: Account } | undefined>
+  signedIn(http: EndpointRequest): Promise<Person | undefined>
   /** Finds where the person stands and goes on from there; where there is nothing to hope for, back to the client. */
   goOn(journey: Journey, stops: Stops): Promise<Reply>
   /** Issues the code; for an interaction once. `consented`: the person has just allowed it. */
   grant(journey: Journey, session: Session, consented?: 'consented'): Promise<Reply>
   /** Tells the client no; for an interaction once. */
   refuse(refused: Refused, error: OAuthError): Promise<Reply>
-  recordRefusal(http: EndpointRequest, clientId: string | undefined, error: OAuthError): Promise<void>
 }
 
 /** As much of a journey as has to be known to answer it. */
@@ -59,6 +62,8 @@ export interface Refused {
   readonly http: EndpointRequest
   readonly request: AnswerTarget
   readonly interactionId?: string
+  /** Who is signed in. */
+  readonly sub?: string | undefined
 }
 
 export const createFlow = (options: AuthorizeOptions): Flow => {
@@ -85,8 +90,10 @@ export const createFlow = (options: AuthorizeOptions): Flow => {
     return account && !isOver ? { session, account } : undefined
   }
 
-  const standing = async ({ http, client, request, interactionId }: Journey): Promise<Standing> => {
-    const person = await signedIn(http)
+  const standing = async (
+    { client, request, interactionId }: Journey,
+    person: Person | undefined,
+  ): Promise<Standing> => {
     const session = person?.session
     const remembered = session !== undefined && (await consents.covers(session.subject, request))
     const next = decide({ request, client, session, remembered, interactionId, now: epochSeconds(clock) })
@@ -130,27 +137,20 @@ export const createFlow = (options: AuthorizeOptions): Flow => {
     return answers.granted(request, code)
   }
 
-  const recordRefusal: Flow['recordRefusal'] = (http, clientId, { code, reason }) =>
-    audit.record({
-      event: 'authorization.refused',
-      request_id: http.requestId,
-      ...(clientId !== undefined && { client_id: clientId }),
-      error: code,
-      reason,
-    })
-
-  const refuse: Flow['refuse'] = async ({ http, request, interactionId }, error) => {
+  const refuse: Flow['refuse'] = async ({ http, request, interactionId, sub }, error) => {
     await redeem(interactionId)
-    await recordRefusal(http, request.clientId, error)
+    const claimedClientId = request.clientId
+    await options.refusals.record(http, { event: 'authorization.refused', why: error, claimedClientId, sub })
     return answers.refused(request, error)
   }
 
   const goOn: Flow['goOn'] = async (journey, stops) => {
+    const person = await signedIn(journey.http)
     let stand: Standing
     try {
-      stand = await standing(journey)
+      stand = await standing(journey, person)
     } catch (error) {
-      if (error instanceof OAuthError) return refuse(journey, error)
+      if (error instanceof OAuthError) return refuse({ ...journey, sub: person?.session.subject }, error)
       throw error
     }
     switch (stand.next) {
@@ -163,5 +163,5 @@ export const createFlow = (options: AuthorizeOptions): Flow => {
     }
   }
 
-  return { cookies, sessions, knownBrowsers, interactions, signedIn, goOn, grant, refuse, recordRefusal }
+  return { cookies, sessions, knownBrowsers, interactions, signedIn, goOn, grant, refuse }
 }

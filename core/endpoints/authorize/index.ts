@@ -6,6 +6,7 @@ import type { ParameterList } from '../../oauth/params.js'
 import { createConsentPage } from '../interaction/consent.js'
 import { createLoginPage } from '../interaction/login.js'
 import { redirect, type Endpoint, type EndpointRequest, type Reply } from '../message.js'
+import type { Seen } from '../refusals.js'
 import { createFlow, type Journey } from './flow.js'
 import {
   checkGrantAllowed,
@@ -86,9 +87,10 @@ export const createAuthorize = (options: AuthorizeOptions): AuthorizeEndpoints =
     return redirect(flow.interactions.pageUrl(id, to), cookies)
   }
 
-  const authorize = async (http: EndpointRequest): Promise<Reply> => {
+  const authorize = async (http: EndpointRequest, seen: Seen): Promise<Reply> => {
     const params = getParameters(http)
     const client = await getClient(params, options.findClient)
+    seen.claimedClientId = client.client_id
     const target = getTarget(params, client)
     let request: AuthorizationRequest
     try {
@@ -120,14 +122,7 @@ export const createAuthorize = (options: AuthorizeOptions): AuthorizeEndpoints =
     http.cookie(flow.cookies.browser) === undefined
 
   return {
-    authorize: async (http) => {
-      try {
-        return await authorize(http)
-      } catch (error) {
-        if (error instanceof OAuthError) await flow.recordRefusal(http, undefined, error)
-        throw error
-      }
-    },
+    authorize: options.refusals.recording(() => 'authorization.refused', authorize),
     login: createLoginPage(options, flow),
     consent: createConsentPage(options, flow),
   }

@@ -10,6 +10,7 @@ import type { AuthorizationCode } from '../../oauth/grant.js'
 import type { GrantIndex } from '../../oauth/grant-index.js'
 import type { AuditLog } from '../../observe/audit.js'
 import type { OneTimeStore, RecordLookup, RecordStore, RevocationStore } from '../../storage/ports.js'
+import type { Refusals } from '../refusals.js'
 
 /** An id_token that we signed; its time may be over (OIDC Core §3.1.2.1). */
 export interface IdTokenHint {
@@ -28,6 +29,7 @@ export interface AuthorizeOptions {
   readonly sessionTtlSeconds: number
   readonly clock: Clock
   readonly audit: AuditLog
+  readonly refusals: Refusals
   readonly login: LoginProvider
   readonly pages: Pages
   readonly findClient: (clientId: string) => Promise<Client | undefined>

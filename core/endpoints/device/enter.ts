@@ -1,19 +1,12 @@
 import { csrfToken } from '../../interaction/csrf.js'
 import { tieToBrowser } from '../../interaction/interaction.js'
-import { displayName, type Account } from '../../interaction/login-provider.js'
+import { displayName } from '../../interaction/login-provider.js'
 import type { DevicePage } from '../../interaction/pages.js'
-import type { Session } from '../../interaction/session.js'
 import { formatUserCode, readUserCode } from '../../oauth/device-code.js'
 import { checkNoneRepeated } from '../../oauth/params.js'
-import type { Flow } from '../authorize/flow.js'
+import type { Flow, Person } from '../authorize/flow.js'
 import type { AuthorizeOptions } from '../authorize/options.js'
 import { page, redirect, type Endpoint, type EndpointRequest, type Reply } from '../message.js'
-
-/** Somebody who is signed in. */
-export interface Person {
-  readonly session: Session
-  readonly account: Account
-}
 
 /** Good for this person's page and no other; `confirm` names the code that was shown to be decided. */
 export const deviceCsrf = (browser: string, { session }: Person, confirm = ''): string =>

@@ -13,12 +13,12 @@ import { OAuthError } from '../../oauth/errors.js'
 import { isOpaqueToken } from '../../oauth/opaque-token.js'
 import type { DeviceCode, DeviceCodeState } from '../../storage/ports.js'
 import { authenticationOf, newGrantId } from '../authorize/code-record.js'
-import type { Flow } from '../authorize/flow.js'
+import type { Flow, Person } from '../authorize/flow.js'
 import type { AuthorizeOptions } from '../authorize/options.js'
 import { checkForm, clientOnPage, refuseForgery } from '../interaction/open-interaction.js'
 import { page, type Endpoint, type EndpointRequest, type Reply } from '../message.js'
 import { takeUserCodeAttempt } from './attempts.js'
-import { createShowEntry, deviceCsrf, type Person } from './enter.js'
+import { createShowEntry, deviceCsrf } from './enter.js'
 import type { DeviceOptions } from './options.js'
 
 /** One form that was sent by our page, in the browser of the person who was shown it. */
@@ -44,7 +44,8 @@ const overOutcomes: Readonly<Record<Exclude<DeviceCodeState, 'pending'>, DeviceR
  * The token of the second form is made of the code, so nobody decides what was not shown (RFC 8628 §5.4).
  */
 export const createDeviceVerify = (options: AuthorizeOptions & DeviceOptions, flow: Flow): Endpoint => {
-  const { issuer, pages, audit, clock, deviceCodes, grantIndex, attempts, findClient, defaultAudience } = options
+  const { issuer, pages, audit, refusals, clock, deviceCodes, grantIndex, attempts } = options
+  const { findClient, defaultAudience } = options
   const showEntry = createShowEntry(options, flow)
   const trailOf = ({ http, person }: Sent) => ({ request_id: http.requestId, sub: person.session.subject })
 
@@ -70,8 +71,8 @@ export const createDeviceVerify = (options: AuthorizeOptions & DeviceOptions, fl
     return { http, person, browser, userCode, decision }
   }
 
-  const refuse = async (sent: Sent, reason: string): Promise<void> =>
-    audit.record({ event: 'device.refused', ...trailOf(sent), reason })
+  const refuse = ({ http, person }: Sent, why: string): Promise<void> =>
+    refusals.record(http, { event: 'device.refused', why, sub: person.session.subject })
 
   const wrong = async (sent: Sent): Promise<Reply> => {
     await refuse(sent, 'unknown user code')

@@ -48,7 +48,10 @@ export const createConsentPage = (options: AuthorizeOptions, flow: Flow): Endpoi
       case 'deny': {
         const trail = { request_id: http.requestId, client_id: client.client_id, sub: session.subject }
         await audit.record({ event: 'consent.denied', ...trail })
-        return flow.refuse(open, new OAuthError('access_denied', 'The user did not allow access.'))
+        return flow.refuse(
+          { ...open, sub: session.subject },
+          new OAuthError('access_denied', 'The user did not allow access.'),
+        )
       }
       default:
         throw new OAuthError('invalid_request', 'The form says neither yes nor no.')

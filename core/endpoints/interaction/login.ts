@@ -50,13 +50,13 @@ export const createLoginPage = (options: AuthorizeOptions, flow: Flow): Endpoint
     const knownBrowser = await flow.knownBrowsers.find(knownCookie, username)
     const from = { address: http.address, ...(knownBrowser !== undefined && { knownBrowser }) }
     const result = await login.authenticate({ username, password }, from, http.signal)
-    const trail = { request_id: http.requestId, client_id: asked.clientId }
+    const refused = { event: 'login.refused', claimedClientId: asked.clientId } as const
+    if (result.outcome !== 'passed')
+      await options.refusals.record(http, { ...refused, why: result.outcome, guessed: result.subject })
     switch (result.outcome) {
       case 'refused':
-        await audit.record({ event: 'login.refused', ...trail, reason: 'refused' })
         return show(own, asked, 403, { username, problem: 'wrong' })
       case 'locked': {
-        await audit.record({ event: 'login.refused', ...trail, reason: 'locked' })
         const { retryAfterSeconds } = result
         const reply = show(own, asked, 429, { username, problem: 'locked', retryAfterSeconds })
         return { ...reply, headers: { ...reply.headers, 'Retry-After': String(retryAfterSeconds) } }
@@ -68,22 +68,19 @@ export const createLoginPage = (options: AuthorizeOptions, flow: Flow): Endpoint
         ])
         // RFC 9700 §4.15: who reads `sub` alone must not take a service for this person.
         if (namesake !== undefined) {
-          await audit.record({
-            event: 'login.refused',
-            ...trail,
-            sub: result.subject,
-            reason: 'the subject is the id of a client',
-          })
+          const why = 'the subject is the id of a client'
+          await options.refusals.record(http, { ...refused, why, sub: result.subject })
           return show(own, asked, 403, { username, problem: 'wrong' })
         }
         if (authTime === undefined) {
-          await audit.record({ event: 'login.refused', ...trail, sub: result.subject, reason: 'ended meanwhile' })
+          await options.refusals.record(http, { ...refused, why: 'ended meanwhile', sub: result.subject })
           return show(own, asked, 403, { username, problem: 'again' })
         }
         const at = { authTime, interactionId }
         const remembered = await flow.knownBrowsers.remember(knownCookie, username)
         const started = await flow.sessions.start(result, at, http.cookie(flow.cookies.session))
         const { subject, sid } = started.session
+        const trail = { request_id: http.requestId, client_id: asked.clientId }
         await audit.record({ event: 'login.succeeded', ...trail, sub: subject, sid, amr: result.amr })
         // Got again rather than answered here: a reload, or a second click, must not send the password once more.
         return redirect(flow.interactions.pageUrl(interactionId, 'login'), [started.cookie, ...remembered])

@@ -1,4 +1,4 @@
-import { statfsSync } from 'node:fs'
+import { createDiskSpace } from '../../disk-space.js'
 
 const pageBytes = 4096
 
@@ -23,19 +23,12 @@ const sampleMs = 100
 
 /** LMDB must not be let run into the end of the disk: the error path of lmdb 3.5 for ENOSPC writes past a buffer. */
 export const createDiskRoom = (path: string): DiskRoom => {
-  const { blocks, bsize } = statfsSync(path)
+  const disk = createDiskSpace(path)
   const forCollecting = 2 * bytesToChange(0)
   let left = 0
-  let sampled = -Infinity
   return {
     forCollecting,
-    forConsuming: forCollecting + Math.min(maxReserve, (blocks * bsize) / 8),
-    left: () => {
-      if (left < plentyBytes || performance.now() - sampled > sampleMs) {
-        left = (statfsSync(path).bavail * bsize) / 2
-        sampled = performance.now()
-      }
-      return left
-    },
+    forConsuming: forCollecting + Math.min(maxReserve, disk.total / 8),
+    left: () => (left = disk.free(left < plentyBytes ? 0 : sampleMs) / 2),
   }
 }

@@ -74,7 +74,7 @@ export default definePlugin({
           if (refusal) return refusal
           const account = await accounts.findByUsername(username)
           const matches = await passwords.verify(password, account?.password_hash)
-          if (!account || !matches || account.disabled) return { outcome: 'refused' }
+          if (!account || !matches || account.disabled) return { outcome: 'refused', subject: account?.sub }
           await clearAttempts(attemptId, from)
           return { outcome: 'passed', subject: account.sub, amr: ['pwd'] }
         },

@@ -74,6 +74,7 @@ export const startAttestationServer = async (options: AttestationServerOptions =
     configure: (written) =>
       configure({
         ...withAttestation(section, { name, status })(written),
+        trusted_proxies: [],
         rate_limits: { attestation: limits },
       }),
   })
@@ -88,10 +89,10 @@ export const startAttestationServer = async (options: AttestationServerOptions =
       const device = await createDevice(issuer, { subject: 'good', principal_id: 'good-1' })
       await device.renew(await device.attest())
     },
-    /** The named errors of the audit log, in order. */
+    /** The named errors of the audit log, as often as they were answered. Those that share a line are there after a second. */
     async refusals(): Promise<unknown[]> {
-      const lines = await host.server.audit()
-      return lines.filter(({ event }) => event === 'attestation.refused').map(({ error_code }) => error_code)
+      const lines = (await host.server.audit()).filter(({ event }) => event === 'attestation.refused')
+      return lines.flatMap(({ error_code, count }) => Array<unknown>(Number(count ?? 1)).fill(error_code))
     },
     [Symbol.asyncDispose]: () => host[Symbol.asyncDispose](),
   }

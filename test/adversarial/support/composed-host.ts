@@ -14,6 +14,7 @@ import { serve } from '../../../core/host/serve.js'
 import { openStores, type Stores } from '../../../core/host/stores.js'
 import { tokens } from '../../../core/host/tokens.js'
 import { wire, wireGeneration } from '../../../core/host/wiring.js'
+import { createRefusals } from '../../../core/endpoints/refusals.js'
 import { routes } from '../../../core/http/routes.js'
 import { createAccountDirectory, openAccountStore, staticAccounts } from '../../../core/interaction/accounts.js'
 import { openAudit } from '../../../core/observe/audit-file.js'
@@ -49,11 +50,15 @@ export const startWithDoubles = async (file: string, { clock, log, store, audit 
   container.register(tokens.log, { useValue: log })
   container.register(tokens.options, { useValue: {} })
   const auditFile = await openAudit(config.audit, clock)
-  container.register(tokens.audit, { useValue: audit?.(auditFile) ?? auditFile })
+  const auditLog = audit?.(auditFile) ?? auditFile
+  container.register(tokens.audit, { useValue: auditLog })
   const opened = await openStores(config, clock)
   const records = store(opened.records)
   const stores: Stores = { ...opened, records, ephemeral: records }
   container.register(tokens.stores, { useValue: stores })
+  const limits = container.resolve(tokens.rateLimits)
+  const refusals = createRefusals({ audit: auditLog, hasRoom: () => auditFile.hasRoom(), limits })
+  container.register(tokens.refusals, { useValue: refusals })
   container.register(tokens.clients, { useValue: createClientDirectory(clients, collections(stores).clients) })
   const people = config.accounts.map((account) => ({ ...account, password: account.password.reveal() }))
   const accounts = await staticAccounts(people, container.resolve(tokens.passwords))
@@ -80,6 +85,7 @@ export const startWithDoubles = async (file: string, { clock, log, store, audit 
       await ring[Symbol.asyncDispose]()
       await signers[Symbol.asyncDispose]()
       await opened[Symbol.asyncDispose]()
+      await refusals[Symbol.asyncDispose]()
       await auditFile[Symbol.asyncDispose]()
     },
   }

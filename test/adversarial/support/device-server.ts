@@ -28,12 +28,18 @@ export interface DeviceServer extends TokenServer {
 }
 
 export const startDeviceServer = async (configure = (written: Json): Json => written): Promise<DeviceServer> => {
-  const host = await startTokenServer({ configure: (written) => configure(withDevices(written)) })
+  const host = await startTokenServer({
+    configure: (written) => configure({ ...withDevices(written), trusted_proxies: [] }),
+  })
   const { issuer } = host.server
 
+  /** Every device has one address, whose starts are counted. */
+  const home = { 'x-forwarded-for': '127.0.0.1' }
+
   const post = async (path: string, body: string, client: Credentials): Promise<Answer> => {
-    if (client.client_secret !== undefined) return postForm(issuer + path, body, { authorization: basic(client) })
-    return postForm(issuer + path, `client_id=${encodeURIComponent(client.client_id)}&${body}`)
+    if (client.client_secret !== undefined)
+      return postForm(issuer + path, body, { ...home, authorization: basic(client) })
+    return postForm(issuer + path, `client_id=${encodeURIComponent(client.client_id)}&${body}`, home)
   }
 
   const server: DeviceServer = {

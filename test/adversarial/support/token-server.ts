@@ -5,6 +5,7 @@ import { expect } from 'vitest'
 import type { Clock } from '../../../core/clock.js'
 import type { Log } from '../../../core/observe/log.js'
 import type { StorageBackend } from '../../../core/storage/ports.js'
+import { fromAnotherAddress } from '../../support/addresses.js'
 import { publicClient, redirectUri, startServer, subject, webClient, type TestServer } from '../../support/server.js'
 import { openTestRecords } from '../../support/test-stores.js'
 import { basic, clients, type Credentials } from './clients.js'
@@ -42,7 +43,9 @@ export const postForm = async (
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Answer> => {
   const type = { 'content-type': 'application/x-www-form-urlencoded' }
-  return read(await fetch(url, { method: 'POST', body: encode(form), headers: { ...type, ...headers } }))
+  return read(
+    await fetch(url, { method: 'POST', body: encode(form), headers: { ...type, ...fromAnotherAddress(), ...headers } }),
+  )
 }
 
 const trace = /node_modules|\.[jt]s:\d+|\bat (?:async )?[\w.<>]+ \(|node:internal|ZodError|lmdb/i
@@ -101,7 +104,7 @@ export const startTokenServer = async (options: TokenServerOptions = {}): Promis
     clock,
     ...(options.log && { log: options.log }),
     configure: (written: Json) => {
-      const configured = { ...written, clients }
+      const configured = { ...written, clients, trusted_proxies: ['127.0.0.1/32'] }
       return options.configure?.(configured) ?? configured
     },
   }
