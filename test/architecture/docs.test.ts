@@ -176,7 +176,9 @@ it('docs/operations.md tells of every event of the audit log', () => {
 })
 
 it('docs/storage.md tells of every collection', () => {
-  const sources = ['core/host/collections.ts', 'core/host/shares.ts', 'core/interaction/accounts.ts'].map(readDocument).join('\n')
+  const sources = ['core/host/collections.ts', 'core/host/shares.ts', 'core/interaction/accounts.ts']
+    .map(readDocument)
+    .join('\n')
   const named = [
     ...sources.matchAll(
       /\.(?:records|oneTime|refreshFamilies|revocations|counters|deviceCodes|replayGuard)(?:<[^>]*>)?\('(\w+)'\)/g,
