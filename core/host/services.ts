@@ -4,6 +4,7 @@ import { signInOf } from '../oauth/subject-end.js'
 import type { AuthorizationCode, Grant } from '../oauth/grant.js'
 import type { DeviceApproval, DeviceRequest } from '../oauth/device-code.js'
 import type { DeviceCodeStore, OneTimeStore, RefreshFamilyStore, RevocationStore } from '../storage/ports.js'
+import type { RevokedGrants } from '../tokens/redeem.js'
 import type { AuthorizationCodes, DeviceCodes, RefreshTokens } from './modules.js'
 
 /** Was the grant revoked, or all that its person's sign-ins had opened? */
@@ -42,9 +43,11 @@ export const readDeviceCodes = (
   poll: (code) => store.poll(hashOpaqueToken(code)),
 })
 
-export const readRefreshTokens = (families: RefreshFamilyStore<Grant>): RefreshTokens => ({
+/** Whether the grant is revoked is asked when the token is redeemed; a grant of which that is known costs no signature. */
+export const readRefreshTokens = (families: RefreshFamilyStore<Grant>, revoked: RevokedGrants): RefreshTokens => ({
   async find(token) {
     const read = readRefreshToken(token)
-    return read && (await families.find(read.family))?.grant
+    const grant = read && (await families.find(read.family))?.grant
+    return grant && revoked.get(grant.grantId) === undefined ? grant : undefined
   },
 })

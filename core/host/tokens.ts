@@ -16,6 +16,7 @@ import type { ClientKeys } from '../oauth/client-keys.js'
 import type { Dpop } from '../oauth/dpop.js'
 import type { AccessTokenVerifier } from '../tokens/access-token-verifier.js'
 import type { TokenIssuer } from '../tokens/issuer.js'
+import type { RevokedGrants } from '../tokens/redeem.js'
 import type { ClientDirectory } from './clients.js'
 import type { Collections } from './collections.js'
 import type { Demo } from './demo.js'
@@ -38,6 +39,7 @@ export const tokens = {
   collections: token<Collections>('collections'),
   clients: token<ClientDirectory>('clients'),
   accounts: token<AccountDirectory>('accounts'),
+  revokedGrants: token<RevokedGrants>('revokedGrants'),
   passwords: token<PasswordHasher>('passwords'),
   clientKeys: token<ClientKeys>('clientKeys'),
   dpop: token<Dpop>('dpop'),

@@ -82,6 +82,7 @@ export const wireEndpoints = (get: Resolve): Endpoints => {
     defaultAudience: config.default_audience,
     tokens: issuer,
     redeem: createRedeem({
+      revokedGrants: get(tokens.revokedGrants),
       codes,
       deviceCodes,
       families,

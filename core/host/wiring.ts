@@ -10,6 +10,7 @@ import { createOutboundFetch } from '../oauth/outbound-fetch.js'
 import { createRemoteKeySets } from '../oauth/remote-key-sets.js'
 import { createOutbound } from '../oauth/webhook.js'
 import { createDpop } from '../oauth/dpop.js'
+import { RecentMap } from '../recent-map.js'
 import { createAccessTokenVerifier } from '../tokens/access-token-verifier.js'
 import { createTokenIssuer } from '../tokens/issuer.js'
 import { collections } from './collections.js'
@@ -18,6 +19,9 @@ import { openPrincipals } from './principals.js'
 import { readCodes, readDeviceCodes, readRefreshTokens } from './services.js'
 import { tokens } from './tokens.js'
 import { assetsPath, verificationOf, wireEndpoints, type Resolve } from './wire-endpoints.js'
+
+/** 60 bytes each. */
+const maxRevokedGrants = 10_000
 
 /** One factory for each thing, made when it is first asked for, and once. */
 const providerFor =
@@ -30,6 +34,7 @@ const providerFor =
 export const wire = (container: DependencyContainer): void => {
   const provide = providerFor(container)
   provide(tokens.collections, (get) => collections(get(tokens.stores)))
+  provide(tokens.revokedGrants, () => new RecentMap<string, string>(maxRevokedGrants))
   provide(tokens.passwords, () => createPasswordHasher())
   provide(tokens.assets, () => loadAssets())
   provide(tokens.pages, (get) =>
@@ -69,7 +74,7 @@ export const wire = (container: DependencyContainer): void => {
       issuer: config.issuer,
       codes: readCodes(codes, revocations),
       deviceCodes: readDeviceCodes(deviceCodes, revocations),
-      refreshTokens: readRefreshTokens(families),
+      refreshTokens: readRefreshTokens(families, get(tokens.revokedGrants)),
       accounts: get(tokens.accounts),
       passwords: get(tokens.passwords),
       attempts,

@@ -15,7 +15,11 @@ import {
 } from '../oauth/refresh-token.js'
 import { signInOf } from '../oauth/subject-end.js'
 import type { AuditLog } from '../observe/audit.js'
+import type { RecentMap } from '../recent-map.js'
 import type { DeviceCodeStore, OneTimeStore, RefreshFamilyStore, RevocationStore } from '../storage/ports.js'
+
+/** Grants that are known to be revoked, which they stay. The store is asked about all others. */
+export type RevokedGrants = Pick<RecentMap<string, string>, 'get' | 'set'>
 
 export interface RedeemOptions {
   readonly codes: OneTimeStore<AuthorizationCode>
@@ -23,6 +27,8 @@ export interface RedeemOptions {
   readonly families: RefreshFamilyStore<Grant>
   readonly grantIndex: GrantIndex
   readonly revocations: RevocationStore
+  /** Gets the id of each grant that turned out to be revoked: nothing more is signed for it in this process. */
+  readonly revokedGrants: RevokedGrants
   /** Absent where nobody signs in. */
   readonly login?: LoginProvider | undefined
   readonly findClient: (clientId: string) => Promise<Client | undefined>
@@ -133,7 +139,9 @@ export const createRedeem = (options: RedeemOptions) => {
         reason: 'the client is gone or disabled',
       })
     if (authentication && account === undefined) return invalidGrant('the account is gone or disabled')
-    return isRevoked ? invalidGrant('the grant was revoked') : undefined
+    if (!isRevoked || grant === undefined) return undefined
+    options.revokedGrants.set(grant.grantId, 'revoked')
+    return invalidGrant('the grant was revoked')
   }
 
   const consume = (caller: Caller, redeemable: Redeemable): Promise<string | void> => {

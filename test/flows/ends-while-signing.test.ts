@@ -143,6 +143,18 @@ describe.each(Object.entries(redeemables))('a %s', (_, make) => {
   })
 })
 
+it('TK05 a refresh token of a revoked grant costs one signature, however often it comes', async () => {
+  const { grantId, send } = await redeemables['refresh token']()
+  await stored().revocations.revoke(grantId, 600)
+  expectRefusal(await send(), 400, 'invalid_grant')
+  const signed = async () => (await host.server.audit()).filter(({ event }) => event === 'token.signed').length
+  const before = await signed()
+  expect(before).toBeGreaterThan(0)
+  expectRefusal(await send(), 400, 'invalid_grant')
+  expectRefusal(await send(), 400, 'invalid_grant')
+  expect(await signed()).toBe(before)
+})
+
 it('TK04 a client is removed while a token of its own is signed', async () => {
   const form = { grant_type: 'client_credentials', scope: 'read' }
   const send = () => host.token(form, { authorization: basic(metadata) })
