@@ -1,6 +1,6 @@
 import { setTimeout as after } from 'node:timers/promises'
 import { challenge } from '../adversarial/support/mint.js'
-import { publicClient, redirectUri } from '../support/server.js'
+import { publicClient, redirectUri, serviceClient } from '../support/server.js'
 
 /** A public client of the device flow. */
 export const televisionClient = {
