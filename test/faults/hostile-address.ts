@@ -68,7 +68,11 @@ export const createHostileAddress = (issuer: string): HostileAddress => {
       kind: 'wrong secret',
       perMinute: 1000,
       send: () =>
-        post('/token', { grant_type: 'client_credentials', client_id: 'service', client_secret: `wrong ${sent}` }),
+        post(
+          '/token',
+          { grant_type: 'client_credentials' },
+          { authorization: `Basic ${btoa(`${serviceClient.client_id}:a-wrong-secret-${String(sent)}`)}` },
+        ),
     },
     { kind: 'revoke', perMinute: 1000, send: () => post('/revoke', { token: 'x' }) },
     { kind: 'introspect', perMinute: 1000, send: () => post('/introspect', { token: 'x' }) },
