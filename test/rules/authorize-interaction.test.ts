@@ -89,7 +89,7 @@ describe('interactions', () => {
   it('is refused when the client was shut out meanwhile', async () => {
     const shut = new Set<string>()
     const other = await startProvider({
-      findClient: async (id) => (shut.has(id) ? undefined : webClient),
+      findClient: async (id) => (id === 'web' && !shut.has(id) ? webClient : undefined),
     })
     try {
       const agent = new UserAgent()
