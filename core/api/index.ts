@@ -30,8 +30,8 @@ export type {
   SignerServices,
   StorageModule,
   StorageServices,
-} from '../host/modules.js'
-export { definePlugin, defineSigner, defineStorage } from '../host/modules.js'
+} from '../modules/contract.js'
+export { definePlugin, defineSigner, defineStorage } from '../modules/contract.js'
 export type { AccountDirectory, AccountRecord, PasswordHasher } from '../interaction/account-directory.js'
 export { addressBucket } from '../interaction/address-bucket.js'
 export { canonicalUsername } from '../interaction/username.js'

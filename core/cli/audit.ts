@@ -1,8 +1,8 @@
 import { readConfig, type ConfigReading } from '../../config/load.js'
 import { ConfigurationError } from '../../config/problems.js'
-import { verifyAudit, type AuditVerification } from '../observe/audit-verify.js'
-import { readLines, RecordsUnreadable } from '../observe/json-records.js'
-import { reconcile } from '../observe/reconcile.js'
+import { verifyAudit, type AuditVerification } from '../operate/audit-verify.js'
+import { readLines, RecordsUnreadable } from '../operate/json-records.js'
+import { reconcile } from '../operate/reconcile.js'
 import { CommandFailed } from './failure.js'
 import { print, printJson, printTable } from './output.js'
 

@@ -1,5 +1,5 @@
 import { ConfigurationError, formatProblem } from '../../config/problems.js'
-import { checkConfiguration } from '../host/check-configuration.js'
+import { checkConfiguration } from '../host/checks/check-configuration.js'
 import { print, printError } from './output.js'
 
 /** `signet check`: a line for each problem and exit code 1, or what was found to be in order. */

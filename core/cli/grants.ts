@@ -1,5 +1,5 @@
 import { collections } from '../host/collections.js'
-import { grantLifetime } from '../host/open-ring.js'
+import { grantLifetime } from '../keys/lifecycle/open-ring.js'
 import { listGrants, revokeGrants } from '../host/personal-records.js'
 import { changeStores, readDeployment, withStores, type DeploymentOptions } from './deployment.js'
 import { CommandFailed } from './failure.js'

@@ -1,6 +1,6 @@
 import type { Principal, PrincipalType } from '../attestation/ports.js'
 import type { Standing } from '../attestation/principal-registry.js'
-import type { CheckedConfiguration } from '../host/check-configuration.js'
+import type { CheckedConfiguration } from '../host/checks/check-configuration.js'
 import { openPrincipals } from '../host/principals.js'
 import { changeStores, checkDeployment, listAll, withStores, type DeploymentOptions } from './deployment.js'
 import { CommandFailed } from './failure.js'

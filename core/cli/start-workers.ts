@@ -1,5 +1,5 @@
 import type { Config } from '../../config/schema.js'
-import type { CheckedConfiguration } from '../host/check-configuration.js'
+import type { CheckedConfiguration } from '../host/checks/check-configuration.js'
 import { startHost } from '../host/compose.js'
 import { forWorker, serveWorkers } from '../host/workers/serve-workers.js'
 import { WorkerFailed, type WorkerStarted } from '../host/workers/worker-pool.js'

@@ -20,7 +20,7 @@ import {
   shareReplays,
 } from '../storage/shared-collections.js'
 import type { Share } from '../storage/shares.js'
-import type { KeyPublication } from './key-publications.js'
+import type { KeyPublication } from '../keys/lifecycle/publications.js'
 import type { ShareName } from './shares.js'
 import type { Stores } from './stores.js'
 

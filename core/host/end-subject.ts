@@ -2,7 +2,7 @@ import type { Config } from '../../config/schema.js'
 import type { Clock } from '../clock.js'
 import { createEndSubject, type EndSubject } from '../oauth/subject-end.js'
 import { collections } from './collections.js'
-import { grantLifetime } from './open-ring.js'
+import { grantLifetime } from '../keys/lifecycle/open-ring.js'
 import type { Stores } from './stores.js'
 
 /** Seconds until the last session, code or token that a sign-in has opened by now has run out. */

@@ -6,14 +6,14 @@ import type { PreviousRing, ProvableKeyRing } from '../keys/key-ring.js'
 import { KeyRefused } from '../keys/ports.js'
 import type { AuditLog } from '../observe/audit.js'
 import type { Log } from '../observe/log.js'
-import type { CheckedConfiguration } from './check-configuration.js'
+import type { CheckedConfiguration } from './checks/check-configuration.js'
 import { cacheClients } from './client-cache.js'
 import { createClientDirectory, type ClientDirectory } from './clients.js'
 import { collections } from './collections.js'
 import { readInForce, settleAccounts } from './configured-accounts.js'
 import type { Demo } from './demo.js'
 import { endSubjectIn, subjectLifetime } from './end-subject.js'
-import { guardSigner } from './guarded-signers.js'
+import { guardSigner } from '../keys/lifecycle/audited-probes.js'
 import {
   describeExchanged,
   describeHeld,
@@ -23,10 +23,10 @@ import {
   holdLate,
   type HeldBack,
   type KeyPublication,
-} from './key-publications.js'
-import type { LoadedSigner } from './load-modules.js'
-import { openRing } from './open-ring.js'
-import { createSignerProviders, type SignerProviders } from './registries.js'
+} from '../keys/lifecycle/publications.js'
+import type { LoadedSigner } from '../modules/load-modules.js'
+import { openRing } from '../keys/lifecycle/open-ring.js'
+import { createSignerProviders, type SignerProviders } from '../modules/registries.js'
 import type { Stores } from './stores.js'
 import { Uses } from './uses.js'
 

@@ -5,7 +5,7 @@ import type { RevocationStore } from '../storage/ports.js'
 import type { AccessTokenVerifier } from '../tokens/access-token-verifier.js'
 import { idTokenProfile } from '../tokens/profiles.js'
 import type { ClientDirectory } from './clients.js'
-import type { OwnTokens } from './modules.js'
+import type { OwnTokens } from '../modules/contract.js'
 
 export interface OwnTokensOptions extends OwnTokenVerification {
   readonly accessTokenVerifier: Pick<AccessTokenVerifier, 'identify'>

@@ -5,7 +5,7 @@ import { grantEntryId, type GrantEntry } from '../oauth/grant-index.js'
 import { signInOf } from '../oauth/subject-end.js'
 import { listSubjectRecords } from '../oauth/subject-records.js'
 import { collections } from './collections.js'
-import { grantLifetime } from './open-ring.js'
+import { grantLifetime } from '../keys/lifecycle/open-ring.js'
 import type { Stores } from './stores.js'
 
 // What a person has, for whoever operates the deployment. Everything throws `Unavailable`.

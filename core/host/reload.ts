@@ -1,13 +1,13 @@
 import { ConfigurationError, formatProblem, type Problem } from '../../config/problems.js'
 import type { JsonObject } from '../json.js'
 import { Unavailable } from '../unavailable.js'
-import type { CheckedConfiguration } from './check-configuration.js'
+import type { CheckedConfiguration } from './checks/check-configuration.js'
 import { collections } from './collections.js'
-import { compareConfigurations, type ConfigChanges } from './config-changes.js'
+import { compareConfigurations, type ConfigChanges } from './checks/config-changes.js'
 import { closeGeneration, findPrevious, openGeneration, type Generation, type GenerationSources } from './generation.js'
-import type { KeyLedger } from './key-ledger.js'
-import { describeHeld, readPublications, recordWithdrawals } from './key-publications.js'
-import { findEarlyRemovals, type InForce } from './key-removals.js'
+import type { KeyLedger } from '../keys/lifecycle/ledger.js'
+import { describeHeld, readPublications, recordWithdrawals } from '../keys/lifecycle/publications.js'
+import { findEarlyRemovals, type InForce } from '../keys/lifecycle/removals.js'
 
 export interface ReloadRequest {
   /** Takes keys out although tokens that they signed may live. */

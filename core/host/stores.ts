@@ -5,7 +5,7 @@ import { revealOptions } from '../../config/substitute.js'
 import type { Clock } from '../clock.js'
 import type { EphemeralBackend, StorageBackend } from '../storage/ports.js'
 import type { Shares } from './shares.js'
-import { loadAdapter, type AdapterChoice } from './load-adapter.js'
+import { loadAdapter, type AdapterChoice } from '../modules/load-adapter.js'
 
 /** The two storage roles. Both may be one backend. */
 export interface Stores extends AsyncDisposable {

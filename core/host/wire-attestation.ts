@@ -19,7 +19,7 @@ import type { Endpoints } from '../http/routes.js'
 import type { KeyRing } from '../keys/ports.js'
 import type { AuditLog } from '../observe/audit.js'
 import type { Collections } from './collections.js'
-import type { Registries } from './registries.js'
+import type { Registries } from '../modules/registries.js'
 
 export interface AttestationParts {
   readonly ring: KeyRing

@@ -16,8 +16,8 @@ import { createTokenIssuer } from '../tokens/issuer.js'
 import { collections } from './collections.js'
 import { createOwnTokens } from './own-tokens.js'
 import { openPrincipals } from './principals.js'
-import { readCodes, readDeviceCodes, readRefreshTokens } from './services.js'
-import { tokens } from './tokens.js'
+import { readCodes, readDeviceCodes, readRefreshTokens } from '../modules/code-readers.js'
+import { tokens } from './injection-tokens.js'
 import { assetsPath, verificationOf, wireEndpoints, type Resolve } from './wire-endpoints.js'
 
 /** 60 bytes each. */

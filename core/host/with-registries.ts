@@ -4,10 +4,10 @@ import type { Clock } from '../clock.js'
 import { createAccountDirectory, openAccountStore, staticAccounts } from '../interaction/accounts.js'
 import type { Log } from '../observe/log.js'
 import { Unavailable } from '../unavailable.js'
-import type { CheckedConfiguration } from './check-configuration.js'
-import { createRegistries, type Registries } from './registries.js'
+import type { CheckedConfiguration } from './checks/check-configuration.js'
+import { createRegistries, type Registries } from '../modules/registries.js'
 import { openStores, type Stores } from './stores.js'
-import { tokens } from './tokens.js'
+import { tokens } from './injection-tokens.js'
 import { wire } from './wiring.js'
 
 /** No signer is opened for a command: what needs the keys of the service is not to be had. */

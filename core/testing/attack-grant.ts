@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { PluginModule, Services } from '../host/modules.js'
+import type { PluginModule, Services } from '../modules/contract.js'
 import type { Client } from '../oauth/client.js'
 import type { GrantHandler, GrantRequest } from '../oauth/grant.js'
 import { Unavailable } from '../unavailable.js'

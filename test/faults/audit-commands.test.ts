@@ -1,8 +1,8 @@
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { verifyAudit } from '../../core/observe/audit-verify.js'
-import { readLines } from '../../core/observe/json-records.js'
+import { verifyAudit } from '../../core/operate/audit-verify.js'
+import { readLines } from '../../core/operate/json-records.js'
 import { configuration, openCommandLine, type CommandLine, type Outcome } from '../flows/cli-fixture.js'
 import { mountSmallDisk } from '../support/small-disk.js'
 

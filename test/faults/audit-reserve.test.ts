@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { readJsonLines } from '../../core/observe/json-records.js'
+import { readJsonLines } from '../../core/operate/json-records.js'
 import { noLog } from '../../core/observe/log.js'
 import { basic } from '../adversarial/support/clients.js'
 import { startTokenServer } from '../adversarial/support/token-server.js'

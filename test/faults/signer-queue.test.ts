@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from 'vitest'
-import { guardSigner } from '../../core/host/guarded-signers.js'
+import { guardSigner } from '../../core/keys/lifecycle/audited-probes.js'
 import { openKeyRing } from '../../core/keys/key-ring.js'
 import type { JwsAlg, SignerProvider } from '../../core/keys/ports.js'
 import { keyPurposes } from '../../config/sections.js'

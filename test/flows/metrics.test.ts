@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { configSchema } from '../../config/schema.js'
-import { observeDeployment } from '../../core/host/service-metrics.js'
+import { observeDeployment } from '../../core/host/instruments/service-metrics.js'
 import { Counts, Durations, durationBounds } from '../../core/observe/counts.js'
 import { createMetrics } from '../../core/observe/metrics.js'
 import { basic } from '../adversarial/support/clients.js'

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { ConfigurationError, formatProblem } from '../../config/problems.js'
-import { checkConfiguration } from '../../core/host/check-configuration.js'
-import { retention } from '../../core/host/open-ring.js'
+import { checkConfiguration } from '../../core/host/checks/check-configuration.js'
+import { retention } from '../../core/keys/lifecycle/open-ring.js'
 import { packageRoot } from '../../core/package-root.js'
 import { configWith, minimal, plugins } from './config-files.js'
 

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readJsonRecords } from '../../core/observe/json-records.js'
-import { reconcile } from '../../core/observe/reconcile.js'
+import { readJsonRecords } from '../../core/operate/json-records.js'
+import { reconcile } from '../../core/operate/reconcile.js'
 
 let folder: string
 beforeAll(async () => {

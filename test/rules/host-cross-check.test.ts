@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ConfigurationError, formatProblem } from '../../config/problems.js'
-import { checkConfiguration } from '../../core/host/check-configuration.js'
+import { checkConfiguration } from '../../core/host/checks/check-configuration.js'
 import { configWith, minimal, plugins } from './config-files.js'
 
 /** What is told about this configuration, checked as `signet check` does it. */

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { readConfig } from '../../config/load.js'
-import { loadModules } from '../../core/host/load-modules.js'
+import { loadModules } from '../../core/modules/load-modules.js'
 import { folderWith, minimal } from './config-files.js'
 
 /** A plugin in plain JavaScript, as a deployer writes one. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { ConfigurationError } from '../../config/problems.js'
-import type { LoadedPlugin, LoadedSigner } from '../../core/host/load-modules.js'
-import type { PluginModule, Services, SignerModule } from '../../core/host/modules.js'
-import { createRegistries, createSignerProviders } from '../../core/host/registries.js'
+import type { LoadedPlugin, LoadedSigner } from '../../core/modules/load-modules.js'
+import type { PluginModule, Services, SignerModule } from '../../core/modules/contract.js'
+import { createRegistries, createSignerProviders } from '../../core/modules/registries.js'
 import { Unavailable } from '../../core/unavailable.js'
 import { noLog } from '../../core/observe/log.js'
 

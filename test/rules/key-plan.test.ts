@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Config } from '../../config/schema.js'
-import { planKeys } from '../../core/host/key-plan.js'
-import { holdBack, type KeyPublication } from '../../core/host/key-publications.js'
+import { planKeys } from '../../core/keys/lifecycle/plan.js'
+import { holdBack, type KeyPublication } from '../../core/keys/lifecycle/publications.js'
 
 const now = Date.parse('2026-11-20T00:00:00Z')
 const hour = 3_600_000

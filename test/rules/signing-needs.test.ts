@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Config } from '../../config/schema.js'
-import { deploymentNeeds, describeGap, findGaps } from '../../core/host/signing-needs.js'
+import { deploymentNeeds, describeGap, findGaps } from '../../core/keys/lifecycle/signing-needs.js'
 import type { KeyState } from '../../core/keys/ports.js'
 
 const config = (more: object = {}) =>

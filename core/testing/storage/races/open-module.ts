@@ -1,4 +1,4 @@
-import type { StorageModule } from '../../../host/modules.js'
+import type { StorageModule } from '../../../modules/contract.js'
 import type { StorageBackend } from '../../../storage/ports.js'
 
 /** Opens the store of an adapter's module, with the time of the machine. Throws when the options are wrong. */

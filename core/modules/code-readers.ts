@@ -5,7 +5,7 @@ import type { AuthorizationCode, Grant } from '../oauth/grant.js'
 import type { DeviceApproval, DeviceRequest } from '../oauth/device-code.js'
 import type { DeviceCodeStore, OneTimeStore, RefreshFamilyStore, RevocationStore } from '../storage/ports.js'
 import type { RevokedGrants } from '../tokens/redeem.js'
-import type { AuthorizationCodes, DeviceCodes, RefreshTokens } from './modules.js'
+import type { AuthorizationCodes, DeviceCodes, RefreshTokens } from './contract.js'
 
 /** Was the grant revoked, or all that its person's sign-ins had opened? */
 const isOver = (revocations: RevocationStore, { grantId, subject, authentication }: Grant): Promise<boolean> =>

@@ -6,7 +6,7 @@ import { findNearMiss } from '../../config/near-miss.js'
 import { formatPath, type Path, type Problem } from '../../config/problems.js'
 import type { Config } from '../../config/schema.js'
 import { findSecrets, revealOptions } from '../../config/substitute.js'
-import type { PluginModule, ServiceName, SignerModule } from './modules.js'
+import type { PluginModule, ServiceName, SignerModule } from './contract.js'
 import { resolveSpecifier, type ModuleKind } from './module-specifier.js'
 
 /** A module that was found and whose options are right. */

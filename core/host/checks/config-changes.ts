@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import { formatPath, type Path } from '../../config/problems.js'
-import type { Config } from '../../config/schema.js'
-import { revealOptions } from '../../config/substitute.js'
+import { formatPath, type Path } from '../../../config/problems.js'
+import type { Config } from '../../../config/schema.js'
+import { revealOptions } from '../../../config/substitute.js'
 
 /** Names of what came, went, and is not what it was. */
 export interface ListChange {

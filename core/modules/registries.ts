@@ -5,9 +5,9 @@ import type { SignerProvider } from '../keys/ports.js'
 import type { ClientAuthenticator } from '../oauth/client-authenticator.js'
 import type { GrantHandler } from '../oauth/grant.js'
 import { Unavailable } from '../unavailable.js'
-import { CleanUp } from './clean-up.js'
+import { CleanUp } from '../clean-up.js'
 import type { LoadedPlugin, LoadedSigner } from './load-modules.js'
-import type { Contributions, Services, SignerServices } from './modules.js'
+import type { Contributions, Services, SignerServices } from './contract.js'
 
 /** What the plugins provide. A name from a request is only ever a key of one of these maps; they cannot be changed. */
 export interface Registries extends AsyncDisposable {

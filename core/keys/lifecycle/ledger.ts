@@ -1,12 +1,12 @@
-import { ConfigurationError, type Problem } from '../../config/problems.js'
-import { stateAt } from '../keys/key-states.js'
-import type { KeyRing, KeyState } from '../keys/ports.js'
-import type { AuditEvent, AuditEventName } from '../observe/audit.js'
-import { Unavailable } from '../unavailable.js'
-import { collections } from './collections.js'
-import type { Generation, GenerationSources } from './generation.js'
-import { recordPublications, recordStillPublished, recordWithdrawals } from './key-publications.js'
-import { findEarlyRemovals, findLastInventory, lifetimeOf } from './key-removals.js'
+import { ConfigurationError, type Problem } from '../../../config/problems.js'
+import { stateAt } from '../key-states.js'
+import type { KeyRing, KeyState } from '../ports.js'
+import type { AuditEvent, AuditEventName } from '../../observe/audit.js'
+import { Unavailable } from '../../unavailable.js'
+import { collections } from '../../host/collections.js'
+import type { Generation, GenerationSources } from '../../host/generation.js'
+import { recordPublications, recordStillPublished, recordWithdrawals } from './publications.js'
+import { findEarlyRemovals, findLastInventory, lifetimeOf } from './removals.js'
 
 type States = ReturnType<KeyRing['states']>
 

@@ -1,6 +1,6 @@
-import type { Config } from '../../config/schema.js'
-import type { KeyReport } from '../keys/key-ring.js'
-import type { JwsAlg, KeyPurpose } from '../keys/ports.js'
+import type { Config } from '../../../config/schema.js'
+import type { KeyReport } from '../key-ring.js'
+import type { JwsAlg, KeyPurpose } from '../ports.js'
 
 /** A kind of token that some key has to sign. */
 export interface SigningNeed {

@@ -20,8 +20,8 @@ import type { RevokedGrants } from '../tokens/redeem.js'
 import type { ClientDirectory } from './clients.js'
 import type { Collections } from './collections.js'
 import type { Demo } from './demo.js'
-import type { Services } from './modules.js'
-import type { Registries } from './registries.js'
+import type { Services } from '../modules/contract.js'
+import type { Registries } from '../modules/registries.js'
 import type { Stores } from './stores.js'
 
 const token = <T>(name: string): InjectionToken<T> => Symbol(name)

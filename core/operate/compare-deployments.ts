@@ -14,12 +14,12 @@ import type { Log } from '../observe/log.js'
 import { createTokenIssuer } from '../tokens/issuer.js'
 import type { SignatureRecord, SignedToken } from '../tokens/sign-token.js'
 import { accessTokenHash } from '../tokens/profiles.js'
-import type { CheckedConfiguration } from './check-configuration.js'
+import type { CheckedConfiguration } from '../host/checks/check-configuration.js'
 import { compareOutcomes, notIssued, type Difference, type Issued, type Outcome } from './compare-outcomes.js'
-import { guardSigner } from './guarded-signers.js'
-import { openRing } from './open-ring.js'
-import { createSignerProviders } from './registries.js'
-import { wireAttestationTokens } from './wire-attestation.js'
+import { guardSigner } from '../keys/lifecycle/audited-probes.js'
+import { openRing } from '../keys/lifecycle/open-ring.js'
+import { createSignerProviders } from '../modules/registries.js'
+import { wireAttestationTokens } from '../host/wire-attestation.js'
 
 /** One of the two deployments. */
 export interface ComparedDeployment {

@@ -1,7 +1,7 @@
-import type { Clock } from '../clock.js'
-import type { KeyReport, RingReport } from '../keys/key-ring.js'
-import type { Sample } from '../observe/counts.js'
-import type { Metrics, Observation } from '../observe/metrics.js'
+import type { Clock } from '../../clock.js'
+import type { KeyReport, RingReport } from '../../keys/key-ring.js'
+import type { Sample } from '../../observe/counts.js'
+import type { Metrics, Observation } from '../../observe/metrics.js'
 
 const day = 86_400_000
 

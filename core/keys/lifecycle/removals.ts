@@ -1,8 +1,8 @@
-import type { Problem } from '../../config/problems.js'
-import type { Config } from '../../config/schema.js'
-import { stateAt } from '../keys/key-states.js'
-import type { Lifetime } from '../keys/ring-key.js'
-import type { KeyPublications, PublishedEntry } from './key-publications.js'
+import type { Problem } from '../../../config/problems.js'
+import type { Config } from '../../../config/schema.js'
+import { stateAt } from '../key-states.js'
+import type { Lifetime } from '../ring-key.js'
+import type { KeyPublications, PublishedEntry } from './publications.js'
 import { retention } from './open-ring.js'
 
 type Times = Pick<PublishedEntry, 'purposes' | 'not_before' | 'not_after'>

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
-import { ConfigurationError, type Problem } from '../../config/problems.js'
-import type { Config } from '../../config/schema.js'
-import { keyPurposes } from '../../config/sections.js'
-import type { KeyPurpose, KeyRing, PublicJwk, PublishedKey } from '../keys/ports.js'
-import { BadJwk, checkPublicJwk } from '../keys/public-key-guard.js'
-import type { RecordStore } from '../storage/ports.js'
+import { ConfigurationError, type Problem } from '../../../config/problems.js'
+import type { Config } from '../../../config/schema.js'
+import { keyPurposes } from '../../../config/sections.js'
+import type { KeyPurpose, KeyRing, PublicJwk, PublishedKey } from '../ports.js'
+import { BadJwk, checkPublicJwk } from '../public-key-guard.js'
+import type { RecordStore } from '../../storage/ports.js'
 import { keySetMaxAge, retention } from './open-ring.js'
 
 /** What all replicas and all later starts know of a `kid` that was once published. Times are milliseconds since the epoch. */

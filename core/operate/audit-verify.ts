@@ -1,5 +1,5 @@
 import type { JsonObject } from '../json.js'
-import { lineHash, lineStart, schemaVersion } from './audit-chain.js'
+import { lineHash, lineStart, schemaVersion } from '../observe/audit-chain.js'
 
 /** What is wrong with the lines of a writer, or with a line that is nobody's. */
 export type AuditFaultKind = 'changed' | 'missing' | 'reordered' | 'repeated' | 'unchained'

@@ -4,7 +4,7 @@ import type { Salvaged } from '../../config/explain.js'
 import { storageContractVersion } from '../storage/contract-version.js'
 import { checkOptions, findModuleFaults, importModule, maskOf } from './load-modules.js'
 import { resolveOutside } from './module-specifier.js'
-import type { StorageModule } from './modules.js'
+import type { StorageModule } from './contract.js'
 
 type Choices = Config['storage']
 export type AdapterChoice = Extract<Choices[keyof Choices], { readonly use: 'adapter' }>

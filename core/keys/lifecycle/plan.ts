@@ -1,8 +1,8 @@
-import type { Config } from '../../config/schema.js'
-import { stateAt } from '../keys/key-states.js'
-import type { JwsAlg, KeyPurpose, KeyState } from '../keys/ports.js'
-import type { Lifetime } from '../keys/ring-key.js'
-import type { HeldBack } from './key-publications.js'
+import type { Config } from '../../../config/schema.js'
+import { stateAt } from '../key-states.js'
+import type { JwsAlg, KeyPurpose, KeyState } from '../ports.js'
+import type { Lifetime } from '../ring-key.js'
+import type { HeldBack } from './publications.js'
 import { retention } from './open-ring.js'
 import { deploymentNeeds, fits, type SigningNeed } from './signing-needs.js'
 

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
-import type { Config } from '../../config/schema.js'
-import type { RateLimits } from '../endpoints/rate-limits.js'
-import type { Refusals } from '../endpoints/refusals.js'
-import type { RequestObserver } from '../http/request-log.js'
-import type { LoadShedding } from '../http/shed-load.js'
-import { Counts, DurationsBy } from '../observe/counts.js'
-import type { Readiness } from '../observe/health.js'
-import type { Metrics } from '../observe/metrics.js'
-import { packageVersion } from '../package-root.js'
+import type { Config } from '../../../config/schema.js'
+import type { RateLimits } from '../../endpoints/rate-limits.js'
+import type { Refusals } from '../../endpoints/refusals.js'
+import type { RequestObserver } from '../../http/request-log.js'
+import type { LoadShedding } from '../../http/shed-load.js'
+import { Counts, DurationsBy } from '../../observe/counts.js'
+import type { Readiness } from '../../observe/health.js'
+import type { Metrics } from '../../observe/metrics.js'
+import { packageVersion } from '../../package-root.js'
 
 /** Counts the answers of a listener. Gives what is to be told of each. */
 export const observeRequests = (metrics: Metrics): RequestObserver => {

@@ -1,6 +1,6 @@
-import type { KeyRing } from '../keys/ports.js'
-import type { ClientAuthentication } from '../oauth/client-authentication.js'
-import type { Tracing } from '../observe/tracing.js'
+import type { KeyRing } from '../../keys/ports.js'
+import type { ClientAuthentication } from '../../oauth/client-authentication.js'
+import type { Tracing } from '../../observe/tracing.js'
 
 /** The same, with a span for each. */
 export const traceClientAuthentication = (

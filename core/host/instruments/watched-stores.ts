@@ -1,9 +1,9 @@
-import { Counts, DurationsBy } from '../observe/counts.js'
-import type { Metrics } from '../observe/metrics.js'
-import type { Tracing } from '../observe/tracing.js'
-import type { EphemeralBackend } from '../storage/ports.js'
-import { Unavailable } from '../unavailable.js'
-import type { Stores } from './stores.js'
+import { Counts, DurationsBy } from '../../observe/counts.js'
+import type { Metrics } from '../../observe/metrics.js'
+import type { Tracing } from '../../observe/tracing.js'
+import type { EphemeralBackend } from '../../storage/ports.js'
+import { Unavailable } from '../../unavailable.js'
+import type { Stores } from '../stores.js'
 
 /** Members of a backend that give a collection. */
 const kinds: ReadonlySet<PropertyKey> = new Set([

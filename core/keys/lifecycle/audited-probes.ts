@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
-import { isProbe } from '../keys/probe.js'
-import type { SignatureTrace, Signer, SignerProvider } from '../keys/ports.js'
-import type { AuditLog } from '../observe/audit.js'
+import { isProbe } from '../probe.js'
+import type { SignatureTrace, Signer, SignerProvider } from '../ports.js'
+import type { AuditLog } from '../../observe/audit.js'
 
 /**
  * A provider of which every signed probe is told to the audit log, so that the backend's own log shows no signature that
