@@ -5,18 +5,22 @@
 
 const ours = '^(core|plugins|signers|config|test)/'
 /** Root files of core: they import nothing of ours, and any room may import them. */
-const roots = '^core/(clock|disk-space|json|package-root|recent-map|unavailable)\\.ts$'
+const roots = '^core/(clean-up|clock|disk-space|json|package-root|recent-map|unavailable)\\.ts$'
 const adapters = '^core/storage/(embedded|mongodb|redis)/'
 const npm = (names) => `(^|/)node_modules/(${names})/|^(${names})$`
 
-/** A room of core may import itself, the root files, packages, and what is listed. */
-const room = (name, allowed, comment) => ({
-  name: `${name}-imports`,
-  comment,
-  severity: 'error',
-  from: { path: `^core/${name}/` },
-  to: { path: ours, pathNot: [roots, `^core/${name}/`, ...allowed] },
-})
+/** A room of core may import itself but for the rooms within, the root files, packages, and what is listed. */
+const room = (name, allowed, comment, { within } = {}) => {
+  const inner = within && `^core/${name}/(${within})/`
+  const own = within ? `^core/${name}/(?!(${within})/)` : `^core/${name}/`
+  return {
+    name: `${name.replace('/', '-')}-imports`,
+    comment,
+    severity: 'error',
+    from: { path: `^core/${name}/`, ...(inner && { pathNot: inner }) },
+    to: { path: ours, pathNot: [roots, own, ...allowed] },
+  }
+}
 
 /** A package that one folder of the product alone may see. */
 const reserved = (name, packages, folder) => ({
@@ -66,15 +70,25 @@ module.exports = {
     },
     {
       name: 'nobody-imports-host',
-      comment: 'Wiring is asked for by the entry and the command line; the door re-exports the module types.',
+      comment: 'The entry, the command line, and what looks at a deployment from outside stand above the host.',
       severity: 'error',
-      from: { path: '^(core|plugins|signers|config)/', pathNot: ['^core/(host|cli|api|testing)/', '^core/main\\.ts$'] },
+      from: { path: '^(core|plugins|signers|config)/', pathNot: ['^core/(host|cli|operate)/', '^core/main\\.ts$'] },
       to: { path: '^core/host/' },
     },
     room(
       'cli',
-      ['^core/(host|interaction|attestation)/', '^config/', observe, oauth, keys, ports],
+      ['^core/(host|operate|modules|interaction|attestation)/', '^config/', observe, oauth, keys, ports],
       'The command line drives the host.',
+    ),
+    room(
+      'operate',
+      ['^core/(host|modules|tokens|attestation|interaction)/', '^config/', observe, oauth, keys, ports],
+      'What operators ask about a deployment, from outside of it.',
+    ),
+    room(
+      'modules',
+      ['^core/(attestation|interaction)/', '^config/', oauth, keys, '^core/storage/[a-z-]+\\.ts$', observe],
+      'The contract of plugins, signers and adapters, and how they are loaded.',
     ),
     room(
       'http',
@@ -93,8 +107,9 @@ module.exports = {
       'Prepare, then sign once; of interaction only what an account is.',
     ),
     room('attestation', [oauth, keys, '^core/tokens/', bucket, ports, observe], 'The ceremony.'),
-    room('keys', [observe], 'Keys know nothing of the protocol.'),
-    room('interaction', [oauth, keys, ports, '^core/storage/occupancy\\.ts$', observe], 'Sessions and pages.'),
+    room('keys', [observe], 'Keys know nothing of the protocol.', { within: 'lifecycle' }),
+    room('keys/lifecycle', [keys, '^config/', ports, observe], 'What becomes of configured keys over days.'),
+    room('interaction', [oauth, keys, ports, observe], 'Sessions and pages.'),
     room('storage', [observe], 'A store knows its ports.'),
     {
       name: 'adapters-are-apart',
@@ -105,7 +120,7 @@ module.exports = {
     },
     room(
       'testing',
-      ['^core/host/modules\\.ts$', '^core/tokens/', '^core/storage/[a-z-]+\\.ts$', oauth],
+      ['^core/modules/contract\\.ts$', '^core/tokens/', '^core/storage/[a-z-]+\\.ts$', oauth],
       'Tests of plugins and adapters hold them to the rules of the core.',
     ),
     room('observe', [], 'Everybody may be observed, so observing knows nobody.'),

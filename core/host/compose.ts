@@ -129,7 +129,7 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
   container.register(tokens.registries, { useValue: registries })
   let endpoints = endpointsOf(container, generation)
 
-  const ledger = createKeyLedger(sources, generation)
+  const ledger = createKeyLedger({ ...sources, store: collections(stores).publications }, generation)
   // What cannot be remembered is not published.
   await ledger.publish(generation)
   await generation.settleAccounts()

@@ -1,11 +1,19 @@
 import { ConfigurationError, type Problem } from '../../../config/problems.js'
+import type { Config } from '../../../config/schema.js'
+import type { Clock } from '../../clock.js'
 import { stateAt } from '../key-states.js'
 import type { KeyRing, KeyState } from '../ports.js'
-import type { AuditEvent, AuditEventName } from '../../observe/audit.js'
+import type { AuditEvent, AuditEventName, AuditLog } from '../../observe/audit.js'
+import type { Log } from '../../observe/log.js'
+import type { RecordStore } from '../../storage/ports.js'
 import { Unavailable } from '../../unavailable.js'
-import { collections } from '../../host/collections.js'
-import type { Generation, GenerationSources } from '../../host/generation.js'
-import { recordPublications, recordStillPublished, recordWithdrawals } from './publications.js'
+import {
+  recordPublications,
+  recordStillPublished,
+  recordWithdrawals,
+  type HeldBack,
+  type KeyPublication,
+} from './publications.js'
 import { findEarlyRemovals, findLastInventory, lifetimeOf } from './removals.js'
 
 type States = ReturnType<KeyRing['states']>
@@ -21,25 +29,41 @@ const intervalMs = 1000
 /** Milliseconds: what a replica that started with another configuration took for withdrawn is set right within this time. */
 const asWithdrawnMs = 60_000
 
+/** The keys of one reading of the configuration. */
+export interface KeysInForce {
+  readonly checked: { readonly config: Config }
+  readonly inventory: HeldBack
+  readonly ring: KeyRing
+}
+
+export interface KeyLedgerOptions {
+  /** Where publications are remembered. */
+  readonly store: RecordStore<KeyPublication>
+  /** By `kid`; what is published later is added. */
+  readonly publications: Map<string, KeyPublication>
+  readonly clock: Clock
+  readonly audit: AuditLog
+  readonly log: Log
+}
+
 /** Remembers what is published, and tells the audit log what becomes of the keys. */
 export interface KeyLedger {
   /** Remembers the keys that are published from now on. Throws `ConfigurationError`, `Unavailable`. */
-  publish(generation: Generation): Promise<void>
+  publish(keys: KeysInForce): Promise<void>
   /**
    * Remembers as withdrawn what was published before this start and is not in the inventory any more; `tell` tells it.
    * Returns the keys of which tokens live. Throws `Unavailable`.
    */
   withdrawMissing(): Promise<readonly Problem[]>
   /** Tells what has changed since the last call. Throws `Unavailable`; then the next call tells it. */
-  tell(generation: Generation): Promise<void>
+  tell(keys: KeysInForce): Promise<void>
   /** Does both, again and again. Returns what ends it. */
-  watch(serving: () => Generation): () => Promise<void>
+  watch(serving: () => KeysInForce): () => Promise<void>
 }
 
 /** What is remembered of the keys of `first` is no news. */
-export const createKeyLedger = (sources: GenerationSources, first: Generation): KeyLedger => {
-  const { stores, publications, clock, audit, log } = sources
-  const store = collections(stores).publications
+export const createKeyLedger = (options: KeyLedgerOptions, first: KeysInForce): KeyLedger => {
+  const { store, publications, clock, audit, log } = options
   const { config } = first.checked
   const configured = new Set(first.ring.states().map(({ kid }) => kid))
   const before = findLastInventory(publications)
@@ -60,11 +84,11 @@ export const createKeyLedger = (sources: GenerationSources, first: Generation): 
     return names.flatMap((event) => (event === undefined ? [] : [{ event, kid, alg, signer }]))
   }
 
-  const publish = async ({ inventory, ring }: Generation): Promise<void> => {
+  const publish = async ({ inventory, ring }: KeysInForce): Promise<void> => {
     for (const kid of await recordPublications(store, inventory, ring, publications, clock())) published.add(kid)
   }
 
-  const tell = async ({ ring }: Generation): Promise<void> => {
+  const tell = async ({ ring }: KeysInForce): Promise<void> => {
     const states = ring.states()
     const now = new Map(states.map((key) => [key.kid, key]))
     const taken = [...last.values()].filter(({ kid, state }) => !now.has(kid) && state !== 'gone')

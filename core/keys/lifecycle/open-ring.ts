@@ -1,13 +1,7 @@
 import { ConfigurationError } from '../../../config/problems.js'
 import type { Config } from '../../../config/schema.js'
 import type { Clock } from '../../clock.js'
-import {
-  KeysRefused,
-  openKeyRing,
-  type KeyReport,
-  type KeyRingOptions,
-  type ProvableKeyRing,
-} from '../key-ring.js'
+import { KeysRefused, openKeyRing, type KeyReport, type KeyRingOptions, type ProvableKeyRing } from '../key-ring.js'
 import type { KeyPurpose, SignerProvider } from '../ports.js'
 import type { ComponentHealth } from '../../observe/health.js'
 import { describeGap, findGaps, type SigningNeed } from './signing-needs.js'
