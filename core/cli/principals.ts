@@ -1,7 +1,7 @@
 import type { Principal, PrincipalType } from '../attestation/ports.js'
 import type { Standing } from '../attestation/principal-registry.js'
 import type { CheckedConfiguration } from '../host/checks/check-configuration.js'
-import { openPrincipals } from '../host/principals.js'
+import { openPrincipals } from '../host/collections.js'
 import { changeStores, checkDeployment, listAll, withStores, type DeploymentOptions } from './deployment.js'
 import { CommandFailed } from './failure.js'
 import { print, printJson, printTable, printYaml } from './output.js'

@@ -1,4 +1,9 @@
-import type { Enrolment, Revocation } from '../attestation/principal-registry.js'
+import {
+  createPrincipalRegistry,
+  type Enrolment,
+  type PrincipalRegistry,
+  type Revocation,
+} from '../attestation/principal-registry.js'
 import type { ChallengeRecord } from '../attestation/challenges.js'
 import type { Interaction } from '../interaction/interaction.js'
 import type { Consent } from '../interaction/consent.js'
@@ -68,3 +73,6 @@ export const collections = ({ records, ephemeral, shares }: Stores) => {
 }
 
 export type Collections = ReturnType<typeof collections>
+
+/** What plugins are given as `principals`, and commands work on. */
+export const openPrincipals = (stores: Stores): PrincipalRegistry => createPrincipalRegistry(collections(stores))

@@ -4,7 +4,7 @@ import { signInOf } from '../oauth/subject-end.js'
 import type { RevocationStore } from '../storage/ports.js'
 import type { AccessTokenVerifier } from '../tokens/access-token-verifier.js'
 import { idTokenProfile } from '../tokens/profiles.js'
-import type { ClientDirectory } from './clients.js'
+import type { ClientDirectory } from './client-directory.js'
 import type { OwnTokens } from '../modules/contract.js'
 
 export interface OwnTokensOptions extends OwnTokenVerification {

@@ -3,8 +3,8 @@ import { readRefreshToken } from '../oauth/refresh-token.js'
 import { signInOf } from '../oauth/subject-end.js'
 import type { AuthorizationCode, Grant } from '../oauth/grant.js'
 import type { DeviceApproval, DeviceRequest } from '../oauth/device-code.js'
+import type { RecentMap } from '../recent-map.js'
 import type { DeviceCodeStore, OneTimeStore, RefreshFamilyStore, RevocationStore } from '../storage/ports.js'
-import type { RevokedGrants } from '../tokens/redeem.js'
 import type { AuthorizationCodes, DeviceCodes, RefreshTokens } from './contract.js'
 
 /** Was the grant revoked, or all that its person's sign-ins had opened? */
@@ -44,7 +44,10 @@ export const readDeviceCodes = (
 })
 
 /** Whether the grant is revoked is asked when the token is redeemed; a grant of which that is known costs no signature. */
-export const readRefreshTokens = (families: RefreshFamilyStore<Grant>, revoked: RevokedGrants): RefreshTokens => ({
+export const readRefreshTokens = (
+  families: RefreshFamilyStore<Grant>,
+  revoked: Pick<RecentMap<string, string>, 'get'>,
+): RefreshTokens => ({
   async find(token) {
     const read = readRefreshToken(token)
     const grant = read && (await families.find(read.family))?.grant
