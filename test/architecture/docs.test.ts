@@ -14,6 +14,9 @@ const inDocs = readdirSync(join(packageRoot, 'docs'), { encoding: 'utf8', recurs
 const documents = [
   'README.md',
   'CHANGELOG.md',
+  'ARCHITECTURE.md',
+  'CONTRIBUTING.md',
+  'GLOSSARY.md',
   ...inDocs.filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`),
 ]
 

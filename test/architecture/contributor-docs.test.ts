@@ -1,0 +1,44 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { packageRoot } from '../../core/package-root.js'
+import { readDocument } from '../support/document.js'
+
+const documents = ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'GLOSSARY.md']
+
+/** Paths in backticks: with a folder that this repository has, or a file of its root. Placeholders have angle brackets. */
+const pathsIn = (text: string): string[] => {
+  const inRoot = new Set(readdirSync(packageRoot))
+  return [...text.matchAll(/`([\w@.-]+(?:\/[\w.-]+)*\/?)`/g)]
+    .map(([, path = '']) => path)
+    .filter((path) => inRoot.has(path.split('/')[0] ?? '') || /^[.\w-]+\.(?:md|cjs|ts|json|yml)$/.test(path))
+}
+
+describe.each(documents)('%s', (name) => {
+  it('names files and folders that exist', () => {
+    const paths = pathsIn(readDocument(name))
+    expect(paths.length).toBeGreaterThan(20)
+    expect(paths.filter((path) => !existsSync(join(packageRoot, path)))).toEqual([])
+  })
+})
+
+describe('ARCHITECTURE.md', () => {
+  const rooms = [
+    ...readdirSync(join(packageRoot, 'core'), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => `core/${name}`),
+    'plugins',
+    'signers',
+    'config',
+  ]
+
+  it('describes every room', () => {
+    const described = [...readDocument('ARCHITECTURE.md').matchAll(/^\| `([^`]+)` /gm)].map(([, room]) => room)
+    expect(rooms.filter((room) => !described.includes(room))).toEqual([])
+  })
+})
+
+it('.github/workflows/ci.yml checks what .ci/run checks', () => {
+  const steps = readDocument('.github/workflows/ci.yml').split('\n')
+  expect(steps.map((line) => line.trim())).toContain('run: bash .ci/run')
+})
