@@ -21,7 +21,7 @@ const attributeName = z
   .min(1, 'must not be empty')
   .refine((name) => name !== 'status', 'is set by this service alone')
 
-/** AttestationConfig of the specification. Without the section nothing of the ceremony exists. */
+/** The section `attestation` (docs/design/decisions.md#8-attestation). Without the section nothing of the ceremony exists. */
 export const attestation = z
   .strictObject({
     attestation_ttl_secs: seconds(day, { max: 30 * day }),

@@ -8,7 +8,7 @@ const hookBudgetMs = 2000
 
 /**
  * Asks a plugin. Throws `Unavailable`, its own or one that names `component`, whatever the plugin throws and however long
- * it takes: a fault is never a refusal (decisions section 8).
+ * it takes: a fault is never a refusal (docs/design/decisions.md#8-attestation).
  */
 export const askHook = async <T>(
   component: string,

@@ -62,8 +62,8 @@ export const createAttestationTokens = (options: AttestationTokenOptions) => {
 
   return {
     /**
-     * Gives an attestation its claims (decisions section 8). When they are too long to carry it throws `InvalidRequest`, or
-     * `Unavailable` where the attributes are those of a plugin, `grantedBy`: the caller cannot help it.
+     * Gives an attestation its claims (docs/design/decisions.md#8-attestation). When they are too long to carry it throws
+     * `InvalidRequest`, or `Unavailable` where the attributes are those of a plugin, `grantedBy`: the caller cannot help it.
      */
     prepare(content: AttestationContent, grantedBy?: string): PreparedAttestation {
       const { principal, jkt, attributes, enrolledAt } = content

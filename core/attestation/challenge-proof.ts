@@ -38,7 +38,7 @@ const readHeader = (text: string): JsonObject | undefined =>
 export const createCheckProof = (options: ChallengeProofOptions) => {
   const { issuer, clock, toleranceSeconds, requireAudience, keys } = options
 
-  /** A bare challenge is enough (the specification); what the payload says beside it must be so. */
+  /** A bare challenge is enough (docs/design/decisions.md#8-attestation); what the payload says beside it must be so. */
   const checkClaims = ({ aud, iss, iat, challenge }: JsonObject, { id, record }: OpenChallenge): void => {
     const { principal, issuedAt, jkt } = record
     if (typeof challenge !== 'string' || !isSameText(hashOpaqueToken(challenge), id))

@@ -2,7 +2,10 @@ import { OAuthError, type ErrorCode } from '../oauth/errors.js'
 
 type Row = readonly [status: number, code: ErrorCode, description: string]
 
-/** The named errors (decisions section 8). Descriptions are constant texts: an unknown subject reads as a wrong factor. */
+/**
+ * The named errors (docs/design/decisions.md#8-attestation). Descriptions are constant texts: an unknown subject reads as a
+ * wrong factor.
+ */
 const rows = {
   InvalidRequest: [400, 'invalid_request', 'The request is malformed.'],
   BadJwk: [400, 'invalid_request', 'The key is not accepted.'],

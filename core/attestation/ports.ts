@@ -1,6 +1,6 @@
 import type { JsonObject } from '../json.js'
 
-/** The values of `principal_type` (decisions section 8). */
+/** The values of `principal_type` (docs/design/decisions.md#8-attestation). */
 export const principalTypes = ['device', 'service'] as const
 export type PrincipalType = (typeof principalTypes)[number]
 
@@ -77,7 +77,7 @@ export interface WaitingEnrolment {
   readonly approved?: boolean
 }
 
-/** Proves who enrols a key (the specification's second-factor verifier). */
+/** Proves who enrols a key (docs/design/decisions.md#8-attestation). */
 export interface SecondFactorVerifier {
   /** `second_factor.kind` that it answers for. */
   readonly kind: string
@@ -105,7 +105,10 @@ export interface StatusQuestion {
   readonly step: 'enrolment' | 'renewal'
 }
 
-/** Says whether a principal may still have attestations, and with what attributes (the specification's status provider). */
+/**
+ * Says whether a principal may still have attestations, and with what attributes
+ * (docs/design/decisions.md#8-attestation).
+ */
 export interface AttestationStatusProvider {
   /**
    * The attributes as they stand now, which a renewal carries; undefined: revoked. `refuse` is undefined too, and tells

@@ -33,8 +33,8 @@ const shareSessions = (share: Share, sessions: RecordLookup<Session>) =>
   shareLookup(share, sessions, ({ expiresAt }) => expiresAt && expiresAt * 1000)
 
 /**
- * Which collection lives where (decisions section 9): what, if lost, would let something be used twice is a record;
- * what, if lost, only makes someone sign in again is ephemeral.
+ * Which collection lives where (docs/design/decisions.md#9-storage-roles): what, if lost, would let something be used
+ * twice is a record; what, if lost, only makes someone sign in again is ephemeral.
  */
 export const collections = ({ records, ephemeral, shares }: Stores) => {
   /** The collection, whose entries count in the share of its class. */

@@ -14,7 +14,7 @@ import type { Tracing } from '../observe/tracing.js'
 import type { Reload } from './reload.js'
 import { createReloadEndpoint } from './reload-endpoint.js'
 
-/** Milliseconds that one request may take (faults, rule 2). */
+/** Milliseconds that one request may take (docs/design/faults.md#rule-2). */
 const requestBudgetMs = 3000
 
 export interface ServeOptions {

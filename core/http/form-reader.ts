@@ -4,7 +4,7 @@ import { OAuthError } from '../oauth/errors.js'
 import { noParameters, parseParameters, type ParameterList } from '../oauth/params.js'
 import { checkBodyHeaders, readBytes, type BodyKind } from './body-bytes.js'
 
-/** Bytes of a form (decisions section 6). */
+/** Bytes of a form (docs/design/decisions.md#6-errors). */
 export const maxBodyBytes = 64 * 1024
 
 export const formBody: BodyKind = {

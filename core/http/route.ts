@@ -4,7 +4,7 @@ import type { Endpoint } from '../endpoints/message.js'
  * One row of the route table.
  *
  * Bodies: `form` is read by the flat form reader, `page-form` is a browser's form, read by koa-body, `json` is handed on as
- * bytes, `none` is never read. Errors of a `json` route have an `error_code` (decisions section 8).
+ * bytes, `none` is never read. Errors of a `json` route have an `error_code` (docs/design/decisions.md#8-attestation).
  */
 export interface Route {
   /** Matched exactly, byte by byte. `{name}` stands for one path segment. */

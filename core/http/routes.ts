@@ -77,7 +77,10 @@ const attestationRoutes = (base: string, endpoints: NonNullable<Endpoints['attes
 
 const wellKnown = ['/.well-known/openid-configuration', '/.well-known/oauth-authorization-server']
 
-/** The one route table. `issuer` is the only source of every path: all of them lie under its own (decisions section 1). */
+/**
+ * The one route table. `issuer` is the only source of every path: all of them lie under its own
+ * (docs/design/decisions.md#1-names-and-defaults).
+ */
 export const routes = (issuer: string, endpoints: Endpoints): readonly Route[] => {
   const base = new URL(issuer).pathname.replace(/\/$/, '')
   const { discovery, keySet, token, introspect, revoke, home, asset, interactive } = endpoints

@@ -25,7 +25,7 @@ export interface SupervisionLimits {
   readonly maxProbeMs: number
 }
 
-/** Faults, rule 2: 2 s for a signer, in a request budget of 3 s. */
+/** 2 s for a signer, in a request budget of 3 s (docs/design/faults.md#rule-2). */
 export const supervisionLimits: SupervisionLimits = {
   concurrency: 256,
   maxWaiting: 1024,
@@ -113,7 +113,10 @@ export class SignerSupervisor {
     return signature
   }
 
-  /** Once more, after a moment, where the first failure was quick and certainly had no effect (faults, rule 5). */
+  /**
+   * Once more, after a moment, where the first failure was quick and certainly had no effect
+   * (docs/design/faults.md#rule-5).
+   */
   async #attemptTwice(
     key: RingKey & { readonly opened: OpenedKey },
     message: Uint8Array,

@@ -1,4 +1,4 @@
-/** Every error code that an endpoint answers, with its HTTP status away from `/authorize` (decisions section 6). */
+/** Every error code that an endpoint answers, with its HTTP status away from `/authorize` (docs/design/decisions.md#6-errors). */
 export const errorStatus = {
   invalid_request: 400,
   invalid_grant: 400,

@@ -1,7 +1,10 @@
 import { createHmac } from 'node:crypto'
 import { hashOpaqueToken, newOpaqueToken } from './opaque-token.js'
 
-/** Seconds within which the same refresh token may come again, because its answer was lost (decisions section 7). */
+/**
+ * Seconds within which the same refresh token may come again, because its answer was lost
+ * (docs/design/decisions.md#7-grants).
+ */
 export const honestRetrySeconds = 10
 
 const secretLength = 43

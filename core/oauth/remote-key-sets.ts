@@ -7,7 +7,7 @@ import type { OutboundFetch } from './outbound-fetch.js'
 
 /** How long a set that was fetched is used: also the longest that a key is accepted after its owner withdrew it. */
 const maxAgeMs = 600_000
-/** A `kid` that is not in the set may be new, or invented: one fetch a minute finds out (attacks CA19). */
+/** A `kid` that is not in the set may be new, or invented: one fetch a minute finds out (CA19). */
 const refetchMs = 60_000
 /** After a failure, for so long nobody waits for the next one. */
 const retryMs = 10_000

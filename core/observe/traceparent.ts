@@ -9,7 +9,7 @@ export interface TracePosition {
 
 const form = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:$|-)/
 
-/** Reads the header; undefined for anything that the specification does not accept, which is then as if it were not there. */
+/** Reads the header; undefined for anything that W3C Trace Context does not accept, which is then as if it were not there. */
 export const parseTraceparent = (header: string | undefined): TracePosition | undefined => {
   if (header === undefined || header.length > 256) return undefined
   // Version 00 has nothing after the flags (§3.2.2.5).

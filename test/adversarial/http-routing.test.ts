@@ -270,7 +270,7 @@ describe('UI06: other origins', () => {
   })
 })
 
-describe('SE05: a cookie name that came twice', () => {
+describe('SI05: a cookie name that came twice', () => {
   it('is no cookie', async () => {
     const cookie = (value: string) => send(`GET /userinfo HTTP/1.1\r\nHost: x\r\n${value}`)
     expect(await cookie('Cookie: a=1; sid=good; b=2')).toContain('"cookie":"good"')

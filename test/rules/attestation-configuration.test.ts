@@ -25,7 +25,7 @@ const told = async (text: string): Promise<string[]> => {
 const full = (section: string, more = factor) => minimal(`${plugins}${more}${section}\n`)
 
 describe('the section attestation', () => {
-  it('may be empty: every default is the specification’s', async () => {
+  it('may be empty: every member has its default', async () => {
     const { config } = await check(full('attestation: {}'))
     expect(config.attestation).toEqual({
       attestation_ttl_secs: 86_400,

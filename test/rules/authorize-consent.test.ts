@@ -10,7 +10,7 @@ beforeAll(() => {
 })
 
 describe('consent', () => {
-  it('SE03 a form without the CSRF token is refused, whatever it says', async () => {
+  it('SI03 a form without the CSRF token is refused, whatever it says', async () => {
     const agent = new UserAgent()
     const { url, html } = await at.openConsent(agent)
     const codes = provider.stores.codes.puts.length
@@ -21,7 +21,7 @@ describe('consent', () => {
     expect((await post(agent, url, { csrf: csrfIn(html), decision: 'allow' })).status).toBe(303)
   })
 
-  it('SE04 grants what was shown, whatever else the form says', async () => {
+  it('SI04 grants what was shown, whatever else the form says', async () => {
     const agent = new UserAgent()
     const { url, html } = await at.openConsent(agent)
     const response = await post(agent, url, {
@@ -44,7 +44,7 @@ describe('consent', () => {
     })
   })
 
-  it('SE04 a page that was shown to one person is not answered by another', async () => {
+  it('SI04 a page that was shown to one person is not answered by another', async () => {
     const agent = new UserAgent()
     const { url, html } = await at.openConsent(agent, alice)
     await at.openConsent(agent, bob)

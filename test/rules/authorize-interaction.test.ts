@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 
 describe('interactions', () => {
-  it('SE02 one that is opened in another browser is none', async () => {
+  it('SI02 one that is opened in another browser is none', async () => {
     const agent = new UserAgent()
     const { url, html } = await at.open(agent)
     const stranger = new UserAgent()
@@ -34,7 +34,7 @@ describe('interactions', () => {
     await at.expectGood()
   })
 
-  it('SE05 cookies that are tampered with, unknown or doubled are ignored', async () => {
+  it('SI05 cookies that are tampered with, unknown or doubled are ignored', async () => {
     const agent = await provider.signedIn()
     const session = sessionCookie(agent) ?? ''
     const browser = agent.cookies.get('signet-browser')?.value ?? ''
@@ -58,7 +58,7 @@ describe('interactions', () => {
     expect(response.headers.get('location')).toContain('code=')
   })
 
-  it('SE06 100 parallel logins in one browser leave three cookies, and each can be finished', async () => {
+  it('SI06 100 parallel logins in one browser leave three cookies, and each can be finished', async () => {
     const agent = new UserAgent()
     await at.open(agent)
     const opened = []

@@ -10,7 +10,7 @@ beforeAll(() => {
 })
 
 describe('login', () => {
-  it('SE01 the session id is another after each login, and the old one is dead', async () => {
+  it('SI01 the session id is another after each login, and the old one is dead', async () => {
     const agent = new UserAgent()
     agent.setCookie('signet-session', 'A'.repeat(43))
     await agent.authorize(provider.url(), alice)
@@ -35,7 +35,7 @@ describe('login', () => {
     expect(response.headers.get('location')).toBe(url.href)
   })
 
-  it('SE07 nothing in a request says where to go after the login', async () => {
+  it('SI07 nothing in a request says where to go after the login', async () => {
     for (const target of ['//evil.example', '/\\evil.example', 'https://evil.example/']) {
       const agent = new UserAgent()
       const { url, html } = await at.open(agent, { returnTo: target })

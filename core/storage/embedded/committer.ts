@@ -58,7 +58,7 @@ const deadlineMs = 5_000
 const maxBatch = 256
 /**
  * Sixteen full transactions: on a disk that needs 50 ms for each, whoever comes later has no answer within the 800 ms that a
- * store may take (faults, rule 2). While LMDB hangs this is all that is kept, however many ask.
+ * store may take (docs/design/faults.md#rule-2). While LMDB hangs this is all that is kept, however many ask.
  */
 const maxQueue = 16 * maxBatch
 

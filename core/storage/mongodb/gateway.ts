@@ -4,7 +4,7 @@ import { Unavailable } from '../../unavailable.js'
 import type { StoredDocument } from './document.js'
 import { failureOf, type Access } from './failure.js'
 
-/** Milliseconds for one answer (faults, rule 2), whatever the driver is waiting for. */
+/** Milliseconds for one answer (docs/design/faults.md#rule-2), whatever the driver is waiting for. */
 const deadlineMs = 800
 
 /** The one way to the server: every call has a deadline, and every failure is `Unavailable`. */

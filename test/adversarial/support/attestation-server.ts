@@ -6,7 +6,7 @@ import { startTokenServer, type TokenServerOptions } from './token-server.js'
 
 type Json = Record<string, unknown>
 
-/** The named errors of decisions section 8. */
+/** The named errors (docs/design/decisions.md#8-attestation). */
 const named = {
   InvalidRequest: [400, 'invalid_request'],
   BadJwk: [400, 'invalid_request'],

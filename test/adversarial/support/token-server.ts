@@ -50,7 +50,7 @@ export const postForm = async (
 
 const trace = /node_modules|\.[jt]s:\d+|\bat (?:async )?[\w.<>]+ \(|node:internal|ZodError|lmdb/i
 
-/** What every refusal of a machine endpoint has in common (attacks, "Everywhere"). */
+/** What every refusal of a machine endpoint has in common (docs/design/attacks.md). */
 export const expectRefusal = (answer: Answer, status: number, error: string | readonly string[]): void => {
   expect({ status: answer.status, error: answer.body['error'] }).toEqual({
     status,
