@@ -8,7 +8,7 @@ import { collections } from './collections.js'
 import { grantLifetime } from '../keys/lifecycle/open-ring.js'
 import type { Stores } from './stores.js'
 
-// What a person has, for whoever operates the deployment. Everything throws `Unavailable`.
+// What a person has, for the operator of the deployment. Everything throws `Unavailable`.
 
 const filterLive = async <T>(all: readonly T[], isLive: (one: T) => Promise<boolean>): Promise<readonly T[]> => {
   const live = await Promise.all(all.map(isLive))

@@ -16,7 +16,7 @@ export const addressBucket = (address: string): string | undefined => {
   return counted.map((group) => group.toString(16)).join(':')
 }
 
-/** `::ffff:0:0/96`: how a dual-stack socket tells of an IPv4 peer (RFC 4291 §2.5.5.2). */
+/** `::ffff:0:0/96`: how a dual-stack socket names an IPv4 peer (RFC 4291 §2.5.5.2). */
 const mapped = [0, 0, 0, 0, 0, 0xffff]
 /** `64:ff9b::/96`: IPv4 peers behind a NAT64 (RFC 6052 §2.1). */
 const translated = [0x64, 0xff9b, 0, 0, 0, 0]

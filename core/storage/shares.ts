@@ -15,7 +15,7 @@ export interface Weight {
   readonly until: number
 }
 
-/** What one class of short-lived entries may take of a store, whoever leaves them there. */
+/** What one class of short-lived entries may take of a store. */
 export interface Share {
   readonly name: string
   readonly clock: Clock

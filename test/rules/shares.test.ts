@@ -86,7 +86,7 @@ it('is one share for all processes, each of which learns what the others wrote',
   await expect(put(shareOf(backends[0]), 0)(newId())).rejects.toSatisfy(isFull)
 })
 
-it('has room again when entries expire, whoever wrote them and whether anyone asks', async () => {
+it('has room again when entries expire, no matter who wrote them and whether anyone asks', async () => {
   const share = shareOf(backends[0])
   const codes = shareOneTime(share, backends[0].oneTime('interactions'))
   expect(await putUntilFull((id) => codes.put(id, record, 600))).toBe(10)

@@ -65,7 +65,7 @@ export const observeRateLimits = (metrics: Metrics, { hits }: RateLimits): void 
     read: hits.read,
   })
 
-/** Tells of refusals that the audit log does not tell of. */
+/** Reports refusals that have no line of their own in the audit log. */
 export const observeRefusals = (metrics: Metrics, { dropped }: Refusals): void =>
   metrics.observe({
     type: 'counter',

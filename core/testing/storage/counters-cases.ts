@@ -50,7 +50,7 @@ export const counterCases = ({ backend, open, clock, pass }: Subject<EphemeralBa
       equal(await keptUntil(), undefined)
     })
 
-    it('removes a state, and one that comes back begins anew', async () => {
+    it('removes a state, and one that comes back starts from nothing', async () => {
       const id = randomUUID()
       const remove = () => counters().update('n', id, () => ({ result: 'gone', write: null }))
       equal(await remove(), 'gone')
