@@ -82,7 +82,8 @@ const storage = (directory: string, { stores, maxSizeMb }: Setting) => {
   }
 }
 
-const unlimited = { address_per_minute: 100_000_000, client_per_minute: 100_000_000 }
+const unlimitedAddress = { address_per_minute: 100_000_000 }
+const unlimited = { ...unlimitedAddress, client_per_minute: 100_000_000 }
 
 /** What a deployer would write; the store, the audit log and all checks as they are by default. */
 const configuration = (directory: string, port: number, setting: Setting) => ({
@@ -115,6 +116,8 @@ const configuration = (directory: string, port: number, setting: Setting) => ({
   rate_limits: {
     token: unlimited,
     introspect: unlimited,
+    userinfo: unlimitedAddress,
+    documents: unlimitedAddress,
     attestation: { address_per_minute: most, key_per_minute: most, subject_per_minute: most },
   },
   clients: clientMetadata.map((client) => ({
