@@ -91,8 +91,10 @@ export const createShare = ({ name, part, room, states, clock, component }: Shar
     const now = clock()
     if (until + lingeringMs <= now) return
     const bytes = sign * Math.ceil(room.footprint(idBytes, recordBytes))
-    addTo(own, endOf(until, now), bytes)
+    const end = endOf(until, now)
+    addTo(own, end, bytes)
     sum += bytes
+    sumHoldsUntil = Math.min(sumHoldsUntil, end)
   }
 
   const exchange = async (): Promise<void> => {

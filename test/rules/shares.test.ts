@@ -67,6 +67,16 @@ it('refuses its own new entries when it is full, and no other class', async () =
   expect(await sessions.put(newId(), record, { ttlSeconds: 600 })).toBe(true)
 })
 
+it('has room again when entries expire, also for a process that has not exchanged totals since', async () => {
+  const share = shareOf(backends[0])
+  const codes = shareOneTime(share, backends[0].oneTime('interactions'))
+  expect(share.read().bytes).toBe(0)
+  expect(await putUntilFull((id) => codes.put(id, record, 600))).toBe(10)
+  now += (600 + 10 + 64) * 1000
+  expect(share.read().bytes).toBe(0)
+  await codes.put(newId(), record, 600)
+})
+
 it('is one share for all processes, each of which learns what the others wrote', async () => {
   const [one, two] = [shareOf(backends[0]), shareOf(backends[1])]
   const put = (share: Share, by: 0 | 1) => (id: string) =>
