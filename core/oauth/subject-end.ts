@@ -2,8 +2,12 @@ import type { Clock } from '../clock.js'
 import type { Began, RevocationStore } from '../storage/ports.js'
 import { hashOpaqueToken } from './opaque-token.js'
 
-/** Apart from the ids of grants and tokens, which have no colon. */
+/** Apart from the ids of grants and tokens, which have no colon. Under it: which sign-ins are over, by their `auth_time`. */
 const idOf = (subject: string): string => `subject:${hashOpaqueToken(subject)}`
+/** Under it: the moment of the last end, for sign-ins that are under way. */
+const momentIdOf = (subject: string): string => `subject-end:${hashOpaqueToken(subject)}`
+
+const nextSecond = (milliseconds: number): number => Math.ceil(milliseconds / 1000)
 
 /**
  * The sign-in that a session, grant or token comes from, as `RevocationStore.isRevoked` is asked about it. `authTime` is in
@@ -22,11 +26,20 @@ export interface SubjectEndOptions {
 /** Ends all that the sign-ins of a subject have opened until now: sessions, codes, grants, tokens. Throws `Unavailable`. */
 export type EndSubject = (subject: string) => Promise<void>
 
+/**
+ * `auth_time` counts whole seconds. A sign-in in the second of an earlier end has the next one as its `auth_time`, so an end in
+ * that same second reaches past it. The moment is written first: who finds the new end finds the moment, too.
+ */
 export const createEndSubject =
   ({ revocations, clock, lifetimeSeconds }: SubjectEndOptions): EndSubject =>
-  (subject) =>
+  async (subject) => {
     // What began in this very millisecond is over, too.
-    revocations.revokeBefore(idOf(subject), clock() + 1, lifetimeSeconds)
+    const moment = clock() + 1
+    const before = await revocations.endedBefore(idOf(subject))
+    await revocations.revokeBefore(momentIdOf(subject), moment, lifetimeSeconds)
+    const reach = before === undefined ? 0 : nextSecond(before) * 1000 + 1
+    await revocations.revokeBefore(idOf(subject), Math.max(moment, reach), lifetimeSeconds)
+  }
 
 /**
  * `auth_time` of a sign-in that `begun` at this time, in milliseconds since the epoch: the second in which it began, or the
@@ -39,6 +52,7 @@ export const findAuthTime = async (
   begun: number,
 ): Promise<number | undefined> => {
   const ended = (await revocations.endedBefore(idOf(subject))) ?? 0
-  if (begun < ended) return undefined
-  return Math.max(Math.floor(begun / 1000), Math.ceil(ended / 1000))
+  const moment = ended === 0 ? 0 : ((await revocations.endedBefore(momentIdOf(subject))) ?? 0)
+  if (begun < moment) return undefined
+  return Math.max(Math.floor(begun / 1000), nextSecond(ended))
 }
