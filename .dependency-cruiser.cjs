@@ -5,7 +5,7 @@
 
 const ours = '^(core|plugins|signers|config|test)/'
 /** Root files of core: they import nothing of ours, and any room may import them. */
-const roots = '^core/(clean-up|clock|disk-space|json|package-root|recent-map|unavailable)\\.ts$'
+const roots = '^core/(address-bucket|clean-up|clock|disk-space|json|package-root|recent-map|unavailable)\\.ts$'
 const adapters = '^core/storage/(embedded|mongodb|redis)/'
 const npm = (names) => `(^|/)node_modules/(${names})/|^(${names})$`
 
@@ -36,7 +36,6 @@ const oauth = '^core/oauth/'
 const keys = '^core/keys/'
 const ports = '^core/storage/ports\\.ts$'
 /** What guesses and requests from one place are counted under. */
-const bucket = '^core/interaction/address-bucket\\.ts$'
 
 module.exports = {
   forbidden: [
@@ -100,13 +99,13 @@ module.exports = {
       ['^core/(tokens|attestation|interaction)/', oauth, keys, ports, observe],
       'Endpoints tell the story; they see no HTTP framework and no adapter.',
     ),
-    room('oauth', [keys, ports, observe, bucket], 'Protocol rules.'),
+    room('oauth', [keys, ports, observe], 'Protocol rules.'),
     room(
       'tokens',
       ['^core/interaction/login-provider\\.ts$', oauth, keys, ports, observe],
       'Prepare, then sign once; of interaction only what an account is.',
     ),
-    room('attestation', [oauth, keys, '^core/tokens/', bucket, ports, observe], 'The ceremony.'),
+    room('attestation', [oauth, keys, '^core/tokens/', ports, observe], 'The ceremony.'),
     room('keys', [observe], 'Keys know nothing of the protocol.', { within: 'lifecycle' }),
     room('keys/lifecycle', [keys, '^config/', ports, observe], 'What becomes of configured keys over days.'),
     room('interaction', [oauth, keys, ports, observe], 'Sessions and pages.'),

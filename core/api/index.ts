@@ -33,7 +33,7 @@ export type {
 } from '../modules/contract.js'
 export { definePlugin, defineSigner, defineStorage } from '../modules/contract.js'
 export type { AccountDirectory, AccountRecord, PasswordHasher } from '../interaction/account-directory.js'
-export { addressBucket } from '../interaction/address-bucket.js'
+export { addressBucket } from '../address-bucket.js'
 export { canonicalUsername } from '../interaction/username.js'
 export type { Account, LoginOrigin, LoginProvider, LoginResult } from '../interaction/login-provider.js'
 export type { JsonObject, JsonValue } from '../json.js'

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.js'
-import { addressBucket } from '../interaction/address-bucket.js'
+import { addressBucket } from '../address-bucket.js'
 import { minutePolicy } from '../oauth/minute-policy.js'
 import { hashOpaqueToken } from '../oauth/opaque-token.js'
 import type { Counts } from '../observe/counts.js'

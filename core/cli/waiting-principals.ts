@@ -1,5 +1,5 @@
 import type { SecondFactorVerifier } from '../attestation/ports.js'
-import { addressBucket } from '../interaction/address-bucket.js'
+import { addressBucket } from '../address-bucket.js'
 import { withRegistries } from '../host/with-registries.js'
 import { noLog } from '../observe/log.js'
 import { checkDeployment, recordChange } from './deployment.js'

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.js'
-import { addressBucket } from '../interaction/address-bucket.js'
+import { addressBucket } from '../address-bucket.js'
 import { minutePolicy } from '../oauth/minute-policy.js'
 import type { ClientAuthentication } from '../oauth/client-authentication.js'
 import { isPublicClient } from '../oauth/client.js'

@@ -1,4 +1,4 @@
-import { addressBucket } from '../interaction/address-bucket.js'
+import { addressBucket } from '../address-bucket.js'
 import type { JsonValue } from '../json.js'
 import { isPublicClient, type Client } from '../oauth/client.js'
 import { OAuthError, type ErrorCode } from '../oauth/errors.js'

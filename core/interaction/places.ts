@@ -1,7 +1,7 @@
 import type { Counts } from '../observe/counts.js'
 import type { Occupancy } from '../storage/ports.js'
 import { Unavailable } from '../unavailable.js'
-import { addressBucket } from './address-bucket.js'
+import { addressBucket } from '../address-bucket.js'
 
 /** A place that an address has taken, to be given back. */
 export interface Place {

@@ -1,4 +1,4 @@
-import { addressBucket } from '../interaction/address-bucket.js'
+import { addressBucket } from '../address-bucket.js'
 import { RecentMap } from '../recent-map.js'
 import type { AttemptLimiter, AttemptPolicy } from '../storage/ports.js'
 import { OAuthError } from './errors.js'

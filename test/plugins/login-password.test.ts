@@ -14,7 +14,7 @@ import { createAttemptLimiter } from '../../core/storage/attempts.js'
 import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
 import type { StorageBackend } from '../../core/storage/ports.js'
 import plugin from '../../plugins/login/password/index.js'
-import { addressBucket } from '../../core/interaction/address-bucket.js'
+import { addressBucket } from '../../core/address-bucket.js'
 
 const address = '192.0.2.1'
 const signal = new AbortController().signal

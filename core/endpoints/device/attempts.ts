@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.js'
-import { addressBucket } from '../../interaction/address-bucket.js'
+import { addressBucket } from '../../address-bucket.js'
 import { minutePolicy } from '../../oauth/minute-policy.js'
 import type { AttemptLimiter, AttemptPolicy } from '../../storage/ports.js'
 
