@@ -42,6 +42,8 @@ describeWith(['redis'], 'one address of nobody in particular', () => {
         trusted_proxies: ['127.0.0.1/32'],
         plugins: [...(written['plugins'] as Json[]), { use: 'plugins/grants/device-code' }, { use: './factor.js' }],
         attestation: {},
+        // As they are without configuration.
+        rate_limits: {},
         storage: { records: embedded, ephemeral },
         clients: [...(written['clients'] as Json[]), signingClient, televisionClient],
       }),
