@@ -1,6 +1,6 @@
 import type { JsonObject } from '../json.js'
-import type { PublicJwk } from '../keys/ports.js'
-import { hashOpaqueToken, isOpaqueToken, newOpaqueToken } from '../oauth/opaque-token.js'
+import type { PublicJwk } from '../jose/jwk.js'
+import { hashOpaqueToken, isOpaqueToken, newOpaqueToken } from '../opaque-token.js'
 import type { OneTimeStore } from '../storage/ports.js'
 import { attestationError } from './errors.js'
 import type { Principal, StatusQuestion } from './ports.js'

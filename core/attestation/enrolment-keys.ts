@@ -1,5 +1,5 @@
-import { BadJwk } from '../keys/public-key-guard.js'
-import { createProofKeys, type ProofKey } from '../oauth/dpop-keys.js'
+import { BadJwk } from '../jose/public-key-guard.js'
+import { createProofKeys, type ProofKey } from '../jose/proof-keys.js'
 import { attestationError } from './errors.js'
 
 export interface EnrolmentKeys {

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { epochSeconds, type Clock } from '../clock.js'
-import { hashOpaqueToken } from '../oauth/opaque-token.js'
+import { hashOpaqueToken } from '../opaque-token.js'
 import { createSharedSecret } from '../oauth/shared-secret.js'
 import type { EphemeralReplayGuard, RecordStore } from '../storage/ports.js'
 import { isSameText } from '../oauth/same-text.js'

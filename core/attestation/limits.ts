@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.js'
 import { addressBucket } from '../address-bucket.js'
 import { minutePolicy } from '../oauth/minute-policy.js'
-import { hashOpaqueToken } from '../oauth/opaque-token.js'
+import { hashOpaqueToken } from '../opaque-token.js'
 import type { Counts } from '../observe/counts.js'
 import type { AttemptLimiter, AttemptPolicy } from '../storage/ports.js'
 import { attestationError } from './errors.js'

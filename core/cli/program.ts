@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { allAlgorithms } from '../keys/algorithms.js'
+import { allAlgorithms } from '../jose/algorithms.js'
 import { packageVersion } from '../package-root.js'
 import { addAccountCommands } from './account-commands.js'
 import type { AddClientOptions } from './add-client.js'

@@ -10,7 +10,7 @@ import {
   type DeviceRequest,
 } from '../oauth/device-code.js'
 import { OAuthError } from '../oauth/errors.js'
-import { hashOpaqueToken, newOpaqueToken } from '../oauth/opaque-token.js'
+import { hashOpaqueToken, newOpaqueToken } from '../opaque-token.js'
 import { checkNoneRepeated } from '../oauth/params.js'
 import { checkResources } from '../oauth/resource.js'
 import { checkScope } from '../oauth/scope.js'

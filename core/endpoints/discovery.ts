@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { understoodAlgorithms } from '../keys/algorithms.js'
-import type { JwsAlg } from '../keys/ports.js'
+import { understoodAlgorithms } from '../jose/algorithms.js'
+import type { JwsAlg } from '../jose/jwk.js'
 import { deviceCodeGrant } from '../oauth/device-code.js'
 import { standardClaims } from '../tokens/claims.js'
 import type { Endpoint } from './message.js'

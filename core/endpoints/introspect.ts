@@ -1,7 +1,7 @@
 import { epochSeconds, type Clock } from '../clock.js'
 import type { LoginProvider } from '../interaction/login-provider.js'
 import type { JsonObject } from '../json.js'
-import type { JwsAlg } from '../keys/ports.js'
+import type { JwsAlg } from '../jose/jwk.js'
 import type { ClientAuthentication } from '../oauth/client-authentication.js'
 import { isPublicClient, type Client } from '../oauth/client.js'
 import { OAuthError } from '../oauth/errors.js'

@@ -1,5 +1,5 @@
 import type { LoginProvider } from '../interaction/login-provider.js'
-import type { JwsAlg } from '../keys/ports.js'
+import type { JwsAlg } from '../jose/jwk.js'
 import type { Client } from '../oauth/client.js'
 import type { Dpop } from '../oauth/dpop.js'
 import { OAuthError } from '../oauth/errors.js'

@@ -5,7 +5,7 @@ import { clientCredentialsCommand, type Demo as DemoPage } from '../endpoints/ho
 import type { NewAccount } from '../interaction/accounts.js'
 import type { Client } from '../oauth/client.js'
 import { deviceCodeGrant } from '../oauth/device-code.js'
-import { hashOpaqueToken, newOpaqueToken } from '../oauth/opaque-token.js'
+import { hashOpaqueToken, newOpaqueToken } from '../opaque-token.js'
 
 /** Clients and an account to try the service with. They live in memory, for as long as the process. */
 export interface Demo {

@@ -1,5 +1,5 @@
 import { epochSeconds } from '../clock.js'
-import { verifyOwnToken, type OwnTokenVerification } from '../keys/verify-own-token.js'
+import { verifyOwnToken, type OwnTokenVerification } from '../tokens/verify-own-token.js'
 import { signInOf } from '../oauth/subject-end.js'
 import type { RevocationStore } from '../storage/ports.js'
 import type { AccessTokenVerifier } from '../tokens/access-token-verifier.js'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { JsonObject } from '../json.js'
-import { hashOpaqueToken } from '../oauth/opaque-token.js'
+import { hashOpaqueToken } from '../opaque-token.js'
 import type { EndSubject } from '../oauth/subject-end.js'
 import type { RecordStore, StorageBackend } from '../storage/ports.js'
 import type { AccountDirectory, AccountRecord, PasswordHasher } from './account-directory.js'

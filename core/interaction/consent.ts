@@ -1,6 +1,6 @@
 import type { AuthorizationRequest } from '../oauth/authorization-request.js'
 import { personalClaims } from '../oauth/claims-parameter.js'
-import { hashOpaqueToken } from '../oauth/opaque-token.js'
+import { hashOpaqueToken } from '../opaque-token.js'
 import { subjectRecordId } from '../oauth/subject-records.js'
 import type { RecordStore } from '../storage/ports.js'
 

@@ -1,6 +1,6 @@
 import type { AuthorizationRequest } from '../oauth/authorization-request.js'
 import { OAuthError } from '../oauth/errors.js'
-import { hashOpaqueToken, isOpaqueToken, newOpaqueToken } from '../oauth/opaque-token.js'
+import { hashOpaqueToken, isOpaqueToken, newOpaqueToken } from '../opaque-token.js'
 import type { OneTimeStore } from '../storage/ports.js'
 import type { Cookies } from './cookies.js'
 import type { Place, Places } from './places.js'

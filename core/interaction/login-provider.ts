@@ -1,20 +1,4 @@
-import type { JsonObject } from '../json.js'
-
-/** A person as relying parties may know them. */
-export interface Account {
-  readonly subject: string
-  /** Standard claims (OIDC Core §5.1), of which the core releases what scope and consent allow. */
-  readonly claims: JsonObject
-}
-
-/** What a page calls a person. */
-export const displayName = ({ subject, claims }: Account): string => {
-  for (const name of ['name', 'preferred_username', 'email']) {
-    const value = claims[name]
-    if (typeof value === 'string' && value !== '') return value
-  }
-  return subject
-}
+import type { AccountLookup } from '../oauth/account.js'
 
 export type LoginResult =
   | { readonly outcome: 'passed'; readonly subject: string; readonly amr: readonly string[]; readonly acr?: string }
@@ -34,13 +18,11 @@ export interface LoginOrigin {
 }
 
 /** Who the user is: `plugins/login/…`. */
-export interface LoginProvider {
+export interface LoginProvider extends AccountLookup {
   /** Checks what the login page's form carried. Takes the same time whatever is wrong. Throws `Unavailable`. */
   authenticate(
     credentials: { readonly username: string; readonly password: string },
     from: LoginOrigin,
     signal: AbortSignal,
   ): Promise<LoginResult>
-  /** The account, or undefined when it is gone or disabled: then nothing more is issued for it. Throws `Unavailable`. */
-  find(subject: string, signal: AbortSignal): Promise<Account | undefined>
 }

@@ -1,4 +1,4 @@
-import { hashOpaqueToken, isOpaqueToken, newOpaqueToken } from '../oauth/opaque-token.js'
+import { hashOpaqueToken, isOpaqueToken, newOpaqueToken } from '../opaque-token.js'
 import { subjectRecordId } from '../oauth/subject-records.js'
 import type { RecordLookup, RecordStore } from '../storage/ports.js'
 import type { Cookies } from './cookies.js'

@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { packageRoot } from '../package-root.js'
-import { algorithms, signatureLength } from './algorithms.js'
+import { algorithms, signatureLength } from '../jose/algorithms.js'
 import type { PublishedKey } from './ports.js'
-import { verifySignature } from './verify-signature.js'
+import { verifySignature } from '../jose/verify-signature.js'
 
 interface Job {
   readonly key: PublishedKey

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { JwsAlg, KeyPurpose, KeyState, PublishedKey } from './ports.js'
+import type { JwsAlg } from '../jose/jwk.js'
+import type { KeyPurpose, KeyState, PublishedKey } from './ports.js'
 import type { Lifetime, RingKey } from './ring-key.js'
 
 /** Everything that the ring answers between two changes of a state. */

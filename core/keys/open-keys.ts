@@ -5,9 +5,10 @@ import { Unavailable } from '../unavailable.js'
 import { CallRecord } from './call-record.js'
 import { withDeadline } from './deadline.js'
 import { stateAt } from './key-states.js'
-import { KeyRefused, type JwsAlg, type KeyPurpose, type PublishedKey, type SignerProvider } from './ports.js'
+import type { JwsAlg } from '../jose/jwk.js'
+import { KeyRefused, type KeyPurpose, type PublishedKey, type SignerProvider } from './ports.js'
 import { proveKey } from './prove-key.js'
-import { BadJwk, checkPublicJwk } from './public-key-guard.js'
+import { BadJwk, checkPublicJwk } from '../jose/public-key-guard.js'
 import type { OpenedKey, RingKey } from './ring-key.js'
 
 /** Milliseconds for opening one key and for its first proof: backends may have to log in first. */

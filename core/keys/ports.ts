@@ -1,15 +1,8 @@
-/** The signing algorithms of issued tokens (RFC 7518 §3.1, RFC 8037 §3.1). HS* and `none` do not exist here. */
-export type JwsAlg = 'RS256' | 'RS384' | 'RS512' | 'PS256' | 'ES256' | 'ES384' | 'EdDSA'
+import type { JwsAlg, PublicJwk, VerificationKey } from '../jose/jwk.js'
 
 /** What a key may sign: the purpose lock of `keys[].purposes`. */
 export type KeyPurpose =
   'access_token' | 'id_token' | 'attestation' | 'userinfo' | 'introspection' | 'logout_token' | 'jarm'
-
-/** A public key in canonical JWK form (RFC 7517 §4, RFC 7518 §6, RFC 8037 §2). It cannot carry private members. */
-export type PublicJwk =
-  | { readonly kty: 'RSA'; readonly n: string; readonly e: string }
-  | { readonly kty: 'EC'; readonly crv: 'P-256' | 'P-384'; readonly x: string; readonly y: string }
-  | { readonly kty: 'OKP'; readonly crv: 'Ed25519'; readonly x: string }
 
 /** One private key, wherever it lives. No type here can carry private material. */
 export interface Signer {
@@ -102,11 +95,8 @@ export interface SigningKey {
 }
 
 /** A key that our own tokens may be verified with: next, active or retired. */
-export interface PublishedKey {
+export interface PublishedKey extends VerificationKey {
   readonly kid: string
-  readonly alg: JwsAlg
-  readonly jwk: PublicJwk
-  readonly publicKey: import('node:crypto').KeyObject
   /** What its signatures are accepted for: what it may sign, and what it may have signed before that has not run out. */
   readonly purposes: readonly KeyPurpose[]
 }

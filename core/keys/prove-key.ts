@@ -4,7 +4,7 @@ import { withDeadline } from './deadline.js'
 import { KeyRefused } from './ports.js'
 import { newProbe } from './probe.js'
 import type { RingKey } from './ring-key.js'
-import { verifySignature } from './verify-signature.js'
+import { verifySignature } from '../jose/verify-signature.js'
 
 /**
  * `failed`: a signature came that the published key does not verify. `refused`: the backend will not sign until an

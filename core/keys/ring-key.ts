@@ -1,5 +1,6 @@
 import type { CallRecord } from './call-record.js'
-import type { JwsAlg, KeyPurpose, PublishedKey, SigningKey } from './ports.js'
+import type { JwsAlg } from '../jose/jwk.js'
+import type { KeyPurpose, PublishedKey, SigningKey } from './ports.js'
 
 /** Milliseconds since the epoch. */
 export interface Lifetime {

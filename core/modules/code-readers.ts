@@ -1,4 +1,4 @@
-import { hashOpaqueToken, isOpaqueToken } from '../oauth/opaque-token.js'
+import { hashOpaqueToken, isOpaqueToken } from '../opaque-token.js'
 import { readRefreshToken } from '../oauth/refresh-token.js'
 import { signInOf } from '../oauth/subject-end.js'
 import type { AuthorizationCode, Grant } from '../oauth/grant.js'

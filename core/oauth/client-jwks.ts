@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import type { JsonObject } from '../json.js'
-import { allAlgorithms } from '../keys/algorithms.js'
-import { BadJwk, checkPublicJwk } from '../keys/public-key-guard.js'
-import { maxKeys } from './client-key-set.js'
-import { findOutboundFault } from './outbound-fetch.js'
+import { allAlgorithms } from '../jose/algorithms.js'
+import { BadJwk, checkPublicJwk } from '../jose/public-key-guard.js'
+import { maxKeys } from '../jose/key-set.js'
+import { findOutboundFault } from '../outbound/outbound-fetch.js'
 
 const guardedKey = z.custom<JsonObject>().superRefine((key, context) => {
   try {

@@ -1,4 +1,4 @@
-import type { JwsAlg } from '../keys/ports.js'
+import type { JwsAlg } from '../jose/jwk.js'
 import type { JsonObject } from '../json.js'
 
 /**

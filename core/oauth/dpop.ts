@@ -1,16 +1,16 @@
 import { epochSeconds, type Clock } from '../clock.js'
 import type { JsonObject } from '../json.js'
-import { findAlgorithm, understoodAlgorithms } from '../keys/algorithms.js'
-import { parseCompactJws } from '../keys/compact-jws.js'
-import type { JwsAlg } from '../keys/ports.js'
-import { BadJwk } from '../keys/public-key-guard.js'
-import { verifySignature } from '../keys/verify-signature.js'
+import { findAlgorithm, understoodAlgorithms } from '../jose/algorithms.js'
+import { parseCompactJws } from '../jose/compact-jws.js'
+import type { JwsAlg } from '../jose/jwk.js'
+import { BadJwk } from '../jose/public-key-guard.js'
+import { verifySignature } from '../jose/verify-signature.js'
 import type { EphemeralReplayGuard, RecordStore } from '../storage/ports.js'
 import { normaliseHtu } from './dpop-htu.js'
-import { createProofKeys, type ProofKey } from './dpop-keys.js'
+import { createProofKeys, type ProofKey } from '../jose/proof-keys.js'
 import { createNonces, type Nonces } from './dpop-nonce.js'
 import { OAuthError } from './errors.js'
-import { hashOpaqueToken } from './opaque-token.js'
+import { hashOpaqueToken } from '../opaque-token.js'
 
 /** Seconds that a proof is good for after its `iat`. */
 const maxAge = 60

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { hashOpaqueToken, newOpaqueToken } from './opaque-token.js'
+import { hashOpaqueToken, newOpaqueToken } from '../opaque-token.js'
 
 /**
  * Seconds within which the same refresh token may come again, because its answer was lost

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.js'
 import type { Began, RevocationStore } from '../storage/ports.js'
-import { hashOpaqueToken } from './opaque-token.js'
+import { hashOpaqueToken } from '../opaque-token.js'
 
 /** Apart from the ids of grants and tokens, which have no colon. Under it: which sign-ins are over, by their `auth_time`. */
 const idOf = (subject: string): string => `subject:${hashOpaqueToken(subject)}`

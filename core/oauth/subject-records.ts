@@ -1,5 +1,5 @@
 import type { RecordStore } from '../storage/ports.js'
-import { hashOpaqueToken } from './opaque-token.js'
+import { hashOpaqueToken } from '../opaque-token.js'
 
 const prefixOf = (subject: string): string => `${hashOpaqueToken(subject)}.`
 

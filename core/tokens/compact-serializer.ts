@@ -1,5 +1,5 @@
 import type { JsonObject } from '../json.js'
-import type { JwsAlg } from '../keys/ports.js'
+import type { JwsAlg } from '../jose/jwk.js'
 
 /** The header of our own JWS Compact Serialization (RFC 7515 §7.1): libraries sign only with keys that they hold. */
 export interface JoseHeader {

@@ -1,5 +1,6 @@
-import { signatureLength } from '../keys/algorithms.js'
-import type { JwsAlg, KeyRing, SigningKey } from '../keys/ports.js'
+import { signatureLength } from '../jose/algorithms.js'
+import type { JwsAlg } from '../jose/jwk.js'
+import type { KeyRing, SigningKey } from '../keys/ports.js'
 import { OAuthError } from '../oauth/errors.js'
 import { encodeHeader } from './compact-serializer.js'
 import type { TokenProfile } from './profiles.js'

@@ -1,4 +1,4 @@
-import { verifyOwnToken, type OwnTokenVerification } from '../keys/verify-own-token.js'
+import { verifyOwnToken, type OwnTokenVerification } from './verify-own-token.js'
 import { idTokenProfile } from './profiles.js'
 
 /** Whom an `id_token_hint` speaks of: an id_token of ours, its time over or not (OIDC Core §3.1.2.1). */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { JsonObject } from '../json.js'
-import { maxTokenLength } from '../keys/compact-jws.js'
+import { maxTokenLength } from '../jose/compact-jws.js'
 import type { KeyPurpose } from '../keys/ports.js'
 import type { Actor, Authentication, PermittedActor, SenderConstraint } from '../oauth/grant.js'
 

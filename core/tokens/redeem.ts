@@ -1,11 +1,11 @@
 import type { Clock } from '../clock.js'
-import type { LoginProvider } from '../interaction/login-provider.js'
+import type { AccountLookup } from '../oauth/account.js'
 import { isPublicClient, type Client } from '../oauth/client.js'
 import type { DeviceApproval, DeviceRequest } from '../oauth/device-code.js'
 import { OAuthError } from '../oauth/errors.js'
 import type { AuthorizationCode, Grant, GrantDecision, Redeemable } from '../oauth/grant.js'
 import type { GrantIndex } from '../oauth/grant-index.js'
-import { hashOpaqueToken } from '../oauth/opaque-token.js'
+import { hashOpaqueToken } from '../opaque-token.js'
 import {
   deriveSuccessor,
   honestRetrySeconds,
@@ -30,7 +30,7 @@ export interface RedeemOptions {
   /** Gets the id of each grant that turned out to be revoked: nothing more is signed for it in this process. */
   readonly revokedGrants: RevokedGrants
   /** Absent where nobody signs in. */
-  readonly login?: LoginProvider | undefined
+  readonly login?: AccountLookup | undefined
   readonly findClient: (clientId: string) => Promise<Client | undefined>
   readonly audit: AuditLog
   readonly clock: Clock

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { JsonObject } from '../json.js'
-import type { JwsAlg, KeyPurpose, KeyRing, PublishedKey, SignatureOrder } from '../keys/ports.js'
+import type { JwsAlg } from '../jose/jwk.js'
+import type { KeyPurpose, KeyRing, PublishedKey, SignatureOrder } from '../keys/ports.js'
 import { serialize, signingInput } from './compact-serializer.js'
 import { tokenLength, tooLong } from './fit-claims.js'
 import type { TokenProfile } from './profiles.js'

@@ -140,7 +140,7 @@ describe('row 9: other spellings of the same key', () => {
   })
 
   it('a thousand fresh keys pass', async () => {
-    const { checkPublicJwk } = await import('../../core/keys/public-key-guard.js')
+    const { checkPublicJwk } = await import('../../core/jose/public-key-guard.js')
     for (let count = 0; count < 1000; count++) {
       const jwk = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' })
       const { crv, kty, x, y } = jwk

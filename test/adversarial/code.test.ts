@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { openAccountStore, addAccount } from '../../core/interaction/accounts.js'
 import { createPasswordHasher } from '../../core/interaction/password-hasher.js'
-import { newOpaqueToken } from '../../core/oauth/opaque-token.js'
+import { newOpaqueToken } from '../../core/opaque-token.js'
 import { publicClient, redirectUri, serviceClient, webClient } from '../support/server.js'
 import { basic, otherClient } from './support/clients.js'
 import { challenge, verifier } from './support/mint.js'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { hashOpaqueToken } from '../../core/oauth/opaque-token.js'
+import { hashOpaqueToken } from '../../core/opaque-token.js'
 import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
 import type { StorageBackend } from '../../core/storage/ports.js'
 import { boxClient, deviceGrant, withDevices } from '../support/device.js'

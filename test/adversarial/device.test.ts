@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { hashOpaqueToken } from '../../core/oauth/opaque-token.js'
+import { hashOpaqueToken } from '../../core/opaque-token.js'
 import { boxClient, deviceGrant, otherTvClient, tvClient } from '../support/device.js'
 import { person, publicClient, serviceClient, webClient } from '../support/server.js'
 import { startDeviceServer, type DeviceServer } from './support/device-server.js'

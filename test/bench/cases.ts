@@ -1,4 +1,4 @@
-import type { JwsAlg } from '../../core/keys/ports.js'
+import type { JwsAlg } from '../../core/jose/jwk.js'
 import { createProver } from '../support/dpop-proof.js'
 import {
   apiScope,

@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto'
-import type { JwsAlg } from '../../core/keys/ports.js'
+import type { JwsAlg } from '../../core/jose/jwk.js'
 import { newAssertionKey } from '../support/client-assertion.js'
 import type { SoftToken } from '../support/softhsm/token.js'
 import type { BenchStores } from './stores.js'

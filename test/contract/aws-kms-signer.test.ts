@@ -7,8 +7,9 @@
  * Credentials are found by the SDK; SIGNET_KMS_ENDPOINT is a VPC endpoint. The run makes some hundred signatures of each key.
  */
 import { it } from 'vitest'
-import { allAlgorithms, isJwsAlg } from '../../core/keys/algorithms.js'
-import { KeyRefused, type JwsAlg } from '../../core/keys/ports.js'
+import { allAlgorithms, isJwsAlg } from '../../core/jose/algorithms.js'
+import type { JwsAlg } from '../../core/jose/jwk.js'
+import { KeyRefused } from '../../core/keys/ports.js'
 import kms from '../../signers/aws-kms/index.js'
 import { kmsAlgorithms } from '../../signers/aws-kms/key-specs.js'
 import { doubleRegion, startKmsDouble, type DoubleKeySpec } from '../support/kms-double/index.js'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { hashOpaqueToken, newOpaqueToken } from '../../core/oauth/opaque-token.js'
+import { hashOpaqueToken, newOpaqueToken } from '../../core/opaque-token.js'
 import { collectionsOf } from '../adversarial/support/mint.js'
 import {
   expectRefusal,

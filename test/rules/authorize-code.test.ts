@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { hashOpaqueToken } from '../../core/oauth/opaque-token.js'
+import { hashOpaqueToken } from '../../core/opaque-token.js'
 import { UserAgent } from '../support/user-agent.js'
 import type { Sent } from './authorize-ask.js'
 import { alice, bob, callback, challenge, startProvider } from './authorize-provider.js'

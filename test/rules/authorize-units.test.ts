@@ -3,7 +3,7 @@ import { createCookies } from '../../core/interaction/cookies.js'
 import { csrfToken, isCsrfToken } from '../../core/interaction/csrf.js'
 import { personalClaims, parseClaimsParameter } from '../../core/oauth/claims-parameter.js'
 import { OAuthError } from '../../core/oauth/errors.js'
-import { hashOpaqueToken, isOpaqueToken, newOpaqueToken } from '../../core/oauth/opaque-token.js'
+import { hashOpaqueToken, isOpaqueToken, newOpaqueToken } from '../../core/opaque-token.js'
 import { isLocalRedirectUri } from '../../core/oauth/redirect-uri.js'
 
 describe('cookies', () => {

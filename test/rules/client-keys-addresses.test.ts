@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createOutboundFetch } from '../../core/oauth/outbound-fetch.js'
+import { createOutboundFetch } from '../../core/outbound/outbound-fetch.js'
 
 const hosts = [
   '127.0.0.1',

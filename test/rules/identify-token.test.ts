@@ -1,6 +1,7 @@
 import { createHash, generateKeyPairSync } from 'node:crypto'
 import { expect, it } from 'vitest'
-import type { PublicJwk, PublishedKey } from '../../core/keys/ports.js'
+import type { PublicJwk } from '../../core/jose/jwk.js'
+import type { PublishedKey } from '../../core/keys/ports.js'
 import { createAccessTokenVerifier } from '../../core/tokens/access-token-verifier.js'
 import { createIdentifyToken } from '../../core/tokens/introspection.js'
 import { forge } from '../adversarial/support/forge.js'

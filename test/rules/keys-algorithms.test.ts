@@ -9,9 +9,9 @@ import {
   keyTypes,
   signatureLength,
   understoodAlgorithms,
-} from '../../core/keys/algorithms.js'
-import { checkPublicJwk } from '../../core/keys/public-key-guard.js'
-import { verifySignature } from '../../core/keys/verify-signature.js'
+} from '../../core/jose/algorithms.js'
+import { checkPublicJwk } from '../../core/jose/public-key-guard.js'
+import { verifySignature } from '../../core/jose/verify-signature.js'
 import { serialize, signingInput } from '../../core/tokens/compact-serializer.js'
 
 describe('the table of algorithms', () => {

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { allAlgorithms } from '../../core/keys/algorithms.js'
-import { BadJwk, checkPublicJwk } from '../../core/keys/public-key-guard.js'
+import { allAlgorithms } from '../../core/jose/algorithms.js'
+import { BadJwk, checkPublicJwk } from '../../core/jose/public-key-guard.js'
 
 const good = [
   generateKeyPairSync('ec', { namedCurve: 'P-256' }),

@@ -1,7 +1,7 @@
 import { createPublicKey, generateKeyPairSync, verify } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { allAlgorithms } from '../../core/keys/algorithms.js'
-import { BadJwk, checkPublicJwk } from '../../core/keys/public-key-guard.js'
+import { allAlgorithms } from '../../core/jose/algorithms.js'
+import { BadJwk, checkPublicJwk } from '../../core/jose/public-key-guard.js'
 
 const refusal = (input: unknown): string => {
   try {

@@ -1,9 +1,9 @@
 import { createPublicKey, generateKeyPairSync, type JsonWebKey } from 'node:crypto'
 import { calculateJwkThumbprint, importJWK } from 'jose'
 import { describe, expect, it } from 'vitest'
-import { allAlgorithms } from '../../core/keys/algorithms.js'
-import type { JwsAlg } from '../../core/keys/ports.js'
-import { BadJwk, badJwkReasons, checkPublicJwk } from '../../core/keys/public-key-guard.js'
+import { allAlgorithms } from '../../core/jose/algorithms.js'
+import type { JwsAlg } from '../../core/jose/jwk.js'
+import { BadJwk, badJwkReasons, checkPublicJwk } from '../../core/jose/public-key-guard.js'
 
 type Jwk = Record<string, unknown>
 

@@ -1,8 +1,9 @@
 import { generateKeyPairSync, sign as nodeSign, type KeyObject } from 'node:crypto'
 import { keyPurposes } from '../../config/sections.js'
-import { algorithms, keyInput } from '../../core/keys/algorithms.js'
+import { algorithms, keyInput } from '../../core/jose/algorithms.js'
 import { openKeyRing, type KeyConfiguration, type KeyRingOptions } from '../../core/keys/key-ring.js'
-import { KeyRefused, type JwsAlg, type PublicJwk, type Signer, type SignerProvider } from '../../core/keys/ports.js'
+import type { JwsAlg, PublicJwk } from '../../core/jose/jwk.js'
+import { KeyRefused, type Signer, type SignerProvider } from '../../core/keys/ports.js'
 import { Unavailable } from '../../core/unavailable.js'
 
 export const never = new AbortController().signal

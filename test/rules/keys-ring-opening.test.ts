@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { KeysRefused } from '../../core/keys/key-ring.js'
-import type { PublicJwk } from '../../core/keys/ports.js'
+import type { PublicJwk } from '../../core/jose/jwk.js'
 import { Unavailable } from '../../core/unavailable.js'
 import { backend, ec, ed, hour, key, never, open, start } from './keys-memory-signer.js'
 

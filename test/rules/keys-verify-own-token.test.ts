@@ -2,8 +2,9 @@ import { createHmac, generateKeyPairSync, sign as nodeSign, type KeyObject } fro
 import { beforeAll, describe, expect, it } from 'vitest'
 import { keyPurposes } from '../../config/sections.js'
 import type { JsonObject } from '../../core/json.js'
-import type { JwsAlg, KeyRing } from '../../core/keys/ports.js'
-import { verifyOwnToken, type OwnTokenExpectation } from '../../core/keys/verify-own-token.js'
+import type { JwsAlg } from '../../core/jose/jwk.js'
+import type { KeyRing } from '../../core/keys/ports.js'
+import { verifyOwnToken, type OwnTokenExpectation } from '../../core/tokens/verify-own-token.js'
 import { serialize, signingInput } from '../../core/tokens/compact-serializer.js'
 import { backend, ec, ed, hour, key, never, open, start } from './keys-memory-signer.js'
 

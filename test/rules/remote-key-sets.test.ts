@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createRemoteKeySets } from '../../core/oauth/remote-key-sets.js'
+import { createRemoteKeySets } from '../../core/outbound/remote-key-sets.js'
 import { Unavailable } from '../../core/unavailable.js'
 import { noLog } from '../../core/observe/log.js'
 import { newAssertionKey } from '../support/client-assertion.js'

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events'
 import { describe, expect, it } from 'vitest'
-import { until } from '../../core/oauth/until.js'
+import { until } from '../../core/outbound/until.js'
 
 const never = (): Promise<never> => new Promise<never>(() => undefined)
 

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { KeyRefused, Unavailable, type JwsAlg, type SignatureTrace, type Signer } from '../../core/api/index.js'
-import { checkPublicJwk } from '../../core/keys/public-key-guard.js'
-import { verifySignature } from '../../core/keys/verify-signature.js'
+import { checkPublicJwk } from '../../core/jose/public-key-guard.js'
+import { verifySignature } from '../../core/jose/verify-signature.js'
 import { doubleRegion, startKmsDouble, type KmsDouble, type KmsFault } from '../support/kms-double/index.js'
 import { errorOf, kmsProvider, never } from './aws-kms-provider.js'
 

@@ -1,6 +1,6 @@
 import { createPublicKey, generateKeyPairSync, randomUUID, sign, type KeyObject } from 'node:crypto'
-import type { JwsAlg } from '../../core/keys/ports.js'
-import { algorithms } from '../../core/keys/algorithms.js'
+import type { JwsAlg } from '../../core/jose/jwk.js'
+import { algorithms } from '../../core/jose/algorithms.js'
 
 export const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 

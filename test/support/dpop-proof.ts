@@ -1,6 +1,6 @@
 import { createHash, generateKeyPairSync, randomUUID, sign, type KeyObject } from 'node:crypto'
-import { algorithms, keyInput, keyTypes } from '../../core/keys/algorithms.js'
-import type { JwsAlg } from '../../core/keys/ports.js'
+import { algorithms, keyInput, keyTypes } from '../../core/jose/algorithms.js'
+import type { JwsAlg } from '../../core/jose/jwk.js'
 
 type Json = Record<string, unknown>
 

@@ -1,6 +1,6 @@
 import { csrfToken } from '../../interaction/csrf.js'
 import { tieToBrowser } from '../../interaction/interaction.js'
-import { displayName } from '../../interaction/login-provider.js'
+import { displayName } from '../../oauth/account.js'
 import type { DevicePage } from '../../interaction/pages.js'
 import { formatUserCode, readUserCode } from '../../oauth/device-code.js'
 import { checkNoneRepeated } from '../../oauth/params.js'

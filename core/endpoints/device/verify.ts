@@ -1,5 +1,5 @@
 import { isCsrfToken } from '../../interaction/csrf.js'
-import { displayName } from '../../interaction/login-provider.js'
+import { displayName } from '../../oauth/account.js'
 import type { DeviceResultPage } from '../../interaction/pages.js'
 import type { Client } from '../../oauth/client.js'
 import {
@@ -10,7 +10,7 @@ import {
   type DeviceRequest,
 } from '../../oauth/device-code.js'
 import { OAuthError } from '../../oauth/errors.js'
-import { isOpaqueToken } from '../../oauth/opaque-token.js'
+import { isOpaqueToken } from '../../opaque-token.js'
 import type { DeviceCode, DeviceCodeState } from '../../storage/ports.js'
 import { authenticationOf, newGrantId } from '../authorize/code-record.js'
 import type { Flow, Person } from '../authorize/flow.js'

@@ -1,5 +1,5 @@
 import { csrfToken, isCsrfToken } from '../../interaction/csrf.js'
-import { displayName, type Account } from '../../interaction/login-provider.js'
+import { displayName, type Account } from '../../oauth/account.js'
 import type { Session } from '../../interaction/session.js'
 import { personalClaims } from '../../oauth/claims-parameter.js'
 import { OAuthError } from '../../oauth/errors.js'

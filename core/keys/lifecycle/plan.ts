@@ -1,6 +1,7 @@
 import type { Config } from '../../../config/schema.js'
 import { stateAt } from '../key-states.js'
-import type { JwsAlg, KeyPurpose, KeyState } from '../ports.js'
+import type { JwsAlg } from '../../jose/jwk.js'
+import type { KeyPurpose, KeyState } from '../ports.js'
 import type { Lifetime } from '../ring-key.js'
 import type { HeldBack } from './publications.js'
 import { retention } from './open-ring.js'

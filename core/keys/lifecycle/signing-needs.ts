@@ -1,6 +1,7 @@
 import type { Config } from '../../../config/schema.js'
 import type { KeyReport } from '../key-ring.js'
-import type { JwsAlg, KeyPurpose } from '../ports.js'
+import type { JwsAlg } from '../../jose/jwk.js'
+import type { KeyPurpose } from '../ports.js'
 
 /** A kind of token that some key has to sign. */
 export interface SigningNeed {

@@ -3,7 +3,7 @@ import {
   findAlgorithm,
   parseCompactJws,
   verifySignature,
-  type ClientKey,
+  type VerificationKey,
   type CompactJws,
   type SecondFactorDenied,
   type SecondFactorVerifier,
@@ -14,7 +14,10 @@ import { findGrant } from './rules.js'
 
 const refuse = (reason: string): SecondFactorDenied => ({ ok: false, reason: `workload token: ${reason}` })
 
-const isSigned = async ({ signingInput, signature }: CompactJws, keys: readonly ClientKey[]): Promise<boolean> => {
+const isSigned = async (
+  { signingInput, signature }: CompactJws,
+  keys: readonly VerificationKey[],
+): Promise<boolean> => {
   for (const key of keys) if (await verifySignature(key, signingInput, signature)) return true
   return false
 }

@@ -6,7 +6,7 @@ import {
   verifySignature,
   type Client,
   type ClientAuthenticator,
-  type ClientKey,
+  type VerificationKey,
   type CompactJws,
   type JwsAlg,
 } from '../../../core/api/index.js'
@@ -28,7 +28,10 @@ const checkHeader = ({ header }: CompactJws, client: Client): { alg: JwsAlg; kid
   return { alg, kid }
 }
 
-const isSigned = async ({ signingInput, signature }: CompactJws, keys: readonly ClientKey[]): Promise<boolean> => {
+const isSigned = async (
+  { signingInput, signature }: CompactJws,
+  keys: readonly VerificationKey[],
+): Promise<boolean> => {
   for (const key of keys) if (await verifySignature(key, signingInput, signature)) return true
   return false
 }

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { collections } from '../../../core/host/collections.js'
 import type { AuthorizationCode, Grant } from '../../../core/oauth/grant.js'
-import { hashOpaqueToken, newOpaqueToken } from '../../../core/oauth/opaque-token.js'
+import { hashOpaqueToken, newOpaqueToken } from '../../../core/opaque-token.js'
 import { newRefreshToken } from '../../../core/oauth/refresh-token.js'
 import type { StorageBackend } from '../../../core/storage/ports.js'
 import { redirectUri, subject } from '../../support/server.js'

@@ -1,4 +1,4 @@
-import type { JwsAlg } from '../../../core/keys/ports.js'
+import type { JwsAlg } from '../../../core/jose/jwk.js'
 import type { SignerBackend } from '../../contract/signer-contract.js'
 import { makeToken, openProvider } from './token.js'
 

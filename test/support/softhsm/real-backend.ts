@@ -1,5 +1,5 @@
-import { isJwsAlg } from '../../../core/keys/algorithms.js'
-import type { JwsAlg } from '../../../core/keys/ports.js'
+import { isJwsAlg } from '../../../core/jose/algorithms.js'
+import type { JwsAlg } from '../../../core/jose/jwk.js'
 import type { SignerBackend } from '../../contract/signer-contract.js'
 import { openProvider } from './token.js'
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect } from 'vitest'
-import { verifySignature } from '../../../core/keys/verify-signature.js'
-import { checkPublicJwk } from '../../../core/keys/public-key-guard.js'
+import { verifySignature } from '../../../core/jose/verify-signature.js'
+import { checkPublicJwk } from '../../../core/jose/public-key-guard.js'
 import type { Log, Signer } from '../../../core/api/index.js'
 
 /** A log that can be read: which child runs, and why the last one ended. */

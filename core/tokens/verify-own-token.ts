@@ -1,8 +1,8 @@
 import { epochSeconds, type Clock } from '../clock.js'
 import type { JsonObject } from '../json.js'
-import { parseCompactJws } from './compact-jws.js'
-import type { KeyPurpose, KeyRing, PublishedKey } from './ports.js'
-import { verifySignature } from './verify-signature.js'
+import { parseCompactJws } from '../jose/compact-jws.js'
+import type { KeyPurpose, KeyRing, PublishedKey } from '../keys/ports.js'
+import { verifySignature } from '../jose/verify-signature.js'
 
 export interface OwnTokenExpectation {
   readonly ring: Pick<KeyRing, 'publishedKey'>

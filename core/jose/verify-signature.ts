@@ -1,6 +1,6 @@
 import { verify, type VerifyKeyObjectInput } from 'node:crypto'
 import { algorithms, keyInput, keyTypes, signatureLength } from './algorithms.js'
-import type { PublishedKey } from './ports.js'
+import type { VerificationKey } from './jwk.js'
 import { createTurnQueue } from './turn-queue.js'
 
 interface Job {
@@ -35,7 +35,7 @@ const onPool = ({ digest, message, key, signature, resolve, reject }: Job): void
  * took 70 µs, on the thread pool 60 µs, among others of its kind 45 µs, and the slowest answer came no later.
  */
 export const verifySignature = (
-  { alg, jwk, publicKey }: Pick<PublishedKey, 'alg' | 'jwk' | 'publicKey'>,
+  { alg, jwk, publicKey }: VerificationKey,
   message: Uint8Array,
   signature: Uint8Array,
 ): Promise<boolean> => {

@@ -1,7 +1,7 @@
 import { createHash, createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
 import { algorithms, findAlgorithm, keyTypes, publicExponent, type KeyType, type KeyTypeRow } from './algorithms.js'
 import { isEd25519Point } from './ed25519-point.js'
-import type { JwsAlg, PublicJwk } from './ports.js'
+import type { JwsAlg, PublicJwk } from './jwk.js'
 
 /** Why a key was refused. Constant texts that say nothing of the key. */
 export const badJwkReasons = {

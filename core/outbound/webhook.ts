@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto'
 import { epochSeconds, type Clock } from '../clock.js'
 import type { JsonObject } from '../json.js'
-import { parseStrictJsonObject } from '../keys/strict-json.js'
-import { newOpaqueToken } from './opaque-token.js'
+import { parseStrictJsonObject } from '../jose/strict-json.js'
+import { newOpaqueToken } from '../opaque-token.js'
 import type { OutboundFetch } from './outbound-fetch.js'
 
 /** A service of the deployer that answers questions. */

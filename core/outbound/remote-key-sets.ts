@@ -1,8 +1,9 @@
 import type { Clock } from '../clock.js'
-import { parseStrictJsonObject } from '../keys/strict-json.js'
+import { parseStrictJsonObject } from '../jose/strict-json.js'
 import type { Log } from '../observe/log.js'
 import { Unavailable } from '../unavailable.js'
-import { importKnownKeys, maxKeys, type ClientKey, type ClientKeySet, type WantedKey } from './client-key-set.js'
+import type { VerificationKey } from '../jose/jwk.js'
+import { importKnownKeys, maxKeys, type KeySet, type WantedKey } from '../jose/key-set.js'
 import type { OutboundFetch } from './outbound-fetch.js'
 
 /** How long a set that was fetched is used: also the longest that a key is accepted after its owner withdrew it. */
@@ -15,7 +16,7 @@ const maxOwners = 10_000
 
 interface Entry {
   readonly uri: string
-  keys?: ClientKeySet
+  keys?: KeySet
   fetchedAt: number
   attemptedAt: number
   failed: boolean
@@ -48,10 +49,10 @@ export interface RemoteKeySetsOptions {
 /** The sets behind `jwks_uri`, each of its own owner alone: what is down for one is down for no other. */
 export interface RemoteKeySets {
   /** Throws `Unavailable` when no key fits and the set could not be fetched. */
-  find(ownerId: string, uri: string, wanted: WantedKey): Promise<readonly ClientKey[]>
+  find(ownerId: string, uri: string, wanted: WantedKey): Promise<readonly VerificationKey[]>
 }
 
-const readKeySet = (body: Uint8Array): ClientKeySet => {
+const readKeySet = (body: Uint8Array): KeySet => {
   const keys = parseStrictJsonObject(body)?.['keys']
   if (!Array.isArray(keys)) throw new Unavailable('outbound', 'no', 'The document is no JWK Set')
   return importKnownKeys(keys.slice(0, maxKeys))
@@ -93,7 +94,7 @@ export const createRemoteKeySets = ({ owner, fetch, clock, log }: RemoteKeySetsO
     return age >= 0 && age < milliseconds
   }
 
-  const select = (entry: Entry, wanted: WantedKey): readonly ClientKey[] =>
+  const select = (entry: Entry, wanted: WantedKey): readonly VerificationKey[] =>
     isWithin(entry.fetchedAt, maxAgeMs) ? (entry.keys?.select(wanted) ?? []) : []
 
   const mayFetch = (entry: Entry): boolean => {

@@ -1,5 +1,5 @@
-import type { JwsAlg } from '../keys/ports.js'
-import { checkPublicJwk, type GuardedKey } from '../keys/public-key-guard.js'
+import type { JwsAlg } from './jwk.js'
+import { checkPublicJwk, type GuardedKey } from './public-key-guard.js'
 import { RecentMap } from '../recent-map.js'
 
 export interface ProofKey extends GuardedKey {

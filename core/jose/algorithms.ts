@@ -1,5 +1,5 @@
 import { constants, type KeyObject, type SigningOptions } from 'node:crypto'
-import type { JwsAlg, PublicJwk } from './ports.js'
+import type { JwsAlg, PublicJwk } from './jwk.js'
 
 /** The types of key that exist here: `kty` for RSA, `crv` for the others (RFC 7518 §6, RFC 8037 §2). */
 export type KeyType = 'RSA' | 'P-256' | 'P-384' | 'Ed25519'

@@ -1,14 +1,6 @@
-import type { KeyObject } from 'node:crypto'
-import { algorithms, allAlgorithms, findAlgorithm } from '../keys/algorithms.js'
-import { checkPublicJwk } from '../keys/public-key-guard.js'
-import type { JwsAlg, PublicJwk } from '../keys/ports.js'
-
-/** A key of a client, for one algorithm: what `verifySignature` wants. */
-export interface ClientKey {
-  readonly alg: JwsAlg
-  readonly jwk: PublicJwk
-  readonly publicKey: KeyObject
-}
+import { algorithms, allAlgorithms, findAlgorithm } from './algorithms.js'
+import { checkPublicJwk } from './public-key-guard.js'
+import type { JwsAlg, PublicJwk, VerificationKey } from './jwk.js'
 
 export interface WantedKey {
   /** Of the header; undefined: every key that fits. */
@@ -17,9 +9,9 @@ export interface WantedKey {
 }
 
 /** The keys of one JWK Set (RFC 7517 §5), imported. */
-export interface ClientKeySet {
+export interface KeySet {
   /** Those that fit, at most 4: a signature is tried on each. */
-  select(wanted: WantedKey): readonly ClientKey[]
+  select(wanted: WantedKey): readonly VerificationKey[]
 }
 
 export const maxKeys = 16
@@ -27,7 +19,7 @@ const maxCandidates = 4
 
 interface Member {
   readonly kid: string | undefined
-  readonly key: ClientKey
+  readonly key: VerificationKey
 }
 
 /** One member for each algorithm that the key may be used with. */
@@ -44,7 +36,7 @@ const fits = (alg: JwsAlg, jwk: PublicJwk): boolean => {
   return keyType === ('crv' in jwk ? jwk.crv : jwk.kty)
 }
 
-const createKeySet = (members: readonly Member[]): ClientKeySet => ({
+const createKeySet = (members: readonly Member[]): KeySet => ({
   select: ({ kid, alg }) =>
     members
       .filter((member) => member.key.alg === alg && (kid === undefined || member.kid === kid))
@@ -53,10 +45,10 @@ const createKeySet = (members: readonly Member[]): ClientKeySet => ({
 })
 
 /** Throws `BadJwk` at the first key that the guard refuses: for sets that were registered. */
-export const importKeySet = (keys: readonly unknown[]): ClientKeySet => createKeySet(keys.flatMap(membersOf))
+export const importKeySet = (keys: readonly unknown[]): KeySet => createKeySet(keys.flatMap(membersOf))
 
 /** RFC 7517 §5: what is not understood in a set is ignored. Keys for other things may stand beside those for us. */
-export const importKnownKeys = (keys: readonly unknown[]): ClientKeySet =>
+export const importKnownKeys = (keys: readonly unknown[]): KeySet =>
   createKeySet(
     keys.flatMap((key) => {
       try {
