@@ -21,11 +21,11 @@ export interface EverybodyElse {
   readonly failures: readonly string[]
   /** A person signs in, and a client has a refresh token. */
   begin(): Promise<void>
-  /** All kinds in turn, 40 a second, until `until` is over; milliseconds by kind. */
+  /** All kinds in turn, 30 a second, until `until` is over; milliseconds by kind. */
   run(until: Promise<unknown>): Promise<ReadonlyMap<Kind, Took>>
 }
 
-const perSecond = 40
+const perSecond = 30
 const abreast = 32
 const machineForm = { grant_type: 'client_credentials', scope: 'read' }
 const authorization = basic(serviceClient)
