@@ -5,6 +5,7 @@ import type { JwsAlg } from '../jose/jwk.js'
 import type { KeyRing } from '../keys/ports.js'
 import { verifyOwnToken } from '../tokens/verify-own-token.js'
 import { newOpaqueToken } from '../opaque-token.js'
+import { createPrepared } from '../tokens/prepared.js'
 import { createSignToken, type SignedToken } from '../tokens/sign-token.js'
 import { hookFault } from './ask-hook.js'
 import { isObject, withoutStatus } from './attributes.js'
@@ -34,11 +35,11 @@ export interface AttestationTokenOptions {
   readonly typ: string
 }
 
+/** The issuer that prepared it keeps its claims, and signs them once. */
 export interface PreparedAttestation {
-  readonly content: AttestationContent
   readonly jti: string
+  /** Seconds since the epoch. */
   readonly expiresAt: number
-  readonly claims: JsonObject
 }
 
 /** Bytes of claims that leave an attestation below 8 KiB, whatever the names of type and key are. */
@@ -57,6 +58,7 @@ const foreign = ['aud', 'scope', 'client_id'] as const
 export const createAttestationTokens = (options: AttestationTokenOptions) => {
   const { issuer, clock, ttlSeconds, graceSeconds, toleranceSeconds, alg, typ } = options
   const sign = createSignToken(options.ring)
+  const unsigned = createPrepared<PreparedAttestation, { readonly jkt: string; readonly claims: JsonObject }>()
   // Its end is looked at here: the tolerance is for clocks that differ, and nobody renews what is over.
   const profile = { typ, purpose: 'attestation', maxLength: maxTokenLength } as const
   const expected = { ring: options.ring, issuer, clock, ...profile, toleranceSeconds, expired: 'accepted' } as const
@@ -84,16 +86,13 @@ export const createAttestationTokens = (options: AttestationTokenOptions) => {
         att: { ...attributes, status: 'active' },
       }
       if (Buffer.byteLength(JSON.stringify(claims)) > maxClaimBytes) throw tooLong(grantedBy)
-      return { content, jti, expiresAt: claims.exp, claims }
+      return unsigned.put({ jti, expiresAt: claims.exp }, { jkt, claims })
     },
 
-    /** Throws `Unavailable`. */
-    sign(
-      { claims, content }: PreparedAttestation,
-      step: StatusQuestion['step'],
-      signal: AbortSignal,
-    ): Promise<SignedToken> {
-      const by = { priority: step === 'renewal' ? 'renewal' : 'machine', clientId: content.jkt, signal } as const
+    /** Throws `Unavailable`, and for what it did not prepare or has signed before. */
+    async sign(prepared: PreparedAttestation, step: StatusQuestion['step'], signal: AbortSignal): Promise<SignedToken> {
+      const { jkt, claims } = unsigned.take(prepared)
+      const by = { priority: step === 'renewal' ? 'renewal' : 'machine', clientId: jkt, signal } as const
       return sign(profile, alg, claims, by)
     },
 

@@ -119,7 +119,7 @@ export const createToken = (options: TokenOptions): Endpoint => {
       grant_id: settled.grant?.grantId ?? decision.grantId,
       aud: prepared.audience,
       scope: prepared.scope.join(' '),
-      exp: prepared.accessToken['exp'],
+      exp: prepared.expiresAt,
       id_token: signed.idToken !== undefined,
       refresh_token: refresh,
       jkt: proof?.jkt,

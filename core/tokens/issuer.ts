@@ -11,6 +11,7 @@ import { newOpaqueToken } from '../opaque-token.js'
 import type { AccessTokenVerifier } from './access-token-verifier.js'
 import { claimsOfScopes, pickClaims, protocolClaims, releasableClaims, requestedNames } from './claims.js'
 import { bytesOf, findTooLarge } from './fit-claims.js'
+import { createPrepared } from './prepared.js'
 import {
   accessTokenClaims,
   accessTokenHash,
@@ -45,18 +46,19 @@ export interface IssuerOptions {
   readonly accessTokenVerifier?: Pick<AccessTokenVerifier, 'signed'>
 }
 
-/** Checked and complete, but for signatures. Signed once or thrown away. */
+/** What tokens will say once they are signed. The issuer that prepared them keeps their claims, and signs them once. */
 export interface PreparedTokens {
   readonly client: Client
   readonly subject: string
   readonly scope: readonly string[]
   readonly audience: readonly string[]
+  /** Seconds that the access token lives. */
   readonly expiresIn: number
+  /** When it expires: seconds since the epoch. */
+  readonly expiresAt: number
   /** The unit of revocation, which `jti` begins with. */
   readonly grantId: string
   readonly jti: string
-  readonly accessToken: JsonObject
-  readonly idToken?: JsonObject
   /** Claims that were asked for and left out, because the token would be too long. */
   readonly dropped: readonly string[]
 }
@@ -66,9 +68,17 @@ export interface SignedTokens {
   readonly idToken?: string
 }
 
+/** The claims of what is signed for a client. */
+interface Content {
+  readonly client: Client
+  readonly accessToken: JsonObject
+  readonly idToken?: JsonObject
+}
+
 export const createTokenIssuer = (options: IssuerOptions) => {
   const { clock, ring } = options
   const sign = createSignToken(ring)
+  const unsigned = createPrepared<PreparedTokens, Content>()
 
   return {
     /**
@@ -95,6 +105,7 @@ export const createTokenIssuer = (options: IssuerOptions) => {
       const left = (decision.notAfter ?? Infinity) - issuedAt
       if (left < 1) throw new OAuthError('invalid_grant', 'What the tokens would come from has expired.')
       const expiresIn = Math.min(...ttls, left)
+      const expiresAt = issuedAt + expiresIn
       const grantId = decision.grant?.grantId ?? decision.grantId ?? newOpaqueToken().slice(0, 22)
       const jti = newJti(grantId)
       const { subject, authentication, actor, mayAct } = decision
@@ -111,7 +122,7 @@ export const createTokenIssuer = (options: IssuerOptions) => {
         issuedAt,
         audience,
         scope,
-        expiresAt: issuedAt + expiresIn,
+        expiresAt,
         jti,
         authentication,
         constraint,
@@ -128,31 +139,33 @@ export const createTokenIssuer = (options: IssuerOptions) => {
       const named = userinfoClaims.filter((name) => !unnamed.includes(name))
       const accessToken =
         unnamed.length === 0 ? claims : { ...claims, userinfo_claims: named.length === 0 ? undefined : named }
-      const prepared = { client, subject, scope, audience, expiresIn, grantId, jti, accessToken, dropped: unnamed }
-      if (!decision.idToken || authentication === undefined || !scope.includes('openid')) return prepared
+      const prepared = { client, subject, scope, audience, expiresIn, expiresAt, grantId, jti, dropped: unnamed }
+      if (!decision.idToken || authentication === undefined || !scope.includes('openid'))
+        return unsigned.put(prepared, { client, accessToken })
       const further = pickClaims(account?.claims ?? {}, requestedNames(requestedClaims, 'id_token'))
-      const expiresAt = issuedAt + Math.min(options.idTokenTtl, left)
       const jtiOfId = newJti(grantId)
       const idToken = idTokenClaims({
         issuer,
         subject,
         clientId,
         issuedAt,
-        expiresAt,
+        expiresAt: issuedAt + Math.min(options.idTokenTtl, left),
         jti: jtiOfId,
         authentication,
         further,
       })
-      if (Object.keys(further).length === 0) return { ...prepared, idToken }
+      if (Object.keys(further).length === 0) return unsigned.put(prepared, { client, accessToken, idToken })
       const alg = client.id_token_signed_response_alg ?? options.idTokenAlg
       const at_hash = accessTokenHash('', algorithms[alg].accessTokenHash)
       const tooLarge = findTooLarge(ring, idTokenProfile, alg, { ...idToken, at_hash }, further)
       const kept = Object.entries(idToken).filter(([name]) => !tooLarge.includes(name))
-      return { ...prepared, idToken: Object.fromEntries(kept), dropped: [...new Set([...unnamed, ...tooLarge])] }
+      const dropped = [...new Set([...unnamed, ...tooLarge])]
+      return unsigned.put({ ...prepared, dropped }, { client, accessToken, idToken: Object.fromEntries(kept) })
     },
 
     /**
-     * Throws `Unavailable` when no key can sign; then nothing has been consumed. Each signature is added to `made` as it
+     * Signs what this issuer prepared. Throws `Unavailable` when no key can; then nothing has been consumed, and `prepared`
+     * is spent all the same, as after a signature: a second call throws. Each signature is added to `made` as it
      * is made: one that a later failure makes useless stands in the backend's own log all the same.
      */
     async sign(
@@ -161,13 +174,14 @@ export const createTokenIssuer = (options: IssuerOptions) => {
       signal: AbortSignal,
       made: SignatureRecord[],
     ): Promise<SignedTokens> {
-      const by = { priority, clientId: prepared.client.client_id, signal }
-      const access = await sign(accessTokenProfile, options.accessTokenAlg, prepared.accessToken, by)
+      const { client, accessToken, idToken } = unsigned.take(prepared)
+      const by = { priority, clientId: client.client_id, signal }
+      const access = await sign(accessTokenProfile, options.accessTokenAlg, accessToken, by)
       made.push(access.record)
       options.accessTokenVerifier?.signed(access)
-      if (prepared.idToken === undefined) return { accessToken: access.token }
-      const alg = prepared.client.id_token_signed_response_alg ?? options.idTokenAlg
-      const claims = { ...prepared.idToken, at_hash: accessTokenHash(access.token, algorithms[alg].accessTokenHash) }
+      if (idToken === undefined) return { accessToken: access.token }
+      const alg = client.id_token_signed_response_alg ?? options.idTokenAlg
+      const claims = { ...idToken, at_hash: accessTokenHash(access.token, algorithms[alg].accessTokenHash) }
       const id = await sign(idTokenProfile, alg, claims, by)
       made.push(id.record)
       return { accessToken: access.token, idToken: id.token }

@@ -1,0 +1,19 @@
+/**
+ * Keeps what an issuer has prepared until it signs it. The object that `put` returns is the only way to the content, and
+ * `take` hands that out once: it throws for an object that was signed before, was copied or forged, or is another issuer's.
+ */
+export const createPrepared = <Shown extends object, Content>() => {
+  const contents = new WeakMap<Shown, Content>()
+  return {
+    put(shown: Shown, content: Content): Shown {
+      contents.set(shown, content)
+      return shown
+    },
+    take(shown: Shown): Content {
+      const content = contents.get(shown)
+      if (content === undefined) throw new Error('An issuer signs only what it has prepared, and signs it once.')
+      contents.delete(shown)
+      return content
+    },
+  }
+}
