@@ -38,6 +38,8 @@ const keys = '^core/keys/'
 const jose = '^core/jose/'
 const outbound = '^core/outbound/'
 const ports = '^core/storage/ports\\.ts$'
+/** What every endpoint may use, beside authorization-flow: all else in core/endpoints is an endpoint, or a folder of one. */
+const endpointWords = '^core/endpoints/(access-token|message|rate-limits|refusals|token-question|token-request)\\.ts$'
 
 module.exports = {
   forbidden: [
@@ -110,6 +112,16 @@ module.exports = {
       ['^core/(tokens|attestation|interaction)/', oauth, jose, keys, ports, observe],
       'Endpoints tell the story; they see no HTTP framework and no adapter.',
     ),
+    {
+      name: 'endpoints-are-apart',
+      comment: 'No endpoint imports another; what several of them do is in authorization-flow or a word of all.',
+      severity: 'error',
+      from: { path: '^core/endpoints/([^/]+)' },
+      to: {
+        path: '^core/endpoints/',
+        pathNot: [endpointWords, '^core/endpoints/authorization-flow/', '^core/endpoints/$1/'],
+      },
+    },
     room('oauth', [outbound, jose, ports, observe], 'Protocol rules.'),
     room('outbound', [jose, observe], 'What is fetched from elsewhere.'),
     room('jose', [], 'Algorithms, keys and signatures as JOSE writes them.'),

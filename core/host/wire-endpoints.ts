@@ -1,8 +1,12 @@
 import type { InjectionToken } from 'tsyringe'
 import { createAssets } from '../endpoints/assets.js'
-import { createAuthorize, type AuthorizeOptions } from '../endpoints/authorize/index.js'
+import { createFlow } from '../endpoints/authorization-flow/flow.js'
+import type { AuthorizationOptions } from '../endpoints/authorization-flow/options.js'
+import { createAuthorizationEndpoint } from '../endpoints/authorize/index.js'
 import { createDiscovery } from '../endpoints/discovery.js'
 import { createHome } from '../endpoints/home.js'
+import { createConsentPage } from '../endpoints/interaction/consent.js'
+import { createLoginPage } from '../endpoints/interaction/login.js'
 import { createIntrospect } from '../endpoints/introspect.js'
 import { createKeySet } from '../endpoints/key-set.js'
 import type { Endpoint } from '../endpoints/message.js'
@@ -183,7 +187,7 @@ export const wireEndpoints = (get: Resolve): Endpoints => {
   /** How many of one thing an address may have open. */
   const open = (limit: string, { address_open: most }: { readonly address_open: number }) =>
     createPlaces({ occupancy, limit, most, hits: limits.hits })
-  const authorize: AuthorizeOptions = {
+  const authorization: AuthorizationOptions = {
     issuer: config.issuer,
     defaultAudience: config.default_audience,
     scopesSupported: config.scopes_supported,
@@ -207,10 +211,10 @@ export const wireEndpoints = (get: Resolve): Endpoints => {
     secrets,
     revocations,
   }
-  const pages = createAuthorize(authorize)
+  const flow = createFlow(authorization)
   const device =
     enabled.has(deviceCodeGrant) &&
-    wireDevice(config, authorize, authenticateClient, stored, open('device_open', rates.device_authorization))
+    wireDevice(config, authorization, flow, authenticateClient, stored, open('device_open', rates.device_authorization))
   return {
     ...machine,
     ...(device && {
@@ -223,9 +227,9 @@ export const wireEndpoints = (get: Resolve): Endpoints => {
     }),
     interactive: {
       userinfo: protocol('userinfo', userinfo),
-      authorize: byAddress('authorize', pages.authorize),
-      login: byAddress('interaction', pages.login),
-      consent: byAddress('interaction', pages.consent),
+      authorize: byAddress('authorize', createAuthorizationEndpoint(authorization, flow)),
+      login: byAddress('interaction', createLoginPage(authorization, flow)),
+      consent: byAddress('interaction', createConsentPage(authorization, flow)),
     },
   }
 }

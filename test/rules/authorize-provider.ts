@@ -1,7 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createAuthorize, type AuthorizeOptions } from '../../core/endpoints/authorize/index.js'
+import { createFlow } from '../../core/endpoints/authorization-flow/flow.js'
+import type { AuthorizationOptions } from '../../core/endpoints/authorization-flow/options.js'
+import { createAuthorizationEndpoint } from '../../core/endpoints/authorize/index.js'
+import { createConsentPage } from '../../core/endpoints/interaction/consent.js'
+import { createLoginPage } from '../../core/endpoints/interaction/login.js'
 import { createRefusals } from '../../core/endpoints/refusals.js'
 import { createPages } from '../../core/interaction/pages/create-pages.js'
 import { loadAssets } from '../../core/interaction/assets.js'
@@ -63,7 +67,7 @@ export const clients: readonly Client[] = [
 export const alice = { username: 'alice', password: 'alice-password-canary' }
 export const bob = { username: 'bob', password: 'bob-password-canary' }
 
-export const startProvider = async (overrides: Partial<AuthorizeOptions> = {}) => {
+export const startProvider = async (overrides: Partial<AuthorizationOptions> = {}) => {
   const port = await freePort()
   const issuer = `http://127.0.0.1:${port}`
   const time = { now: Date.UTC(2026, 10, 20, 12) }
@@ -103,7 +107,7 @@ export const startProvider = async (overrides: Partial<AuthorizeOptions> = {}) =
     hasRoom: () => true,
     limits: { countRefusal: () => undefined },
   })
-  const endpoints = createAuthorize({
+  const options: AuthorizationOptions = {
     issuer,
     defaultAudience: issuer,
     claimsSupported: [],
@@ -123,7 +127,13 @@ export const startProvider = async (overrides: Partial<AuthorizeOptions> = {}) =
     openSignIns: createPlaces({ occupancy, limit: 'authorize_open', most: 1000, hits: new Counts('limit') }),
     ...stores,
     ...overrides,
-  })
+  }
+  const flow = createFlow(options)
+  const endpoints = {
+    authorize: createAuthorizationEndpoint(options, flow),
+    login: createLoginPage(options, flow),
+    consent: createConsentPage(options, flow),
+  }
   const server = await startFixture({ issuer, port, endpoints })
 
   /** The URL of a good request, with these parameters set, repeated (array) or left out (undefined). */

@@ -3,6 +3,6 @@ import type { AttemptLimiter, DeviceCodeStore } from '../../storage/ports.js'
 
 export interface DeviceOptions {
   readonly deviceCodes: DeviceCodeStore<DeviceRequest, DeviceApproval>
-  /** Counts what was typed for a user code. */
+  /** Counts what was typed for a user code, and codes that public clients ask for. */
   readonly attempts: AttemptLimiter
 }

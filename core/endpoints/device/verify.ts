@@ -12,13 +12,13 @@ import {
 import { OAuthError } from '../../oauth/errors.js'
 import { isOpaqueToken } from '../../opaque-token.js'
 import type { DeviceCode, DeviceCodeState } from '../../storage/ports.js'
-import { authenticationOf, newGrantId } from '../authorize/code-record.js'
-import type { Flow, Person } from '../authorize/flow.js'
-import type { AuthorizeOptions } from '../authorize/options.js'
-import { checkForm, clientOnPage, refuseForgery } from '../interaction/open-interaction.js'
+import { authenticationOf, newGrantId } from '../authorization-flow/code-record.js'
+import type { Flow, Person } from '../authorization-flow/flow.js'
+import type { AuthorizationOptions } from '../authorization-flow/options.js'
+import { checkForm, clientOnPage, refuseForgery } from '../authorization-flow/page-form.js'
 import { page, type Endpoint, type EndpointRequest, type Reply } from '../message.js'
 import { takeUserCodeAttempt } from './attempts.js'
-import { createShowEntry, deviceCsrf } from './enter.js'
+import { createShowEntry, deviceCsrf } from './page.js'
 import type { DeviceOptions } from './options.js'
 
 /** One form that was sent by our page, in the browser of the person who was shown it. */
@@ -43,7 +43,7 @@ const overOutcomes: Readonly<Record<Exclude<DeviceCodeState, 'pending'>, DeviceR
  * POST `/device/verify`: with `user_code` alone it shows what the device asks for; with `decision` as well it decides.
  * The token of the second form is made of the code, so nobody decides what was not shown (RFC 8628 §5.4).
  */
-export const createDeviceVerify = (options: AuthorizeOptions & DeviceOptions, flow: Flow): Endpoint => {
+export const createDeviceVerify = (options: AuthorizationOptions & DeviceOptions, flow: Flow): Endpoint => {
   const { issuer, pages, audit, refusals, clock, deviceCodes, grantIndex, attempts } = options
   const { findClient, defaultAudience } = options
   const showEntry = createShowEntry(options, flow)

@@ -3,20 +3,14 @@ import { displayName, type Account } from '../../oauth/account.js'
 import type { Session } from '../../interaction/session.js'
 import { personalClaims } from '../../oauth/claims-parameter.js'
 import { OAuthError } from '../../oauth/errors.js'
-import type { Flow } from '../authorize/flow.js'
-import type { AuthorizeOptions } from '../authorize/options.js'
+import type { Flow } from '../authorization-flow/flow.js'
+import type { AuthorizationOptions } from '../authorization-flow/options.js'
+import { checkForm, clientOnPage, refuseForgery } from '../authorization-flow/page-form.js'
 import { page, redirect, type Endpoint, type Reply } from '../message.js'
-import {
-  checkForm,
-  clientOnPage,
-  getInteraction,
-  openInteraction,
-  refuseForgery,
-  type OpenInteraction,
-} from './open-interaction.js'
+import { getInteraction, openInteraction, type OpenInteraction } from './open-interaction.js'
 
 /** GET and POST `/interaction/{id}/consent`. What is granted stands in the interaction; the form says yes or no to it. */
-export const createConsentPage = (options: AuthorizeOptions, flow: Flow): Endpoint => {
+export const createConsentPage = (options: AuthorizationOptions, flow: Flow): Endpoint => {
   const { pages, audit } = options
 
   /** Good for the person who was shown the page and no other, should somebody else sign in meanwhile. */

@@ -3,17 +3,15 @@ import type { LoginPage } from '../../interaction/pages.js'
 import { formatUserCode } from '../../oauth/device-code.js'
 import { OAuthError } from '../../oauth/errors.js'
 import { findAuthTime } from '../../oauth/subject-end.js'
-import type { Flow } from '../authorize/flow.js'
-import type { AuthorizeOptions } from '../authorize/options.js'
+import type { Flow } from '../authorization-flow/flow.js'
+import type { AuthorizationOptions } from '../authorization-flow/options.js'
+import { checkForm, clientOnPage, refuseForgery } from '../authorization-flow/page-form.js'
 import { page, redirect, type Endpoint, type Reply } from '../message.js'
 import {
-  checkForm,
   claimInteraction,
-  clientOnPage,
   findInteraction,
   getInteraction,
   openInteraction,
-  refuseForgery,
   type OpenInteraction,
   type OwnInteraction,
 } from './open-interaction.js'
@@ -25,7 +23,7 @@ interface Asked {
 }
 
 /** GET and POST `/interaction/{id}/login`. Where to go next is the interaction's own; nothing in the form can say. */
-export const createLoginPage = (options: AuthorizeOptions, flow: Flow): Endpoint => {
+export const createLoginPage = (options: AuthorizationOptions, flow: Flow): Endpoint => {
   const { issuer, pages, login, audit, clock, revocations } = options
 
   const csrfOf = ({ browserCookie, interactionId }: OwnInteraction): string =>

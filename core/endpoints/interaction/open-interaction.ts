@@ -2,8 +2,7 @@ import type { Client } from '../../oauth/client.js'
 import { OAuthError } from '../../oauth/errors.js'
 import { isRegisteredRedirectUri } from '../../oauth/redirect-uri.js'
 import type { Occasion } from '../../interaction/interaction.js'
-import type { ClientOnPage } from '../../interaction/pages.js'
-import type { Flow, Journey } from '../authorize/flow.js'
+import type { Flow, Journey } from '../authorization-flow/flow.js'
 import { redirect, type EndpointRequest, type Reply } from '../message.js'
 
 /** An interaction that was opened in its own browser. */
@@ -62,22 +61,3 @@ export const openInteraction = async (
     throw new OAuthError('invalid_client', 'The client is unknown.', { status: 400, reason: 'client changed' })
   return { http, client, request, interactionId, browserCookie }
 }
-
-/** Throws `invalid_request` when a field came twice. */
-export const checkForm = ({ form }: EndpointRequest): void => {
-  if (form.repeated.size > 0) throw new OAuthError('invalid_request', 'A field was sent more than once.')
-}
-
-export const refuseForgery = (): never => {
-  throw new OAuthError('access_denied', 'The form is too old or was not sent by our page. Go back and reload it.', {
-    status: 403,
-    reason: 'csrf token missing or wrong',
-  })
-}
-
-export const clientOnPage = (client: Client): ClientOnPage => ({
-  name: client.client_name ?? client.client_id,
-  ...(client.logo_uri !== undefined && { logoUri: client.logo_uri }),
-  ...(client.policy_uri !== undefined && { policyUri: client.policy_uri }),
-  ...(client.tos_uri !== undefined && { tosUri: client.tos_uri }),
-})

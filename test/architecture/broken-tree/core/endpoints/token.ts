@@ -1,2 +1,3 @@
 import '../http/form.js'
 import 'koa'
+import './revoke.js'

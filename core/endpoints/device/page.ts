@@ -4,8 +4,8 @@ import { displayName } from '../../oauth/account.js'
 import type { DevicePage } from '../../interaction/pages.js'
 import { formatUserCode, readUserCode } from '../../oauth/device-code.js'
 import { checkNoneRepeated } from '../../oauth/params.js'
-import type { Flow, Person } from '../authorize/flow.js'
-import type { AuthorizeOptions } from '../authorize/options.js'
+import type { Flow, Person } from '../authorization-flow/flow.js'
+import type { AuthorizationOptions } from '../authorization-flow/options.js'
 import { page, redirect, type Endpoint, type EndpointRequest, type Reply } from '../message.js'
 
 /** Good for this person's page and no other; `confirm` names the code that was shown to be decided. */
@@ -14,7 +14,7 @@ export const deviceCsrf = (browser: string, { session }: Person, confirm = ''): 
 
 /** Shows the page where a code is typed. */
 export const createShowEntry =
-  ({ issuer, pages }: Pick<AuthorizeOptions, 'issuer' | 'pages'>, flow: Flow) =>
+  ({ issuer, pages }: Pick<AuthorizationOptions, 'issuer' | 'pages'>, flow: Flow) =>
   (http: EndpointRequest, person: Person, extra: Partial<DevicePage> = {}, status = 200): Reply => {
     const { browser, cookies } = tieToBrowser(flow.cookies, http.cookie(flow.cookies.browser))
     const html = pages.device({
@@ -30,7 +30,7 @@ export const createShowEntry =
  * GET `/device`. A code in the address fills in the field and does nothing else (RFC 8628 §5.4): it is not even looked
  * up. Who is not signed in signs in first, so that guesses are somebody's.
  */
-export const createDevicePage = (options: AuthorizeOptions, flow: Flow): Endpoint => {
+export const createDevicePage = (options: AuthorizationOptions, flow: Flow): Endpoint => {
   const showEntry = createShowEntry(options, flow)
   return async (http) => {
     const userCode = readUserCode(checkNoneRepeated(http.query).get('user_code'))

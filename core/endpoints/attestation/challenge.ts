@@ -1,8 +1,8 @@
-import type { EvidenceChallenges } from '../attestation/evidence-challenges.js'
-import { readJsonObject } from '../attestation/read-body.js'
-import { recordingRefusals } from './attestation-trail.js'
-import { json, type Endpoint } from './message.js'
-import type { Refusals } from './refusals.js'
+import type { EvidenceChallenges } from '../../attestation/evidence-challenges.js'
+import { readJsonObject } from '../../attestation/read-body.js'
+import { recordingRefusals } from './trail.js'
+import { json, type Endpoint } from '../message.js'
+import type { Refusals } from '../refusals.js'
 
 export interface ChallengeOptions {
   readonly evidence: Pick<EvidenceChallenges, 'issue'>

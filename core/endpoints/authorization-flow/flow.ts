@@ -14,7 +14,7 @@ import type { EndpointRequest, Reply } from '../message.js'
 import { createAnswers } from './answer.js'
 import { codeRecord } from './code-record.js'
 import { decide, type Next } from './decide.js'
-import type { AuthorizeOptions } from './options.js'
+import type { AuthorizationOptions } from './options.js'
 
 /** One checked request on its way to an answer. */
 export interface Journey {
@@ -66,7 +66,7 @@ export interface Refused {
   readonly sub?: string | undefined
 }
 
-export const createFlow = (options: AuthorizeOptions): Flow => {
+export const createFlow = (options: AuthorizationOptions): Flow => {
   const { issuer, audit, clock, login, codes, grantIndex, revocations } = options
   const cookies = createCookies(issuer)
   const sessions = createSessions({

@@ -18,7 +18,7 @@ export interface IdTokenHint {
   readonly aud: string | readonly string[]
 }
 
-export interface AuthorizeOptions {
+export interface AuthorizationOptions {
   readonly issuer: string
   /** `aud` where no resource is asked for. */
   readonly defaultAudience: string

@@ -1,7 +1,7 @@
-import type { Principal, StatusQuestion } from '../attestation/ports.js'
-import { OAuthError } from '../oauth/errors.js'
-import type { Endpoint, EndpointRequest, Reply } from './message.js'
-import type { Refusals } from './refusals.js'
+import type { Principal, StatusQuestion } from '../../attestation/ports.js'
+import { OAuthError } from '../../oauth/errors.js'
+import type { Endpoint, EndpointRequest, Reply } from '../message.js'
+import type { Refusals } from '../refusals.js'
 
 /** What is known of a request of the ceremony, for the audit log. Never the factor's value, nor a challenge. */
 export interface Seen {

@@ -1,41 +1,29 @@
-import { epochSeconds, type Clock } from '../clock.js'
-import type { Place, Places } from '../interaction/places.js'
-import type { ClientAuthentication } from '../oauth/client-authentication.js'
-import { isPublicClient, type Client } from '../oauth/client.js'
-import {
-  deviceCodeGrant,
-  formatUserCode,
-  newUserCode,
-  type DeviceApproval,
-  type DeviceRequest,
-} from '../oauth/device-code.js'
-import { OAuthError } from '../oauth/errors.js'
-import { hashOpaqueToken, newOpaqueToken } from '../opaque-token.js'
-import { checkNoneRepeated } from '../oauth/params.js'
-import { checkResources } from '../oauth/resource.js'
-import { checkScope } from '../oauth/scope.js'
-import type { AuditLog } from '../observe/audit.js'
-import type { AttemptLimiter, DeviceCodeStore } from '../storage/ports.js'
-import { takeDeviceStart } from './device/attempts.js'
-import { json, type Endpoint, type EndpointRequest, type Reply } from './message.js'
-import type { Refusals, Seen } from './refusals.js'
-import { tokenRequestOf } from './token-request.js'
+import { epochSeconds } from '../../clock.js'
+import type { Place, Places } from '../../interaction/places.js'
+import type { ClientAuthentication } from '../../oauth/client-authentication.js'
+import { isPublicClient, type Client } from '../../oauth/client.js'
+import { deviceCodeGrant, formatUserCode, newUserCode, type DeviceRequest } from '../../oauth/device-code.js'
+import { OAuthError } from '../../oauth/errors.js'
+import { hashOpaqueToken, newOpaqueToken } from '../../opaque-token.js'
+import { checkNoneRepeated } from '../../oauth/params.js'
+import { checkRequest, stepsAt } from '../authorization-flow/check-request.js'
+import type { AuthorizationOptions } from '../authorization-flow/options.js'
+import type { RequestRules } from '../authorization-flow/step.js'
+import { json, type Endpoint, type EndpointRequest, type Reply } from '../message.js'
+import type { Seen } from '../refusals.js'
+import { tokenRequestOf } from '../token-request.js'
+import { takeDeviceStart } from './attempts.js'
+import type { DeviceOptions } from './options.js'
 
-export interface DeviceAuthorizationOptions {
-  readonly issuer: string
+export interface DeviceAuthorizationOptions
+  extends DeviceOptions, RequestRules, Pick<AuthorizationOptions, 'issuer' | 'clock' | 'audit' | 'refusals'> {
   readonly authenticateClient: ClientAuthentication
-  readonly scopesSupported: readonly string[]
-  readonly defaultAudience: string
-  readonly deviceCodes: DeviceCodeStore<DeviceRequest, DeviceApproval>
-  /** Counts what public clients ask for. */
-  readonly attempts: AttemptLimiter
   /** How many codes of public clients one address may have open. */
   readonly openCodes: Places
   readonly ttlSeconds: number
-  readonly clock: Clock
-  readonly audit: AuditLog
-  readonly refusals: Refusals
 }
+
+const steps = stepsAt('device_authorization')
 
 /** RFC 8628 §3.2. */
 const intervalSeconds = 5
@@ -70,14 +58,6 @@ export const createDeviceAuthorization = (options: DeviceAuthorizationOptions): 
     return entered.place
   }
 
-  /** There is no default scope, as at `/authorize` (RFC 6749 §3.3). */
-  const readScope = (params: ReadonlyMap<string, string>, client: Client): readonly string[] => {
-    const scope = checkScope(params.get('scope'), client)
-    if (scope.length === 0) throw new OAuthError('invalid_scope', 'The parameter scope is missing.')
-    if (scope.every((name) => options.scopesSupported.includes(name))) return scope
-    throw new OAuthError('invalid_scope', 'The scope is unknown or not allowed to this client.')
-  }
-
   const start = async (deviceCode: string, request: DeviceRequest): Promise<string> => {
     const id = hashOpaqueToken(deviceCode)
     for (let tries = 0; tries < maxTries; tries++) {
@@ -94,10 +74,11 @@ export const createDeviceAuthorization = (options: DeviceAuthorizationOptions): 
     const { client } = await options.authenticateClient(tokenRequestOf(http, params), http.signal)
     seen.client = client
     checkGrant(client)
+    const { scope = [], resource = [] } = await checkRequest(steps, { params: http.form, client, rules: options })
     const request: DeviceRequest = {
       clientId: client.client_id,
-      scope: readScope(params, client),
-      resource: checkResources(http.form.all('resource'), client, options.defaultAudience),
+      scope,
+      resource,
       address: http.address,
       askedAt: epochSeconds(clock),
     }

@@ -55,16 +55,16 @@ export const refuseUnsupported: Step = ({ params }) => {
 }
 
 /** RFC 6749 §3.3: there is no default scope, so one must be asked for. */
-export const readScope: Step = ({ params, client, options }) => {
+export const readScope: Step = ({ params, client, rules }) => {
   const scope = checkScope(params.values.get('scope'), client)
   if (scope.length === 0) throw new OAuthError('invalid_scope', 'The parameter scope is missing.')
-  if (!scope.every((name) => options.scopesSupported.includes(name)))
+  if (!scope.every((name) => rules.scopesSupported.includes(name)))
     throw new OAuthError('invalid_scope', 'The scope is unknown or not allowed to this client.')
   return { scope }
 }
 
-export const readResource: Step = ({ params, client, options }) => ({
-  resource: checkResources(params.all('resource'), client, options.defaultAudience),
+export const readResource: Step = ({ params, client, rules }) => ({
+  resource: checkResources(params.all('resource'), client, rules.defaultAudience),
 })
 
 /** base64url of 32 bytes: the last character carries four bits (RFC 7636 §4.2). */

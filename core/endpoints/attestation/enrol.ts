@@ -1,18 +1,24 @@
-import type { AttestationTokens } from '../attestation/attestation-token.js'
-import type { Challenges } from '../attestation/challenges.js'
-import type { EnrolmentKeys } from '../attestation/enrolment-keys.js'
-import { attestationError } from '../attestation/errors.js'
-import type { AttestationLimits } from '../attestation/limits.js'
-import { readAttributes, readJsonObject, readKey, readPrincipal, readSecondFactor } from '../attestation/read-body.js'
-import type { SecondFactors } from '../attestation/second-factor.js'
-import type { PrincipalStatus } from '../attestation/status.js'
-import { epochSeconds, type Clock } from '../clock.js'
-import type { JsonObject } from '../json.js'
-import type { AuditLog } from '../observe/audit.js'
-import { Unavailable } from '../unavailable.js'
-import { recordingRefusals, trailOf } from './attestation-trail.js'
-import { json, type Endpoint } from './message.js'
-import type { Refusals } from './refusals.js'
+import type { AttestationTokens } from '../../attestation/attestation-token.js'
+import type { Challenges } from '../../attestation/challenges.js'
+import type { EnrolmentKeys } from '../../attestation/enrolment-keys.js'
+import { attestationError } from '../../attestation/errors.js'
+import type { AttestationLimits } from '../../attestation/limits.js'
+import {
+  readAttributes,
+  readJsonObject,
+  readKey,
+  readPrincipal,
+  readSecondFactor,
+} from '../../attestation/read-body.js'
+import type { SecondFactors } from '../../attestation/second-factor.js'
+import type { PrincipalStatus } from '../../attestation/status.js'
+import { epochSeconds, type Clock } from '../../clock.js'
+import type { JsonObject } from '../../json.js'
+import type { AuditLog } from '../../observe/audit.js'
+import { Unavailable } from '../../unavailable.js'
+import { recordingRefusals, trailOf } from './trail.js'
+import { json, type Endpoint } from '../message.js'
+import type { Refusals } from '../refusals.js'
 
 export interface EnrolOptions {
   readonly limits: AttestationLimits

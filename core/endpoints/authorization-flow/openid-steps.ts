@@ -60,24 +60,24 @@ export const readLocale: Step = (input) => {
   )
 }
 
-export const readClaims: Step = ({ params, client, options }) => {
+export const readClaims: Step = ({ params, client, rules }) => {
   const text = params.values.get('claims')
   if (text === undefined) return nothing
   // Here, so that nobody is asked to allow what is not given, and no consent to it is remembered.
-  const requestedClaims = releasableClaims(parseClaimsParameter(text), client, options.claimsSupported)
+  const requestedClaims = releasableClaims(parseClaimsParameter(text), client, rules.claimsSupported)
   return { requestedClaims, ...found('subject', demandedSubject(requestedClaims)) }
 }
 
 const maxHintLength = 8192
 
 /** Ours, and made for this client: what another was told is no hint of this one's. */
-export const readIdTokenHint: Step = async ({ params, client, request, options }) => {
+export const readIdTokenHint: Step = async ({ params, client, before, rules }) => {
   const token = params.values.get('id_token_hint')
   if (token === undefined) return nothing
-  const hint = token.length > maxHintLength ? undefined : await options.verifyIdTokenHint(token)
+  const hint = token.length > maxHintLength ? undefined : await rules.verifyIdTokenHint(token)
   if (hint === undefined || ![hint.aud].flat().includes(client.client_id))
     return invalidRequest('The id_token_hint is not an ID Token that was issued to this client.')
-  if (request.subject !== undefined && request.subject !== hint.sub)
+  if (before.subject !== undefined && before.subject !== hint.sub)
     return invalidRequest('The id_token_hint and the claim sub name different subjects.')
   return { subject: hint.sub }
 }

@@ -2,17 +2,23 @@ import type { AuthorizationRequest } from '../../oauth/authorization-request.js'
 import type { Client } from '../../oauth/client.js'
 import { OAuthError } from '../../oauth/errors.js'
 import type { ParameterList } from '../../oauth/params.js'
-import type { AuthorizeOptions } from './options.js'
+import type { AuthorizationOptions } from './options.js'
+
+/** What the rules of a deployment are. */
+export type RequestRules = Pick<
+  AuthorizationOptions,
+  'scopesSupported' | 'claimsSupported' | 'defaultAudience' | 'verifyIdTokenHint'
+>
+
+export type Found = Partial<AuthorizationRequest>
 
 export interface StepInput {
   readonly params: ParameterList
   readonly client: Client
+  readonly rules: RequestRules
   /** What the steps before have found. */
-  readonly request: AuthorizationRequest
-  readonly options: AuthorizeOptions
+  readonly before: Found
 }
-
-export type Found = Partial<AuthorizationRequest>
 
 /** Checks one parameter and says what it adds to the request. Throws `OAuthError`, which goes to the client, or `Unavailable`. */
 export type Step = (input: StepInput) => Found | Promise<Found>

@@ -1,0 +1,61 @@
+import {
+  checkGrantAllowed,
+  checkRepeated,
+  checkResponseMode,
+  checkResponseType,
+  checkState,
+  readCodeChallenge,
+  readDpopJkt,
+  readResource,
+  readScope,
+  refuseUnsupported,
+} from './oauth-steps.js'
+import {
+  checkHints,
+  readClaims,
+  readIdTokenHint,
+  readLocale,
+  readLoginHint,
+  readMaxAge,
+  readNonce,
+  readPrompt,
+} from './openid-steps.js'
+import type { Found, Step, StepInput } from './step.js'
+
+/** An endpoint that takes a request for authorization. */
+type RequestEndpoint = 'authorization' | 'device_authorization'
+
+const authorization: readonly RequestEndpoint[] = ['authorization']
+const both: readonly RequestEndpoint[] = ['authorization', 'device_authorization']
+
+/** What is checked of a request for authorization, in this order, and at which endpoints. */
+export const requestSteps: readonly (readonly [name: string, at: readonly RequestEndpoint[], step: Step])[] = [
+  ['repeated parameters', authorization, checkRepeated],
+  ['state', authorization, checkState],
+  ['response_mode', authorization, checkResponseMode],
+  ['grant allowed', authorization, checkGrantAllowed],
+  ['response_type', authorization, checkResponseType],
+  ['unsupported parameters', authorization, refuseUnsupported],
+  ['scope', both, readScope],
+  ['resource', both, readResource],
+  ['code_challenge', authorization, readCodeChallenge],
+  ['dpop_jkt', authorization, readDpopJkt],
+  ['nonce', authorization, readNonce],
+  ['prompt', authorization, readPrompt],
+  ['max_age', authorization, readMaxAge],
+  ['display, acr_values', authorization, checkHints],
+  ['login_hint', authorization, readLoginHint],
+  ['ui_locales', authorization, readLocale],
+  ['claims', authorization, readClaims],
+  ['id_token_hint', authorization, readIdTokenHint],
+]
+
+export const stepsAt = (endpoint: RequestEndpoint): readonly Step[] =>
+  requestSteps.filter(([, at]) => at.includes(endpoint)).map(([, , step]) => step)
+
+/** What the steps find, one after another. Throws the `OAuthError` of the first that refuses; `Unavailable`. */
+export const checkRequest = async (steps: readonly Step[], input: Omit<StepInput, 'before'>): Promise<Found> => {
+  let before: Found = {}
+  for (const step of steps) before = { ...before, ...(await step({ ...input, before })) }
+  return before
+}

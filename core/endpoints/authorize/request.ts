@@ -1,0 +1,36 @@
+import type { Client } from '../../oauth/client.js'
+import { OAuthError } from '../../oauth/errors.js'
+import type { ParameterList } from '../../oauth/params.js'
+import { checkOnce } from '../authorization-flow/target.js'
+import type { EndpointRequest } from '../message.js'
+
+const clientIdForm = /^[\x20-\x7e]{1,255}$/
+
+/**
+ * The parameters of a request: those of the body of a POST, else those of the query. Throws `invalid_request` when a POST
+ * carries one name in both, because which of the two counts is not for us to choose (RFC 6749 §3.1).
+ */
+export const getParameters = ({ method, query, form }: EndpointRequest): ParameterList => {
+  if (method !== 'POST') return query
+  for (const name of form.values.keys())
+    if (query.values.has(name))
+      throw new OAuthError('invalid_request', 'A parameter was sent in the query and in the body.')
+  return form
+}
+
+/** The client that asks. Throws `invalid_request`, `invalid_client`, `Unavailable`. */
+export const getClient = async (
+  params: ParameterList,
+  findClient: (clientId: string) => Promise<Client | undefined>,
+): Promise<Client> => {
+  checkOnce(params, 'client_id')
+  const clientId = params.values.get('client_id')
+  if (clientId === undefined) throw new OAuthError('invalid_request', 'The parameter client_id is missing.')
+  const client = clientIdForm.test(clientId) ? await findClient(clientId) : undefined
+  if (client === undefined || client.disabled === true)
+    throw new OAuthError('invalid_client', 'The client is unknown.', {
+      status: 400,
+      reason: client === undefined ? 'unknown client' : 'client is disabled',
+    })
+  return client
+}
