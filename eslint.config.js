@@ -6,7 +6,7 @@ import tseslint from 'typescript-eslint'
 const maxLines = ['error', { max: 300, skipBlankLines: false, skipComments: false }]
 
 export default defineConfig(
-  { ignores: ['dist/', 'node_modules/', 'coverage/', 'data/', 'test/architecture/broken-tree/'] },
+  { ignores: ['dist/', '**/node_modules/', 'coverage/', '**/data/', 'examples/storage-adapter/files.js', 'test/architecture/broken-tree/'] },
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
   js.configs.recommended,
   {
@@ -77,7 +77,7 @@ export default defineConfig(
     languageOptions: { sourceType: 'module', globals: globals.browser },
   },
   {
-    files: ['*.config.js', '.ci/*.js', 'bin/*.js', '**/*.cjs', 'deploy/*.js', 'test/**/*.js'],
+    files: ['*.config.js', '.ci/*.js', 'bin/*.js', '**/*.cjs', 'deploy/*.js', 'test/**/*.js', 'examples/**/*.js'],
     languageOptions: { globals: { ...globals.node, ...globals.commonjs } },
     rules: { 'no-console': 'off' },
   },

@@ -7,22 +7,22 @@ import type { SignerModule } from '../../core/api/index.js'
 import { algorithms, allAlgorithms, keyTypes } from '../../core/jose/algorithms.js'
 import { packageRoot } from '../../core/package-root.js'
 import { signerServices } from '../signers/services.js'
-import { codeBlock } from '../support/document.js'
+import { readDocument } from '../support/document.js'
 import { signerContract } from './signer-contract.js'
 
 type Options = { readonly directory: string; readonly passphrase: string }
 
 /** The suite runs from source, and `signet` is to be the same copy. */
-const loadDocumented = async (folder: string): Promise<SignerModule<Options>> => {
+const loadExample = async (folder: string): Promise<SignerModule<Options>> => {
   const door = JSON.stringify(join(packageRoot, 'core', 'api', 'index.ts'))
-  const code = codeBlock('docs/signers.md', 'encrypted-files.js').replace("from 'signet'", `from ${door}`)
+  const code = readDocument('examples/signer/encrypted-files.js').replace("from 'signet'", `from ${door}`)
   await symlink(join(packageRoot, 'node_modules'), join(folder, 'node_modules'))
   await writeFile(join(folder, 'encrypted-files.js'), code)
   const loaded = (await import(pathToFileURL(join(folder, 'encrypted-files.js')).href)) as { default: SignerModule }
   return loaded.default as SignerModule<Options>
 }
 
-signerContract('the one of docs/signers.md', async () => {
+signerContract('the one of examples/signer', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'signet-documented-'))
   const passphrase = 'a passphrase for this test'
   for (const alg of allAlgorithms) {
@@ -32,7 +32,7 @@ signerContract('the one of docs/signers.md', async () => {
     const { privateKey } = generate(type, { modulusLength: 2048, namedCurve })
     await writeFile(join(directory, `key-${alg}.pem`), privateKey.export(encoding))
   }
-  const module = await loadDocumented(directory)
+  const module = await loadExample(directory)
   const provider = await module.create({ directory, passphrase }, signerServices)
   return {
     provider,

@@ -7,11 +7,11 @@ import { readConfig } from '../../config/load.js'
 import { ConfigurationError } from '../../config/problems.js'
 import { checkConfiguration } from '../../core/host/checks/check-configuration.js'
 import { packageRoot } from '../../core/package-root.js'
-import { writeDocumented } from '../support/document.js'
+import { writeExample } from '../support/document.js'
 import { freePort } from '../support/free-port.js'
 import { startServer } from '../support/server.js'
 
-// The adapter of docs/writing-a-storage-adapter.md, compiled and tried as its document says, by the published suite.
+// The adapter of examples/storage-adapter, compiled and tried by the published suite.
 
 let folder: string
 
@@ -24,7 +24,7 @@ const run = (file: string, args: readonly string[], cwd = folder) =>
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'signet-adapter-'))
-  writeDocumented(folder, 'docs/writing-a-storage-adapter.md', ['files.ts', 'check.js'])
+  writeExample(folder, 'storage-adapter', ['files.ts', 'check.js'])
   await symlink(join(packageRoot, 'node_modules', '@types'), join(folder, 'node_modules', '@types'))
   const tsc = join(packageRoot, 'node_modules', 'typescript', 'bin', 'tsc')
   const strict = ['--strict', '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess', '--skipLibCheck']
@@ -43,7 +43,7 @@ const changed = async (from: string, to: string): Promise<string> => {
   return other
 }
 
-describe('the adapter of the document', () => {
+describe('the adapter of the example', () => {
   it('passes the contract and the races, without a test framework', async () => {
     const { code, stdout, stderr } = await run('check.js', [join(folder, 'data'), '30'])
     expect(stderr).toBe('')

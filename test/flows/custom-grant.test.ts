@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { packageRoot } from '../../core/package-root.js'
-import { writeDocumented } from '../support/document.js'
+import { writeExample } from '../support/document.js'
 import { configuration, openCommandLine, type CommandLine, type Service } from './cli-fixture.js'
 
 const grantType = 'urn:bank.example:grant:loan'
@@ -18,7 +18,7 @@ let service: Service
 
 beforeAll(async () => {
   cli = await openCommandLine()
-  writeDocumented(cli.folder, 'docs/writing-a-grant.md', ['loan.js', 'attack-loan.js'])
+  writeExample(cli.folder, 'grant', ['loan.js', 'attack-loan.js'])
   const acme = join(cli.folder, 'node_modules', '@acme', 'signet-voucher-grant')
   cpSync(join(packageRoot, 'test/support/acme-grant'), acme, { recursive: true })
   const loan = '  - { use: ./loan.js, options: { product: mortgage, branches: { L-1001: branch-7 } } }\n'
@@ -71,7 +71,7 @@ it('is advertised', async () => {
   expect(((await discovery.json()) as Record<string, unknown>)['grant_types_supported']).toContain(grantType)
 })
 
-it('withstands the attack suite, run as the document says', async () => {
+it('withstands the attack suite', async () => {
   const { stdout } = await promisify(execFile)(process.execPath, ['attack-loan.js'], { cwd: cli.folder })
   expect(stdout).toMatch(/^\d{2,} requests, 0 findings\n$/)
 })

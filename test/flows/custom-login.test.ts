@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { writeDocumented } from '../support/document.js'
+import { writeExample } from '../support/document.js'
 import { freePort } from '../support/free-port.js'
 import { UserAgent } from '../support/user-agent.js'
 import { configuration, openCommandLine, type CommandLine, type Service } from './cli-fixture.js'
@@ -15,7 +15,7 @@ const credentials = { username: 'alice', password: 'correct horse' }
 const redirectUri = 'https://client.example/cb'
 let reachable = true
 
-/** The directory service that the document's plugin asks. */
+/** The directory service that the plugin of examples/login-plugin asks. */
 const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
   const body = (await json(request)) as Record<string, string>
   const knows =
@@ -31,7 +31,7 @@ let service: Service
 beforeAll(async () => {
   await once(directory.listen(0, '127.0.0.1'), 'listening')
   cli = await openCommandLine()
-  writeDocumented(cli.folder, 'docs/plugins.md', ['directory.js'])
+  writeExample(cli.folder, 'login-plugin', ['directory.js'])
   const url = `http://127.0.0.1:${(directory.address() as AddressInfo).port}`
   const port = await freePort()
   const text = configuration(`

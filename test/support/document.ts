@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '../../core/package-root.js'
 
@@ -15,12 +15,23 @@ export const codeBlock = (path: string, name: string): string => {
   return found
 }
 
-/** Puts modules of a document into a folder, where they find `signet` and `zod` as those of a deployer do. */
-export const writeDocumented = (folder: string, path: string, names: readonly string[]): void => {
+/** Makes a folder in which modules find `signet` and `zod` as those of a deployer do. */
+const linkPackages = (folder: string): void => {
   const packages = join(folder, 'node_modules')
   mkdirSync(packages)
   symlinkSync(packageRoot, join(packages, 'signet'))
   symlinkSync(join(packageRoot, 'node_modules', 'zod'), join(packages, 'zod'))
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+}
+
+/** Puts modules of a document into a folder. */
+export const writeDocumented = (folder: string, path: string, names: readonly string[]): void => {
+  linkPackages(folder)
   for (const name of names) writeFileSync(join(folder, name), codeBlock(path, name))
+}
+
+/** Puts files of an example into a folder. */
+export const writeExample = (folder: string, example: string, names: readonly string[]): void => {
+  linkPackages(folder)
+  for (const name of names) copyFileSync(join(packageRoot, 'examples', example, name), join(folder, name))
 }
