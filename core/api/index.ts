@@ -16,6 +16,7 @@ export { principalDigest } from '../attestation/principal-digest.js'
 export type { Enrolment, PrincipalRegistry, Revocation, Standing } from '../attestation/principal-registry.js'
 export type { Clock } from '../clock.js'
 export { epochSeconds } from '../clock.js'
+export { until, withDeadline } from '../deadline.js'
 export type {
   AuthorizationCodes,
   Contributions,

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../json.js'
-import { withDeadline } from '../keys/deadline.js'
+import { withDeadline } from '../deadline.js'
 import { Unavailable } from '../unavailable.js'
 import { findAttributesFault, isObject, withoutStatus } from './attributes.js'
 
@@ -18,7 +18,7 @@ export const askHook = async <T>(
   const late = (): Error => new Unavailable(component, 'unknown', 'the plugin did not answer in time')
   try {
     // In a promise of its own, so that a plugin that throws at once rejects too.
-    return await withDeadline(hookBudgetMs, outer, async (signal) => ask(signal), late)
+    return await withDeadline(hookBudgetMs, async (signal) => ask(signal), late, outer)
   } catch (error) {
     if (error instanceof Unavailable) throw error
     throw hookFault(component, 'the plugin failed', error)

@@ -3,7 +3,7 @@ import { performance } from 'node:perf_hooks'
 import type { Clock } from '../clock.js'
 import { Unavailable } from '../unavailable.js'
 import { CallRecord } from './call-record.js'
-import { withDeadline } from './deadline.js'
+import { withDeadline } from '../deadline.js'
 import { stateAt } from './key-states.js'
 import type { JwsAlg } from '../jose/jwk.js'
 import { KeyRefused, type KeyPurpose, type PublishedKey, type SignerProvider } from './ports.js'
@@ -154,9 +154,9 @@ export const openKey = async (
 ): Promise<OpenedKey> => {
   const signer = await withDeadline(
     openMs,
-    signal,
     (attempt) => provider.open(ref, alg, attempt),
     () => new Unavailable(`signers.${signerName}`, 'no', `not opened in ${openMs} ms`),
+    signal,
   )
   if (signer.alg !== alg) throw new KeyRefused(`the signer opened it for ${signer.alg}`)
   const { jwk, publicKey, thumbprint } = checkPublicJwk(signer.publicJwk, [alg])

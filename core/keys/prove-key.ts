@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks'
 import { Unavailable } from '../unavailable.js'
-import { withDeadline } from './deadline.js'
+import { withDeadline } from '../deadline.js'
 import { KeyRefused } from './ports.js'
 import { newProbe } from './probe.js'
 import type { RingKey } from './ring-key.js'
@@ -28,9 +28,9 @@ export const proveKey = async (key: RingKey, milliseconds: number, signal: Abort
   try {
     const signature = await withDeadline(
       milliseconds,
-      signal,
       (attempt) => opened.signing.signer.sign(probe, attempt),
       () => new Unavailable(`signers.${signer}`, 'no', `no signature in ${milliseconds} ms`),
+      signal,
     )
     const latency = performance.now() - begun
     calls.took(latency)

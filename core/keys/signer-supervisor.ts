@@ -4,7 +4,7 @@ import { Unavailable } from '../unavailable.js'
 import type { BatchVerifier } from './batch-verifier.js'
 import type { CallOutcome } from './call-record.js'
 import { Circuit, type CircuitState } from './circuit.js'
-import { withDeadline } from './deadline.js'
+import { withDeadline } from '../deadline.js'
 import { FairQueue, type Place } from './fair-queue.js'
 import { KeyRefused, type SignatureOrder, type SignatureTrace } from './ports.js'
 import type { OpenedKey, RingKey } from './ring-key.js'
@@ -147,9 +147,9 @@ export class SignerSupervisor {
     try {
       const signature = await withDeadline(
         attemptMs,
-        outer,
         (signal) => opened.signing.signer.sign(message, signal, trace),
         () => (late = this.#unavailable(`no signature in ${attemptMs} ms`)),
+        outer,
       )
       calls.took(performance.now() - begun)
       this.circuit.answered()

@@ -2,7 +2,7 @@ import { checkDecision } from './check-decision.js'
 import { errorStatus, OAuthError } from './errors.js'
 import type { GrantDecision, GrantHandler, GrantRequest } from './grant.js'
 import { Unavailable } from '../unavailable.js'
-import { until } from '../outbound/until.js'
+import { until } from '../deadline.js'
 
 /** What the core reads itself: a grant's own schema does not see it. */
 const ofTheCore: ReadonlySet<string> = new Set(['grant_type', 'client_id', 'scope', 'resource', 'audience'])

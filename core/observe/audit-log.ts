@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.js'
+import { withDeadline } from '../deadline.js'
 import { Unavailable } from '../unavailable.js'
 import { AuditChain } from './audit-chain.js'
 import type { AuditEvent, AuditLog } from './audit.js'
@@ -68,16 +69,13 @@ export const createAuditLog = (sink: Sink, clock: Clock, { recorded, traces }: A
   const writeInTime = async (members: readonly string[], told: readonly AuditEvent[]): Promise<void> => {
     if (isStuck) throw refuse('no')
     const written = write(members, told)
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        isStuck = true
-        const settle = (): void => void (isStuck = false)
-        written.then(settle, settle)
-        reject(refuse('unknown'))
-      }, deadlineMs)
-    })
-    await Promise.race([written, late]).finally(() => clearTimeout(timer))
+    const late = () => {
+      isStuck = true
+      const settle = (): void => void (isStuck = false)
+      written.then(settle, settle)
+      return refuse('unknown')
+    }
+    await withDeadline(deadlineMs, () => written, late)
   }
 
   const memberOf = (event: AuditEvent): string =>

@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.js'
+import { withDeadline } from '../deadline.js'
 import { Unavailable } from '../unavailable.js'
 import type { Log } from './log.js'
 
@@ -104,17 +105,9 @@ export const createReadiness = (clock: Clock, log: Log): Readiness => {
 }
 
 const probe = async (check: HealthCheck, log: Log): Promise<Finding> => {
-  const controller = new AbortController()
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      const error = new Unavailable(check.name, 'unknown', `no answer in ${check.deadlineMs} ms`)
-      controller.abort(error)
-      reject(error)
-    }, check.deadlineMs).unref()
-  })
+  const late = () => new Unavailable(check.name, 'unknown', `no answer in ${check.deadlineMs} ms`)
   try {
-    const parts = (await Promise.race([check.check(controller.signal), late])) ?? {}
+    const parts = (await withDeadline(check.deadlineMs, check.check, late)) ?? {}
     const down = Object.entries(parts).filter(([, { status }]) => status !== 'up')
     if (down.length === 0) return { health: { status: 'up' }, parts }
     const message = down.map(([part, health]) => `${part}: ${health.message ?? health.status}`).join('; ')
@@ -123,7 +116,5 @@ const probe = async (check: HealthCheck, log: Log): Promise<Finding> => {
     if (error instanceof Unavailable) return { health: { status: 'down', message: error.message }, parts: {} }
     log.error('A health check failed', { component: check.name }, error)
     return { health: { status: 'down' }, parts: {} }
-  } finally {
-    clearTimeout(timer)
   }
 }

@@ -1,4 +1,5 @@
 import { writeSync } from 'node:fs'
+import { atMost } from '../deadline.js'
 import { putTo, wholeLines, type OutputStream, type Written } from './whole-lines.js'
 
 /** Lines are gathered for this long, or until there are so many of them: each write is a call of the system. */
@@ -86,10 +87,7 @@ export const createLineOutput = (stream: OutputStream): LineOutput => {
     },
     async flush() {
       cut()
-      let late: NodeJS.Timeout | undefined
-      const patience = new Promise<void>((resolve) => (late = setTimeout(resolve, patienceMs)))
-      await Promise.race([start(), patience])
-      clearTimeout(late)
+      await atMost(patienceMs, start())
     },
     flushSync() {
       cut()

@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks'
 import { ConfigurationError, formatProblem, type Problem } from '../../config/problems.js'
 import type { Config } from '../../config/schema.js'
 import type { Clock } from '../clock.js'
-import { withDeadline } from '../keys/deadline.js'
+import { withDeadline } from '../deadline.js'
 import { stateAt } from '../keys/key-states.js'
 import { explainKeyError } from '../keys/open-keys.js'
 import { KeyRefused, type KeyState, type PublishedKey, type Signer, type SignerProvider } from '../keys/ports.js'
@@ -66,11 +66,10 @@ export interface DoctorServices {
 const probes = 10
 /** Milliseconds for one answer of a store or signer, the opening of a key included. */
 const answerMs = 10_000
-const never = new AbortController().signal
 
 /** Whoever does not answer is given up, whether it heeds the signal or not. */
 const inTime = <T>(what: string, call: (signal: AbortSignal) => Promise<T>): Promise<T> =>
-  withDeadline(answerMs, never, call, () => new Unavailable(what, 'no', `no answer in ${String(answerMs)} ms`))
+  withDeadline(answerMs, call, () => new Unavailable(what, 'no', `no answer in ${String(answerMs)} ms`))
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : 'unknown error')
 

@@ -1,3 +1,4 @@
+import { withDeadline } from '../deadline.js'
 import type { Client } from '../oauth/client.js'
 import { OAuthError } from '../oauth/errors.js'
 import type { GrantDecision, GrantHandler, GrantRequest } from '../oauth/grant.js'
@@ -57,10 +58,12 @@ export const attempt = async (handler: GrantHandler, asked: Asked, setting: Sett
     ...handler,
     handle: async (request) => (raw = await handler.handle(request)),
   }
-  const controller = new AbortController()
-  const timer = setTimeout(() => controller.abort(new Late()), setting.deadlineMs)
   try {
-    const decision = await runGrant(watched, { ...asked, signal: controller.signal })
+    const decision = await withDeadline(
+      setting.deadlineMs,
+      (signal) => runGrant(watched, { ...asked, signal }),
+      () => new Late(),
+    )
     const given = raw as GrantDecision
     const widened = findWidening(given, asked, setting.defaultAudience)
     return { decision, faults: [...widened, ...findImpersonation(given, asked.client, setting.clients)] }
@@ -85,7 +88,5 @@ export const attempt = async (handler: GrantHandler, asked: Asked, setting: Sett
     }
     const rule = message.includes('another client') ? 'client' : 'junk'
     return { error, faults: [{ rule, detail: message }] }
-  } finally {
-    clearTimeout(timer)
   }
 }

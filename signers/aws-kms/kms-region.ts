@@ -1,6 +1,5 @@
 import { KMSClient } from '@aws-sdk/client-kms'
-import { setMaxListeners } from 'node:events'
-import { KeyRefused, type SignerServices } from '../../core/api/index.js'
+import { KeyRefused, withDeadline, type SignerServices } from '../../core/api/index.js'
 import { kmsError, kmsTimeout, type KmsQuestion } from './kms-errors.js'
 import { attempts, retryStrategy } from './retry-strategy.js'
 
@@ -76,7 +75,13 @@ export const openKmsRegion = (options: RegionOptions, deadlineMs: number): KmsRe
     signal.throwIfAborted()
     const question = { ...subject, region: region ?? (await name()) }
     try {
-      return await within(signal, milliseconds, (abortSignal) => send(by, abortSignal))
+      return await withDeadline(
+        milliseconds,
+        // A search for credentials does not end when it is aborted.
+        (abortSignal) => send(by, abortSignal),
+        () => timedOut,
+        signal,
+      )
     } catch (error) {
       signal.throwIfAborted()
       throw error === timedOut ? kmsTimeout(question, milliseconds) : kmsError(error, question)
@@ -98,29 +103,3 @@ export const openKmsRegion = (options: RegionOptions, deadlineMs: number): KmsRe
 }
 
 const timedOut = new Error('The deadline has passed.')
-
-/**
- * Ends with the signal and at the deadline, whatever `send` does: a search for credentials does not end when it is
- * aborted.
- */
-const within = <T>(
-  signal: AbortSignal,
-  milliseconds: number,
-  send: (abortSignal: AbortSignal) => Promise<T>,
-): Promise<T> =>
-  new Promise((resolve, reject) => {
-    const controller = new AbortController()
-    const stop = (): void => {
-      reject(timedOut)
-      controller.abort()
-    }
-    const timer = setTimeout(stop, milliseconds)
-    // One signal may end many signatures at once: the proof of all keys has one.
-    setMaxListeners(0, signal)
-    signal.addEventListener('abort', stop, { once: true })
-    const settle = (): void => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', stop)
-    }
-    void send(controller.signal).then(resolve, reject).finally(settle)
-  })

@@ -1,4 +1,4 @@
-import { Unavailable, type Log } from '../../core/api/index.js'
+import { Unavailable, until, type Log } from '../../core/api/index.js'
 import { forkChild, type ForkedChild } from './child-process.js'
 import type { ChildOptions, ChildReport, ControlRequest, ControlResults, OpenRequest } from './protocol.js'
 import type { Failure } from './return-codes.js'
@@ -35,20 +35,6 @@ export interface Supervisor extends AsyncDisposable {
    * SoftHSM fails to make a key while another session reads the list of objects. Rejects with the signal's reason.
    */
   adopt(key: OpenRequest, signal: AbortSignal): Promise<number>
-}
-
-/** Settles as `promise` does, or with the signal's reason. */
-const unlessAborted = async <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> => {
-  let stop: () => void = () => undefined
-  const abortion = new Promise<never>((_resolve, reject) => {
-    stop = () => reject(signal.reason as Error)
-    signal.addEventListener('abort', stop, { once: true })
-  })
-  try {
-    return await Promise.race([promise, abortion])
-  } finally {
-    signal.removeEventListener('abort', stop)
-  }
 }
 
 const nameOf = ({ number: _number, ...rest }: OpenRequest): string => JSON.stringify(rest)
@@ -185,7 +171,7 @@ export const supervise = ({ child: settings, environment, deadlineMs, log }: Sup
     if (closed) throw new Unavailable(component, 'no', 'The signer is closed.')
     if (channels.length > 0) return
     if (starting === undefined && failure !== undefined) throw errorOf(failure)
-    await unlessAborted(starting ?? start(), signal)
+    await until(signal, () => starting ?? start())
   }
 
   const leastBusy = (): SessionChannel => {
@@ -206,14 +192,15 @@ export const supervise = ({ child: settings, environment, deadlineMs, log }: Sup
     },
     async ask(request, signal, allowanceMs = deadlineMs) {
       await ready(signal)
-      return await unlessAborted(leastBusy().ask(request, signal, allowanceMs), signal)
+      return await until(signal, () => leastBusy().ask(request, signal, allowanceMs))
     },
     async adopt(key, signal) {
       const name = nameOf(key)
       const known = keys.get(name)
       if (known !== undefined) return known.number
       keys.set(name, key)
-      await unlessAborted(Promise.all(channels.map((channel) => tellOf(key, channel))), signal)
+      const told = Promise.all(channels.map((channel) => tellOf(key, channel)))
+      await until(signal, () => told)
       return key.number
     },
     async [Symbol.asyncDispose]() {

@@ -24,12 +24,3 @@ const killIfHanging = (): void => {
   // The first process of a container cannot kill itself.
   process.abort()
 }
-
-/** Waits for `work`, but not for ever. */
-export const atMost = async (milliseconds: number, work: Promise<unknown>): Promise<void> => {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, milliseconds)
-  })
-  await Promise.race([work, late]).finally(() => clearTimeout(timer))
-}

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Clock } from '../../clock.js'
+import { atMost, until } from '../../deadline.js'
 import { Unavailable } from '../../unavailable.js'
 import type { StorageBackend } from '../ports.js'
 import { startCollector } from './collector.js'
@@ -8,7 +9,7 @@ import { createDeviceCodeStore } from './device-code-store.js'
 import { acquireEnvironment } from './environment.js'
 import { envelope } from './envelope.js'
 import { unavailable } from './failure.js'
-import { atMost, exitInSpiteOf } from './hanging.js'
+import { exitInSpiteOf } from './hanging.js'
 import { createOneTimeStore } from './one-time-store.js'
 import { createRecordStore } from './record-store.js'
 import { createRefreshFamilyStore } from './refresh-family-store.js'
@@ -74,16 +75,12 @@ export const openEmbedded = async (settings: EmbeddedSettings): Promise<StorageB
     deviceCodes: <Request, Approval>(name: string) => createDeviceCodeStore<Request, Approval>(table, checkName(name)),
     room: createRoom(maxBytes),
     // A write, because a store that only reads does not answer: a full disk shows here.
-    ping: async (signal) => {
-      const write = table.update(pingKey, (_, now) => ({ result: undefined, write: envelope(now) }), 'essential')
-      let abort = () => {}
-      const aborted = new Promise<never>((_, reject) => {
-        abort = () => reject(new Unavailable(component, 'unknown', 'no answer in time'))
-        signal.addEventListener('abort', abort)
-        if (signal.aborted) abort()
-      })
-      await Promise.race([aborted, write]).finally(() => signal.removeEventListener('abort', abort))
-    },
+    ping: (signal) =>
+      until(
+        signal,
+        () => table.update(pingKey, (_, now) => ({ result: undefined, write: envelope(now) }), 'essential'),
+        () => new Unavailable(component, 'unknown', 'no answer in time'),
+      ),
     [Symbol.asyncDispose]: () => (disposed ??= dispose()),
   }
 }

@@ -1,5 +1,6 @@
 import type { Collection, Db } from 'mongodb'
 import type { Clock } from '../../clock.js'
+import { withDeadline } from '../../deadline.js'
 import { Unavailable } from '../../unavailable.js'
 import type { StoredDocument } from './document.js'
 import { failureOf, type Access } from './failure.js'
@@ -39,26 +40,20 @@ export const createGateway = ({ db, clock, component }: GatewayOptions): Gateway
     }))
 
   const inTime = async <R>(access: Access, work: () => Promise<R>, limitMs: number): Promise<R> => {
-    let timer: NodeJS.Timeout | undefined
     const progress = { isSent: false }
-    const late = new Promise<never>((_, reject) => {
-      const refuse = () => {
-        const applied = access === 'write' && progress.isSent ? 'unknown' : 'no'
-        reject(new Unavailable(component, applied, `no answer within ${limitMs} ms`))
-      }
-      timer = setTimeout(refuse, limitMs).unref()
-    })
+    const late = () => {
+      const applied = access === 'write' && progress.isSent ? 'unknown' : 'no'
+      return new Unavailable(component, applied, `no answer within ${limitMs} ms`)
+    }
     const connectAndWork = async () => {
       await connect()
       progress.isSent = true
       return work()
     }
     try {
-      return await Promise.race([connectAndWork(), late])
+      return await withDeadline(limitMs, connectAndWork, late)
     } catch (error) {
       throw failureOf(component, progress.isSent ? access : 'read', error, client.options)
-    } finally {
-      clearTimeout(timer)
     }
   }
 

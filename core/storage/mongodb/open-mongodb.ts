@@ -1,5 +1,6 @@
 import { MongoClient, ReadConcern, type MongoClientOptions } from 'mongodb'
 import type { Clock } from '../../clock.js'
+import { until } from '../../deadline.js'
 import { Unavailable } from '../../unavailable.js'
 import type { StorageBackend } from '../ports.js'
 import { createCounterStore } from './counter-store.js'
@@ -74,20 +75,18 @@ const checkName = (name: string): string => {
 }
 
 /** A write, because a server that only reads does not answer: a full disk and a missing majority show here. */
-const ping = async ({ collection, call, component, now }: Gateway, signal: AbortSignal): Promise<void> => {
-  let abort = () => {}
-  const aborted = new Promise<never>((_, reject) => {
-    abort = () => reject(new Unavailable(component, 'unknown', 'no answer in time'))
-    signal.addEventListener('abort', abort)
-    if (signal.aborted) abort()
-  })
+const ping = ({ collection, call, component, now }: Gateway, signal: AbortSignal): Promise<void> => {
   const write = () =>
     collection('health').updateOne({ _id: 'ping' }, { $set: { v: schema, at: new Date(now()) } }, { upsert: true })
-  const answer = call('write', write).catch((error: unknown) => {
-    // Another process was the first to make it.
-    if (!isDuplicate(error)) throw error
-  })
-  await Promise.race([aborted, answer]).finally(() => signal.removeEventListener('abort', abort))
+  const answer = async (): Promise<void> => {
+    try {
+      await call('write', write)
+    } catch (error) {
+      // Another process was the first to make it.
+      if (!isDuplicate(error)) throw error
+    }
+  }
+  return until(signal, answer, () => new Unavailable(component, 'unknown', 'no answer in time'))
 }
 
 /**

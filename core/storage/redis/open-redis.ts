@@ -1,4 +1,5 @@
 import type { Clock } from '../../clock.js'
+import { until } from '../../deadline.js'
 import { Unavailable } from '../../unavailable.js'
 import type { EphemeralBackend } from '../ports.js'
 import { openConnection } from './connection.js'
@@ -37,16 +38,7 @@ export const openRedis = async (settings: RedisSettings): Promise<EphemeralBacke
       footprint: (_, recordBytes) => 250 + 1.25 * recordBytes,
     },
     describe: connection.describe,
-    ping: async (signal) => {
-      const ping = connection.ping()
-      let abort = () => {}
-      const aborted = new Promise<never>((_, reject) => {
-        abort = () => reject(new Unavailable(component, 'unknown', 'no answer in time'))
-        signal.addEventListener('abort', abort)
-        if (signal.aborted) abort()
-      })
-      await Promise.race([aborted, ping]).finally(() => signal.removeEventListener('abort', abort))
-    },
+    ping: (signal) => until(signal, connection.ping, () => new Unavailable(component, 'unknown', 'no answer in time')),
     [Symbol.asyncDispose]: connection.close,
   }
 }

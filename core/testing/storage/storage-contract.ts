@@ -1,4 +1,5 @@
 import type { Clock } from '../../clock.js'
+import { withDeadline } from '../../deadline.js'
 import { storageContractVersion } from '../../storage/contract-version.js'
 import type { EphemeralBackend, StorageBackend } from '../../storage/ports.js'
 import { attemptCases } from './attempts-cases.js'
@@ -116,13 +117,12 @@ export const storageContract = (given: StorageUnderTest): StorageContract => {
   return { cases, [Symbol.asyncDispose]: end }
 }
 
-const inTime = async (work: PromiseLike<void>, milliseconds: number): Promise<void> => {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`does not end within ${String(milliseconds)} ms`)), milliseconds)
-  })
-  await Promise.race([work, late]).finally(() => clearTimeout(timer))
-}
+const inTime = (work: () => PromiseLike<void>, milliseconds: number): Promise<void> =>
+  withDeadline(
+    milliseconds,
+    async () => work(),
+    () => new Error(`does not end within ${String(milliseconds)} ms`),
+  )
 
 /**
  * Runs the whole contract, without a test runner. `deadlineMs` is for one case, and for the end; default 20,000. Throws
@@ -136,13 +136,13 @@ export const checkStorage = async (
   const failures: { port: string; name: string; detail: string }[] = []
   for (const { port, name, run } of contract.cases) {
     try {
-      await inTime(run(), deadlineMs)
+      await inTime(run, deadlineMs)
     } catch (error) {
       failures.push({ port, name, detail: error instanceof Error ? error.message : String(error) })
     }
   }
   try {
-    await inTime(contract[Symbol.asyncDispose](), deadlineMs)
+    await inTime(() => contract[Symbol.asyncDispose](), deadlineMs)
   } catch (error) {
     failures.push({ port: 'backend', name: 'closes', detail: String(error) })
   }
