@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.js'
 import type { Client } from '../oauth/client.js'
+import { RecentMap } from '../recent-map.js'
 import type { RecordLookup } from '../storage/ports.js'
 
 type ClientLookup = Pick<RecordLookup<Client>, 'find'>
@@ -15,21 +16,13 @@ interface Entry {
   readonly client: Promise<Client | undefined>
 }
 
-/** Least recently asked first. */
-const put = (entries: Map<string, Entry>, id: string, entry: Entry): void => {
-  entries.delete(id)
-  entries.set(id, entry)
-  const [oldest] = entries.keys()
-  if (entries.size > maxClients && oldest !== undefined) entries.delete(oldest)
-}
-
 /**
  * The clients of a store behind a network: one read for each client in `cachedSeconds`, however many requests it sends.
  * The time runs from before the store is asked, also where it had none. What it failed to answer is asked again.
  */
 export const cacheClients = (store: ClientLookup, clock: Clock): ClientLookup => {
-  const known = new Map<string, Entry>()
-  const unknown = new Map<string, Entry>()
+  const known = new RecentMap<string, Entry>(maxClients)
+  const unknown = new RecentMap<string, Entry>(maxClients)
   const asking = new Map<string, Entry>()
 
   const ask = async (id: string, until: number): Promise<Client | undefined> => {
@@ -37,7 +30,7 @@ export const cacheClients = (store: ClientLookup, clock: Clock): ClientLookup =>
       const client = await store.find(id)
       const [kept, other] = client === undefined ? [unknown, known] : [known, unknown]
       other.delete(id)
-      put(kept, id, { until, client: Promise.resolve(client) })
+      kept.set(id, { until, client: Promise.resolve(client) })
       return client
     } finally {
       asking.delete(id)
@@ -51,7 +44,6 @@ export const cacheClients = (store: ClientLookup, clock: Clock): ClientLookup =>
         const entry = entries.get(id)
         // A clock that was set back makes nothing last longer.
         if (entry === undefined || now >= entry.until || entry.until - now > cachedSeconds * 1000) continue
-        if (entries !== asking) put(entries, id, entry)
         return entry.client
       }
       const until = now + cachedSeconds * 1000

@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.js'
 import { parseStrictJsonObject } from '../jose/strict-json.js'
 import type { Log } from '../observe/log.js'
+import { RecentMap } from '../recent-map.js'
 import { Unavailable } from '../unavailable.js'
 import type { VerificationKey } from '../jose/jwk.js'
 import { importKnownKeys, maxKeys, type KeySet, type WantedKey } from '../jose/key-set.js'
@@ -60,16 +61,13 @@ const readKeySet = (body: Uint8Array): KeySet => {
 
 export const createRemoteKeySets = ({ owner, fetch, clock, log }: RemoteKeySetsOptions): RemoteKeySets => {
   const told = owners[owner]
-  const entries = new Map<string, Entry>()
+  const entries = new RecentMap<string, Entry>(maxOwners)
 
   const entryOf = (ownerId: string, uri: string): Entry => {
     const known = entries.get(ownerId)
     if (known?.uri === uri) return known
     const entry: Entry = { uri, fetchedAt: -Infinity, attemptedAt: -Infinity, failed: false }
-    entries.delete(ownerId)
     entries.set(ownerId, entry)
-    const [oldest] = entries.keys()
-    if (entries.size > maxOwners && oldest !== undefined) entries.delete(oldest)
     return entry
   }
 
