@@ -36,6 +36,7 @@ const observe = '^core/observe/'
 const oauth = '^core/oauth/'
 const keys = '^core/keys/'
 const jose = '^core/jose/'
+const limits = '^core/limits/'
 const outbound = '^core/outbound/'
 const ports = '^core/storage/ports\\.ts$'
 /** What every endpoint may use, beside authorization-flow: all else in core/endpoints is an endpoint, or a folder of one. */
@@ -109,7 +110,7 @@ module.exports = {
     ),
     room(
       'endpoints',
-      ['^core/(tokens|attestation|interaction)/', oauth, jose, keys, ports, observe],
+      ['^core/(tokens|attestation|interaction)/', limits, oauth, jose, keys, ports, observe],
       'Endpoints tell the story; they see no HTTP framework and no adapter.',
     ),
     {
@@ -124,9 +125,10 @@ module.exports = {
     },
     room('oauth', [outbound, jose, ports, observe], 'Protocol rules.'),
     room('outbound', [jose, observe], 'What is fetched from elsewhere.'),
+    room('limits', [ports], 'Who may do something how often.'),
     room('jose', [], 'Algorithms, keys and signatures as JOSE writes them.'),
     room('tokens', [oauth, jose, keys, ports, observe], 'Prepare, then sign once.'),
-    room('attestation', [oauth, jose, keys, '^core/tokens/', ports, observe], 'The ceremony.'),
+    room('attestation', [limits, oauth, jose, keys, '^core/tokens/', ports, observe], 'The ceremony.'),
     room('keys', [jose, observe], 'Keys know nothing of the protocol.', { within: 'lifecycle' }),
     room('keys/lifecycle', [jose, keys, '^config/', ports, observe], 'What becomes of configured keys over days.'),
     room('interaction', [oauth, jose, ports, observe], 'Sessions and pages.'),

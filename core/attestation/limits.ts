@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.js'
 import { addressBucket } from '../address-bucket.js'
-import { minutePolicy } from '../oauth/minute-policy.js'
+import { createMinuteShares, secondsToNextMinute } from '../limits/minute-shares.js'
 import { hashOpaqueToken } from '../opaque-token.js'
 import type { Counts } from '../observe/counts.js'
 import type { AttemptLimiter, AttemptPolicy } from '../storage/ports.js'
@@ -31,49 +31,26 @@ export interface AttestationLimits {
   clearPrincipal(principal: Principal): Promise<void>
 }
 
-const windowSeconds = 60
-
-/** What one process remembers at most; whoever comes then is counted in the store. */
-const maxRemembered = 50_000
-
-/** Counts within this process and one minute. */
-const createLocalShare = () => {
-  let counts = new Map<string, number>()
-  let current = NaN
-  return (id: string, minute: number, most: number): boolean => {
-    if (minute !== current) {
-      counts = new Map()
-      current = minute
-    }
-    const count = counts.get(id) ?? 0
-    if (count >= most || (count === 0 && counts.size >= maxRemembered)) return false
-    counts.set(id, count + 1)
-    return true
-  }
-}
+/** What one process remembers of each limit in one minute; for what comes then, it asks the store each time. */
+const mostRemembered = 50_000
 
 export const createAttestationLimits = (options: AttestationLimitOptions): AttestationLimits => {
-  const { attempts, clock, principalFree, keyPerMinute, hits } = options
-
-  const takeHere = createLocalShare()
+  const { attempts, clock, principalFree, keyPerMinute, subjectPerMinute, hits } = options
 
   const refuse = (limit: string, retryAfterSeconds: number): never => {
     hits.of(limit).value++
     throw attestationError('RateLimited', { reason: limit, retryAfterSeconds })
   }
 
-  /**
-   * So many in each minute, and then none until the next: an id lives for its minute alone. Each process lets a tenth pass
-   * on its own, so that who asks as seldom as devices do costs no write.
-   */
-  const takeOfMinute = async (namespace: string, id: string, most: number): Promise<void> => {
-    const seconds = clock() / 1000
-    const minute = Math.floor(seconds / windowSeconds)
-    const own = Math.floor(most / 10)
-    if (takeHere(`${namespace}.${id}`, minute, own)) return
-    const { allowed } = await attempts.take(namespace, `${id}.${String(minute)}`, minutePolicy(most - own))
-    if (!allowed) refuse(namespace, (minute + 1) * windowSeconds - seconds)
+  /** So many in each minute. Who asks as seldom as devices do costs no write. */
+  const limited = (namespace: string, perMinute: number) => {
+    const shares = createMinuteShares({ attempts, clock, namespace, mostRemembered, beyond: 'ask' })
+    return async (id: string): Promise<void> => {
+      if (!(await shares.take(id, perMinute))) refuse(namespace, secondsToNextMinute(clock))
+    }
   }
+  const takeKey = limited('attestation_key', keyPerMinute)
+  const takeSubject = limited('attestation_subject', subjectPerMinute)
 
   const guesses: AttemptPolicy = {
     free: principalFree,
@@ -83,10 +60,10 @@ export const createAttestationLimits = (options: AttestationLimitOptions): Attes
   }
 
   return {
-    takeKey: (jkt, address) => takeOfMinute('attestation_key', `${jkt}.${addressBucket(address) ?? ''}`, keyPerMinute),
-    takeCompletion: (jkt) => takeOfMinute('attestation_completion_key', jkt, keyPerMinute),
+    takeKey: (jkt, address) => takeKey(`${jkt}.${addressBucket(address) ?? ''}`),
+    takeCompletion: limited('attestation_completion_key', keyPerMinute),
     async takePrincipal(principal) {
-      await takeOfMinute('attestation_subject', hashOpaqueToken(principal.subject), options.subjectPerMinute)
+      await takeSubject(hashOpaqueToken(principal.subject))
       const next = await attempts.take('attestation_principal', principalDigest(principal), guesses)
       if (!next.allowed) refuse('attestation_principal', next.retryAfterSeconds)
     },

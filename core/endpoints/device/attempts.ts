@@ -1,6 +1,7 @@
 import type { Clock } from '../../clock.js'
 import { addressBucket } from '../../address-bucket.js'
-import { minutePolicy } from '../../oauth/minute-policy.js'
+import { minutePolicy } from '../../limits/minute-policy.js'
+import { minuteOf } from '../../limits/minute-shares.js'
 import type { AttemptLimiter, AttemptPolicy } from '../../storage/ports.js'
 
 /**
@@ -18,8 +19,6 @@ const perService = minutePolicy(300)
 /** What asks without a secret costs a record each time; a household that switches on all it has stays below. */
 const startsPerAddress = minutePolicy(60)
 
-const minuteOf = (clock: Clock): string => String(Math.floor(clock() / 60_000))
-
 /**
  * Counts one user code that was typed, right or wrong: a right one clears nothing, or a guesser would type one of his own
  * now and then. Gives the seconds to wait; 0: go on. Throws `Unavailable`.
@@ -36,12 +35,13 @@ export const takeUserCodeAttempt = async (
   const byPerson = await attempts.take('user_code', subject, perPerson)
   if (!byPerson.allowed) return byPerson.retryAfterSeconds
   // Last, so that who is refused already fills up nothing.
-  return (await attempts.take('user_code_minute', minuteOf(clock), perService)).retryAfterSeconds
+  return (await attempts.take('user_code_minute', String(minuteOf(clock)), perService)).retryAfterSeconds
 }
 
 /** Counts one device code that a public client asks for. Gives the seconds to wait; 0: go on. Throws `Unavailable`. */
 export const takeDeviceStart = async (attempts: AttemptLimiter, address: string, clock: Clock): Promise<number> => {
   const bucket = addressBucket(address)
   if (bucket === undefined) return 0
-  return (await attempts.take('device_start', `${bucket} ${minuteOf(clock)}`, startsPerAddress)).retryAfterSeconds
+  return (await attempts.take('device_start', `${bucket} ${String(minuteOf(clock))}`, startsPerAddress))
+    .retryAfterSeconds
 }

@@ -1,0 +1,97 @@
+import type { Clock } from '../clock.js'
+import type { AttemptLimiter } from '../storage/ports.js'
+import { MinuteMap } from './minute-map.js'
+import { minutePolicy } from './minute-policy.js'
+
+const windowSeconds = 60
+
+/** The minute of the epoch. */
+export const minuteOf = (clock: Clock): number => Math.floor(clock() / 1000 / windowSeconds)
+
+/** Seconds until the next minute begins, more than 0. */
+export const secondsToNextMinute = (clock: Clock): number => windowSeconds - ((clock() / 1000) % windowSeconds)
+
+/** A tenth of the limit, or one. */
+const shareOf = (perMinute: number): number => Math.max(1, Math.floor(perMinute / 10))
+
+/** What one id has used of this minute in this process. */
+interface Used {
+  count: number
+  allowed: number
+  /** A share that is being asked for. */
+  asking?: Promise<void> | undefined
+  /** The store has no more for this minute. */
+  spent: boolean
+}
+
+export interface MinuteSharesOptions {
+  readonly attempts: AttemptLimiter
+  readonly clock: Clock
+  /** Of the counters in the store. */
+  readonly namespace: string
+  /** How many ids one process remembers in one minute. */
+  readonly mostRemembered: number
+  /** What becomes of an id that is not remembered: it is not counted, or takes a share of the store each time. */
+  readonly beyond: 'pass' | 'ask'
+}
+
+/**
+ * Counts that all processes share. Each process lets a tenth pass on its own, without a word to the store; beyond it, each
+ * takes from the store what is left by the tenth. So the bound is the limit, and a tenth of it more for each process after
+ * the first one.
+ */
+export interface MinuteShares {
+  /**
+   * Counts one for `id` in this minute: false where that is more than `perMinute`. A boolean at once for nearly every call.
+   * Rejects with `Unavailable` where a share is needed and the store is down.
+   */
+  take(id: string, perMinute: number): boolean | Promise<boolean>
+}
+
+export const createMinuteShares = (options: MinuteSharesOptions): MinuteShares => {
+  const { attempts, clock, namespace, mostRemembered, beyond } = options
+  const used = new MinuteMap<Used>(mostRemembered)
+
+  const askShare = async (id: string, minute: number, one: Used, perMinute: number): Promise<void> => {
+    const share = shareOf(perMinute)
+    // All but the one that each process has on its own.
+    const others = Math.floor(perMinute / share) - 1
+    try {
+      const { allowed } =
+        others > 0
+          ? await attempts.take(namespace, `${id}.${String(minute)}`, minutePolicy(others))
+          : { allowed: false }
+      if (allowed) one.allowed += share
+      else one.spent = true
+    } finally {
+      one.asking = undefined
+    }
+  }
+
+  const takeShared = async (id: string, minute: number, one: Used, perMinute: number): Promise<boolean> => {
+    while (one.count >= one.allowed && !one.spent) await (one.asking ??= askShare(id, minute, one, perMinute))
+    if (one.count >= one.allowed) return false
+    one.count++
+    return true
+  }
+
+  return {
+    take(id, perMinute) {
+      const minute = minuteOf(clock)
+      used.enter(minute)
+      let one = used.get(id)
+      if (one === undefined) {
+        one = { count: 0, allowed: shareOf(perMinute), spent: false }
+        if (!used.set(id, one)) {
+          if (beyond === 'pass') return true
+          one.allowed = 0
+        }
+      }
+      if (one.count < one.allowed) {
+        one.count++
+        return true
+      }
+      return !one.spent && takeShared(id, minute, one, perMinute)
+    },
+  }
+}
