@@ -43,6 +43,7 @@ export { algorithms, findAlgorithm, isJwsAlg, keyInput, keyTypes } from '../jose
 export type { CompactJws } from '../jose/compact-jws.js'
 export { parseCompactJws } from '../jose/compact-jws.js'
 export type { JwsAlg, PublicJwk, VerificationKey } from '../jose/jwk.js'
+export { signatureLength } from '../jose/jwk.js'
 export type { KeyPurpose, SignatureTrace, Signer, SignerProvider } from '../keys/ports.js'
 export { KeyRefused } from '../keys/ports.js'
 export type { GuardedKey } from '../jose/public-key-guard.js'

@@ -1,13 +1,12 @@
 import { constants, type KeyObject, type SigningOptions } from 'node:crypto'
-import type { JwsAlg, PublicJwk } from './jwk.js'
-
-/** The types of key that exist here: `kty` for RSA, `crv` for the others (RFC 7518 §6, RFC 8037 §2). */
-export type KeyType = 'RSA' | 'P-256' | 'P-384' | 'Ed25519'
+import { isEd25519Point } from './ed25519-point.js'
 
 export interface KeyTypeRow {
+  /** Where a key in this process signs: on the event loop what is quick, on the thread pool what takes 250 µs and more. */
+  readonly signedOn: 'loop' | 'pool'
   /** Where a signature is verified: on the event loop what takes 15 to 60 µs, on the thread pool what takes 450 µs. */
   readonly verifiedOn: 'loop' | 'pool'
-  readonly kty: PublicJwk['kty']
+  readonly kty: 'RSA' | 'EC' | 'OKP'
   readonly crv?: string
   /** The required members, in the order of a thumbprint (RFC 7638 §3.2). */
   readonly members: readonly string[]
@@ -17,6 +16,8 @@ export interface KeyTypeRow {
   readonly coordinateBytes?: number
   /** RSA: bits of the modulus (RFC 7518 §3.3), and the ceiling that keeps a verification cheap (RFC 8725 §3.4). */
   readonly modulusBits?: { readonly min: number; readonly max: number }
+  /** What OpenSSL does not ask about a public key that it imports. */
+  readonly isPoint?: (encoding: Uint8Array) => boolean
 }
 
 export interface AlgorithmRow {
@@ -33,12 +34,13 @@ export interface AlgorithmRow {
 /** 65537, the only public exponent here: with `e = 1` anybody can sign, and a huge one makes verifying slow. */
 export const publicExponent = 'AQAB'
 
-export const keyTypes: Readonly<Record<KeyType, KeyTypeRow>> = {
+const keyTypeRows = {
   RSA: {
     kty: 'RSA',
     members: ['e', 'kty', 'n'],
     node: { type: 'rsa' },
     modulusBits: { min: 2048, max: 4096 },
+    signedOn: 'pool',
     verifiedOn: 'loop',
   },
   'P-256': {
@@ -47,6 +49,7 @@ export const keyTypes: Readonly<Record<KeyType, KeyTypeRow>> = {
     members: ['crv', 'kty', 'x', 'y'],
     node: { type: 'ec', namedCurve: 'prime256v1' },
     coordinateBytes: 32,
+    signedOn: 'loop',
     verifiedOn: 'loop',
   },
   'P-384': {
@@ -55,6 +58,7 @@ export const keyTypes: Readonly<Record<KeyType, KeyTypeRow>> = {
     members: ['crv', 'kty', 'x', 'y'],
     node: { type: 'ec', namedCurve: 'secp384r1' },
     coordinateBytes: 48,
+    signedOn: 'pool',
     verifiedOn: 'pool',
   },
   Ed25519: {
@@ -63,9 +67,22 @@ export const keyTypes: Readonly<Record<KeyType, KeyTypeRow>> = {
     members: ['crv', 'kty', 'x'],
     node: { type: 'ed25519' },
     coordinateBytes: 32,
+    isPoint: isEd25519Point,
+    signedOn: 'loop',
     verifiedOn: 'loop',
   },
-}
+} as const satisfies Readonly<Record<string, KeyTypeRow>>
+
+/** The types of key that exist here: `kty` for RSA, `crv` for the others (RFC 7518 §6, RFC 8037 §2). */
+export type KeyType = keyof typeof keyTypeRows
+
+/** The curves of one `kty`. */
+export type CurveOf<Kty extends KeyTypeRow['kty']> = Extract<
+  (typeof keyTypeRows)[KeyType],
+  { readonly kty: Kty; readonly crv: string }
+>['crv']
+
+export const keyTypes: Readonly<Record<KeyType, KeyTypeRow>> = keyTypeRows
 
 const pkcs1 = { padding: constants.RSA_PKCS1_PADDING } as const
 /** RFC 7518 §3.5: the salt is as long as the hash. */
@@ -73,8 +90,7 @@ const pss256 = { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 32 } as c
 /** RFC 7518 §3.4: r||s, not DER. */
 const ecdsa = { dsaEncoding: 'ieee-p1363' } as const
 
-/** The one table of algorithms (RFC 7518 §3.1, RFC 8037 §3.1). Adding an algorithm is adding a row. */
-export const algorithms: Readonly<Record<JwsAlg, AlgorithmRow>> = {
+const algorithmRows = {
   RS256: { keyType: 'RSA', accessTokenHash: 'sha256', digest: 'sha256', options: pkcs1, signatureBytes: 'modulus' },
   RS384: { keyType: 'RSA', accessTokenHash: 'sha384', digest: 'sha384', options: pkcs1, signatureBytes: 'modulus' },
   RS512: { keyType: 'RSA', accessTokenHash: 'sha512', digest: 'sha512', options: pkcs1, signatureBytes: 'modulus' },
@@ -82,7 +98,13 @@ export const algorithms: Readonly<Record<JwsAlg, AlgorithmRow>> = {
   ES256: { keyType: 'P-256', accessTokenHash: 'sha256', digest: 'sha256', options: ecdsa, signatureBytes: 64 },
   ES384: { keyType: 'P-384', accessTokenHash: 'sha384', digest: 'sha384', options: ecdsa, signatureBytes: 96 },
   EdDSA: { keyType: 'Ed25519', accessTokenHash: 'sha512', digest: null, options: {}, signatureBytes: 64 },
-}
+} as const satisfies Readonly<Record<string, AlgorithmRow>>
+
+/** The signing algorithms of issued tokens (RFC 7518 §3.1, RFC 8037 §3.1). HS* and `none` do not exist here. */
+export type JwsAlg = keyof typeof algorithmRows
+
+/** The one table of algorithms. To add one, add its row; a type of key that is new needs a row above, too. */
+export const algorithms: Readonly<Record<JwsAlg, AlgorithmRow>> = algorithmRows
 
 /** Every algorithm, in the order of the table. */
 export const allAlgorithms = Object.keys(algorithms) as readonly JwsAlg[]
@@ -102,12 +124,6 @@ export const findAlgorithm = (name: unknown): JwsAlg | undefined => {
 
 /** Every name that is understood in what others signed, for the discovery document. */
 export const understoodAlgorithms: readonly string[] = [...allAlgorithms, ...otherNames.keys()]
-
-/** Bytes of a JOSE signature of `alg` by this key. */
-export const signatureLength = (alg: JwsAlg, jwk: PublicJwk): number => {
-  const { signatureBytes } = algorithms[alg]
-  return signatureBytes === 'modulus' ? Buffer.byteLength(jwk.kty === 'RSA' ? jwk.n : '', 'base64url') : signatureBytes
-}
 
 /** The key as `crypto.sign` and `crypto.verify` want it for `alg`. Make it once per key: it is read-only. */
 export const keyInput = (alg: JwsAlg, key: KeyObject): { readonly key: KeyObject } & SigningOptions =>

@@ -1,6 +1,5 @@
 import { createHash, createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
 import { algorithms, findAlgorithm, keyTypes, publicExponent, type KeyType, type KeyTypeRow } from './algorithms.js'
-import { isEd25519Point } from './ed25519-point.js'
 import type { JwsAlg, PublicJwk } from './jwk.js'
 
 /** Why a key was refused. Constant texts that say nothing of the key. */
@@ -55,7 +54,7 @@ export const checkPublicJwk = (input: unknown, allowed: readonly JwsAlg[]): Guar
   const row = keyTypes[type]
   const spelled = checkSpelling(members, row)
   if (row.modulusBits !== undefined) checkModulus(spelled['n'] ?? '', spelled['e'], row.modulusBits)
-  if (type === 'Ed25519' && !isEd25519Point(Buffer.from(spelled['x'] ?? '', 'base64url'))) throw new BadJwk('value')
+  if (row.isPoint?.(Buffer.from(spelled['x'] ?? '', 'base64url')) === false) throw new BadJwk('value')
   const publicKey = importKey(spelled)
   // After the import, so that a thumbprint stands for a key that exists. RFC 7638 §3: members in this order, no spaces.
   const canonical = JSON.stringify(Object.fromEntries(row.members.map((name) => [name, spelled[name]])))

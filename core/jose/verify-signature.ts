@@ -1,6 +1,6 @@
 import { verify, type VerifyKeyObjectInput } from 'node:crypto'
-import { algorithms, keyInput, keyTypes, signatureLength } from './algorithms.js'
-import type { VerificationKey } from './jwk.js'
+import { algorithms, keyInput, keyTypes } from './algorithms.js'
+import { signatureLength, type VerificationKey } from './jwk.js'
 import { createTurnQueue } from './turn-queue.js'
 
 interface Job {

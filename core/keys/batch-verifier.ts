@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { packageRoot } from '../package-root.js'
-import { algorithms, signatureLength } from '../jose/algorithms.js'
+import { algorithms } from '../jose/algorithms.js'
+import { signatureLength } from '../jose/jwk.js'
 import type { PublishedKey } from './ports.js'
 import { verifySignature } from '../jose/verify-signature.js'
 

@@ -1,5 +1,4 @@
-import { signatureLength } from '../jose/algorithms.js'
-import type { JwsAlg } from '../jose/jwk.js'
+import { signatureLength, type JwsAlg } from '../jose/jwk.js'
 import type { KeyRing, SigningKey } from '../keys/ports.js'
 import { OAuthError } from '../oauth/errors.js'
 import { encodeHeader } from './compact-serializer.js'

@@ -1,6 +1,15 @@
 import { DescribeKeyCommand, GetPublicKeyCommand, SignCommand, type KeyMetadata } from '@aws-sdk/client-kms'
 import { createHash, createPublicKey } from 'node:crypto'
-import { algorithms, BadJwk, checkPublicJwk, KeyRefused, type GuardedKey, type JwsAlg } from '../../core/api/index.js'
+import {
+  algorithms,
+  BadJwk,
+  checkPublicJwk,
+  KeyRefused,
+  signatureLength,
+  type GuardedKey,
+  type JwsAlg,
+  type PublicJwk,
+} from '../../core/api/index.js'
 import type { KmsRegion } from './kms-region.js'
 import { kmsAlgorithms, rawBytes } from './key-specs.js'
 import { joseFromDer } from './ecdsa-signature.js'
@@ -115,17 +124,12 @@ const sign = async (
   const { requestId } = reply.$metadata
   const none = (flaw: string): KmsSignature => ({ signature: new Uint8Array(), flaw, requestId })
   if (reply.KeyId !== arn) return none(`it is of another key: ${reply.KeyId ?? 'none'}`)
-  const modulusBytes = jwk.kty === 'RSA' ? byteLength(jwk.n) : undefined
-  const signature = joseForm(reply.Signature ?? new Uint8Array(), modulusBytes, alg)
+  const signature = joseForm(reply.Signature ?? new Uint8Array(), alg, jwk)
   return signature === undefined ? none(`it has not the form that ${alg} has`) : { signature, requestId }
 }
 
-const byteLength = (text: string): number => Buffer.byteLength(text, 'base64url')
-
-const joseForm = (signature: Uint8Array, modulusBytes: number | undefined, alg: JwsAlg): Uint8Array | undefined => {
-  const { keyType, signatureBytes } = algorithms[alg]
-  const length = signatureBytes === 'modulus' ? modulusBytes : signatureBytes
-  if (length === undefined) return undefined
-  if (keyType === 'P-256' || keyType === 'P-384') return joseFromDer(signature, length / 2)
+const joseForm = (signature: Uint8Array, alg: JwsAlg, jwk: PublicJwk): Uint8Array | undefined => {
+  const length = signatureLength(alg, jwk)
+  if (jwk.kty === 'EC') return joseFromDer(signature, length / 2)
   return signature.length === length ? signature : undefined
 }

@@ -10,8 +10,8 @@ import {
   KeyRefused,
   Unavailable,
   type GuardedKey,
+  keyTypes,
   type JwsAlg,
-  type KeyType,
   type Signer,
   type SignerProvider,
 } from '../../core/api/index.js'
@@ -29,7 +29,6 @@ const options = z.strictObject({
 const turnMs = 2
 /** One thread of the pool's four stays free for files and password hashes. */
 const poolWidth = 3
-const slowTypes: ReadonlySet<KeyType> = new Set(['RSA', 'P-384'])
 
 /** The public half, which passes the guard that keys from outside pass. */
 const checkFit = (ref: string, alg: JwsAlg, privateKey: KeyObject): GuardedKey => {
@@ -85,7 +84,7 @@ export default defineSigner<z.infer<typeof options>>({
         }
         if (privateKey === undefined)
           throw new KeyRefused(`${ref} does not exist in ${directory}; make it with: signet keys create`)
-        return openSigner(ref, alg, privateKey, slowTypes.has(keyType) ? pool : loop, signal)
+        return openSigner(ref, alg, privateKey, keyTypes[keyType].signedOn === 'pool' ? pool : loop, signal)
       },
       async ping(signal) {
         signal.throwIfAborted()

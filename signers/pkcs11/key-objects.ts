@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Handle, PKCS11, Template } from 'pkcs11js'
 import type { JwsAlg, PublicJwk } from '../../core/api/index.js'
-import { CKA_EC_PARAMS, CKA_PUBLIC_EXPONENT, domainOf, keyTypeNumbers, mechanisms } from './mechanisms.js'
+import { CKA_EC_PARAMS, CKA_PUBLIC_EXPONENT, domainOf, keyName, mechanisms } from './mechanisms.js'
 import { TokenFailure } from './return-codes.js'
 import type { KeySelector } from './uri.js'
 
@@ -71,9 +71,8 @@ export const findKey = (lib: PKCS11, session: Handle, key: KeySelector, alg: Jws
   if (handle === undefined) return undefined
   if (more.length > 0)
     throw new TokenFailure('refused', `${more.length + 1} private keys match; exactly one must (name its id too)`)
-  const row = mechanisms[alg]
-  if (numberOf(read(lib, session, handle, CKA_KEY_TYPE)) !== row.keyType)
-    throw new TokenFailure('refused', `the key is not of type ${row.keyName}, which ${alg} needs`)
+  if (numberOf(read(lib, session, handle, CKA_KEY_TYPE)) !== mechanisms[alg].keyType)
+    throw new TokenFailure('refused', `the key is not of type ${keyName(alg)}, which ${alg} needs`)
   if (read(lib, session, handle, CKA_SIGN)?.[0] !== 1)
     throw new TokenFailure('refused', 'the key may not sign: its attribute CKA_SIGN is false')
   return { handle, jwk: publicHalf(lib, session, handle, alg) }
@@ -94,20 +93,20 @@ const findPublic = (lib: PKCS11, session: Handle, handle: Handle): Handle => {
 }
 
 const publicHalf = (lib: PKCS11, session: Handle, handle: Handle, alg: JwsAlg): PublicJwk => {
-  const { keyType, parameters, keyName } = mechanisms[alg]
-  if (keyType === keyTypeNumbers.rsa) return rsaHalf(lib, session, handle)
-  const curve = read(lib, session, handle, CKA_EC_PARAMS)
+  const { curve } = mechanisms[alg]
+  if (curve === undefined) return rsaHalf(lib, session, handle)
+  const { jwk, coordinateBytes: size, parameters } = curve
+  const ofPrivate = read(lib, session, handle, CKA_EC_PARAMS)
   const holder = findPublic(lib, session, handle)
-  const spelling = (curve ?? read(lib, session, holder, CKA_EC_PARAMS))?.toString('hex')
-  if (spelling === undefined || parameters?.includes(spelling) !== true)
-    throw new TokenFailure('refused', `the key is not on the curve ${keyName}, which ${alg} needs`)
+  const spelling = (ofPrivate ?? read(lib, session, holder, CKA_EC_PARAMS))?.toString('hex')
+  if (spelling === undefined || !parameters.includes(spelling))
+    throw new TokenFailure('refused', `the key is not on the curve ${jwk.crv}, which ${alg} needs`)
   const point = read(lib, session, holder, CKA_EC_POINT)
-  if (alg === 'EdDSA') return { kty: 'OKP', crv: 'Ed25519', x: bare(point, 32).toString('base64url') }
-  const size = alg === 'ES256' ? 32 : 48
+  if (jwk.kty === 'OKP') return { ...jwk, x: bare(point, size).toString('base64url') }
   const bytes = bare(point, 2 * size + 1)
   if (bytes[0] !== 4) throw new TokenFailure('refused', 'the point of the public key is not uncompressed')
   const [x, y] = [bytes.subarray(1, 1 + size), bytes.subarray(1 + size)].map((part) => part.toString('base64url'))
-  return { kty: 'EC', crv: alg === 'ES256' ? 'P-256' : 'P-384', x: x ?? '', y: y ?? '' }
+  return { ...jwk, x: x ?? '', y: y ?? '' }
 }
 
 /** PKCS#11 2.40 §2.3.3: the point is wrapped in a DER octet string; some tokens leave that out. */

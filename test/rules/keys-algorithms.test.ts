@@ -1,5 +1,7 @@
 import { createHash, generateKeyPairSync, sign, verify } from 'node:crypto'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, expectTypeOf, it } from 'vitest'
+import { signingAlgs } from '../../config/fields.js'
+import type { keyPurposes } from '../../config/sections.js'
 import {
   algorithms,
   allAlgorithms,
@@ -7,9 +9,10 @@ import {
   isJwsAlg,
   keyInput,
   keyTypes,
-  signatureLength,
   understoodAlgorithms,
 } from '../../core/jose/algorithms.js'
+import { signatureLength, type JwsAlg } from '../../core/jose/jwk.js'
+import type { KeyPurpose } from '../../core/keys/ports.js'
 import { checkPublicJwk } from '../../core/jose/public-key-guard.js'
 import { verifySignature } from '../../core/jose/verify-signature.js'
 import { serialize, signingInput } from '../../core/tokens/compact-serializer.js'
@@ -19,6 +22,12 @@ describe('the table of algorithms', () => {
     expect(allAlgorithms).toEqual(['RS256', 'RS384', 'RS512', 'PS256', 'ES256', 'ES384', 'EdDSA'])
     for (const name of ['HS256', 'none', 'ES512', 'RSA-OAEP', 'toString', '__proto__', '', 'es256', 1, null, ['ES256']])
       expect(isJwsAlg(name)).toBe(false)
+  })
+
+  it('has what a configuration may name, and purposes of keys are the same on both sides', () => {
+    expect(signingAlgs).toEqual(allAlgorithms)
+    expectTypeOf<(typeof signingAlgs)[number]>().toEqualTypeOf<JwsAlg>()
+    expectTypeOf<(typeof keyPurposes)[number]>().toEqualTypeOf<KeyPurpose>()
   })
 
   it('understands EdDSA by its newer name, which nothing is issued under (RFC 9864 §2.2)', () => {
