@@ -4,14 +4,12 @@ import { stringify } from 'yaml'
 import { readConfig } from '../../config/load.js'
 import { ConfigurationError } from '../../config/problems.js'
 import { keyPurposes } from '../../config/sections.js'
-import type { Config } from '../../config/schema.js'
 import { loadModules } from '../modules/load-modules.js'
-import { retention } from '../keys/lifecycle/open-ring.js'
+import { lifetimeOf } from '../keys/lifecycle/open-ring.js'
 import { createSignerProviders } from '../modules/registries.js'
 import { stateAt } from '../keys/key-states.js'
 import { explainKeyError } from '../keys/open-keys.js'
 import type { JwsAlg } from '../jose/jwk.js'
-import type { KeyState } from '../keys/ports.js'
 import { noLog } from '../observe/log.js'
 import { defaultConfigFile, readDeployment, type DeploymentOptions } from './deployment.js'
 import { CommandFailed } from './failure.js'
@@ -25,7 +23,7 @@ export interface ListKeysOptions extends DeploymentOptions {
 export const printKeys = async (options: ListKeysOptions): Promise<void> => {
   const config = await readDeployment(options)
   const now = Date.now()
-  const rows = config.keys.map((key) => ({ ...key, state: stateOf(config, key, now) }))
+  const rows = config.keys.map((key) => ({ ...key, state: stateAt(lifetimeOf(config, key), now) }))
   const iso = (time: number | undefined) => (time === undefined ? undefined : new Date(time).toISOString())
   if (options.json) {
     return printJson(rows.map((row) => ({ ...row, not_before: iso(row.not_before), not_after: iso(row.not_after) })))
@@ -43,12 +41,6 @@ export const printKeys = async (options: ListKeysOptions): Promise<void> => {
       row.purposes.length === keyPurposes.length ? 'all' : row.purposes.join(' '),
     ]),
   )
-}
-
-const stateOf = (config: Config, key: Config['keys'][number], now: number): KeyState => {
-  const notAfter = key.not_after ?? Infinity
-  const goneAt = notAfter + retention(config, key.purposes) * 1000
-  return stateAt({ notBefore: key.not_before ?? -Infinity, notAfter, goneAt }, now)
 }
 
 export interface CreateKeyOptions extends DeploymentOptions {

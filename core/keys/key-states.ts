@@ -16,6 +16,15 @@ export interface RingView {
   readonly etag: string
 }
 
+/** The lifetime of a key whose tokens are accepted for `retentionSeconds` after it has signed them. */
+export const lifetimeFrom = (
+  { not_before, not_after }: { readonly not_before?: number | undefined; readonly not_after?: number | undefined },
+  retentionSeconds: number,
+): Lifetime => {
+  const notAfter = not_after ?? Infinity
+  return { notBefore: not_before ?? -Infinity, notAfter, goneAt: notAfter + retentionSeconds * 1000 }
+}
+
 /** next → active → retired → gone, by the clock alone. */
 export const stateAt = ({ notBefore, notAfter, goneAt }: Lifetime, now: number): KeyState => {
   if (now >= goneAt) return 'gone'

@@ -4,7 +4,7 @@ import type { Clock } from '../clock.js'
 import { Unavailable } from '../unavailable.js'
 import { CallRecord } from './call-record.js'
 import { withDeadline } from '../deadline.js'
-import { stateAt } from './key-states.js'
+import { lifetimeFrom, stateAt } from './key-states.js'
 import type { JwsAlg } from '../jose/jwk.js'
 import { KeyRefused, type KeyPurpose, type PublishedKey, type SignerProvider } from './ports.js'
 import { proveKey } from './prove-key.js'
@@ -113,9 +113,7 @@ export const openKeys = async (options: OpenKeysOptions): Promise<readonly RingK
 }
 
 const unopened = (configuration: KeyConfiguration, options: OpenKeysOptions): RingKey => {
-  const { kid, alg, signer, ref, purposes, not_before, not_after } = configuration
-  const notAfter = not_after ?? Infinity
-  const times = { notBefore: not_before ?? -Infinity, notAfter, goneAt: goneAfter(notAfter, purposes, options) }
+  const { kid, alg, signer, ref, purposes } = configuration
   const acceptedFor = [...new Set([...purposes, ...(options.earlierPurposes?.get(kid) ?? [])])]
   const known = options.known?.get(kid)
   return {
@@ -125,16 +123,13 @@ const unopened = (configuration: KeyConfiguration, options: OpenKeysOptions): Ri
     ref,
     purposes,
     acceptedFor,
-    ...times,
+    ...lifetimeFrom(configuration, options.retentionSeconds(purposes)),
     known: known && { ...known, purposes: acceptedFor },
     calls: new CallRecord(),
     quarantines: 0,
     trust: 'unopened',
   }
 }
-
-const goneAfter = (notAfter: number, purposes: readonly KeyPurpose[], options: OpenKeysOptions): number =>
-  notAfter + options.retentionSeconds(purposes) * 1000
 
 const takeOver = (key: RingKey, before: Readonly<RingKey>): void => {
   // It has come as far as it can.

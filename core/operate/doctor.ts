@@ -20,7 +20,7 @@ import { planKeys } from '../keys/lifecycle/plan.js'
 import { describeExchanged, holdBack, readPublications, type KeyPublications } from '../keys/lifecycle/publications.js'
 import { findEarlyRemovals, findLastInventory } from '../keys/lifecycle/removals.js'
 import type { LoadedSigner } from '../modules/load-modules.js'
-import { retention } from '../keys/lifecycle/open-ring.js'
+import { lifetimeOf } from '../keys/lifecycle/open-ring.js'
 import { createSignerProviders } from '../modules/registries.js'
 import { deploymentNeeds, describeGap, findGaps } from '../keys/lifecycle/signing-needs.js'
 import { findStoreWarnings } from '../host/store-health.js'
@@ -159,11 +159,7 @@ export const examine = async (checked: CheckedConfiguration, services: DoctorSer
   const thumbprints = new Map<string, string>()
   const cleanUp = new CleanUp()
 
-  const stateOf = (key: Keys[number]): KeyState => {
-    const notAfter = key.not_after ?? Infinity
-    const goneAt = notAfter + retention(config, key.purposes) * 1000
-    return stateAt({ notBefore: key.not_before ?? -Infinity, notAfter, goneAt }, now)
-  }
+  const stateOf = (key: Keys[number]): KeyState => stateAt(lifetimeOf(config, key), now)
 
   const checkOpened = (key: Keys[number], thumbprint: string): void => {
     const known = publications.get(key.kid)

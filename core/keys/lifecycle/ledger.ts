@@ -14,7 +14,8 @@ import {
   type HeldBack,
   type KeyPublication,
 } from './publications.js'
-import { findEarlyRemovals, findLastInventory, lifetimeOf } from './removals.js'
+import { lifetimeOf } from './open-ring.js'
+import { findEarlyRemovals, findLastInventory } from './removals.js'
 
 type States = ReturnType<KeyRing['states']>
 

@@ -1,8 +1,17 @@
 import { ConfigurationError } from '../../../config/problems.js'
 import type { Config } from '../../../config/schema.js'
 import type { Clock } from '../../clock.js'
-import { KeysRefused, openKeyRing, type KeyReport, type KeyRingOptions, type ProvableKeyRing } from '../key-ring.js'
+import {
+  KeysRefused,
+  openKeyRing,
+  type KeyConfiguration,
+  type KeyReport,
+  type KeyRingOptions,
+  type ProvableKeyRing,
+} from '../key-ring.js'
+import { lifetimeFrom } from '../key-states.js'
 import type { KeyPurpose, SignerProvider } from '../ports.js'
+import type { Lifetime } from '../ring-key.js'
 import type { ComponentHealth } from '../../observe/health.js'
 import { describeGap, findGaps, type SigningNeed } from './signing-needs.js'
 
@@ -22,6 +31,12 @@ export const retention = (config: Config, purposes: readonly KeyPurpose[]): numb
   )
   return longest + config.clock_tolerance_secs
 }
+
+/** When a key that is configured so signs, and when the last token that it signed has run out. */
+export const lifetimeOf = (
+  config: Config,
+  key: Pick<KeyConfiguration, 'purposes' | 'not_before' | 'not_after'>,
+): Lifetime => lifetimeFrom(key, retention(config, key.purposes))
 
 /** Seconds for which a grant that has ended must be remembered: until the last token that may come from it has run out. */
 export const grantLifetime = (config: Config): number =>

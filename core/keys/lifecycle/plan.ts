@@ -4,7 +4,7 @@ import type { JwsAlg } from '../../jose/jwk.js'
 import type { KeyPurpose, KeyState } from '../ports.js'
 import type { Lifetime } from '../ring-key.js'
 import type { HeldBack } from './publications.js'
-import { retention } from './open-ring.js'
+import { lifetimeOf } from './open-ring.js'
 import { deploymentNeeds, fits, type SigningNeed } from './signing-needs.js'
 
 export interface KeyChange {
@@ -108,10 +108,9 @@ const findJointEnds = (need: SigningNeed, keys: readonly PlannedKey[], now: numb
  * are milliseconds since the epoch. Pure.
  */
 export const planKeys = (config: Config, inventory: HeldBack, now: number): KeyPlan => {
-  const keys = inventory.keys.map(({ kid, alg, purposes, not_before, not_after }): PlannedKey => {
-    const notAfter = not_after ?? Infinity
-    const goneAt = notAfter + retention(config, purposes) * 1000
-    return { kid, alg, purposes, notBefore: not_before ?? -Infinity, notAfter, goneAt }
+  const keys = inventory.keys.map((key): PlannedKey => {
+    const { kid, alg, purposes } = key
+    return { kid, alg, purposes, ...lifetimeOf(config, key) }
   })
   const needs = needsOf(config, keys)
   const signing = needs.flatMap((need) => intervalsOf(need, keys, now))

@@ -1,9 +1,8 @@
 import type { Problem } from '../../../config/problems.js'
 import type { Config } from '../../../config/schema.js'
 import { stateAt } from '../key-states.js'
-import type { Lifetime } from '../ring-key.js'
 import type { KeyPublications, PublishedEntry } from './publications.js'
-import { retention } from './open-ring.js'
+import { lifetimeOf, retention } from './open-ring.js'
 
 type Times = Pick<PublishedEntry, 'purposes' | 'not_before' | 'not_after'>
 
@@ -14,11 +13,6 @@ export interface InForce {
 }
 
 const iso = (time: number): string => new Date(time).toISOString()
-
-export const lifetimeOf = (config: Config, { purposes, not_before, not_after }: Times): Lifetime => {
-  const notAfter = not_after ?? Infinity
-  return { notBefore: not_before ?? -Infinity, notAfter, goneAt: notAfter + retention(config, purposes) * 1000 }
-}
 
 /** The inventory before this start, as far as it is remembered. */
 export const findLastInventory = (publications: KeyPublications): readonly (PublishedEntry & { kid: string })[] =>
@@ -41,7 +35,7 @@ export const findEarlyRemovals = (before: InForce, after: InForce, now: number):
     const successor = after.keys[index]
     const keptThen = successor === undefined ? 0 : retention(after.config, successor.purposes) * 1000
     const needed = (state === 'active' ? now : lifetime.notAfter) + Math.max(kept, keptThen)
-    const published = successor === undefined ? -Infinity : (successor.not_after ?? Infinity) + keptThen
+    const published = successor === undefined ? -Infinity : lifetimeOf(after.config, successor).goneAt
     if (published >= needed) return []
     const path = successor === undefined ? 'keys' : `keys[${String(index)}].not_after`
     const what = successor === undefined ? 'is taken out' : `would be published until ${iso(published)} only`
