@@ -14,6 +14,7 @@ export interface Signer {
    * Signs `message` (the message itself, never a digest of it; 0 bytes to 64 KiB) and returns the JOSE form of the
    * signature: r||s for ECDSA (RFC 7518 §3.4). A backend with a log of its own fills `trace`. Throws `Unavailable` when
    * another attempt may succeed, `KeyRefused` when none will until an operator acts, or the signal's reason when aborted.
+   * Attempts beyond the first are the signer's own, within this call: nobody else repeats it.
    */
   sign(message: Uint8Array, signal: AbortSignal, trace?: SignatureTrace): Promise<Uint8Array>
 }

@@ -1,5 +1,4 @@
 import { performance } from 'node:perf_hooks'
-import { setTimeout as pause } from 'node:timers/promises'
 import { Unavailable } from '../unavailable.js'
 import type { BatchVerifier } from './batch-verifier.js'
 import type { CallOutcome } from './call-record.js'
@@ -46,10 +45,7 @@ interface Waiting extends Place {
   readonly refuse: (reason: Error) => void
 }
 
-/** A second attempt is worth it only when the first one failed within this part of its time. */
-const cheapPart = 0.25
-
-/** Stands between the orders and one backend outside the process. */
+/** Stands between the orders and one backend outside the process. It asks once for each: the signer itself tries again. */
 export class SignerSupervisor {
   readonly name: string
   readonly circuit: Circuit
@@ -102,7 +98,7 @@ export class SignerSupervisor {
     }
     let signature: Uint8Array
     try {
-      signature = await this.#attemptTwice(key, message, order.signal, trace)
+      signature = await this.#attempt(key, message, order.signal, trace)
     } finally {
       this.#running--
       this.#admit()
@@ -111,28 +107,6 @@ export class SignerSupervisor {
     outcomes[valid ? 'signed' : 'bad_signature']++
     if (!valid) throw new BadSignature(`a signature of ${key.kid} does not verify with its published key`)
     return signature
-  }
-
-  /**
-   * Once more, after a moment, where the first failure was quick and certainly had no effect
-   * (docs/design/faults.md#rule-5).
-   */
-  async #attemptTwice(
-    key: RingKey & { readonly opened: OpenedKey },
-    message: Uint8Array,
-    signal: AbortSignal,
-    trace: SignatureTrace,
-  ): Promise<Uint8Array> {
-    const begun = performance.now()
-    try {
-      return await this.#attempt(key, message, signal, trace)
-    } catch (error) {
-      const quick = performance.now() - begun < cheapPart * this.#limits.attemptMs
-      const again = error instanceof Unavailable && error.applied === 'no' && quick
-      if (!again || signal.aborted || this.circuit.state !== 'closed') throw error
-    }
-    await pause(10 + Math.random() * 40)
-    return this.#attempt(key, message, signal, trace)
   }
 
   async #attempt(

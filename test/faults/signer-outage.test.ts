@@ -90,7 +90,7 @@ describe('the circuit of a signer', () => {
 })
 
 describe('F13 throttling', () => {
-  it('three calls in ten fail: one more attempt, then the next key; every signature is right', async () => {
+  it('three calls in ten fail: the next key signs; every signature is right', async () => {
     const { open, chaos } = await openChaosRing(['a1', 'b1'], { limits: soon })
     const ring = await opened(open())
     chaos('a').tell({ fault: 'throttle', everyNth: 3 })
@@ -101,13 +101,13 @@ describe('F13 throttling', () => {
     expect(keyReport(ring, 'a1').calls.unavailable).toBeGreaterThan(0)
   })
 
-  it('tries a second time at once, and never a third', async () => {
+  it('asks the signer once, which tries again itself where that helps', async () => {
     const { open, chaos } = await openChaosRing(['a1'], { limits: still })
     const ring = await opened(open())
     chaos('a').tell({ fault: 'throttle' })
     const before = chaos('a').calls
     await outage(ring.sign(order()))
-    expect(chaos('a').calls - before).toBe(2)
+    expect(chaos('a').calls - before).toBe(1)
   })
 })
 
@@ -239,7 +239,7 @@ describe('the queue of a signer', () => {
   })
 
   it('nobody waits for a circuit that has opened', async () => {
-    const { open, chaos } = await openChaosRing(['a1'], { limits: { ...still, concurrency: 1, failures: 2 } })
+    const { open, chaos } = await openChaosRing(['a1'], { limits: { ...still, concurrency: 1, failures: 1 } })
     const ring = await opened(open())
     chaos('a').tell({ fault: 'throttle' })
     const errors = await Promise.all(Array.from({ length: 10 }, () => outage(ring.sign(order()))))

@@ -61,17 +61,21 @@ describeWith(['softhsm2', 'gcc'], 'every return code of the table, from the libr
       expect(journal.pids).toHaveLength(1)
     })
 
-    it.each(entries(retried))('%s that stays: unavailable, and a new start', async (_name, code) => {
+    it.each(entries(retried))('%s that stays: two calls, unavailable, and a new start', async (_name, code) => {
+      const before = await double.calls(call)
       await double.command(`${call} return ${code}`)
       await expect(signer.sign(Buffer.from('a'), never)).rejects.toBeInstanceOf(Unavailable)
+      expect(await double.calls(call)).toBe(before + 2)
       await double.heal()
       await recovers(signer)
       expect(journal.pids).toHaveLength(2)
     })
 
-    it.each(entries(resetting))('%s: unavailable, and a new start', async (_name, code) => {
+    it.each(entries(resetting))('%s: one call, unavailable, and a new start', async (_name, code) => {
+      const before = await double.calls(call)
       await double.command(`${call} return ${code} once`)
       await expect(signer.sign(Buffer.from('a'), never)).rejects.toMatchObject({ name: 'Unavailable', applied: 'no' })
+      expect(await double.calls(call)).toBe(before + 1)
       await recovers(signer)
       expect(journal.pids).toHaveLength(2)
       expect(journal.lines.filter((line) => line.includes(`the token answered ${call}: `))).toHaveLength(1)
