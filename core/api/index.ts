@@ -13,7 +13,7 @@ export type {
   WaitingEnrolment,
 } from '../attestation/ports.js'
 export { principalDigest } from '../attestation/principal-digest.js'
-export type { Enrolment, PrincipalRegistry, Revocation, Standing } from '../attestation/principal-registry.js'
+export type { Enrolment, PrincipalRegistry, Revocation, PrincipalStatus } from '../attestation/principal-registry.js'
 export type { Clock } from '../clock.js'
 export { epochSeconds } from '../clock.js'
 export { until, withDeadline } from '../deadline.js'

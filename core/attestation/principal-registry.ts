@@ -21,14 +21,14 @@ export interface Revocation {
 }
 
 /** What is known of a principal. */
-export interface Standing {
+export interface PrincipalStatus {
   readonly enrolment?: Enrolment
   readonly revokedAt?: number
 }
 
 /** Who was enrolled here, and who may no more. Every member throws `Unavailable`. */
 export interface PrincipalRegistry {
-  find(principal: Principal): Promise<Standing>
+  find(principal: Principal): Promise<PrincipalStatus>
   /** Takes the place of an earlier enrolment, and of its key. A revocation stays. */
   enrol(enrolment: Enrolment): Promise<void>
   /** The subject that a `principal_id` belongs to. */
@@ -45,7 +45,7 @@ export interface PrincipalRegistry {
    */
   release(principal: Principal): Promise<boolean>
   /** Enrolled principals, at most `limit`, in order of an opaque id, from after `after`. */
-  list(after: string | undefined, limit: number): Promise<readonly (Standing & { readonly id: string })[]>
+  list(after: string | undefined, limit: number): Promise<readonly (PrincipalStatus & { readonly id: string })[]>
 }
 
 export interface PrincipalCollections {
@@ -62,7 +62,7 @@ export const createPrincipalRegistry = ({
   principalOwners,
 }: PrincipalCollections): PrincipalRegistry => {
   const ownerKey = (principalId: string): string => hash('sha256', principalId, 'base64url')
-  const standing = (enrolment: Enrolment | undefined, revocation: Revocation | undefined): Standing => ({
+  const standing = (enrolment: Enrolment | undefined, revocation: Revocation | undefined): PrincipalStatus => ({
     ...(enrolment && { enrolment }),
     ...(revocation && { revokedAt: revocation.revokedAt }),
   })

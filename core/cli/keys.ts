@@ -53,7 +53,7 @@ export interface CreateKeyOptions extends DeploymentOptions {
 /** Milliseconds. An HSM may take its time for an RSA key. */
 const createBudgetMs = 60_000
 
-/** `signet keys create`: makes a key, prints what `keys:` needs for it, opens it once as a proof. */
+/** `signet keys create`: makes a key, prints what `keys:` needs for it, opens it once to show that it works. */
 export const createKey = async (options: CreateKeyOptions): Promise<void> => {
   const { alg, signer: name } = options
   const reading = await readConfig(options.config ?? defaultConfigFile, process.env)

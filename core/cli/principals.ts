@@ -1,5 +1,5 @@
 import type { Principal, PrincipalType } from '../attestation/ports.js'
-import type { Standing } from '../attestation/principal-registry.js'
+import type { PrincipalStatus } from '../attestation/principal-registry.js'
 import type { CheckedConfiguration } from '../host/checks/check-configuration.js'
 import { openPrincipals } from '../host/collections.js'
 import { changeStores, checkDeployment, listAll, withStores, type DeploymentOptions } from './deployment.js'
@@ -115,7 +115,7 @@ const readRegistered = async (options: DeploymentOptions): Promise<CheckedConfig
 
 const iso = (seconds: number): string => new Date(seconds * 1000).toISOString()
 
-const describe = (principal: Principal, { enrolment, revokedAt }: Standing) => ({
+const describe = (principal: Principal, { enrolment, revokedAt }: PrincipalStatus) => ({
   ...toWire(principal),
   state: revokedAt === undefined ? 'active' : 'revoked',
   ...(enrolment && {

@@ -23,7 +23,7 @@ import { createKeyLedger } from '../keys/lifecycle/ledger.js'
 import { describeHeld, readPublications } from '../keys/lifecycle/publications.js'
 import { observeKeys } from './instruments/key-metrics.js'
 import { createLiveEndpoints } from './live-endpoints.js'
-import { proveKeys } from '../keys/lifecycle/open-ring.js'
+import { probeKeys } from '../keys/lifecycle/open-ring.js'
 import { createRegistries } from '../modules/registries.js'
 import { createReload, type Reload } from './reload.js'
 import { serve } from './serve.js'
@@ -143,11 +143,11 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
   observeRefusals(metrics, refusals)
   observeDeployment(metrics, () => generation.checked.config)
   observeKeys(metrics, () => generation.ring.report(), clock)
-  const prove = (signal: AbortSignal) => {
+  const probe = (signal: AbortSignal) => {
     const { ring, checked, uses } = generation
-    return uses.during(proveKeys(ring, deploymentNeeds(checked.config), signal))
+    return uses.during(probeKeys(ring, deploymentNeeds(checked.config), signal))
   }
-  readiness.register({ name: 'keys', intervalMs: 1000, deadlineMs: 5000, check: prove })
+  readiness.register({ name: 'keys', intervalMs: 1000, deadlineMs: 5000, check: probe })
 
   const reload = createReload({
     sources,

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../clock.js'
 import { createAccountDirectory, openAccountStore, staticAccounts } from '../interaction/accounts.js'
 import type { AccountDirectory, PasswordHasher } from '../interaction/account-directory.js'
-import type { PreviousRing, ProvableKeyRing } from '../keys/key-ring.js'
+import type { PreviousRing, SupervisedKeyRing } from '../keys/key-ring.js'
 import { KeyRefused } from '../keys/ports.js'
 import type { AuditLog } from '../observe/audit.js'
 import type { Log } from '../observe/log.js'
@@ -12,7 +12,7 @@ import { collections } from './collections.js'
 import { readInForce, settleAccounts } from './configured-accounts.js'
 import type { Demo } from './demo.js'
 import { endSubjectIn, subjectLifetime } from './end-subject.js'
-import { guardSigner } from '../keys/lifecycle/audited-probes.js'
+import { auditProbes } from '../keys/lifecycle/audited-probes.js'
 import {
   describeExchanged,
   describeHeld,
@@ -20,7 +20,7 @@ import {
   findPublished,
   holdBack,
   holdLate,
-  type HeldBack,
+  type HeldBackKeys,
   type KeyPublication,
 } from '../keys/lifecycle/publications.js'
 import type { LoadedSigner } from '../modules/load-modules.js'
@@ -50,9 +50,9 @@ interface OpenSigner {
 export interface Generation {
   readonly checked: CheckedConfiguration
   /** The inventory in force. A key that is published later than was foreseen is held back longer. */
-  readonly inventory: HeldBack
+  readonly inventory: HeldBackKeys
   readonly signers: ReadonlyMap<string, OpenSigner>
-  readonly ring: ProvableKeyRing
+  readonly ring: SupervisedKeyRing
   readonly clients: ClientDirectory
   readonly accounts: AccountDirectory
   /**
@@ -60,7 +60,7 @@ export interface Generation {
    * serves. Throws `Unavailable`.
    */
   settleAccounts(): Promise<void>
-  /** Requests and proofs under way. */
+  /** Requests and probes under way. */
   readonly uses: Uses
 }
 
@@ -145,7 +145,7 @@ export const openGeneration = async (
   try {
     const guarded = [...signers].flatMap(([name, { providers }]) => {
       const provider = providers.byName.get(name)
-      return provider === undefined ? [] : [[name, guardSigner(name, provider, audit)] as const]
+      return provider === undefined ? [] : [[name, auditProbes(name, provider, audit)] as const]
     })
     const inProcess = new Set([...signers].flatMap(([name, { loaded }]) => (loaded.module.inProcess ? [name] : [])))
     const ring = await openRing({ ...config, keys: inventory.keys }, new Map(guarded), clock, {

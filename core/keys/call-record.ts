@@ -21,7 +21,7 @@ export interface Latency {
 
 const kept = 512
 
-/** Calls of one key: how many ended how, and how long the last 512 signatures and proofs took. */
+/** Calls of one key: how many ended how, and how long the last 512 signatures and probes took. */
 export class CallRecord {
   readonly outcomes: Record<CallOutcome, number>
   readonly #milliseconds = new Float64Array(kept)

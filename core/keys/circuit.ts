@@ -1,9 +1,9 @@
-/** `half_open`: keys are being proved; nobody else is let through. */
+/** `half_open`: keys are being probed; nobody else is let through. */
 export type CircuitState = 'closed' | 'open' | 'half_open'
 
 /**
  * Keeps orders away from a backend that does not answer. It opens when failures that weigh `limit` together have come
- * with no answer between them; only a proof closes it.
+ * with no answer between them; only a probe closes it.
  */
 export class Circuit {
   readonly #limit: number
@@ -30,12 +30,12 @@ export class Circuit {
     if (this.#state === 'closed' && this.#weight >= this.#limit) this.#become('open')
   }
 
-  /** The proof of an open circuit begins. */
+  /** The probe of an open circuit begins. */
   probe(): void {
     if (this.#state === 'open') this.#become('half_open')
   }
 
-  /** How the proof ended. */
+  /** How the probe ended. */
   probed(works: boolean): void {
     if (this.#state !== 'half_open') return
     if (works) this.#weight = 0

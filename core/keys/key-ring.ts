@@ -8,8 +8,8 @@ import { signingName, viewAt, type RingView } from './key-states.js'
 import { openKeys, type OpenKeysOptions } from './open-keys.js'
 import type { JwsAlg } from '../jose/jwk.js'
 import type { KeyPurpose, KeyRing } from './ports.js'
-import type { KeyProof } from './prove-key.js'
-import { createProving } from './proving.js'
+import type { KeyProbe } from './probe-key.js'
+import { createProbing } from './probing.js'
 import { Recovery } from './recovery.js'
 import type { KeyTrust, RingKey } from './ring-key.js'
 import { reportRing, type RingReport } from './ring-report.js'
@@ -18,7 +18,7 @@ import { SignerSupervisor, supervisionLimits, type SupervisionLimits } from './s
 
 export type { KeyConfiguration, PreviousRing } from './open-keys.js'
 export { KeysRefused } from './open-keys.js'
-export type { KeyProof } from './prove-key.js'
+export type { KeyProbe } from './probe-key.js'
 export type { KeyReport, RingReport, SignerReport } from './ring-report.js'
 
 export interface KeyRingOptions extends OpenKeysOptions {
@@ -32,14 +32,14 @@ export interface KeyRingOptions extends OpenKeysOptions {
   readonly audit?: AuditLog
 }
 
-/** A ring that can prove its keys, and supervises the signers outside of the process. */
-export interface ProvableKeyRing extends KeyRing, AsyncDisposable {
+/** A ring that probes its keys, and supervises the signers outside of the process. */
+export interface SupervisedKeyRing extends KeyRing, AsyncDisposable {
   /**
    * Signs a probe with every key that signs now or next (of `signer`, or of all) and verifies it with the key that is
-   * published. One whose signature does not verify, or that the backend refuses, signs no more until a later proof of
+   * published. One whose signature does not verify, or that the backend refuses, signs no more until a later probe of
    * it succeeds. What could not be opened before is opened. Never throws.
    */
-  prove(signal: AbortSignal, signer?: string): Promise<readonly KeyProof[]>
+  probe(signal: AbortSignal, signer?: string): Promise<readonly KeyProbe[]>
   /** Keys and signers as they are now: trust, circuits, queues, calls and latencies. */
   report(): RingReport
   /** A key as it is now. */
@@ -50,7 +50,7 @@ export interface ProvableKeyRing extends KeyRing, AsyncDisposable {
  * Opens every configured key that is not gone. Throws `KeysRefused` with all problems that waiting does not mend; keys of
  * a backend that does not answer are opened in the background.
  */
-export const openKeyRing = async (options: KeyRingOptions): Promise<ProvableKeyRing> => {
+export const openKeyRing = async (options: KeyRingOptions): Promise<SupervisedKeyRing> => {
   const { clock, cacheSeconds, inProcess = new Set<string>(), log, audit } = options
   const limits = { ...supervisionLimits, ...options.limits }
   const keys = await openKeys(options)
@@ -95,8 +95,8 @@ export const openKeyRing = async (options: KeyRingOptions): Promise<ProvableKeyR
         return [name, new SignerSupervisor(name, own, verifier, changed)] as const
       }),
   )
-  const { prove, need } = createProving({ keys, current, supervisors, trust, events, limits, options })
-  const recovery = new Recovery({ limits, prove, need })
+  const { probe, need } = createProbing({ keys, current, supervisors, trust, events, limits, options })
+  const recovery = new Recovery({ limits, probe, need })
   for (const [name, { circuit }] of supervisors) if (options.previous?.isAway(name)) circuit.failed(limits.failures)
   for (const key of keys) if (key.reason !== undefined) events.unanswered(key, view.states.get(key))
   for (const name of names) recovery.wake(name)
@@ -117,10 +117,10 @@ export const openKeyRing = async (options: KeyRingOptions): Promise<ProvableKeyR
     algorithms: (purpose) => advertised(current(), purpose),
     states: () =>
       [...current().states].map(([{ kid, alg, signer, purposes }, state]) => ({ kid, alg, signer, state, purposes })),
-    async prove(signal, signer) {
-      const proofs = await prove(signal, signer)
+    async probe(signal, signer) {
+      const probes = await probe(signal, signer)
       for (const name of names) recovery.wake(name)
-      return proofs
+      return probes
     },
     report: () => reportRing(current(), supervisors),
     find: (kid) => keys.find((key) => key.kid === kid),

@@ -7,11 +7,11 @@ import { withDeadline } from '../deadline.js'
 import { lifetimeFrom, stateAt } from './key-states.js'
 import type { JwsAlg } from '../jose/jwk.js'
 import { KeyRefused, type KeyPurpose, type PublishedKey, type SignerProvider } from './ports.js'
-import { proveKey } from './prove-key.js'
+import { probeKey } from './probe-key.js'
 import { BadJwk, checkPublicJwk } from '../jose/public-key-guard.js'
 import type { OpenedKey, RingKey } from './ring-key.js'
 
-/** Milliseconds for opening one key and for its first proof: backends may have to log in first. */
+/** Milliseconds for opening one key and for its first probe: backends may have to log in first. */
 const openMs = 5000
 
 /** One entry of `keys`. Times are milliseconds since the epoch; absent: always, never. */
@@ -72,7 +72,7 @@ export class KeysRefused extends Error {
 }
 
 /**
- * Opens all keys at once and proves those that sign, now or next. A key whose backend cannot be asked now is left to be
+ * Opens all keys at once and probes those that sign, now or next. A key whose backend cannot be asked now is left to be
  * opened later, or goes on as it is in the previous ring. Throws `KeysRefused` when any of them is one that waiting does
  * not mend.
  */
@@ -96,7 +96,7 @@ export const openKeys = async (options: OpenKeysOptions): Promise<readonly RingK
       try {
         key.opened = await openKey(key, provider, signal, options.checkOpened)
         key.trust = 'unproved'
-        if (state !== 'retired') await firstProof(key, signal)
+        if (state !== 'retired') await firstProbe(key, signal)
       } catch (error) {
         key.reason = explainKeyError(error)
         const before = options.previous?.find(key)
@@ -159,10 +159,10 @@ export const openKey = async (
   return { signing: { kid, alg, signerName, signer }, published: { kid, alg, jwk, publicKey, purposes }, thumbprint }
 }
 
-const firstProof = async (key: RingKey, signal: AbortSignal): Promise<void> => {
-  const { outcome, cause } = await proveKey(key, openMs, signal)
+const firstProbe = async (key: RingKey, signal: AbortSignal): Promise<void> => {
+  const { outcome, cause } = await probeKey(key, openMs, signal)
   if (outcome === 'failed') throw new KeyRefused('its signature does not verify with its public key')
-  if (outcome !== 'proved') throw cause
+  if (outcome !== 'passed') throw cause
   key.trust = 'proved'
   key.probedAt = performance.now()
 }

@@ -3,16 +3,16 @@ import type { SupervisionLimits } from './signer-supervisor.js'
 
 export interface RecoveryOptions {
   readonly limits: Pick<SupervisionLimits, 'probeMs' | 'maxProbeMs'>
-  /** `soon`: the backend does not answer, or a key waits to be opened. `later`: a key failed its last proof. */
+  /** `soon`: the backend does not answer, or a key waits to be opened. `later`: a key failed its last probe. */
   readonly need: (signer: string) => 'soon' | 'later' | undefined
-  /** Opens and proves what the signer has. Never throws. */
-  readonly prove: (signal: AbortSignal, signer: string) => Promise<unknown>
+  /** Opens and probes what the signer has. Never throws. */
+  readonly probe: (signal: AbortSignal, signer: string) => Promise<unknown>
 }
 
 /** A key that was distrusted, or refused for good, is asked for at a quarter of the pace. */
 const patience = { soon: 1, later: 4 } as const
 
-/** Proves signers in the background until they are well, ever more slowly: no restart and no operator is needed. */
+/** Probes signers in the background until they are well, ever more slowly: no restart and no operator is needed. */
 export class Recovery {
   readonly #options: RecoveryOptions
   readonly #stop = new AbortController()
@@ -22,7 +22,7 @@ export class Recovery {
     this.#options = options
   }
 
-  /** Sees to it that this signer is proved until it needs it no more. */
+  /** Probes this signer until it needs that no more. */
   wake(signer: string): void {
     if (this.#running.has(signer) || this.#stop.signal.aborted) return
     if (this.#options.need(signer) === undefined) return
@@ -38,7 +38,7 @@ export class Recovery {
   }
 
   async #run(signer: string): Promise<void> {
-    const { need, prove, limits } = this.#options
+    const { need, probe, limits } = this.#options
     const { signal } = this.#stop
     for (let round = 0; ; round++) {
       const urgency = need(signer)
@@ -46,7 +46,7 @@ export class Recovery {
       const longest = Math.min(limits.probeMs * 2 ** round, limits.maxProbeMs) * patience[urgency]
       // Spread, so that replicas do not come back as one (F36).
       await pause(longest * (0.75 + Math.random() * 0.25), undefined, { signal, ref: false })
-      await prove(signal, signer)
+      await probe(signal, signer)
     }
   }
 }

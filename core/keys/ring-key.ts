@@ -11,7 +11,7 @@ export interface Lifetime {
 }
 
 /**
- * Whether a key may sign, its times aside. `proved`: yes. All others wait for a proof that succeeds: `unopened`, the
+ * Whether a key may sign, its times aside. `proved`: yes. All others wait for a probe that succeeds: `unopened`, the
  * backend could not be asked yet, so the key is published only where it was before; `unproved`, it has signed no probe
  * yet; `quarantined`, a signature came that its published key does not verify; `refused`, the backend refuses to sign.
  */
@@ -36,9 +36,9 @@ export interface RingKey extends Lifetime {
   /** How often it was quarantined. */
   quarantines: number
   trust: KeyTrust
-  /** Milliseconds of the process's own clock at its last proof, whatever that showed. */
+  /** Milliseconds of the process's own clock at its last probe, whatever that showed. */
   probedAt?: number
-  /** Why it is not trusted, or what its last proof failed with. */
+  /** Why it is not trusted, or what its last probe failed with. */
   reason?: string
   /** Absent while it is unopened, and when it was gone already as the ring was opened. */
   opened?: OpenedKey

@@ -16,11 +16,11 @@ export interface KeyReport extends Lifetime {
   readonly state: KeyState
   readonly trust: KeyTrust
   readonly published: boolean
-  /** Why it is not trusted, or what its last proof failed with. */
+  /** Why it is not trusted, or what its last probe failed with. */
   readonly reason: string | undefined
-  /** Milliseconds since its last proof; infinite before the first one. */
+  /** Milliseconds since its last probe; infinite before the first one. */
   readonly probeAge: number
-  /** Milliseconds of the last 512 signatures and proofs. */
+  /** Milliseconds of the last 512 signatures and probes. */
   readonly latency: Latency | undefined
   readonly calls: Readonly<Record<CallOutcome, number>>
   readonly quarantines: number

@@ -9,7 +9,7 @@ export interface SigningRoom {
   readonly view: () => RingView
   /** By signer. One without is held in the process: nothing stands between it and its orders. */
   readonly supervisors: ReadonlyMap<string, SignerSupervisor>
-  /** A key did what keeps it from signing until it is proved again. */
+  /** A key did what keeps it from signing until it passes a probe. */
   readonly distrust: (key: RingKey, trust: KeyTrust, reason: string) => void
   readonly failedOver: (order: SignatureOrder, from: RingKey, to: RingKey, cause: unknown) => void
 }
@@ -20,7 +20,7 @@ type Opened = RingKey & { readonly opened: OpenedKey }
 export const createSign = (room: SigningRoom): KeyRing['sign'] => {
   const { view, supervisors, distrust, failedOver } = room
 
-  /** The key signs no more until it is proved. What others failed with may pass. */
+  /** The key signs no more until it passes a probe. What others failed with may pass. */
   const learn = (key: RingKey, error: unknown): void => {
     if (error instanceof BadSignature) distrust(key, 'quarantined', error.message)
     else if (error instanceof KeyRefused) distrust(key, 'refused', error.message)

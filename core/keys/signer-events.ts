@@ -10,7 +10,7 @@ import { BadSignature } from './signer-supervisor.js'
 export interface SignerEvents {
   /** `state` by the clock: a next key is reported before its time comes. */
   trustChanged(key: RingKey, before: KeyTrust, state: KeyState | undefined): void
-  /** A proof had no answer, for the first time in a row. */
+  /** A probe had no answer, for the first time in a row. */
   unanswered(key: RingKey, state: KeyState | undefined): void
   circuitChanged(signer: string, state: CircuitState): void
   failedOver(order: SignatureOrder, from: RingKey, to: RingKey, cause: unknown): void
@@ -53,7 +53,7 @@ export const createSignerEvents = (log?: Log, audit?: AuditLog): SignerEvents =>
       if (state === 'half_open' || (state === 'open') === open.has(signer)) return
       if (state === 'open') {
         open.add(signer)
-        log?.error('A signer does not answer: nothing is asked of it until it is proved', { signer })
+        log?.error('A signer does not answer: nothing is asked of it until it answers a probe', { signer })
       } else {
         open.delete(signer)
         log?.info('A signer answers again', { signer })

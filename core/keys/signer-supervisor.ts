@@ -19,7 +19,7 @@ export interface SupervisionLimits {
   readonly attemptMs: number
   /** Failures in a row that open the circuit; one that took the whole `attemptMs` counts twice. */
   readonly failures: number
-  /** Milliseconds until the first proof of a backend whose circuit has opened; each further one waits twice as long. */
+  /** Milliseconds until the first probe of a backend whose circuit has opened; each further one waits twice as long. */
   readonly probeMs: number
   readonly maxProbeMs: number
 }
@@ -192,7 +192,7 @@ export class SignerSupervisor {
 
   /** What an order hears while the circuit is open. */
   outage(): Unavailable {
-    return this.#unavailable('the signer does not answer; it is being proved')
+    return this.#unavailable('the signer is not responding; waiting for a successful probe')
   }
 
   #unavailable(message: string): Unavailable {

@@ -17,7 +17,7 @@ import type { SignatureRecord, SignedToken } from '../tokens/sign-token.js'
 import { accessTokenHash } from '../tokens/profiles.js'
 import type { CheckedConfiguration } from '../host/checks/check-configuration.js'
 import { compareOutcomes, notIssued, type Difference, type Issued, type Outcome } from './compare-outcomes.js'
-import { guardSigner } from '../keys/lifecycle/audited-probes.js'
+import { auditProbes } from '../keys/lifecycle/audited-probes.js'
 import { openRing } from '../keys/lifecycle/open-ring.js'
 import { createSignerProviders } from '../modules/registries.js'
 import { wireAttestationTokens } from '../host/wire-attestation.js'
@@ -142,7 +142,7 @@ const withSide = async <T>(deployment: ComparedDeployment, use: (side: Side) => 
   const { checked, clock, log, audit } = deployment
   const { config, modules } = checked
   await using providers = await createSignerProviders(modules.signers, { clock, log })
-  const guarded = [...providers.byName].map(([name, provider]) => [name, guardSigner(name, provider, audit)] as const)
+  const guarded = [...providers.byName].map(([name, provider]) => [name, auditProbes(name, provider, audit)] as const)
   await using ring = await openRing(config, new Map(guarded), clock)
   return await use({ config, ring, issue: (orders) => issueAll(config, ring, clock, audit, orders) })
 }

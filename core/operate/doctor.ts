@@ -15,7 +15,7 @@ import { Unavailable } from '../unavailable.js'
 import type { CheckedConfiguration } from '../host/checks/check-configuration.js'
 import { CleanUp } from '../clean-up.js'
 import { collections } from '../host/collections.js'
-import { guardSigner } from '../keys/lifecycle/audited-probes.js'
+import { auditProbes } from '../keys/lifecycle/audited-probes.js'
 import { planKeys } from '../keys/lifecycle/plan.js'
 import { describeExchanged, holdBack, readPublications, type KeyPublications } from '../keys/lifecycle/publications.js'
 import { findEarlyRemovals, findLastInventory } from '../keys/lifecycle/removals.js'
@@ -130,7 +130,7 @@ const openProvider = async (name: string, loaded: LoadedSigner, services: Doctor
   return { provider: providers.byName.get(name), close: () => providers[Symbol.asyncDispose]() }
 }
 
-const proveRepeatedly = async (signer: Signer, published: Pick<PublishedKey, 'alg' | 'jwk' | 'publicKey'>) => {
+const probeRepeatedly = async (signer: Signer, published: Pick<PublishedKey, 'alg' | 'jwk' | 'publicKey'>) => {
   const latencies: number[] = []
   for (let round = 0; round < probes; round++) {
     const probe = newProbe()
@@ -175,12 +175,12 @@ export const examine = async (checked: CheckedConfiguration, services: DoctorSer
     if (row.state === 'gone') return { ...row, verdict: 'gone: not looked for', sound: true }
     if (provider === undefined) return { ...row, verdict: 'its signer could not be opened', sound: false }
     try {
-      const guarded = guardSigner(name, provider, services.audit)
+      const guarded = auditProbes(name, provider, services.audit)
       const signer = await inTime(`signers.${name}`, (signal) => guarded.open(ref, alg, signal))
       const { jwk, publicKey, thumbprint } = checkPublicJwk(signer.publicJwk, [alg])
       checkOpened(key, thumbprint)
       if (row.state === 'retired') return { ...row, verdict: 'ok: signs no more', sound: true }
-      const latency = await proveRepeatedly(signer, { alg, jwk, publicKey })
+      const latency = await probeRepeatedly(signer, { alg, jwk, publicKey })
       return { ...row, latency, verdict: publications.has(kid) ? 'ok' : 'ok: not published before', sound: true }
     } catch (error) {
       return { ...row, verdict: explainKeyError(error), sound: false }

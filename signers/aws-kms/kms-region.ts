@@ -7,7 +7,7 @@ export interface RegionOptions {
   /** Absent: by the SDK's own chain (AWS_REGION, the profile). */
   readonly region?: string | undefined
   readonly endpoint?: string | undefined
-  /** Requests at one time. The ring asks for no more signatures: at most proofs of keys wait for a socket. */
+  /** Requests at one time. The ring asks for no more signatures: at most probes of keys wait for a socket. */
   readonly concurrency: number
   readonly services: SignerServices
 }

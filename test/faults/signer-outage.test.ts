@@ -47,10 +47,10 @@ describe('the circuit of a signer', () => {
       expect(keyReport(ring, 'a1').calls.circuit_open).toBe(100)
 
       // A probe that fails leaves it open; one that succeeds closes it.
-      await ring.prove(never)
+      await ring.probe(never)
       expect(circuitOf(ring, 'a')).toBe('open')
       chaos('a').tell({})
-      await ring.prove(never)
+      await ring.probe(never)
       expect(circuitOf(ring, 'a')).toBe('closed')
       expect(await verifies(ring, await ring.sign(order()))).toBe(true)
       expect(events.filter(({ event }) => event === 'signer.circuit')).toMatchObject([
@@ -82,8 +82,8 @@ describe('the circuit of a signer', () => {
     const { open, chaos } = await openChaosRing(['a1', 'b1'], { limits: { ...still, failures: 2 } })
     const ring = await opened(open())
     chaos('b').tell({ fault: 'throttle' })
-    await ring.prove(never, 'b')
-    await ring.prove(never, 'b')
+    await ring.probe(never, 'b')
+    await ring.probe(never, 'b')
     expect([circuitOf(ring, 'a'), circuitOf(ring, 'b')]).toEqual(['closed', 'open'])
     expect((await ring.sign(order())).kid).toBe('a1')
   })
@@ -244,7 +244,7 @@ describe('the queue of a signer', () => {
     chaos('a').tell({ fault: 'throttle' })
     const errors = await Promise.all(Array.from({ length: 10 }, () => outage(ring.sign(order()))))
     expect(circuitOf(ring, 'a')).toBe('open')
-    expect(errors.filter(({ message }) => message.includes('being proved'))).toHaveLength(9)
+    expect(errors.filter(({ message }) => message.includes('waiting for a successful probe'))).toHaveLength(9)
     expect(ring.report().signers).toMatchObject([{ waiting: 0, running: 0 }])
   })
 })

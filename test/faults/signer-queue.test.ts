@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from 'vitest'
-import { guardSigner } from '../../core/keys/lifecycle/audited-probes.js'
+import { auditProbes } from '../../core/keys/lifecycle/audited-probes.js'
 import { openKeyRing } from '../../core/keys/key-ring.js'
 import type { JwsAlg } from '../../core/jose/jwk.js'
 import type { SignerProvider } from '../../core/keys/ports.js'
@@ -24,7 +24,7 @@ const openRing = async (provider: SignerProvider, alg: JwsAlg, ref: string, atte
   const audit = { record: () => Promise.resolve() }
   const ring = await openKeyRing({
     keys: [{ kid: 'k', alg, signer: 'remote', ref, purposes: keyPurposes }],
-    providers: new Map([['remote', guardSigner('remote', provider, audit)]]),
+    providers: new Map([['remote', auditProbes('remote', provider, audit)]]),
     clock: Date.now,
     retentionSeconds: () => 610,
     cacheSeconds: 3600,

@@ -19,8 +19,8 @@ describe('F16 signatures that are none', () => {
       const made = await ring.sign(order())
       if (!(await verifies(ring, made))) bad++
       if (made.kid === 'b1') byOther++
-      // The key is out of service until it is proved.
-      if (keyReport(ring, 'a1').trust !== 'proved') await ring.prove(never, 'a')
+      // The key is out of service until it passes a probe.
+      if (keyReport(ring, 'a1').trust !== 'proved') await ring.probe(never, 'a')
     }
     let left = 10_000
     const caller = async (): Promise<void> => {
@@ -37,7 +37,7 @@ describe('F16 signatures that are none', () => {
   })
 
   it.each(['flip', 'truncate', 'der', 'wrong_key'] as const)(
-    '%s: refused, quarantined, reported; back after a proof',
+    '%s: refused, quarantined, reported; back after a probe',
     async (fault) => {
       const { open, chaos, events } = await openChaosRing(['a1'], { limits: still })
       await using ring = await open()
@@ -47,15 +47,15 @@ describe('F16 signatures that are none', () => {
       expect(events).toMatchObject([{ event: 'signer.quarantined', kid: 'a1', signer: 'a' }])
       expect(ring.publishedKey('a1')).toBeDefined()
 
-      // Nothing is asked of it any more, and a proof that fails changes nothing.
+      // Nothing is asked of it any more, and a probe that fails changes nothing.
       const { calls } = chaos('a')
       await expect(ring.sign(order())).rejects.toBeInstanceOf(Unavailable)
       expect(chaos('a').calls).toBe(calls)
-      expect(await ring.prove(never)).toMatchObject([{ kid: 'a1', outcome: 'failed' }])
+      expect(await ring.probe(never)).toMatchObject([{ kid: 'a1', outcome: 'failed' }])
       expect(keyReport(ring, 'a1').quarantines).toBe(1)
 
       chaos('a').tell({})
-      expect(await ring.prove(never)).toMatchObject([{ kid: 'a1', outcome: 'proved' }])
+      expect(await ring.probe(never)).toMatchObject([{ kid: 'a1', outcome: 'passed' }])
       expect(await verifies(ring, await ring.sign(order()))).toBe(true)
       expect(events.map(({ event }) => event)).toEqual(['signer.quarantined', 'signer.recovered'])
     },
@@ -117,7 +117,7 @@ describe('F15 a backend that refuses', () => {
     expect(events.map(({ event }) => event)).toEqual(['signer.refused', 'signer.failover'])
 
     chaos('a').tell({})
-    await ring.prove(never)
+    await ring.probe(never)
     expect((await ring.sign(order())).kid).toBe('a1')
   })
 

@@ -2,7 +2,7 @@ import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { compactVerify, createLocalJWKSet, type JSONWebKeySet } from 'jose'
 import { afterAll, describe, expect, it } from 'vitest'
 import { keyPurposes } from '../../config/sections.js'
-import type { ProvableKeyRing } from '../../core/keys/key-ring.js'
+import type { SupervisedKeyRing } from '../../core/keys/key-ring.js'
 import type { JwsAlg } from '../../core/jose/jwk.js'
 import type { MadeSignature } from '../../core/keys/ports.js'
 import { serialize } from '../../core/tokens/compact-serializer.js'
@@ -13,7 +13,7 @@ const hour = 60 * minute
 const start = Date.parse('2026-11-20T00:00:00Z')
 const tokenLife = 10 * minute
 
-let ring: ProvableKeyRing | undefined
+let ring: SupervisedKeyRing | undefined
 afterAll(() => ring?.[Symbol.asyncDispose]())
 
 describe('F26 a key change with relying parties that keep the key set for an hour', () => {

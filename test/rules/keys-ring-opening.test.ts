@@ -64,29 +64,29 @@ describe('opening', () => {
   })
 })
 
-describe('proofs', () => {
-  it('prove active and next keys; one that signs wrongly signs no more until it is right again', async () => {
+describe('probes', () => {
+  it('are signed by active and next keys; one that signs wrongly signs no more until it is right again', async () => {
     const provider = backend(['a', ec()], ['b', ec()], ['n', ec()], ['r', ec()])
     const ring = await open(
       [key('a'), key('b'), key('n', { not_before: start + 1 }), key('r', { not_after: start - 1 })],
       provider,
     )
-    const outcomes = async () => (await ring.prove(never)).map(({ kid, outcome }) => `${kid} ${outcome}`)
-    expect(await outcomes()).toEqual(['a proved', 'b proved', 'n proved'])
+    const outcomes = async () => (await ring.probe(never)).map(({ kid, outcome }) => `${kid} ${outcome}`)
+    expect(await outcomes()).toEqual(['a passed', 'b passed', 'n passed'])
     const before = ring.keySet().etag
 
     provider.wrong.add('a')
-    expect(await outcomes()).toEqual(['a failed', 'b proved', 'n proved'])
+    expect(await outcomes()).toEqual(['a failed', 'b passed', 'n passed'])
     expect(ring.signingKey('access_token', 'ES256').kid).toBe('b')
     expect(ring.publishedKey('a')).toBeDefined()
     expect(ring.keySet().etag).toBe(before)
 
     provider.wrong.add('b')
-    await ring.prove(never)
+    await ring.probe(never)
     expect(() => ring.signingKey('access_token', 'ES256')).toThrow(Unavailable)
 
     provider.wrong.clear()
-    expect(await outcomes()).toEqual(['a proved', 'b proved', 'n proved'])
+    expect(await outcomes()).toEqual(['a passed', 'b passed', 'n passed'])
     expect(ring.signingKey('access_token', 'ES256').kid).toBe('a')
   })
 
@@ -94,7 +94,7 @@ describe('proofs', () => {
     const provider = backend(['a', ec()])
     const ring = await open([key('a')], provider)
     provider.down.add('a')
-    expect((await ring.prove(never))[0]).toMatchObject({ kid: 'a', signer: 'memory', outcome: 'unavailable' })
+    expect((await ring.probe(never))[0]).toMatchObject({ kid: 'a', signer: 'memory', outcome: 'unavailable' })
     expect(ring.signingKey('access_token', 'ES256').kid).toBe('a')
   })
 })

@@ -74,7 +74,7 @@ describe('a reply that is never trusted', () => {
       expect(key).toMatchObject({ trust: 'quarantined', quarantines: 1, calls: { bad_signature: 1, refused: 0 } })
       expect(events).toMatchObject([{ event: 'signer.quarantined', kid: 'k', signer: 'kms' }])
       double.heal()
-      await ring.prove(never)
+      await ring.probe(never)
       expect(ring.report().keys[0]?.trust).toBe('proved')
     },
   )

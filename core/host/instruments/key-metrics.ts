@@ -54,7 +54,7 @@ export const observeKeys = (metrics: Metrics, report: () => RingReport, clock: C
     ),
     gauge(
       'signet_signer_latency_seconds',
-      'Of the last 512 signatures and proofs.',
+      'Of the last 512 signatures and probes.',
       [...key, 'quantile'],
       ofKeys(({ latency }, labels) =>
         latency === undefined
@@ -73,7 +73,7 @@ export const observeKeys = (metrics: Metrics, report: () => RingReport, clock: C
     ),
     gauge(
       'signet_key_trust',
-      '1 for what the last proof of the key left: only a proved one signs.',
+      '1 for what the last probe of the key left: only a proved one signs.',
       [...key, 'trust'],
       ofKeys(({ trust }, labels) => oneOf('trust', trusts, trust, labels)),
     ),

@@ -4,10 +4,10 @@ import type { SignatureTrace, Signer, SignerProvider } from '../ports.js'
 import type { AuditLog } from '../../observe/audit.js'
 
 /**
- * A provider of which every signed probe is told to the audit log, so that the backend's own log shows no signature that
+ * A provider whose signed probes are all in the audit log, so that the backend's own log shows no signature that
  * ours does not. A probe that cannot be recorded fails with `Unavailable`.
  */
-export const guardSigner = (name: string, provider: SignerProvider, audit: AuditLog): SignerProvider => ({
+export const auditProbes = (name: string, provider: SignerProvider, audit: AuditLog): SignerProvider => ({
   get concurrency() {
     return provider.concurrency
   },

@@ -7,7 +7,7 @@ import {
   type KeyConfiguration,
   type KeyReport,
   type KeyRingOptions,
-  type ProvableKeyRing,
+  type SupervisedKeyRing,
 } from '../key-ring.js'
 import { lifetimeFrom } from '../key-states.js'
 import type { KeyPurpose, SignerProvider } from '../ports.js'
@@ -49,7 +49,7 @@ export const grantEntryLifetime = (config: Config) => {
 }
 
 /**
- * Opens and proves every key. Throws `ConfigurationError` with the path of each that waiting does not mend; a backend
+ * Opens and probes every key. Throws `ConfigurationError` with the path of each that waiting does not mend; a backend
  * that does not answer is asked again in the background (F32). Dispose of the ring before its providers.
  */
 export const openRing = async (
@@ -60,7 +60,7 @@ export const openRing = async (
     KeyRingOptions,
     'inProcess' | 'log' | 'audit' | 'known' | 'earlierPurposes' | 'checkOpened' | 'publishedLate' | 'previous'
   > = {},
-): Promise<ProvableKeyRing> => {
+): Promise<SupervisedKeyRing> => {
   try {
     return await openKeyRing({
       ...supervision,
@@ -87,14 +87,14 @@ const signs = ({ state }: Pick<KeyReport, 'state'>): boolean => state === 'activ
  * published key verifies. A next key that has not is told of and takes nothing down: its time has not come. A retired
  * one that is not published does. A need that no key is active for is down, however well all keys are.
  */
-export const proveKeys = async (
-  ring: ProvableKeyRing,
+export const probeKeys = async (
+  ring: SupervisedKeyRing,
   needs: readonly SigningNeed[],
   signal: AbortSignal,
 ): Promise<Readonly<Record<string, ComponentHealth>>> => {
   const due = ring.report().keys.filter((key) => signs(key) && key.probeAge >= probeEveryMs)
   const opened = due.filter(({ trust }) => trust !== 'unopened')
-  await Promise.all([...new Set(opened.map(({ signer }) => signer))].map((signer) => ring.prove(signal, signer)))
+  await Promise.all([...new Set(opened.map(({ signer }) => signer))].map((signer) => ring.probe(signal, signer)))
   const { keys } = ring.report()
   const gaps = findGaps(needs, keys).map((gap): [string, ComponentHealth] => [
     gap.purpose,

@@ -3,7 +3,7 @@ import { stateAt } from '../key-states.js'
 import type { JwsAlg } from '../../jose/jwk.js'
 import type { KeyPurpose, KeyState } from '../ports.js'
 import type { Lifetime } from '../ring-key.js'
-import type { HeldBack } from './publications.js'
+import type { HeldBackKeys } from './publications.js'
 import { lifetimeOf } from './open-ring.js'
 import { deploymentNeeds, fits, type SigningNeed } from './signing-needs.js'
 
@@ -107,7 +107,7 @@ const findJointEnds = (need: SigningNeed, keys: readonly PlannedKey[], now: numb
  * The rotation timeline of an inventory from `now` on. `inventory` is the configured one with what is held back; times
  * are milliseconds since the epoch. Pure.
  */
-export const planKeys = (config: Config, inventory: HeldBack, now: number): KeyPlan => {
+export const planKeys = (config: Config, inventory: HeldBackKeys, now: number): KeyPlan => {
   const keys = inventory.keys.map((key): PlannedKey => {
     const { kid, alg, purposes } = key
     return { kid, alg, purposes, ...lifetimeOf(config, key) }

@@ -103,7 +103,7 @@ export interface HeldKey {
   readonly until: number
 }
 
-export interface HeldBack {
+export interface HeldBackKeys {
   /** The inventory with each held key's `not_before` moved to the time from which it may sign. */
   readonly keys: Keys
   readonly held: readonly HeldKey[]
@@ -120,7 +120,7 @@ export const holdBack = (
   publications: KeyPublications,
   now: number,
   situation: 'start' | 'running',
-): HeldBack => {
+): HeldBackKeys => {
   const exempt = situation === 'start' && isFirstStart(publications, now)
   const from = new Map(keys.map((key) => [key.kid, exempt ? -Infinity : maySignFrom(key, publications, now)]))
   return holdUntil(keys, from, now)
@@ -129,14 +129,14 @@ export const holdBack = (
 /** The same when `kid`, whose signer was away until now, is published only now. Pure. */
 export const holdLate = (
   kid: string,
-  before: HeldBack,
+  before: HeldBackKeys,
   ...[keys, publications, now, situation]: Parameters<typeof holdBack>
-): HeldBack => {
+): HeldBackKeys => {
   const late = holdBack(keys, publications, now, situation).from.get(kid) ?? -Infinity
   return holdUntil(keys, new Map([...before.from, [kid, late]]), now)
 }
 
-const holdUntil = (keys: Keys, from: HeldBack['from'], now: number): HeldBack => {
+const holdUntil = (keys: Keys, from: HeldBackKeys['from'], now: number): HeldBackKeys => {
   const held: HeldKey[] = []
   const kept = keys.map((key, index) => {
     const until = from.get(key.kid) ?? -Infinity
@@ -184,7 +184,7 @@ const pastPurposes = (known: KeyPublication | undefined, { purposes }: Published
  */
 export const recordPublications = async (
   store: RecordStore<KeyPublication>,
-  { keys, from }: Pick<HeldBack, 'keys' | 'from'>,
+  { keys, from }: Pick<HeldBackKeys, 'keys' | 'from'>,
   ring: KeyRing,
   publications: Map<string, KeyPublication>,
   now: number,

@@ -3,12 +3,12 @@ import { performance } from 'node:perf_hooks'
 import { explainFailure, type SignerEvents } from './signer-events.js'
 import type { RingView } from './key-states.js'
 import { canWait, explainKeyError, openKey, type OpenKeysOptions } from './open-keys.js'
-import { proveKey, type KeyProof } from './prove-key.js'
+import { probeKey, type KeyProbe } from './probe-key.js'
 import type { RecoveryOptions } from './recovery.js'
 import type { KeyTrust, RingKey } from './ring-key.js'
 import type { SignerSupervisor, SupervisionLimits } from './signer-supervisor.js'
 
-export interface ProvingOptions {
+export interface ProbingOptions {
   readonly keys: readonly RingKey[]
   readonly current: () => RingView
   readonly supervisors: ReadonlyMap<string, SignerSupervisor>
@@ -18,8 +18,8 @@ export interface ProvingOptions {
   readonly options: Pick<OpenKeysOptions, 'providers' | 'checkOpened' | 'publishedLate'>
 }
 
-/** Opens what is not open, proves what signs now or next, and keeps what that says of each key and each signer. */
-export const createProving = ({ keys, current, supervisors, trust, events, limits, options }: ProvingOptions) => {
+/** Opens what is not open, probes what signs now or next, and keeps what that says of each key and each signer. */
+export const createProbing = ({ keys, current, supervisors, trust, events, limits, options }: ProbingOptions) => {
   const stateOf = (key: RingKey) => current().states.get(key)
   const signs = (key: RingKey): boolean => stateOf(key) === 'active' || stateOf(key) === 'next'
   const of = (signer: string | undefined) => keys.filter((key) => signer === undefined || key.signer === signer)
@@ -31,7 +31,7 @@ export const createProving = ({ keys, current, supervisors, trust, events, limit
       const opened = await openKey(key, provider, signal, options.checkOpened)
       const same = keys.find((other) => other !== key && other.opened?.thumbprint === opened.thumbprint)
       if (same !== undefined) return trust(key, 'refused', `is the same key as ${same.kid}`)
-      // Published from here on, if it was not before; it signs when it is proved and can be known.
+      // Published from here on, if it was not before; it signs when it has passed a probe and can be known.
       if (key.known === undefined)
         key.notBefore = Math.max(key.notBefore, options.publishedLate?.(key.kid) ?? -Infinity)
       key.opened = opened
@@ -41,11 +41,11 @@ export const createProving = ({ keys, current, supervisors, trust, events, limit
     }
   }
 
-  const learn = (key: RingKey, { outcome, cause }: KeyProof): void => {
+  const learn = (key: RingKey, { outcome, cause }: KeyProbe): void => {
     // Why it is not open is known from the attempt to open it.
     if (key.opened === undefined) return
     key.probedAt = performance.now()
-    if (outcome === 'proved') trust(key, 'proved')
+    if (outcome === 'passed') trust(key, 'proved')
     else if (outcome === 'failed') trust(key, 'quarantined', 'its signature does not verify with its published key')
     else if (outcome === 'refused') trust(key, 'refused', explainFailure(cause))
     else {
@@ -56,32 +56,32 @@ export const createProving = ({ keys, current, supervisors, trust, events, limit
     }
   }
 
-  const proveSigner = async (signal: AbortSignal, signer: string): Promise<readonly KeyProof[]> => {
+  const probeSigner = async (signal: AbortSignal, signer: string): Promise<readonly KeyProbe[]> => {
     const circuit = supervisors.get(signer)?.circuit
     circuit?.probe()
     const own = of(signer)
     const unopened = own.filter((key) => key.opened === undefined && stateOf(key) !== 'gone')
     await Promise.all(unopened.map((key) => openLate(key, signal)))
-    const proved = await Promise.all(
+    const probes = await Promise.all(
       own.filter(signs).map(async (key) => {
-        const proof = await proveKey(key, limits.attemptMs, signal)
+        const done = await probeKey(key, limits.attemptMs, signal)
         // What was given up says nothing of the key.
-        if (!signal.aborted) learn(key, proof)
-        return proof
+        if (!signal.aborted) learn(key, done)
+        return done
       }),
     )
     // One key that signs shows that the backend answers; what is wrong with another one is that key's own matter.
-    circuit?.probed(proved.some(({ outcome }) => outcome !== 'unavailable'))
-    return proved
+    circuit?.probed(probes.some(({ outcome }) => outcome !== 'unavailable'))
+    return probes
   }
 
-  const prove = async (signal: AbortSignal, signer?: string): Promise<readonly KeyProof[]> => {
+  const probe = async (signal: AbortSignal, signer?: string): Promise<readonly KeyProbe[]> => {
     // All keys listen to it at once.
     setMaxListeners(0, signal)
     const signers = [...new Set(of(signer).map((key) => key.signer))]
-    const proofs = (await Promise.all(signers.map((name) => proveSigner(signal, name)))).flat()
+    const probes = (await Promise.all(signers.map((name) => probeSigner(signal, name)))).flat()
     const order = new Map(keys.map(({ kid }, index) => [kid, index]))
-    return proofs.sort((a, b) => (order.get(a.kid) ?? 0) - (order.get(b.kid) ?? 0))
+    return probes.sort((a, b) => (order.get(a.kid) ?? 0) - (order.get(b.kid) ?? 0))
   }
 
   const need: RecoveryOptions['need'] = (signer) => {
@@ -93,5 +93,5 @@ export const createProving = ({ keys, current, supervisors, trust, events, limit
     return silent || trusts.has('quarantined') || trusts.has('refused') ? 'later' : undefined
   }
 
-  return { prove, need }
+  return { probe, need }
 }

@@ -10,17 +10,17 @@ import { verifySignature } from '../jose/verify-signature.js'
  * `failed`: a signature came that the published key does not verify. `refused`: the backend will not sign until an
  * operator acts. `unavailable`: no signature came.
  */
-export interface KeyProof {
+export interface KeyProbe {
   readonly kid: string
   readonly signer: string
-  readonly outcome: 'proved' | 'failed' | 'refused' | 'unavailable'
+  readonly outcome: 'passed' | 'failed' | 'refused' | 'unavailable'
   /** Milliseconds that the signer took; present when a signature came. */
   readonly latency?: number
   readonly cause?: unknown
 }
 
 /** Has the key sign a probe within `milliseconds` and verifies it with what is published. Never throws. */
-export const proveKey = async (key: RingKey, milliseconds: number, signal: AbortSignal): Promise<KeyProof> => {
+export const probeKey = async (key: RingKey, milliseconds: number, signal: AbortSignal): Promise<KeyProbe> => {
   const { kid, signer, opened, calls } = key
   if (opened === undefined) return { kid, signer, outcome: key.trust === 'refused' ? 'refused' : 'unavailable' }
   const probe = newProbe()
@@ -35,7 +35,7 @@ export const proveKey = async (key: RingKey, milliseconds: number, signal: Abort
     const latency = performance.now() - begun
     calls.took(latency)
     const valid = await verifySignature(opened.published, probe, signature)
-    return { kid, signer, outcome: valid ? 'proved' : 'failed', latency }
+    return { kid, signer, outcome: valid ? 'passed' : 'failed', latency }
   } catch (cause) {
     return { kid, signer, outcome: cause instanceof KeyRefused ? 'refused' : 'unavailable', cause }
   }
