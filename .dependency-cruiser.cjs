@@ -142,8 +142,15 @@ module.exports = {
     },
     room(
       'testing',
-      ['^core/modules/contract\\.ts$', '^core/tokens/', '^core/storage/[a-z-]+\\.ts$', oauth],
-      'Tests of plugins and adapters hold them to the rules of the core.',
+      [
+        '^core/modules/contract\\.ts$',
+        '^core/tokens/',
+        '^core/storage/[a-z-]+\\.ts$',
+        '^core/keys/ports\\.ts$',
+        oauth,
+        jose,
+      ],
+      'Tests of plugins, signers and adapters hold them to the rules of the core.',
     ),
     room('observe', [], 'Everybody may be observed, so observing knows nobody.'),
     {

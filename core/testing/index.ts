@@ -1,7 +1,11 @@
-/** For those who write plugins and adapters of stores: `signet/testing`. */
+/** For authors of plugins, signers and adapters of stores: `signet/testing`. */
 export type { GrantAttack, HonestRequest } from './attack-grant.js'
 export { attackGrant } from './attack-grant.js'
 export type { Finding, Report, Rule } from './report.js'
+export type { SignerReport } from './signer/check-signer.js'
+export { checkSigner } from './signer/check-signer.js'
+export type { SignerCase, SignerUnderTest } from './signer/signer-cases.js'
+export { signerCases } from './signer/signer-cases.js'
 export type { StorageCase, StorageContract, StorageReport, StorageUnderTest } from './storage/storage-contract.js'
 export { checkStorage, storageContract } from './storage/storage-contract.js'
 export { storageContractVersion } from '../storage/contract-version.js'

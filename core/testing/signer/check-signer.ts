@@ -1,0 +1,31 @@
+import { withDeadline } from '../../deadline.js'
+import type { JwsAlg } from '../../jose/jwk.js'
+import { signerCases, type SignerUnderTest } from './signer-cases.js'
+
+export interface SignerReport {
+  /** How many cases were run. */
+  readonly cases: number
+  /** Empty when the signer keeps every rule. */
+  readonly failures: readonly { readonly alg?: JwsAlg; readonly name: string; readonly detail: string }[]
+}
+
+/**
+ * Runs the whole contract of signers, without a test runner. `algs` is what the backend signs; absent: all that Signet
+ * knows. `deadlineMs` is for one case; default 20,000. Throws nothing, and leaves the provider open.
+ */
+export const checkSigner = async (
+  given: SignerUnderTest & { readonly algs?: readonly JwsAlg[]; readonly deadlineMs?: number },
+): Promise<SignerReport> => {
+  const { algs, deadlineMs = 20_000 } = given
+  const cases = signerCases(algs)
+  const failures: SignerReport['failures'][number][] = []
+  for (const { run, ...rule } of cases) {
+    const late = () => new Error(`does not end within ${deadlineMs} ms`)
+    try {
+      await withDeadline(deadlineMs, () => run(given), late)
+    } catch (error) {
+      failures.push({ ...rule, detail: error instanceof Error ? error.message : String(error) })
+    }
+  }
+  return { cases: cases.length, failures }
+}
