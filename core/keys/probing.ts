@@ -41,6 +41,14 @@ export const createProbing = ({ keys, current, supervisors, trust, events, limit
     }
   }
 
+  /** Readiness and recovery may ask for the same key at once: it is opened once, and has one trust after that. */
+  const opening = new Map<RingKey, Promise<void>>()
+  const openOnce = (key: RingKey, signal: AbortSignal): Promise<void> => {
+    const begun = opening.get(key) ?? openLate(key, signal).finally(() => opening.delete(key))
+    opening.set(key, begun)
+    return begun
+  }
+
   const learn = (key: RingKey, { outcome, cause }: KeyProbe): void => {
     // Why it is not open is known from the attempt to open it.
     if (key.opened === undefined) return
@@ -61,7 +69,7 @@ export const createProbing = ({ keys, current, supervisors, trust, events, limit
     circuit?.probe()
     const own = of(signer)
     const unopened = own.filter((key) => key.opened === undefined && stateOf(key) !== 'gone')
-    await Promise.all(unopened.map((key) => openLate(key, signal)))
+    await Promise.all(unopened.map((key) => openOnce(key, signal)))
     const probes = await Promise.all(
       own.filter(signs).map(async (key) => {
         const done = await probeKey(key, limits.attemptMs, signal)

@@ -104,6 +104,19 @@ describe('F17 another key behind the same name', () => {
   })
 })
 
+describe('F32 a key whose backend was away at the start', () => {
+  it('is opened once when two probes come at the same time', async () => {
+    const { open, chaos } = await openChaosRing(['a1'], { limits: still })
+    chaos('a').tell({ opening: 'down' })
+    await using ring = await open()
+    chaos('a').tell({})
+    const before = chaos('a').opened
+    await Promise.all([ring.probe(never), ring.probe(never)])
+    expect(chaos('a').opened - before).toBe(1)
+    expect(keyReport(ring, 'a1').trust).toBe('proved')
+  })
+})
+
 describe('F15 a backend that refuses', () => {
   it('is not asked again and again: the next key signs', async () => {
     const { open, chaos, events } = await openChaosRing(['a1', 'b1'], { limits: still })
