@@ -14,12 +14,12 @@ const takenTypes = new Set(
 const typ = z
   .string()
   .regex(/^[\w!#$&^.+-]{1,100}$/, 'must be a media type without application/, such as device-attestation+jwt')
-  .refine((value) => !takenTypes.has(value.toLowerCase()), 'is the type of other tokens')
+  .refine((value) => !takenTypes.has(value.toLowerCase()), 'is the type of another kind of token')
 
 const attributeName = z
   .string()
   .min(1, 'must not be empty')
-  .refine((name) => name !== 'status', 'is set by this service alone')
+  .refine((name) => name !== 'status', 'is set only by this service')
 
 /** The section `attestation` (docs/design/decisions.md#8-attestation). Without the section nothing of the ceremony exists. */
 export const attestation = z
@@ -39,7 +39,7 @@ export const attestation = z
   })
   .refine((section) => section.attestation_reissue_after_secs < section.attestation_ttl_secs, {
     path: ['attestation_reissue_after_secs'],
-    message: 'must be less than attestation_ttl_secs: it is renewed while it is valid',
+    message: 'must be less than attestation_ttl_secs: an attestation is renewed while it is valid',
   })
   .refine((section) => section.attestation_ttl_secs <= section.max_continuity_secs, {
     path: ['max_continuity_secs'],

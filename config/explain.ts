@@ -34,7 +34,7 @@ const knownKeys = (schema: ZodSchema, path: readonly PropertyKey[]): string[] =>
 }
 
 const nouns: Readonly<Record<string, string>> = {
-  string: 'text (put it in quotes)',
+  string: 'a string (put it in quotes)',
   int: 'a whole number',
   number: 'a whole number',
   boolean: 'true or false',
@@ -88,7 +88,7 @@ export const explainIssues = (schema: ZodSchema, issues: readonly ZodIssue[], ba
     .filter((issue) => issue.code !== 'unrecognized_keys')
     .map((issue): Problem => ({
       path: formatPath([...base, ...(issue.path as string[])]),
-      message: issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? 'is no proper name') : issue.message,
+      message: issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? 'is not a valid name') : issue.message,
     }))
     .filter((problem) => !(problem.message === 'is required' && meant.has(problem.path)))
   return [...others, ...unknown]

@@ -9,7 +9,7 @@ export const signingAlg = z.enum(signingAlgs, {
   error: (issue) => {
     if (typeof issue.input !== 'string') return undefined
     if (/^HS\d+$/i.test(issue.input))
-      return `is symmetric: whoever can verify such a token can also make one; use one of ${signingAlgs.join(', ')}`
+      return `is symmetric: anyone who can verify such a token can also make one; use one of ${signingAlgs.join(', ')}`
     if (/^none$/i.test(issue.input)) return `means no signature at all; use one of ${signingAlgs.join(', ')}`
     return undefined
   },
@@ -84,7 +84,7 @@ export const trustedPeer = z.string().refine((value) => {
   const [address = '', prefix = '', ...rest] = value.split('/')
   const family = isIP(address)
   return family !== 0 && rest.length === 0 && /^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128)
-}, 'must be a network in CIDR form, such as 10.0.0.0/8, or unix: whoever connects to the unix socket')
+}, 'must be a network in CIDR form, such as 10.0.0.0/8, or unix: everything that connects to the unix socket')
 
 /** An instant with its time zone, as milliseconds since the epoch. */
 export const instant = z.iso

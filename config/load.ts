@@ -55,7 +55,7 @@ export const readConfig = async (file: string, env: NodeJS.ProcessEnv): Promise<
     })
   if (document.value === undefined) return { file: path, salvaged: {}, problems: document.problems, locate }
 
-  // An empty file is an empty configuration: it is told what is required.
+  // An empty file is an empty configuration: the problems name what is required.
   const { value, problems: unread } = await substitute(document.value ?? {}, { directory: dirname(path), env })
   const result = configSchema.safeParse(value, { error: describeIssue })
   const explained = result.success ? [] : explainIssues(configObject, result.error.issues)

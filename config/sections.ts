@@ -111,7 +111,7 @@ export const accounts = z
       sub: z.string().regex(/^[\x20-\x7E]{1,255}$/, 'must be 1 to 255 ASCII characters (OpenID Connect Core §2)'),
       claims: z
         .record(z.string(), z.json())
-        .refine((claims) => !('sub' in claims), 'must not hold sub: it stands beside claims')
+        .refine((claims) => !('sub' in claims), 'must not contain sub, which is a key of its own beside claims')
         .default({}),
     }),
   )

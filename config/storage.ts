@@ -33,7 +33,7 @@ const checkRedisUri = (value: string): string | undefined => {
   const { protocol, hostname, pathname, search, hash } = new URL(value)
   if (protocol !== 'redis:' && protocol !== 'rediss:') return 'must begin with redis:// or, for TLS, rediss://'
   if (hostname === '') return 'must name a host'
-  if (!/^(?:\/\d{0,4})?$/.test(pathname)) return 'may end with the number of a database and nothing else'
+  if (!/^(?:\/\d{0,4})?$/.test(pathname)) return 'may end only with the number of a database'
   if (search !== '' || hash !== '') return 'must have no query and no fragment'
   return undefined
 }
@@ -80,7 +80,7 @@ const redis = z.strictObject({
     })
     .refine((options) => options.sentinel === undefined || options.cluster === undefined, {
       path: ['cluster'],
-      message: 'does not go with sentinel: a cluster does its own fail-over',
+      message: 'must not be given together with sentinel: a cluster does its own fail-over',
     }),
 })
 
@@ -117,7 +117,7 @@ const ephemeralBackend = z.union([
   adapter,
 ])
 
-/** Where `./file.js` and npm packages are looked for is known to whoever reads the file. */
+/** Only the reader of the file knows where to look for `./file.js` and npm packages. */
 export const locateAdapters = <Choice extends { readonly use: string }>(
   choices: Readonly<Record<'records' | 'ephemeral', Choice>>,
   directory: string,

@@ -44,7 +44,7 @@ export const substitute = async (
       return ''
     }
     const [[kind, name]] = Object.entries(source) as [[string, unknown]]
-    if (Object.keys(source).length > 1) return fail(`${kind} must stand alone`)
+    if (Object.keys(source).length > 1) return fail(`${kind} must be the only key`)
     if (typeof name !== 'string' || name === '') return fail(`${kind} must be followed by a name`)
     if (kind === '$env') return sources.env[name] ?? fail(`the environment variable ${name} is not set`)
     try {

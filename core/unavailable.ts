@@ -1,7 +1,7 @@
 const brand = Symbol.for('signet.Unavailable')
 
 /**
- * A dependency (store, signer, host hook) is down, slow or full. Always told to the client as 503
+ * A dependency (store, signer, host hook) is down, slow or full. The client always gets 503
  * `temporarily_unavailable`, never as a grant error.
  *
  * `applied: 'no'` means that the effect certainly did not happen and the caller may try again;

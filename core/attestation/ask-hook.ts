@@ -34,7 +34,7 @@ export const hookFault = (component: string, message: string, error?: unknown): 
 }
 
 /**
- * Attributes that a plugin gave, as JSON has them and without `status`, which is the core's. Throws `Unavailable` when
+ * Attributes that a plugin gave, as JSON has them and without `status`, which is reserved for the core. Throws `Unavailable` when
  * they are no attributes.
  */
 export const checkGivenAttributes = (component: string, given: unknown): JsonObject => {
@@ -44,9 +44,10 @@ export const checkGivenAttributes = (component: string, given: unknown): JsonObj
   } catch (error) {
     throw hookFault(component, 'the plugin returned attributes that are not JSON', error)
   }
-  if (!isObject(copy)) throw hookFault(component, 'the plugin returned attributes that are no object')
+  if (!isObject(copy)) throw hookFault(component, 'the plugin returned attributes that are not an object')
   const attributes = withoutStatus(copy)
   const fault = findAttributesFault(attributes)
-  if (fault !== undefined) throw hookFault(component, `the plugin returned attributes that cannot be carried: ${fault}`)
+  if (fault !== undefined)
+    throw hookFault(component, `the plugin returned attributes that an attestation cannot contain: ${fault}`)
   return attributes
 }

@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../json.js'
 export const isObject = (value: JsonValue | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Names that reach the prototype of whoever copies them member by member. */
+/** Names that reach a prototype when somebody copies them member by member. */
 const poison: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
 
 /** Has it such a name at any depth? */
@@ -14,7 +14,7 @@ export const hasPoison = (value: JsonValue | undefined): boolean => {
   )
 }
 
-/** Attributes without `status`, which is the core's alone. */
+/** Attributes without `status`, which is reserved for the core alone. */
 export const withoutStatus = (attributes: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(attributes).filter(([name]) => name !== 'status'))
 
@@ -25,7 +25,8 @@ const maxKeys = 64
 /** What keeps attributes from being carried, in constant words: an attestation has to fit into a header. */
 export const findAttributesFault = (attributes: JsonObject): string | undefined => {
   const measured = measure(attributes)
-  if (measured.depth > maxDepth || measured.keys > maxKeys) return 'The attributes are nested too deep or too many.'
+  if (measured.depth > maxDepth || measured.keys > maxKeys)
+    return 'The attributes are nested too deep, or there are too many.'
   if (measured.hasNull) return 'An attribute has no value.'
   if (Buffer.byteLength(JSON.stringify(attributes)) > maxAttributesBytes) return 'The attributes are too long.'
   return hasPoison(attributes) ? 'An attribute has a name that is not accepted.' : undefined

@@ -42,15 +42,15 @@ export const createCheckProof = (options: ChallengeProofOptions) => {
   const checkClaims = ({ aud, iss, iat, challenge }: JsonObject, { id, record }: OpenChallenge): void => {
     const { principal, issuedAt, jkt } = record
     if (typeof challenge !== 'string' || !isSameText(hashOpaqueToken(challenge), id))
-      refuse('it is over something else')
+      refuse('it is for another challenge')
     if (aud === undefined ? requireAudience : (Array.isArray(aud) && aud.length === 1 ? aud[0] : aud) !== issuer)
       refuse('aud is not the issuer')
     if (iss !== undefined && iss !== principal.subject && iss !== principal.principalId && iss !== jkt)
-      refuse('iss is somebody else')
+      refuse('iss is neither the principal nor the key')
     if (iat === undefined) return
     const now = epochSeconds(clock)
     if (!Number.isSafeInteger(iat) || Number(iat) < issuedAt - toleranceSeconds || Number(iat) > now + toleranceSeconds)
-      refuse('iat is out of time')
+      refuse('iat is too old or in the future')
   }
 
   return async (text: string, open: OpenChallenge): Promise<void> => {
@@ -59,7 +59,7 @@ export const createCheckProof = (options: ChallengeProofOptions) => {
     const header = jws?.header ?? readHeader(text)
     if (header !== undefined && header['alg'] !== 'ES256') throw attestationError('BadAlg')
     if (jws === undefined) return refuse('not a strict compact JWS')
-    if (!acceptedTypes.has(jws.header['typ'])) refuse('typ is that of something else')
+    if (!acceptedTypes.has(jws.header['typ'])) refuse('typ is not that of a challenge proof')
     checkClaims(jws.payload, open)
     const key = keys.check(open.record.jwk)
     if (!(await verifySignature(key, jws.signingInput, jws.signature))) refuse('wrong signature')

@@ -46,7 +46,7 @@ export const createChallenges = (store: OneTimeStore<ChallengeRecord>, ttlSecond
     return challenge
   },
   async get(challenge) {
-    if (!isOpaqueToken(challenge)) throw invalid('not one of ours')
+    if (!isOpaqueToken(challenge)) throw invalid('not issued here')
     const id = hashOpaqueToken(challenge)
     const record = await store.findUnused(id)
     if (record === undefined) throw invalid('used, expired or unknown')
@@ -54,6 +54,6 @@ export const createChallenges = (store: OneTimeStore<ChallengeRecord>, ttlSecond
   },
   async redeem({ id }) {
     const { outcome } = await store.redeem(id)
-    if (outcome !== 'won') throw invalid('another request was first')
+    if (outcome !== 'won') throw invalid('another request used it first')
   },
 })

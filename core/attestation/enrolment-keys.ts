@@ -7,7 +7,7 @@ export interface EnrolmentKeys {
   check(jwk: unknown): ProofKey
 }
 
-/** The guard of enrolment. Keys that were seen lately are not imported anew. */
+/** The guard of enrolment. Keys that were seen lately are not imported again. */
 export const createEnrolmentKeys = (): EnrolmentKeys => {
   const keyOf = createProofKeys()
   return {
@@ -19,7 +19,7 @@ export const createEnrolmentKeys = (): EnrolmentKeys => {
         const { reason, message } = error
         const description =
           reason === 'secret'
-            ? 'The key came with its private part and is no secret any more. Make a new one.'
+            ? 'The request contained the private key, so it must be treated as compromised. Generate a new key.'
             : message
         throw attestationError('BadJwk', { description, reason: message })
       }

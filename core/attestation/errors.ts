@@ -19,7 +19,7 @@ const rows = {
   ],
   AttestationInvalid: [401, 'invalid_grant', 'The attestation is invalid or expired.'],
   KeyNotBound: [401, 'invalid_grant', 'The attestation belongs to another key.'],
-  ReenrolmentRequired: [401, 'invalid_grant', 'The enrolment is too old to be renewed. Enrol anew.'],
+  ReenrolmentRequired: [401, 'invalid_grant', 'The enrolment is too old to be renewed. Enrol again.'],
   PrincipalRevoked: [403, 'access_denied', 'The principal is revoked.'],
   AttributesDenied: [403, 'access_denied', 'An attribute is not allowed.'],
   RateLimited: [429, 'temporarily_unavailable', 'Too many requests.'],

@@ -120,6 +120,6 @@ export interface AttestationStatusProvider {
     signal: AbortSignal,
     refuse: (reason: string) => undefined,
   ): Promise<JsonObject | undefined>
-  /** Told of each full enrolment before its challenge is consumed. Idempotent; throws `Unavailable`. */
+  /** Called for each full enrolment before its challenge is consumed. Idempotent; throws `Unavailable`. */
   enrolled?(question: StatusQuestion, attributes: JsonObject, signal: AbortSignal): Promise<void>
 }

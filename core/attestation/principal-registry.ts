@@ -85,7 +85,7 @@ export const createPrincipalRegistry = ({
       revokedPrincipals.put(principalDigest(revocation.principal), revocation, { onlyIfAbsent: true }),
     restore: (principal) => revokedPrincipals.remove(principalDigest(principal)),
     async release(principal) {
-      // The owner last, so that whoever repeats what an outage stopped finds it.
+      // The owner last, so that a repetition after an outage finds it.
       const ended = await principals.remove(principalDigest(principal))
       const types = principalTypes.filter((type) => type !== principal.principalType)
       const others = types.map((principalType) => principals.find(principalDigest({ ...principal, principalType })))

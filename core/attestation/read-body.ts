@@ -19,7 +19,7 @@ const malformed = (description: string): Error => attestationError('InvalidReque
 export const readJsonObject = ({ body, query }: Request): JsonObject => {
   if (query.values.size > 0) throw malformed('Parameters belong in the body of the request.')
   const object = parseStrictJsonObject(body ?? Buffer.alloc(0))
-  if (object === undefined || hasPoison(object)) throw malformed('The body is not a proper JSON object.')
+  if (object === undefined || hasPoison(object)) throw malformed('The body is not a JSON object.')
   return object
 }
 
@@ -47,7 +47,7 @@ const strayBlank = /^ | $| {2}/
 const readId = (body: JsonObject, name: string): string => {
   const id = readText(body, name)
   if (id === '' || id.length > maxIdLength || unseen.test(id) || strayBlank.test(id) || id.normalize('NFC') !== id)
-    throw malformed('An identifier must have 1 to 256 printable characters in normal form C.')
+    throw malformed('An identifier must have 1 to 256 printable characters in Unicode normal form C.')
   return id
 }
 

@@ -33,7 +33,7 @@ export const createSecondFactors = (verifiers: ReadonlyMap<string, SecondFactorV
     has: (kind) => direct.has(kind),
     async check(enrolment, proof) {
       const verifier = direct.get(proof.kind)
-      if (verifier === undefined) throw attestationError('SecondFactorFailed', { reason: 'there is no such factor' })
+      if (verifier === undefined) throw attestationError('SecondFactorFailed', { reason: 'unknown second factor' })
       const component = `attestation.${verifier.kind}`
       const answer: unknown = await askHook(component, enrolment.signal, (signal) =>
         verifier.verify({ ...enrolment, signal }, proof),
@@ -62,7 +62,7 @@ const readAnswer = (component: string, answer: unknown, { attributes, signal }: 
     async consume() {
       if (consume === undefined) return
       const used: unknown = await askHook(component, signal, () => consume.call(answer) as Promise<unknown>)
-      if (used === false) throw attestationError('SecondFactorFailed', { reason: 'it was used before' })
+      if (used === false) throw attestationError('SecondFactorFailed', { reason: 'it was already used' })
       if (used !== true) throw hookFault(component, 'the plugin did not say whether the factor is used up')
     },
   }

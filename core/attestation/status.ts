@@ -12,7 +12,7 @@ export interface PrincipalStatus {
    * for a fault: an outage is no revocation and no leave.
    */
   check(question: StatusQuestion, signal: AbortSignal): Promise<JsonObject | undefined>
-  /** Tells of a full enrolment. Throws `Unavailable`. */
+  /** Reports a full enrolment. Throws `Unavailable`. */
   enrolled(question: StatusQuestion, attributes: JsonObject, signal: AbortSignal): Promise<void>
 }
 

@@ -8,17 +8,17 @@ import { configOption, jsonOption } from './options.js'
 export const addAccountCommands = (accounts: Command): void => {
   accounts
     .command('list')
-    .description('all accounts, of the configuration and of the store')
+    .description('list all accounts, of the configuration and of the store')
     .addOption(configOption())
     .addOption(jsonOption())
     .action(async (options: AccountOptions) => (await import('./accounts.js')).printAccounts(options))
-  oneAccount(accounts, 'show', 'an account, without its password').action(
+  oneAccount(accounts, 'show', 'show an account, without its password').action(
     async (username: string, options: AccountOptions) =>
       (await import('./accounts.js')).printAccount(username, options),
   )
   accounts
     .command('add')
-    .description('add an account; the password is asked for')
+    .description('add an account; prompts for the password')
     .argument('<username>')
     .addOption(configOption())
     .option('--password-stdin', 'read the password from standard input')
@@ -27,16 +27,16 @@ export const addAccountCommands = (accounts: Command): void => {
     .action(async (username: string, options: AddAccountOptions) =>
       (await import('./accounts.js')).addAccountTo(username, options),
     )
-  oneAccount(accounts, 'set-password', 'change a password; what sign-ins with the old one opened ends at once')
+  oneAccount(accounts, 'set-password', 'change a password; sessions and tokens of the old one end at once')
     .option('--password-stdin', 'read the password from standard input')
     .action(async (username: string, options: SetPasswordOptions) =>
       (await import('./account-changes.js')).setPasswordOf(username, options),
     )
-  oneAccount(accounts, 'disable', 'let nobody sign in with an account; its sessions and tokens end at once').action(
+  oneAccount(accounts, 'disable', 'disable sign-in with an account; its sessions and tokens end at once').action(
     async (username: string, options: AccountOptions) =>
       (await import('./account-changes.js')).setDisabledOf(username, true, options),
   )
-  oneAccount(accounts, 'enable', 'take a disabling back; the person signs in again').action(
+  oneAccount(accounts, 'enable', 'enable a disabled account; the person has to sign in again').action(
     async (username: string, options: AccountOptions) =>
       (await import('./account-changes.js')).setDisabledOf(username, false, options),
   )

@@ -76,14 +76,14 @@ export const addAccountTo = async (username: string, options: AddAccountOptions)
   const { sub, claim: claims } = options
   const name = canonicalUsername(username)
   const fixed = config.accounts.some((one) => canonicalUsername(one.username) === name || one.sub === sub)
-  if (fixed) throw new CommandFailed('The configuration has an account of this username or subject.')
+  if (fixed) throw new CommandFailed('The configuration has an account with this username or subject.')
   const password = await (options.passwordStdin ? readPassword() : askPassword())
   const added = { username, password, claims, ...(sub !== undefined && { sub }) }
   const account = await recordChange(config, { action: 'account.add', username }, () =>
     withStores(config, async (stores) => {
       if (sub !== undefined && (await isClient(config, stores, sub)))
         throw new CommandFailed(
-          'There is a client of this id: its tokens would carry the same sub (RFC 9700 section 4.15).',
+          'There is a client with this id: its tokens would have the same sub (RFC 9700 section 4.15).',
         )
       const result = await addAccount(openAccountStore(stores.records), createPasswordHasher(), added)
       if (result.outcome === 'refused') throw new CommandFailed(result.reason)

@@ -39,15 +39,15 @@ export const addClient = async (options: AddClientOptions): Promise<void> => {
   const refused = await checkClient(checked, client)
   if (refused.length > 0) throw new ConfigurationError(refused)
   const { client_id } = client
-  if (isConfigured(config, client_id)) throw new CommandFailed('The configuration has a client of this id.')
+  if (isConfigured(config, client_id)) throw new CommandFailed('The configuration has a client with this id.')
   const added = await changeStores(config, { action: 'client.add', client_id }, async (stores) => {
     if ((await openAccountStore(stores.records).subjects.find(client_id)) !== undefined)
       throw new CommandFailed(
-        'This id is the subject of a person: tokens of both would carry it (RFC 9700 section 4.15).',
+        'This id is the subject of a person: the tokens of both would have it as sub (RFC 9700 section 4.15).',
       )
     return collections(stores).clients.put(client_id, client, { onlyIfAbsent: true })
   })
-  if (!added) throw new CommandFailed('There is a client of this id in the store.')
+  if (!added) throw new CommandFailed('There is a client with this id in the store.')
   for (const warning of warnings) printError(`warning: ${formatProblem(warning)}`)
   const shown = { client_id, ...(generated !== undefined && { client_secret: generated }) }
   if (options.json) return printJson(shown)
@@ -62,11 +62,11 @@ const readMetadata = async (file: string | undefined): Promise<JsonObject> => {
     value = JSON.parse(await readFile(file, 'utf8'))
   } catch (error) {
     const reason =
-      error instanceof SyntaxError ? 'is no JSON' : `cannot be read (${(error as NodeJS.ErrnoException).code})`
+      error instanceof SyntaxError ? 'is not JSON' : `cannot be read (${(error as NodeJS.ErrnoException).code})`
     throw new CommandFailed(`${file} ${reason}`)
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new CommandFailed(`${file} holds no JSON object`)
+    throw new CommandFailed(`${file} does not contain a JSON object`)
   }
   return value as JsonObject
 }

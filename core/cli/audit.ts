@@ -36,8 +36,7 @@ export const reconcileAudit = async (options: ReconcileCommandOptions): Promise<
   const config = await readWritten(options.config)
   const ownLog = typeof config.audit === 'object' ? config.audit.file : undefined
   const audit = options.audit ?? (ownLog === undefined ? [] : [ownLog])
-  if (audit.length === 0)
-    throw new CommandFailed('There is no audit log: name one with --audit, or a --config that has one.')
+  if (audit.length === 0) throw new CommandFailed('No audit log was given: use --audit, or a --config that has one.')
   const keys = config.keys
     ?.map((key) => ({ signer: key?.signer, ref: key?.ref }))
     .filter(({ signer = '' }) => !outsideTrail.has(config.signers?.[signer]?.use))
@@ -56,14 +55,16 @@ export const reconcileAudit = async (options: ReconcileCommandOptions): Promise<
   )
   print(`left out: ${String(found.failed)} failed calls, ${String(found.others)} other records`)
   if (found.unnamed.length > 0)
-    print(`keys of others are not left out: the audit log does not say which key is ${found.unnamed.join(', ')}`)
-  print(`\n${String(unissued.length)} signatures that nobody issued`)
+    print(
+      `signatures by other keys may be included: the audit log does not say which key is ${found.unnamed.join(', ')}`,
+    )
+  print(`\n${String(unissued.length)} signatures without a token`)
   if (unissued.length > 0)
     printTable(
       ['TIME', 'REQUEST ID', 'KEY', 'CALLER'],
       unissued.map(({ time, request_id, key, caller }) => [time, request_id, key, caller]),
     )
-  print(`\n${String(unsigned.length)} tokens with no signature`)
+  print(`\n${String(unsigned.length)} tokens without a signature`)
   if (unsigned.length > 0)
     printTable(
       ['TIME', 'EVENT', 'REFERENCE', 'SIGNER', 'KID', 'CLIENT_ID', 'JTI'],
@@ -84,7 +85,7 @@ export const verifyAuditFiles = async (files: readonly string[], options: Verify
     explain,
   )
   // An empty file would pass for a whole log.
-  if (found.lines === 0) throw new CommandFailed('There is no line, so nothing was verified.')
+  if (found.lines === 0) throw new CommandFailed('The log is empty: nothing was verified.')
   if (found.faults.length + found.lostHeads.length > 0) process.exitCode = 1
   if (json) return printJson(found)
   printVerification(found)
@@ -92,8 +93,9 @@ export const verifyAuditFiles = async (files: readonly string[], options: Verify
 
 const printVerification = ({ lines, writers, faults, torn, unchained, lostHeads }: AuditVerification): void => {
   print(`${String(lines)} lines of ${String(writers.length)} writers`)
-  if (unchained > 0) print(`${String(unchained)} lines of earlier versions, which are not chained`)
-  for (const line of torn) print(`line ${String(line)} is torn: a process ended, or the disk was full, in mid-line`)
+  if (unchained > 0) print(`${String(unchained)} lines of earlier versions, which have no chain`)
+  for (const line of torn)
+    print(`line ${String(line)} is incomplete: a process ended, or the disk was full, while it was being written`)
   if (writers.length > 0) {
     print('')
     printTable(
@@ -106,6 +108,6 @@ const printVerification = ({ lines, writers, faults, torn, unchained, lostHeads 
   print('')
   for (const { kind, line, writer, message } of faults)
     print(`line ${String(line)}${writer === undefined ? '' : ` of ${writer}`}: ${kind}: ${message}`)
-  for (const head of lostHeads) print(`head ${head}: no line has it`)
-  if (faults.length + lostHeads.length === 0) print('Every chain is whole.')
+  for (const head of lostHeads) print(`head ${head}: no line has this hash`)
+  if (faults.length + lostHeads.length === 0) print('Every chain is complete.')
 }

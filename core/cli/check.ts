@@ -12,7 +12,7 @@ export const check = async (options: { readonly config: string }): Promise<void>
     print(`issuer   ${config.issuer}`)
     print(`keys     ${keys.join(', ')}`)
     print(`plugins  ${config.plugins.map((plugin) => plugin.use).join(', ')}`)
-    print(`clients  ${clients.map((client) => client.client_id).join(', ') || 'none but those in the store'}`)
+    print(`clients  ${clients.map((client) => client.client_id).join(', ') || 'only those in the store'}`)
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error
     for (const problem of error.problems) print(formatProblem(problem))

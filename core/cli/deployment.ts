@@ -12,7 +12,7 @@ import { printError } from './output.js'
 /** What `start` and the other commands use without `--config`. */
 export const defaultConfigFile = join(packageRoot, 'config', 'default.yaml')
 
-/** What every command of a deployment is told. */
+/** Options of every command of a deployment. */
 export interface DeploymentOptions {
   readonly config?: string
 }
@@ -53,7 +53,7 @@ export const recordChange = async <T>(config: Config, change: Change, work: () =
   await audit.record({ event: 'administration', ...change }).catch((error: unknown) => {
     if (!(error instanceof Unavailable)) throw error
     // The result is still to be shown: a secret is nowhere else.
-    printError(`${error.component}: ${error.message}. The change was made, and only its beginning is recorded.`)
+    printError(`${error.component}: ${error.message}. The change was made, but the audit log has only its beginning.`)
     process.exitCode = 1
   })
   return result

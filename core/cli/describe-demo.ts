@@ -5,7 +5,7 @@ import { packageVersion } from '../package-root.js'
 import { defaultConfigFile } from './deployment.js'
 import { heading } from './output.js'
 
-/** What to try next, for whoever started the service without a configuration. */
+/** What to try next, for those who started the service without a configuration. */
 export const describeDemo = (
   config: Config,
   demo: Demo,
@@ -18,19 +18,21 @@ Get a token for a service:
 
   ${demo.curl}
 
-Sign a person in and see the tokens:
+Sign in and see the tokens:
 
   ${config.issuer}/
   username  ${demo.page.username}
   password  ${demo.page.password}
 ${deviceSecret === undefined ? '' : enrolment(config.issuer, deviceSecret)}
-Secrets and password are new at every start. Files of the demo:
+The secrets and the password are new at every start. The demo keeps its files here:
 
 ${dataFiles(config)
   .map(([what, path]) => `  ${what.padEnd(8)}  ${path}`)
   .join('\n')}
 
-Health is on ${listening.admin}/health/ready. A configuration of your own, without demo clients and account:
+Health: ${listening.admin}/health/ready
+
+A configuration of your own, without demo clients and account:
 
   cp ${defaultConfigFile} my.yaml
   npx signet check --config my.yaml
@@ -38,7 +40,7 @@ Health is on ${listening.admin}/health/ready. A configuration of your own, witho
 `
 
 const enrolment = (issuer: string, secret: string): string => `
-Enrol your browser as a device, once with this secret, further down the same page:
+Enrol your browser as a device with this one-time secret, further down the same page:
 
   ${issuer}/#demo-enrolment
   secret    ${secret}

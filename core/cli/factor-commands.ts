@@ -5,12 +5,12 @@ import type { FactorOptions } from './principal-factors.js'
 /** What a principal proves itself with at its enrolment. */
 export const addFactorCommands = (principals: Command): void => {
   addFactorOptions(
-    principals.command('issue').description('make what a principal enrols with and print it, once'),
+    principals.command('issue').description('issue what a principal needs to enrol, and print it once'),
   ).action(async (options: FactorOptions, command: Command) => {
     demandPrincipal(command, 'kind')
     await (await import('./principal-factors.js')).issueFactor(options)
   })
-  addFactorOptions(principals.command('withdraw').description('forget what was issued to a principal')).action(
+  addFactorOptions(principals.command('withdraw').description('withdraw what was issued to a principal')).action(
     async (options: FactorOptions, command: Command) => {
       demandPrincipal(command, 'kind')
       await (await import('./principal-factors.js')).withdrawFactor(options)

@@ -12,11 +12,11 @@ export class CommandFailed extends Error {
 }
 
 /**
- * Tells what went wrong on standard error and returns the exit code: 1 for a problem, 2 for wrong usage. The process above
- * a worker is told apart what waiting does not mend.
+ * Prints what went wrong on standard error and returns the exit code: 1 for a problem, 2 for wrong usage. A worker has a
+ * code of its own for what waiting does not cure.
  */
 export const reportFailure = (error: unknown): number => {
-  // Commander has told it already, or it was asked for help or version.
+  // Commander has printed the error already, or help or the version was asked for.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
   if (error instanceof ConfigurationError) for (const problem of error.problems) printError(formatProblem(problem))
   else if (error instanceof CommandFailed || error instanceof KeyRefused) printError(error.message)

@@ -10,9 +10,9 @@ export interface GrantOptions extends DeploymentOptions {
   readonly json?: true
 }
 
-/** `signet grants revoke`: what `/revoke` does with a refresh token, for whoever has only the audit log. */
+/** `signet grants revoke`: what `/revoke` does with a refresh token, for those who have only the audit log. */
 export const revokeGrant = async (grantId: string, options: GrantOptions): Promise<void> => {
-  if (!/^[\w-]{1,128}$/.test(grantId)) throw new CommandFailed('This is not the id of a grant.')
+  if (!/^[\w-]{1,128}$/.test(grantId)) throw new CommandFailed('This is not a grant id.')
   const config = await readDeployment(options)
   await changeStores(config, { action: 'grant.revoke', grant_id: grantId }, async (stores) => {
     await collections(stores).revocations.revoke(grantId, grantLifetime(config))

@@ -59,7 +59,7 @@ export const createKey = async (options: CreateKeyOptions): Promise<void> => {
   const reading = await readConfig(options.config ?? defaultConfigFile, process.env)
   const kid = options.kid ?? `${alg.toLowerCase()}-${randomBytes(4).toString('hex')}`
   if (reading.salvaged.keys?.some((key) => key?.kid === kid)) {
-    throw new CommandFailed(`The configuration has a key ${kid} already.`)
+    throw new CommandFailed(`The configuration already has a key ${kid}.`)
   }
   // The rest of the file need not be right: it may still wait for this key.
   const entry = reading.salvaged.signers?.[name]
@@ -71,11 +71,11 @@ export const createKey = async (options: CreateKeyOptions): Promise<void> => {
 
   await using providers = await createSignerProviders(signers, { clock: Date.now, log: noLog })
   const provider = providers.byName.get(name)
-  if (provider?.create === undefined) throw new CommandFailed(`The signer ${name} cannot make keys.`)
+  if (provider?.create === undefined) throw new CommandFailed(`The signer ${name} cannot create keys.`)
   const signal = AbortSignal.timeout(createBudgetMs)
   const ref = await provider.create(options.ref ?? kid, alg, signal)
   // The key is there, whatever opening it says: only these lines name it.
-  printError(`Made. Add to \`keys:\` in ${reading.file}, in order of preference:`)
+  printError(`Created. Add this to \`keys:\` in ${reading.file}, in order of preference:`)
   print(
     stringify([{ kid, alg, signer: name, ref }], { lineWidth: 0 })
       .trimEnd()
@@ -84,6 +84,6 @@ export const createKey = async (options: CreateKeyOptions): Promise<void> => {
   try {
     await provider.open(ref, alg, signal)
   } catch (error) {
-    throw new CommandFailed(`The key was made, and cannot be opened: ${explainKeyError(error)}`)
+    throw new CommandFailed(`The key was created, but cannot be opened: ${explainKeyError(error)}`)
   }
 }

@@ -11,5 +11,5 @@ export const migrate = async (options: MigrateOptions): Promise<void> => {
   const done = await withStores(await readDeployment(options), migrateStores)
   if (options.json) return printJson({ done })
   for (const line of done) print(line)
-  if (done.length === 0) print('The stores have all that they need.')
+  if (done.length === 0) print('The stores have everything they need.')
 }

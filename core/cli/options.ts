@@ -9,7 +9,7 @@ export const demand = (command: Command, ...names: readonly string[]): void => {
   if (missing) command.error(`error: required option '${missing.flags}' not specified`)
 }
 
-export const configOption = (description = 'the configuration; default: the one of the demo'): Option =>
+export const configOption = (description = 'the configuration; default: that of the demo'): Option =>
   new Option('-c, --config <file>', description)
 
 export const jsonOption = (): Option => new Option('--json', 'print JSON')

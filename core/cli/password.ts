@@ -12,7 +12,7 @@ export const readPassword = async (): Promise<string> => {
 
 /** Asks twice on the terminal, showing nothing of what is typed. */
 export const askPassword = async (): Promise<string> => {
-  if (!process.stdin.isTTY) throw new CommandFailed('There is no terminal to ask on: use --password-stdin.')
+  if (!process.stdin.isTTY) throw new CommandFailed('There is no terminal for the prompt: use --password-stdin.')
   const [password = '', again] = await askSilently(['Password: ', 'Once more: '])
   if (again !== password) throw new CommandFailed('The two passwords differ.')
   return password
@@ -29,5 +29,5 @@ const askSilently = async (questions: readonly string[]): Promise<readonly strin
     if (answers.length === questions.length) return answers
   }
   process.stderr.write('\n')
-  throw new CommandFailed('Given up.')
+  throw new CommandFailed('Cancelled.')
 }

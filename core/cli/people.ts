@@ -35,7 +35,8 @@ export const endPerson = async (options: PersonOptions): Promise<void> => {
     ended = { sessions: sessions.length, grants: grants.length, consents: consents.length }
     return true
   })
-  if (!isKnown) throw new CommandFailed('Nobody of this subject is known. Whatever it had opened is over all the same.')
+  if (!isKnown)
+    throw new CommandFailed('This subject is unknown. Sessions and grants that it may have had are ended all the same.')
   if (options.json) return printJson({ sub, ...ended })
   const { sessions, grants, consents } = ended
   print(`Ended ${counted(sessions, 'session')}, ${counted(grants, 'grant')}, ${counted(consents, 'consent')}`)

@@ -6,33 +6,40 @@ import type { SessionOptions } from './sessions.js'
 
 /** What a person has opened and allowed: found and ended by the person. */
 export const addPersonCommands = (program: Command): void => {
-  const sessions = program.command('sessions').description('who is signed in in which browser').helpCommand(false)
-  ofPerson(sessions, 'list', 'the sessions of a person').action(async (options: PersonOptions, command: Command) => {
-    demand(command, 'sub')
-    await (await import('./sessions.js')).printSessions(options)
-  })
-  ofPerson(sessions, 'end', 'end the sessions of a person; what clients were granted goes on')
-    .option('--sid <sid>', 'that one alone')
+  const sessions = program.command('sessions').description('sign-ins, one for each browser').helpCommand(false)
+  ofPerson(sessions, 'list', 'list the sessions of a person').action(
+    async (options: PersonOptions, command: Command) => {
+      demand(command, 'sub')
+      await (await import('./sessions.js')).printSessions(options)
+    },
+  )
+  ofPerson(sessions, 'end', 'end the sessions of a person; grants to clients stay valid')
+    .option('--sid <sid>', 'only this session')
     .action(async (options: SessionOptions, command: Command) => {
       demand(command, 'sub')
       await (await import('./sessions.js')).endSessions(options)
     })
 
-  addGrantCommands(program.command('grants').description('what people and clients were granted').helpCommand(false))
+  addGrantCommands(program.command('grants').description('what people have granted to clients').helpCommand(false))
 
-  const consents = program.command('consents').description('what people have allowed clients').helpCommand(false)
-  ofPerson(consents, 'list', 'what a person has allowed').action(async (options: PersonOptions, command: Command) => {
-    demand(command, 'sub')
-    await (await import('./consents.js')).printConsents(options)
-  })
-  ofPerson(consents, 'revoke', 'forget what a person has allowed: the person is asked again')
-    .option('--client <client_id>', 'that client alone')
+  const consents = program.command('consents').description('consents that Signet remembers').helpCommand(false)
+  ofPerson(consents, 'list', 'list the consents of a person').action(
+    async (options: PersonOptions, command: Command) => {
+      demand(command, 'sub')
+      await (await import('./consents.js')).printConsents(options)
+    },
+  )
+  ofPerson(consents, 'revoke', 'forget consents of a person: Signet asks the person again')
+    .option('--client <client_id>', 'only this client')
     .action(async (options: ClientOfPersonOptions, command: Command) => {
       demand(command, 'sub')
       await (await import('./consents.js')).revokeConsents(options)
     })
 
-  const people = program.command('people').description('people, whatever signs them in').helpCommand(false)
+  const people = program
+    .command('people')
+    .description('people, whichever login plugin signs them in')
+    .helpCommand(false)
   ofPerson(people, 'end', 'end all sessions, grants and consents of a person at once').action(
     async (options: PersonOptions, command: Command) => {
       demand(command, 'sub')
@@ -42,7 +49,7 @@ export const addPersonCommands = (program: Command): void => {
 }
 
 const addGrantCommands = (grants: Command): void => {
-  ofPerson(grants, 'list', 'what a person has granted clients, with the ids that revoke takes').action(
+  ofPerson(grants, 'list', 'list what a person has granted to clients, with the ids for revoke').action(
     async (options: PersonOptions, command: Command) => {
       demand(command, 'sub')
       await (await import('./grants.js')).printGrants(options)
@@ -51,9 +58,9 @@ const addGrantCommands = (grants: Command): void => {
   grants
     .command('revoke')
     .description('end a grant with all its tokens, by the grant_id of the audit log; or those of a person')
-    .argument('[grant_id]', 'with -- before it where it begins with a hyphen')
+    .argument('[grant_id]', 'put -- before an id that begins with a hyphen')
     .option('--sub <sub>', 'all grants of this person')
-    .option('--client <client_id>', 'with --sub: those to this client alone')
+    .option('--client <client_id>', 'with --sub: only those to this client')
     .addOption(configOption())
     .addOption(jsonOption())
     .action(async (grantId: string | undefined, options: RevokeOptions, command: Command) => {

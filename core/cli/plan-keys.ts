@@ -20,7 +20,7 @@ const findPublications = async (config: Config): Promise<KeyPublications> => {
     return await withStores(config, (stores) => readPublications(collections(stores).publications))
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error
-    printError(`warning: ${error.component}: ${error.message}: when keys were published is not known`)
+    printError(`warning: ${error.component}: ${error.message}: the publication times of the keys are unknown`)
     return none
   }
 }

@@ -7,23 +7,23 @@ import type { DenyOptions } from './waiting-principals.js'
 export const addPrincipalCommands = (principals: Command): void => {
   principals
     .command('list')
-    .description('all that enrolled a key')
+    .description('list all principals that have enrolled a key')
     .addOption(configOption())
     .addOption(jsonOption())
     .action(async (options: PrincipalsOptions) => (await import('./principals.js')).printPrincipals(options))
-  onePrincipal(principals.command('show').description('what is known of a principal')).action(
+  onePrincipal(principals.command('show').description('show a principal')).action(
     async (options: OnePrincipalOptions, command: Command) => {
       demandPrincipal(command)
       await (await import('./principals.js')).printPrincipal(options)
     },
   )
   onePrincipal(
-    principals.command('revoke').description('refuse a principal from its next request on, whatever its key'),
+    principals.command('revoke').description('refuse a principal from its next request on, with any key'),
   ).action(async (options: OnePrincipalOptions, command: Command) => {
     demandPrincipal(command)
     await (await import('./principals.js')).revokePrincipal(options)
   })
-  onePrincipal(principals.command('restore').description('take a revocation back')).action(
+  onePrincipal(principals.command('restore').description('restore a revoked principal')).action(
     async (options: OnePrincipalOptions, command: Command) => {
       demandPrincipal(command)
       await (await import('./principals.js')).restorePrincipal(options)
@@ -37,13 +37,13 @@ export const addPrincipalCommands = (principals: Command): void => {
   })
   principals
     .command('waiting')
-    .description('enrolments that a person has to decide about')
+    .description('list enrolments that are waiting for approval')
     .addOption(configOption())
     .addOption(jsonOption())
     .action(async (options: PrincipalsOptions) => (await import('./waiting-principals.js')).printWaiting(options))
   principals
     .command('approve')
-    .description('approve an enrolment that waits')
+    .description('approve a waiting enrolment')
     .argument('<id>')
     .addOption(configOption())
     .addOption(jsonOption())
@@ -52,11 +52,11 @@ export const addPrincipalCommands = (principals: Command): void => {
     )
   principals
     .command('deny')
-    .description('deny an enrolment that waits, or many')
+    .description('deny one waiting enrolment, or many')
     .argument('[id]')
-    .addOption(new Option('--address <address>', 'all that wait from this address').conflicts('all'))
-    .option('--all', 'all that wait')
-    .option('--kind <kind>', 'with --address or --all: of this second factor alone')
+    .addOption(new Option('--address <address>', 'all waiting enrolments from this address').conflicts('all'))
+    .option('--all', 'all waiting enrolments')
+    .option('--kind <kind>', 'with --address or --all: only those of this second factor')
     .addOption(configOption())
     .addOption(jsonOption())
     .action(async (id: string | undefined, options: DenyOptions, command: Command) => {

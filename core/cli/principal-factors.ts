@@ -23,13 +23,13 @@ export const issueFactor = async (options: FactorOptions): Promise<void> => {
   printFields({ ...lines, ...(uri !== undefined && { uri }) })
   const picture = uri === undefined ? undefined : drawQrCode(uri, process.stdout)
   if (picture !== undefined) print(picture)
-  print('Shown this once.')
+  print('Shown only once.')
 }
 
 /** Makes what a principal enrols with, and records that it did. Throws `CommandFailed`. */
 export const makeFactor = (options: FactorOptions): Promise<IssuedFactor> =>
   changeFactor(options, 'principal.issue', async (factor, principal) => {
-    if (factor.issue === undefined) throw new CommandFailed(`The second factor ${factor.kind} has nothing to issue.`)
+    if (factor.issue === undefined) throw new CommandFailed(`The second factor ${factor.kind} cannot issue anything.`)
     return factor.issue(principal)
   })
 
@@ -37,7 +37,7 @@ export const makeFactor = (options: FactorOptions): Promise<IssuedFactor> =>
 export const withdrawFactor = async (options: FactorOptions): Promise<void> => {
   await changeFactor(options, 'principal.withdraw', async (factor, principal) => {
     if (factor.withdraw === undefined)
-      throw new CommandFailed(`The second factor ${factor.kind} has nothing to withdraw.`)
+      throw new CommandFailed(`The second factor ${factor.kind} cannot withdraw anything.`)
     if (!(await factor.withdraw(principal))) throw new CommandFailed('There is nothing to withdraw.')
   })
   const { kind, subject, principalId: principal_id, type: principal_type } = options

@@ -58,7 +58,7 @@ export const revokePrincipal = async (options: OnePrincipalOptions): Promise<voi
     const registry = openPrincipals(stores)
     if ((await registry.find(principal)).enrolment === undefined) throw new CommandFailed('There is no such principal.')
     if (await registry.revoke({ principal, revokedAt: Math.floor(Date.now() / 1000) })) return true
-    throw new CommandFailed('This principal is revoked already.')
+    throw new CommandFailed('This principal is already revoked.')
   })
   if (options.json) return printJson({ ...toWire(principal), state: 'revoked' })
   print(`Revoked ${principal.principalId}`)
@@ -108,9 +108,7 @@ export const toWire = ({ subject, principalId: principal_id, principalType: prin
 const readRegistered = async (options: DeploymentOptions): Promise<CheckedConfiguration> => {
   const checked = await checkDeployment(options)
   if (checked.modules.plugins.some(({ module }) => module.needs?.includes('principals'))) return checked
-  throw new CommandFailed(
-    'Nothing reads the registry of principals: add plugins/attestation/registry to the configuration.',
-  )
+  throw new CommandFailed('The configuration has no registry of principals: add plugins/attestation/registry.')
 }
 
 const iso = (seconds: number): string => new Date(seconds * 1000).toISOString()

@@ -22,7 +22,7 @@ import type { ReloadOptions } from './reload.js'
  * is loaded when it runs, so that help and mistakes answer at once.
  */
 export const runCommandLine = async (args: readonly string[]): Promise<void> => {
-  // Whoever reads only the first lines has what was wanted.
+  // A reader that takes only the first lines, such as `head`, has what it wanted.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
   try {
     await createProgram().parseAsync(args, { from: 'user' })
@@ -48,7 +48,7 @@ const createProgram = (): Command => {
 
   program
     .command('check')
-    .description('validate a configuration without network: every problem on a line of its own')
+    .description('validate a configuration without network access; prints one line for each problem')
     .option('-c, --config <file>', 'the configuration (required)')
     .action(async (options: { readonly config: string }, command: Command) => {
       demand(command, 'config')
@@ -57,9 +57,9 @@ const createProgram = (): Command => {
 
   program
     .command('doctor')
-    .description('go out and try everything: stores, signers, keys; or compare two configurations')
+    .description('test every store, signer and key, or compare two configurations')
     .addOption(configOption())
-    .option('--compare <files...>', 'two configurations: what do they sign differently?')
+    .option('--compare <files...>', 'show what two configurations sign differently')
     .addOption(jsonOption())
     .action(async (options: DoctorOptions, command: Command) => {
       if (options.compare !== undefined && options.compare.length !== 2)
@@ -69,16 +69,16 @@ const createProgram = (): Command => {
 
   program
     .command('migrate')
-    .description('make and check what the stores need beside records: the indexes of MongoDB')
+    .description('create and check what the stores need besides records: the indexes of MongoDB')
     .addOption(configOption())
     .addOption(jsonOption())
     .action(async (options: MigrateOptions) => (await import('./migrate.js')).migrate(options))
 
   program
     .command('reload')
-    .description('have the running service read its configuration anew')
+    .description('make the running service reload its configuration')
     .addOption(configOption())
-    .option('--force', 'take keys out although tokens that they signed may live')
+    .option('--force', 'remove keys even if tokens that they signed may still be valid')
     .action(async (options: ReloadOptions) => (await import('./reload.js')).reload(options))
 
   addKeyCommands(program.command('keys').description('the keys of a deployment').helpCommand(false))
@@ -97,21 +97,21 @@ const createProgram = (): Command => {
 const addKeyCommands = (keys: Command): void => {
   keys
     .command('list')
-    .description('the configured keys and their states')
+    .description('list the configured keys and their states')
     .addOption(configOption())
     .addOption(jsonOption())
     .action(async (options: ListKeysOptions) => (await import('./keys.js')).printKeys(options))
   keys
     .command('plan')
-    .description('the timeline of the keys: what changes when, who signs, and gaps')
+    .description('show the timeline of the keys: changes, signing keys and gaps')
     .addOption(configOption())
     .addOption(jsonOption())
     .action(async (options: PlanKeysOptions) => (await import('./plan-keys.js')).printPlan(options))
   keys
     .command('create')
-    .description('make a key in a signer and print the lines for `keys:`')
+    .description('create a key in a signer and print the lines for `keys:`')
     .addOption(configOption())
-    .option('--signer <name>', 'the signer, as the configuration calls it (required)')
+    .option('--signer <name>', 'the name of the signer in the configuration (required)')
     .addOption(new Option('--alg <alg>', 'the algorithm (required)').choices(allAlgorithms))
     .option('--kid <kid>', 'default: the algorithm and a random part')
     .option('--ref <ref>', 'the name for the signer; default: the kid')
@@ -124,22 +124,22 @@ const addKeyCommands = (keys: Command): void => {
 const addAuditCommands = (audit: Command): void => {
   audit
     .command('verify')
-    .description('follow the chains of the audit log: is a line changed, missing, or in another place?')
-    .argument('[files...]', 'the oldest first, gzip or not; - or none: standard input')
-    .option('--partial', 'the lines before the first ones are in files that are not at hand')
-    .option('--head <hash>', 'a head that was noted before, which must be there; may be repeated', collect)
+    .description('verify the chains of the audit log: report lines that were changed, moved or removed')
+    .argument('[files...]', 'oldest first, plain or gzip; - or no file: standard input')
+    .option('--partial', 'accept that earlier lines are in files that are not given')
+    .option('--head <hash>', 'a head noted earlier, which the log must contain; may be repeated', collect)
     .addOption(jsonOption())
     .action(async (files: readonly string[], options: VerifyCommandOptions) =>
       (await import('./audit.js')).verifyAuditFiles(files, options),
     )
   audit
     .command('reconcile')
-    .description('hold the signatures of CloudTrail against those of the audit log')
+    .description('compare the signatures in CloudTrail with the audit log')
     .option('--cloudtrail <files...>', 'exports of CloudTrail, .json or .json.gz (required)')
     .option('--audit <files...>', 'audit logs; default: the one of --config')
-    .option('-c, --config <file>', 'looks at the keys of this configuration alone')
-    .option('--from <time>', 'misses nothing that was signed earlier', parseTime)
-    .option('--until <time>', 'misses nothing that was signed then or later', parseTime)
+    .option('-c, --config <file>', 'compare only the keys of this configuration')
+    .option('--from <time>', 'do not report signatures before this time as missing', parseTime)
+    .option('--until <time>', 'do not report signatures from this time on as missing', parseTime)
     .addOption(jsonOption())
     .action(async (options: ReconcileCommandOptions, command: Command) => {
       demand(command, 'cloudtrail')
@@ -150,28 +150,28 @@ const addAuditCommands = (audit: Command): void => {
 const addClientCommands = (clients: Command): void => {
   clients
     .command('list')
-    .description('all clients, of the configuration and of the store')
+    .description('list all clients, of the configuration and of the store')
     .addOption(configOption())
     .addOption(jsonOption())
     .action(async (options: ClientOptions) => (await import('./clients.js')).printClients(options))
   clients
     .command('add')
-    .description('add a client and print its id and, once, its secret')
+    .description('add a client, and print its id and its secret, which is shown only once')
     .addOption(configOption())
     .option('--client-id <id>', 'default: a random UUID')
-    .option('--name <name>', 'client_name: what people read when they are asked')
+    .option('--name <name>', 'client_name: the name that people see on the consent page')
     .option('--application-type <type>', 'application_type: web (default) or native')
     .option('--redirect-uri <uri>', 'redirect_uris; may be repeated', collect)
     .option('--grant-type <type>', 'grant_types; may be repeated; default: authorization_code', collect)
-    .option('--scope <scopes>', 'scope: names with blanks between them; default: all that are supported')
+    .option('--scope <scopes>', 'scope: names separated by spaces; default: all supported scopes')
     .option('--auth-method <method>', 'token_endpoint_auth_method; default: client_secret_basic')
     .option('--audience <uri>', 'allowed_audiences; may be repeated', collect)
-    .option('--file <file>', 'metadata as a JSON object (RFC 7591); options of this command win')
+    .option('--file <file>', 'metadata as a JSON object (RFC 7591); options of this command take precedence')
     .addOption(jsonOption())
     .action(async (options: AddClientOptions) => (await import('./add-client.js')).addClient(options))
   clients
     .command('show')
-    .description("a client's metadata, without its secret")
+    .description("show a client's metadata, without its secret")
     .argument('<client_id>')
     .addOption(configOption())
     .addOption(jsonOption())
@@ -180,7 +180,7 @@ const addClientCommands = (clients: Command): void => {
     )
   clients
     .command('remove')
-    .description('remove a client from the store: it is unknown at once, or in 5 seconds where records are remote')
+    .description('remove a client from the store; takes effect at once, or within 5 seconds with remote records')
     .argument('<client_id>')
     .addOption(configOption())
     .action(async (clientId: string, options: DeploymentOptions) =>

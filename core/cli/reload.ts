@@ -26,7 +26,7 @@ interface Answer {
   }
 }
 
-/** `signet reload`: asks the running service, by its admin listener, to read its file anew. */
+/** `signet reload`: asks the running service, by its admin listener, to reload its file. */
 export const reload = async (options: ReloadOptions): Promise<void> => {
   const file = options.config ?? defaultConfigFile
   const { salvaged } = await readConfig(file, process.env)
@@ -34,13 +34,14 @@ export const reload = async (options: ReloadOptions): Promise<void> => {
   const target = isSocketPath(host) ? { socketPath: host } : { host, port }
   const { status, body } = await ask(target, token?.reveal(), options.force === true)
   if (status === 200) {
-    print(body.status === 'unchanged' ? 'The configuration is what it was.' : 'Reloaded.')
+    print(body.status === 'unchanged' ? 'Configuration unchanged.' : 'Reloaded.')
     if (body.changes !== undefined) printYaml(body.changes)
     for (const problem of body.forced ?? []) printError(`warning: ${formatProblem(problem)}`)
     return
   }
   for (const problem of body.problems ?? []) print(formatProblem(problem))
-  if (body.problems === undefined) throw new CommandFailed(body.error_description ?? `Answered with ${String(status)}.`)
+  if (body.problems === undefined)
+    throw new CommandFailed(body.error_description ?? `The admin listener answered ${String(status)}.`)
   const { reloaded, not_reloaded: others } = body
   printError(
     reloaded === undefined || others === undefined
@@ -68,7 +69,7 @@ const ask = async (
         .then((answer) => resolve({ status: response.statusCode ?? 0, body: JSON.parse(answer) as Answer['body'] }))
         .catch(reject)
     })
-    asked.once('error', (error) => reject(new CommandFailed(`The admin listener does not answer: ${error.message}`)))
+    asked.once('error', (error) => reject(new CommandFailed(`The admin listener is not responding: ${error.message}`)))
     asked.end(body)
   })
 }

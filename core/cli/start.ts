@@ -59,12 +59,12 @@ const serve = async (options: DeploymentOptions): Promise<void> => {
 
 /**
  * What cannot be printed is the audit log's matter, which refuses until it can be again (F34). A reader of it that has gone
- * does not come back: whoever starts the process anew gives it another.
+ * does not come back: the next start of the process gets another.
  */
 const survivePrinting = (log: Logger, isAudit: boolean): void => {
   process.stdout.removeAllListeners('error').on('error', ({ code }: NodeJS.ErrnoException) => {
     if (code !== 'EPIPE' || !isAudit) return
-    printError('Nobody reads standard output any more, where the audit log is.')
+    printError('Nobody reads standard output any longer, and the audit log goes there.')
     // Lines that nobody will read must not keep the process from its end.
     void log.flush().then(() => process.exit(1))
   })

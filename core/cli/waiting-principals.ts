@@ -38,7 +38,7 @@ export const decideWaiting = async (
   const checked = await checkDeployment(options)
   await withRegistries(checked, { clock: Date.now, log: noLog }, async ({ secondFactors }) => {
     const found = (await listWaiting(secondFactors)).find((one) => one.id === id)
-    const nothing = new CommandFailed('Nothing of this id waits.')
+    const nothing = new CommandFailed('No pending enrolment has this id.')
     if (found === undefined) throw nothing
     const { kind, principal, jkt } = found
     const told = { action: `principal.${decision}`, kind, jkt, ...toAudit(principal) }
@@ -98,7 +98,7 @@ const listWaiting = async (factors: ReadonlyMap<string, SecondFactorVerifier>) =
   const asking = [...factors.values()].filter((factor) => factor.waiting !== undefined)
   if (asking.length === 0)
     throw new CommandFailed(
-      'No second factor of the configuration waits for a person: add plugins/attestation/approval.',
+      'The configuration has no second factor that a person approves: add plugins/attestation/approval.',
     )
   const lists = await Promise.all(
     asking.map(async (factor) => {

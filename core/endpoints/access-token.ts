@@ -27,7 +27,7 @@ const boundKey = (cnf: JsonValue): JsonValue | undefined => {
 export const createAccessTokens = (path: string, dpop: Dpop | undefined) => {
   const algs = dpop ? `algs="${dpop.algs.join(' ')}"` : ''
 
-  /** Whoever came with the other scheme, or with none, is told of DPoP too (RFC 9449 §7.1, §7.2). */
+  /** A caller that used the other scheme, or none, learns of DPoP too (RFC 9449 §7.1, §7.2). */
   const challenge = (scheme: Scheme, error?: ErrorCode, further = ''): Headers => {
     const told = error === undefined ? '' : ` error="${error}"${further}`
     if (scheme === 'DPoP') return { 'WWW-Authenticate': `DPoP${told}, ${algs}` }
@@ -47,7 +47,7 @@ export const createAccessTokens = (path: string, dpop: Dpop | undefined) => {
   const checkProof = async (request: EndpointRequest, token: string): Promise<DpopProof> => {
     const proof = request.header('dpop')
     if (dpop === undefined || proof === undefined)
-      throw new OAuthError('invalid_dpop_proof', 'A DPoP proof is needed.', {
+      throw new OAuthError('invalid_dpop_proof', 'A DPoP proof is required.', {
         ...(dpop && { headers: await dpop.nonceHeader() }),
       })
     return dpop.check({ proof, method: request.method, path, accessToken: token })
@@ -68,11 +68,12 @@ export const createAccessTokens = (path: string, dpop: Dpop | undefined) => {
       const header = request.header('authorization')
       if (request.form.repeated.size > 0) throw badRequest('A parameter was sent more than once.')
       const inBody = request.form.values.get('access_token')
-      if (request.query.values.has('access_token')) throw badRequest('An access token does not belong in the query.')
-      if (header !== undefined && inBody !== undefined) throw badRequest('The access token was sent in two ways.')
+      if (request.query.values.has('access_token')) throw badRequest('An access token must not be sent in the query.')
+      if (header !== undefined && inBody !== undefined)
+        throw badRequest('The access token was sent in more than one way.')
       if (inBody !== undefined) return { scheme: 'Bearer', token: inBody }
       if (header === undefined)
-        throw new OAuthError('invalid_token', 'An access token is needed.', { headers: challenge('Bearer') })
+        throw new OAuthError('invalid_token', 'An access token is required.', { headers: challenge('Bearer') })
       const [, scheme = '', token] = /^(Bearer|DPoP) +([\w\-.~+/]+=*)$/i.exec(header) ?? []
       if (token === undefined) return refuse('Bearer', 'malformed Authorization header')
       if (/^bearer$/i.test(scheme)) return { scheme: 'Bearer', token }

@@ -63,10 +63,10 @@ const mayKnow = (client: Client, { claims, clientId }: IdentifiedAccessToken): b
   )
 }
 
-/** `POST /introspect` (RFC 7662, signed answers by RFC 9701). Why a token is not active is told to nobody. */
+/** `POST /introspect` (RFC 7662, signed answers by RFC 9701). Nobody learns why a token is not active. */
 export const createIntrospect = (options: IntrospectOptions): Endpoint => {
   const { issuer, authenticateClient, identify, findClient, login, revocations, tokens, audit, refusals } = options
-  /** What is told of an access token is the same for as long as it is remembered: 3 of 44 µs. */
+  /** The answer for an access token is the same for as long as it is remembered: 3 of 44 µs. */
   const told = new WeakMap<IdentifiedAccessToken, Answer>()
 
   const tell = (token: IdentifiedAccessToken): Answer => {
@@ -84,7 +84,7 @@ export const createIntrospect = (options: IntrospectOptions): Endpoint => {
 
   const describeAccessToken = async (caller: Client, token: IdentifiedAccessToken, signal: AbortSignal) => {
     const { claims, clientId, subject, jti, grantId, signIn, expiresAt } = token
-    // The tolerance is for clocks that differ: nobody is told that a token is active after its own `exp`.
+    // The tolerance is for clocks that differ: no answer says that a token is active after its own `exp`.
     if (!mayKnow(caller, token) || epochSeconds(options.clock) >= expiresAt) return undefined
     if (await revocations.isRevoked([jti, grantId], signIn)) return undefined
     const owner = await findClient(clientId)

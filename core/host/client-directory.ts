@@ -8,7 +8,7 @@ type ClientLookup = Pick<RecordLookup<Client>, 'find'>
 /** How long a client may be used as it was, or be taken for unknown, after the store has changed. */
 export const cachedSeconds = 5
 
-/** Of clients that are there, and as many of ids that are not: whoever asks for unknown ones drives out no known one. */
+/** Of existing clients, and as many of unknown ids: questions about unknown ones evict no known one. */
 export const maxClients = 10_000
 
 interface Entry {

@@ -48,7 +48,7 @@ import { wire, wireGeneration } from './wiring.js'
 export interface HostOptions {
   readonly clock: Clock
   readonly log: Log
-  /** Clients and an account to try the service with; absent in any configuration of one's own. */
+  /** Clients and an account to try the service with; absent in every other configuration. */
   readonly demo?: Demo
   /** Ends a start that waits for a store. */
   readonly stopping?: AbortSignal
@@ -57,7 +57,7 @@ export interface HostOptions {
 export interface Host {
   /** Where the listeners are, for the operator to read. */
   readonly listening: { readonly public: string; readonly admin: string }
-  /** Reads the configuration anew; what may change without a restart changes for the next request. */
+  /** Reloads the configuration; what may change without a restart changes for the next request. */
   readonly reload: Reload
   /**
    * Not ready first, then the delay for balancers, then finish what is in flight, both within `graceMs`; then close stores
@@ -189,7 +189,7 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
     reload,
     async close(graceMs) {
       readiness.drain()
-      // Whoever balances the load has to see it before connections are refused.
+      // A load balancer has to see it before connections are refused.
       const delayMs = Math.min(config.shutdown.delay_secs * 1000, graceMs)
       listeners.public.drain()
       if (delayMs > 0) await setTimeout(delayMs)

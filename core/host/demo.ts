@@ -28,7 +28,7 @@ const personal = new Set(['openid', 'profile', 'email', 'address', 'phone', 'off
  */
 export const createDemo = (config: Pick<Config, 'issuer' | 'scopes_supported' | 'attestation'>): Demo => {
   const { issuer, scopes_supported } = config
-  if (!isLoopbackHost(new URL(issuer).hostname)) throw new Error('The demo is for loopback issuers only.')
+  if (!isLoopbackHost(new URL(issuer).hostname)) throw new Error('The demo runs only with a loopback issuer.')
   const secret = newOpaqueToken()
   const apiScopes = scopes_supported.filter((scope) => !personal.has(scope))
   const service: Client = {

@@ -97,7 +97,7 @@ const closeSigners = async (signers: Iterable<OpenSigner>): Promise<void> => {
   await Promise.allSettled([...signers].map(({ providers }) => providers[Symbol.asyncDispose]()))
 }
 
-/** The keys that `running` has in the same hands: they need not be opened anew to go on. */
+/** The keys that `running` has in the same hands: they need not be opened again. */
 export const findPrevious = (running: Generation, signers: Generation['signers']): PreviousRing => {
   const isKept = (signer: string): boolean => signers.has(signer) && signers.get(signer) === running.signers.get(signer)
   return {

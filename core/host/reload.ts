@@ -20,7 +20,7 @@ export type ReloadResult =
   /** Nothing has changed. */
   | { readonly outcome: 'refused'; readonly problems: readonly Problem[] }
 
-/** Reads the configuration anew. One after the other. Throws `Unavailable` when store or audit log is: nothing has changed. */
+/** Reloads the configuration. One reload after the other. Throws `Unavailable` when store or audit log is: nothing has changed. */
 export type Reload = (request: ReloadRequest) => Promise<ReloadResult>
 
 export interface ReloadOptions {
@@ -45,7 +45,7 @@ const findLostKeys = (next: Generation, running: Generation): readonly Problem[]
   const previous = findPrevious(running, next.signers)
   return next.ring.report().keys.flatMap(({ kid, state, trust, reason }, index) => {
     const usable = state === 'gone' || (state === 'retired' ? trust !== 'unopened' : trust === 'proved')
-    // A key in the same hands goes on as it is, well or not; what is listed anew has to work.
+    // A key in the same hands goes on as it is, well or not; a newly listed one has to work.
     const key = next.ring.find(kid)
     if (usable || (key !== undefined && previous.find(key) !== undefined)) return []
     return [{ path: `keys[${String(index)}]`, message: `${kid} does not sign: ${reason ?? trust}` }]
@@ -94,7 +94,7 @@ export const createReload = (options: ReloadOptions): Reload => {
   }
 
   /** The reload has happened, so that it is not refused any more. */
-  const later = (error: unknown): void => log.error('A reload could not be recorded in full', {}, error)
+  const later = (error: unknown): void => log.error('The audit log does not have all of a reload', {}, error)
 
   const reload = async ({ force }: ReloadRequest): Promise<ReloadResult> => {
     const running = serving()
@@ -128,8 +128,8 @@ export const createReload = (options: ReloadOptions): Reload => {
       log.warn('The configuration was not reloaded', { problems: result.problems.map(formatProblem) })
     } else if (result.outcome === 'reloaded') {
       log.info('The configuration was reloaded', { changes: describeChanges(result.changes) })
-      for (const { path, message } of result.forced) log.warn('A key was taken out by force', { path, message })
-    } else log.info('The configuration is what it was')
+      for (const { path, message } of result.forced) log.warn('A key was removed by force', { path, message })
+    } else log.info('Configuration unchanged')
     return result
   }
 

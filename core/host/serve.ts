@@ -25,7 +25,7 @@ export interface ServeOptions {
   readonly readiness: Readiness
   readonly reload: Reload
   readonly metrics: Metrics
-  /** Told of each answer of the public listener. */
+  /** Called for each answer of the public listener. */
   readonly observe?: RequestObserver
   readonly shedding?: LoadShedding
   readonly traces?: TraceContexts

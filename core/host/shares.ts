@@ -91,6 +91,6 @@ export const observeShares = (metrics: Metrics, shares: Shares): void => {
       read: () =>
         Object.values(shares).map((share: Share) => ({ labels: { share: share.name }, value: share.read()[member] })),
     })
-  gauge('signet_store_share_bytes', 'What the short-lived entries of a class take of their store.', 'bytes')
-  gauge('signet_store_share_limit_bytes', 'What they may take.', 'limit')
+  gauge('signet_store_share_bytes', 'Bytes that the short-lived entries of a class use in their store.', 'bytes')
+  gauge('signet_store_share_limit_bytes', 'Bytes that they may use.', 'limit')
 }

@@ -27,7 +27,7 @@ export interface WaitOptions {
   readonly stopping?: AbortSignal | undefined
 }
 
-/** True for what waiting may mend: a store behind a network. A directory that cannot be used stays so. */
+/** True for what may recover by itself: a store behind a network. A directory that cannot be used stays so. */
 export const isWorthWaiting = ({ storage }: Config, error: unknown): error is Unavailable =>
   error instanceof Unavailable &&
   (['records', 'ephemeral'] as const).some(
@@ -35,7 +35,7 @@ export const isWorthWaiting = ({ storage }: Config, error: unknown): error is Un
   )
 
 const refuse: Endpoint = () => {
-  throw new Unavailable('start', 'no', 'the start waits for a store')
+  throw new Unavailable('start', 'no', 'startup is waiting for a store')
 }
 
 /** Whatever this deployment serves when it has started. */
@@ -70,7 +70,7 @@ export const waitForStores = async (config: Config, options: WaitOptions, failur
     await answers(ask)
     const readiness = createReadiness(() => performance.now(), log)
     cleanUp.add(() => readiness.close())
-    const check = () => Promise.reject(new Unavailable('start', 'no', `waits for ${failure.component}`))
+    const check = () => Promise.reject(new Unavailable('start', 'no', `waiting for ${failure.component}`))
     readiness.register({ name: 'start', intervalMs, deadlineMs: intervalMs, check })
     if (stores !== undefined) watchStoreHealth(readiness, stores, clock)
     const metrics = createMetrics()
@@ -81,14 +81,14 @@ export const waitForStores = async (config: Config, options: WaitOptions, failur
       pages: createPages({ assetsPath: '', assets: loadAssets() }),
       routes: routes(config.issuer, refusing),
       readiness,
-      reload: () => Promise.reject(new Unavailable('start', 'no', 'the start waits for a store')),
+      reload: () => Promise.reject(new Unavailable('start', 'no', 'startup is waiting for a store')),
       metrics,
     })
     cleanUp.add(() => listeners.admin.close(0))
     cleanUp.add(() => listeners.public.close(0))
     const { component, message } = failure
     const listening = { public: listeners.public.url, admin: listeners.admin.url }
-    log.warn('The start waits for a store', { component, message, ...listening })
+    log.warn('Startup is waiting for a store', { component, message, ...listening })
     do await pause(intervalMs, undefined, { signal: stopping })
     while (!(await answers(ask)))
   } finally {

@@ -52,7 +52,7 @@ const refusePages =
   (endpoint: Endpoint): Endpoint =>
   (request) => {
     if (request.header('origin') === undefined) return endpoint(request)
-    throw new OAuthError('access_denied', 'This is not for web pages.', { status: 403 })
+    throw new OAuthError('access_denied', 'Requests from web pages are not accepted here.', { status: 403 })
   }
 
 const loopbackHost = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i
@@ -70,7 +70,7 @@ const refuseWebsites =
     if (isLocal && (request.header('sec-fetch-site') ?? 'none') === 'none') return endpoint(request)
     throw new OAuthError(
       'access_denied',
-      'Without admin.token this is for programs on the same host. Ask for it at 127.0.0.1, or set admin.token.',
+      'Without admin.token only programs on the same host may ask. Use 127.0.0.1, or set admin.token.',
       { status: 403 },
     )
   }

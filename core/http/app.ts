@@ -31,7 +31,7 @@ export interface AppOptions {
   readonly tracing?: Tracing | undefined
   /** Absent: no request is turned away, however busy the process is. */
   readonly shedding?: LoadShedding
-  /** Told of each answer. */
+  /** Called for each answer. */
   readonly observe?: RequestObserver
 }
 
@@ -80,7 +80,7 @@ export const createApp = (options: AppOptions): ((request: IncomingMessage, resp
   app.use(pageRoutes(routes, services))
   app.use(notFound)
   // The funnel has answered everything; what comes here is a socket that broke.
-  app.on('error', () => log.debug('A connection broke'))
+  app.on('error', () => log.debug('A connection was lost'))
 
   const run = chain(app.middleware)
   return (request, response) => {

@@ -6,7 +6,7 @@ export interface BodyKind {
   /** In small letters. */
   readonly mediaType: string
   readonly maxBytes: number
-  /** What the client is told when it sends another media type, charset or content coding. */
+  /** The error text for another media type, charset or content coding. */
   readonly refusal: string
 }
 
@@ -53,7 +53,7 @@ const maxPieces = 1024
 
 /**
  * Closes the connection of a request whose body comes in more pieces than an honest one can: a chunk may be one byte
- * (RFC 9112 §7.1), and each keeps the event loop busy for as long as a kilobyte does (F27). For whoever reads the body already.
+ * (RFC 9112 §7.1), and each keeps the event loop busy for as long as a kilobyte does (F27). For callers that already read the body.
  */
 export const limitPieces = (request: IncomingMessage): void => {
   let left = maxPieces

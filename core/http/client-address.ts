@@ -6,7 +6,7 @@ const unixPeer = 'unix'
 
 /**
  * Reads a caller's address. `X-Forwarded-For` is believed from the right, for as long as each hop is one of
- * `trustedProxies`: CIDRs, addresses, or `unix` for peers on a unix socket, whose address is told as `unix` otherwise.
+ * `trustedProxies`: CIDRs, addresses, or `unix` for peers on a unix socket, whose address is `unix` otherwise.
  * Throws `TypeError` for an entry that is none of these.
  */
 export const createAddressReader = (trustedProxies: readonly string[]): ((request: IncomingMessage) => string) => {

@@ -76,5 +76,5 @@ const readFormOf = (ctx: Context, { body }: Route) => {
 /** The end of the line. People get a page, machines JSON. */
 export const notFound: Middleware = (ctx) => {
   if (ctx.req.headers.accept?.includes('text/html') === true) ctx.state.errorTitle = 'Page not found'
-  throw new OAuthError('invalid_request', 'There is nothing at this address.', { status: 404 })
+  throw new OAuthError('invalid_request', 'This page does not exist.', { status: 404 })
 }

@@ -76,7 +76,7 @@ export class HttpRequest implements EndpointRequest {
 }
 
 const parseQuery = (search: string): ParameterList => {
-  if (!visibleAscii.test(search)) throw new OAuthError('invalid_request', 'A parameter is not properly encoded.')
+  if (!visibleAscii.test(search)) throw new OAuthError('invalid_request', 'A parameter is not encoded correctly.')
   return parseParameters(search)
 }
 

@@ -53,7 +53,7 @@ export interface Listening {
   readonly url: string
   /** 0 on a unix socket. */
   readonly port: number
-  /** Goes on, and has each connection end with its next answer: whoever keeps them open finds another server. */
+  /** Goes on, and has each connection end with its next answer: clients that keep them open find another server. */
   drain(): void
   /**
    * Accepts no more, lets what is in flight finish with `Connection: close`, and cuts what has not after `graceMs`.
@@ -145,13 +145,13 @@ export const listen = async (app: Listener, options: ListenOptions): Promise<Lis
   }
 }
 
-/** Tells of one at once, and of those that follow within a second in one line: a flood of connections is none of lines. */
+/** Logs one at once, and those that follow within a second in one line: a flood of connections is not a flood of lines. */
 const createDropLog = (log: Log): (() => void) => {
   let others: number | undefined
   return () => {
     if (others !== undefined) return void others++
     others = 0
-    log.warn('A connection was refused: there are too many')
+    log.warn('A connection was refused: too many are open')
     setTimeout(() => {
       if (others) log.warn('More connections were refused', { count: others })
       others = undefined
@@ -179,7 +179,7 @@ const closeServer = (server: Server, unused: ReadonlySet<Socket>, graceMs: numbe
 const noHttpFollows = 2
 
 /**
- * Closes the connection. What was read of it already is parsed nevertheless, 15 µs for each request; so the parser is told,
+ * Closes the connection. What was read of it already is parsed nevertheless, 15 µs for each request; so the parser learns it,
  * in the words of node:http's own listener for upgrades, that no HTTP follows.
  */
 const refuseRest = (socket: Socket): void => {

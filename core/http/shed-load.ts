@@ -10,7 +10,7 @@ const maxLagMs = 200
 export interface LoadShedding {
   /** How late the event loop is, in milliseconds. */
   readonly lag: { readonly current: number }
-  /** Told of each request that was turned away. */
+  /** Called for each request that was turned away. */
   readonly shed: () => void
 }
 

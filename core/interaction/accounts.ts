@@ -125,7 +125,7 @@ export const addAccount = async (
   const username = canonicalUsername(added.username)
   const sub = added.sub ?? randomUUID()
   if (username === undefined) return refused('A username has 1 to 256 characters and no control characters.')
-  if (!isSubject(sub)) return refused(`The subject is unusable: ${subjectRule}.`)
+  if (!isSubject(sub)) return refused(`The subject is not valid: ${subjectRule}.`)
   const fault = findPasswordFault(added.password, username)
   if (fault !== undefined) return refused(`The password ${fault}.`)
   const account = await toRecord(added, sub, hasher)

@@ -79,7 +79,7 @@ export const createInteractions = ({ store, cookies, issuer, places }: Interacti
   const keep = async (interaction: Interaction, address: string): Promise<string> => {
     const entered = await places.enter(address, ttlSeconds)
     if (!entered.allowed)
-      throw new OAuthError('temporarily_unavailable', 'There are too many open sign-ins at this address.', {
+      throw new OAuthError('temporarily_unavailable', 'Too many open sign-ins from this address.', {
         status: 429,
         reason: 'too many open sign-ins for one address',
         headers: { 'Retry-After': String(entered.retryAfterSeconds) },

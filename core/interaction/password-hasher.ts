@@ -64,7 +64,8 @@ const createTurns = (concurrency: number, maxWaiting: number): (<T>(work: () => 
       running++
       return
     }
-    if (waiting.length >= maxWaiting) throw new Unavailable('passwords', 'no', 'Too many passwords wait to be checked.')
+    if (waiting.length >= maxWaiting)
+      throw new Unavailable('passwords', 'no', 'Too many passwords are waiting to be checked.')
     await new Promise<void>((resolve) => waiting.push(resolve))
   }
   const leave = (): void => {

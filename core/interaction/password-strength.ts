@@ -42,5 +42,5 @@ export const findPasswordFault = (password: string, username: string): string | 
 /** What is allowed and can be better, in the same form. */
 export const findPasswordAdvice = (password: string): string | undefined =>
   lengthOf(password) < recommendedLength
-    ? `has fewer than ${String(recommendedLength)} characters: longer ones withstand a stolen hash longer`
+    ? `has fewer than ${String(recommendedLength)} characters: longer ones resist guessing longer if the hash is stolen`
     : undefined

@@ -35,7 +35,7 @@ export interface Sessions {
   /** Undefined for a cookie that is missing, tampered with, unknown or expired. Throws `Unavailable`. */
   find(cookie: string | undefined): Promise<Session | undefined>
   /**
-   * Signs a person in under a new cookie and ends the session of the old one, whoever's it was (session fixation).
+   * Signs a person in under a new cookie and ends the session of the old one, no matter whose it was (session fixation).
    * Throws `Unavailable`.
    */
   start(

@@ -47,7 +47,7 @@ export interface SupervisedKeyRing extends KeyRing, AsyncDisposable {
 }
 
 /**
- * Opens every configured key that is not gone. Throws `KeysRefused` with all problems that waiting does not mend; keys of
+ * Opens every configured key that is not gone. Throws `KeysRefused` with all problems that need an operator; keys of
  * a backend that does not answer are opened in the background.
  */
 export const openKeyRing = async (options: KeyRingOptions): Promise<SupervisedKeyRing> => {

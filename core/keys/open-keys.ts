@@ -90,7 +90,7 @@ export const openKeys = async (options: OpenKeysOptions): Promise<readonly RingK
       if (state === 'gone') return
       const provider = providers.get(key.signer)
       if (provider === undefined) {
-        problems.push({ path: `${path}.signer`, message: `there is no signer ${key.signer}` })
+        problems.push({ path: `${path}.signer`, message: `there is no signer named ${key.signer}` })
         return
       }
       try {

@@ -115,7 +115,7 @@ export interface KeyRing {
   signingKey(purpose: KeyPurpose, alg: JwsAlg): SigningKey
   /** By `kid` from a token's header: a key of a map, nothing else. Undefined when unknown or gone. */
   publishedKey(kid: string): PublishedKey | undefined
-  /** The bytes of `/jwks.json`, made anew only when a state changes. */
+  /** The bytes of `/jwks.json`, rebuilt only when a state changes. */
   keySet(): { readonly body: Buffer; readonly etag: string; readonly maxAgeSeconds: number }
   /** The algorithms that active or next keys exist for: what discovery advertises. */
   algorithms(purpose: KeyPurpose): readonly JwsAlg[]

@@ -6,7 +6,7 @@ import { KeyRefused, type KeyState, type SignatureOrder } from './ports.js'
 import type { KeyTrust, RingKey } from './ring-key.js'
 import { BadSignature } from './signer-supervisor.js'
 
-/** What happens to keys and signers, told to the operator's log and to the audit log. */
+/** What happens to keys and signers, for the operator's log and the audit log. */
 export interface SignerEvents {
   /** `state` by the clock: a next key is reported before its time comes. */
   trustChanged(key: RingKey, before: KeyTrust, state: KeyState | undefined): void
@@ -22,7 +22,7 @@ export const explainFailure = (error: unknown): string => {
   return error instanceof Error ? error.name : 'unknown error'
 }
 
-/** Fire and forget: what is told here must not hold up a signature. An audit log that fails is told to the log. */
+/** Fire and forget: these events must not hold up a signature. A failure of the audit log goes to the log. */
 export const createSignerEvents = (log?: Log, audit?: AuditLog): SignerEvents => {
   const open = new Set<string>()
 
@@ -42,7 +42,7 @@ export const createSignerEvents = (log?: Log, audit?: AuditLog): SignerEvents =>
         log?.error('A key is quarantined: its signature does not verify', told)
         record({ event: 'signer.quarantined', ...told })
       } else if (trust === 'refused') {
-        log?.error('A signer refuses a key until an operator acts', told)
+        log?.error('A signer refuses a key; an operator has to act', told)
         record({ event: 'signer.refused', ...told })
       }
     },
@@ -56,7 +56,7 @@ export const createSignerEvents = (log?: Log, audit?: AuditLog): SignerEvents =>
         log?.error('A signer does not answer: nothing is asked of it until it answers a probe', { signer })
       } else {
         open.delete(signer)
-        log?.info('A signer answers again', { signer })
+        log?.info('A signer is responding again', { signer })
       }
       record({ event: 'signer.circuit', signer, state })
     },

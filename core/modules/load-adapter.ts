@@ -20,7 +20,7 @@ const findFaults = (exported: unknown): string[] => {
   if (typeof exported !== 'object' || exported === null) return faults
   const { contract } = exported as { readonly contract?: unknown }
   if (contract === storageContractVersion) return faults
-  const asked = `this program asks for ${String(storageContractVersion)}: run checkStorage of signet/testing on it`
+  const asked = `this program needs ${String(storageContractVersion)}: run checkStorage of signet/testing on it`
   return [
     ...faults,
     typeof contract === 'number'
@@ -35,7 +35,7 @@ export const loadAdapter = async (choice: AdapterChoice, path: string): Promise<
     problems: messages.map((message) => ({ path: `${path}.use`, message })),
   })
   const resolved = resolveOutside(choice.module, choice.directory)
-  if ('fault' in resolved) return fail([`${resolved.fault}; without one there are embedded, mongodb and redis`])
+  if ('fault' in resolved) return fail([`${resolved.fault}; the built-in stores are embedded, mongodb and redis`])
   const imported = await importModule(resolved.file)
   if ('fault' in imported) return fail([imported.fault])
   const faults = findFaults(imported.exported)

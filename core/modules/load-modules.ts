@@ -61,14 +61,14 @@ export const findModuleFaults = (exported: unknown, makers: string, verb: 'creat
   if (!isRecord(exported)) return [`has no default export made with ${makers}`]
   const faults: string[] = []
   if (exported.apiVersion !== 1)
-    faults.push(`was made for apiVersion ${String(exported.apiVersion)} of this program, which speaks apiVersion 1`)
+    faults.push(`was made for apiVersion ${String(exported.apiVersion)}, but this program supports apiVersion 1`)
   if (typeof exported.name !== 'string' || exported.name === '') faults.push('has no name')
   if (typeof exported[verb] !== 'function') faults.push(`has no ${verb} function`)
   const { options } = exported
   const standard =
     (isRecord(options) || typeof options === 'function') && (options as Record<string, unknown>)['~standard']
   if (options !== undefined && !(isRecord(standard) && typeof standard.validate === 'function'))
-    faults.push('has options that are no Standard Schema')
+    faults.push('has options that are not a Standard Schema')
   return faults
 }
 
@@ -78,12 +78,12 @@ const findFaults = (exported: unknown, kind: ModuleKind): string[] => {
   const { needs } = exported
   if (needs === undefined) return faults
   if (!Array.isArray(needs) || kind === 'signers')
-    return [...faults, kind === 'signers' ? 'is a plugin, not a signer' : 'has needs that are no list']
+    return [...faults, kind === 'signers' ? 'is a plugin, not a signer' : 'has needs that are not a list']
   for (const need of needs.map(String)) {
     if (Object.hasOwn(serviceNames, need)) continue
     const near = findNearMiss(need, Object.keys(serviceNames))
     faults.push(
-      `needs the service ${need}, which does not exist${near === undefined ? '' : `; did it mean \`${near}\`?`}`,
+      `needs the service ${need}, which does not exist${near === undefined ? '' : `; did you mean \`${near}\`?`}`,
     )
   }
   return faults

@@ -24,10 +24,10 @@ export type ResolvedSpecifier = { readonly file: string } | { readonly fault: st
 export const resolveOutside = (use: string, configDirectory: string): ResolvedSpecifier => {
   if (/^\.{0,2}\//.test(use)) {
     const file = resolve(configDirectory, use)
-    return existsSync(file) ? { file } : { fault: 'no such file beside the configuration' }
+    return existsSync(file) ? { file } : { fault: 'no such file next to the configuration' }
   }
   const file = resolvePackage(use, configDirectory) ?? resolvePackage(use, packageRoot)
-  return file === undefined ? { fault: 'no such npm package is installed' } : { file }
+  return file === undefined ? { fault: 'this npm package is not installed' } : { file }
 }
 
 /**
@@ -41,7 +41,7 @@ export const resolveSpecifier = (kind: ModuleKind, use: string, configDirectory:
     if (builtIn.includes(use)) return { file: join(codeRoot, ...use.split('/'), entry) }
     const near = findNearMiss(use, builtIn)
     return {
-      fault: near === undefined ? `unknown; there are ${builtIn.join(', ')}` : `unknown; did you mean \`${near}\`?`,
+      fault: near === undefined ? `unknown; available: ${builtIn.join(', ')}` : `unknown; did you mean \`${near}\`?`,
     }
   }
   if (root === 'plugins' || root === 'signers') return { fault: `must be one of ${kind}/…, not of ${root}/…` }

@@ -63,7 +63,7 @@ const contributionNames: Readonly<Record<keyof Contributions, true>> = {
 const findFault = (contributions: unknown): string | undefined => {
   if (typeof contributions !== 'object' || contributions === null) return 'create returned no contributions'
   const unknown = Object.keys(contributions).find((name) => !Object.hasOwn(contributionNames, name))
-  if (unknown !== undefined) return `create returned ${unknown}, which is no contribution`
+  if (unknown !== undefined) return `create returned ${unknown}, which is not a contribution`
   const {
     grants = [],
     clientAuthenticators = [],

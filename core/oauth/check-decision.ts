@@ -7,7 +7,7 @@ export const maxActors = 4
 const maxDepth = 16
 
 const fault = (what: string): never => {
-  throw new Error(`a grant plugin decided what cannot be issued: ${what}`)
+  throw new Error(`the decision of a grant plugin cannot be issued: ${what}`)
 }
 
 /** Read once; what computes itself is refused: it may say something else the next time. */
@@ -18,7 +18,7 @@ const ownValue = (object: object, name: string, fault: () => never): unknown => 
 
 /** The own members, each read once. */
 const members = (value: unknown, what: string): ReadonlyMap<string, unknown> => {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return fault(`${what} is no object`)
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return fault(`${what} is not an object`)
   const computed = (): never => fault(`${what} computes a member`)
   const found = new Map<string, unknown>()
   for (const name of Object.keys(value)) found.set(name, ownValue(value, name, computed))
@@ -26,7 +26,7 @@ const members = (value: unknown, what: string): ReadonlyMap<string, unknown> => 
 }
 
 const list = (value: unknown, what: string): readonly unknown[] => {
-  if (!Array.isArray(value) || value.length > 1000) return fault(`${what} is no list, or too long a one`)
+  if (!Array.isArray(value) || value.length > 1000) return fault(`${what} is not a list, or has more than 1,000 items`)
   const hole = (): never => fault(`${what} has a hole`)
   const { length } = value
   const items: unknown[] = []
@@ -35,7 +35,7 @@ const list = (value: unknown, what: string): readonly unknown[] => {
 }
 
 const text = (value: unknown, what: string, form = /^[\x20-\x7E]{1,255}$/): string =>
-  typeof value === 'string' && form.test(value) ? value : fault(`${what} is not a text that it may be`)
+  typeof value === 'string' && form.test(value) ? value : fault(`${what} is not a valid string`)
 
 const texts = (value: unknown, what: string, form?: RegExp): readonly string[] =>
   list(value, what).map((item) => text(item, what, form))
@@ -44,20 +44,21 @@ const flag = (value: unknown, what: string): boolean =>
   typeof value === 'boolean' ? value : fault(`${what} is neither true nor false`)
 
 const seconds = (value: unknown, what: string): number =>
-  Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : fault(`${what} is no time in seconds`)
+  Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : fault(`${what} is not a time in seconds`)
 
 const json = (value: unknown, what: string, depth = 0): JsonValue => {
-  if (depth > maxDepth) return fault(`${what} is too deep`)
+  if (depth > maxDepth) return fault(`${what} is nested too deep`)
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value
-  if (typeof value === 'number') return Number.isFinite(value) ? value : fault(`${what} holds what is no number`)
+  if (typeof value === 'number')
+    return Number.isFinite(value) ? value : fault(`${what} contains a number that is not finite`)
   if (Array.isArray(value)) return list(value, what).map((item) => json(item, what, depth + 1))
-  if (typeof value !== 'object') return fault(`${what} holds what is no JSON`)
+  if (typeof value !== 'object') return fault(`${what} contains a value that is not JSON`)
   return jsonObject(value, what, depth)
 }
 
 const jsonObject = (value: unknown, what: string, depth = 0): JsonObject => {
   const prototype: unknown = typeof value === 'object' && value !== null ? Object.getPrototypeOf(value) : undefined
-  if (prototype !== null && prototype !== Object.prototype) return fault(`${what} is no plain object`)
+  if (prototype !== null && prototype !== Object.prototype) return fault(`${what} is not a plain object`)
   const given = [...members(value, what)].filter(([, member]) => member !== undefined)
   return Object.fromEntries(given.map(([name, member]) => [name, json(member, what, depth + 1)]))
 }
@@ -89,7 +90,7 @@ const authentication = (value: unknown, what: string): JsonObject => {
   const given = jsonObject(value, what)
   seconds(given['auth_time'], `${what}.auth_time`)
   for (const name of ['acr', 'nonce', 'sid'])
-    if (given[name] !== undefined && typeof given[name] !== 'string') fault(`${what}.${name} is no text`)
+    if (given[name] !== undefined && typeof given[name] !== 'string') fault(`${what}.${name} is not a string`)
   if (given['amr'] !== undefined) texts(given['amr'], `${what}.amr`)
   return given
 }
@@ -125,7 +126,7 @@ const checks: { readonly [Name in keyof Required<GrantDecision>]: Check } = {
     const name = redeemables.get(kind)
     if (name === undefined) return fault(`${what}.kind is unknown`)
     const secret = given.get(name)
-    return typeof secret === 'string' ? { kind, [name]: secret } : fault(`${what}.${name} is no text`)
+    return typeof secret === 'string' ? { kind, [name]: secret } : fault(`${what}.${name} is not a string`)
   },
 }
 
@@ -133,14 +134,14 @@ const checks: { readonly [Name in keyof Required<GrantDecision>]: Check } = {
 const checkGrant = (decision: GrantDecision, client: GrantRequest['client']): void => {
   const { grant, redeem, subject, scope, audience = [] } = decision
   if (grant === undefined) {
-    if (redeem !== undefined) fault('something is redeemed, and the grant that it continues is not there')
+    if (redeem !== undefined) fault('something is redeemed, but the grant that it continues is missing')
     return
   }
-  if (redeem === undefined) fault('a grant that nothing is redeemed for')
+  if (redeem === undefined) fault('a grant without anything to redeem')
   if (grant.clientId !== client.client_id) fault('the grant of another client')
   if (grant.subject !== subject) fault('the grant of another subject')
   if (!scope.every((name) => grant.scope.includes(name))) fault('more scope than the grant has')
-  if (!audience.every((name) => grant.resource.includes(name))) fault('an audience that the grant does not have')
+  if (!audience.every((name) => grant.resource.includes(name))) fault('an audience outside of the grant')
 }
 
 type Asked = Pick<GrantRequest, 'client' | 'scope' | 'resource' | 'audience'>

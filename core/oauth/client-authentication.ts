@@ -32,7 +32,7 @@ const sendsSecret = ({ method }: ClientAuthenticator): boolean => method.startsW
 
 /**
  * Authenticates the client of a request to `/token` and its siblings (RFC 6749 §2.3): exactly one mechanism, the one
- * that the client registered. What was wrong is told to nobody but the audit log.
+ * that the client registered. Only the audit log gets the reason.
  */
 export const createClientAuthentication = ({ authenticators, findClient, guesses }: ClientAuthenticationOptions) => {
   const methods = [...authenticators.values()]

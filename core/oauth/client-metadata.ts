@@ -153,7 +153,7 @@ const explainUnknown = (name: string): string => {
 const explain: z.core.$ZodErrorMap = (issue) => {
   if (issue.input === undefined) return 'is required'
   if (issue.code === 'invalid_type')
-    return `must be ${issue.expected === 'string' ? 'text (put it in quotes)' : `of type ${issue.expected}`}`
+    return `must be ${issue.expected === 'string' ? 'a string (put it in quotes)' : `of type ${issue.expected}`}`
   if (issue.code === 'invalid_value') return `must be ${issue.values.map(String).join(' or ')}`
   return undefined
 }
@@ -195,7 +195,8 @@ const findContradictions = (metadata: Partial<Metadata>): MetadataProblem[] => {
   if (method === 'client_secret_jwt') add('token_endpoint_auth_method', 'client_secret_jwt is symmetric and refused')
   else if (method?.startsWith('client_secret_') === true && !('client_secret' in metadata))
     add('client_secret', `is required for token_endpoint_auth_method ${method}`)
-  if ('jwks' in metadata && 'jwks_uri' in metadata) add('jwks_uri', 'stands beside jwks: only one may (RFC 7591 §2)')
+  if ('jwks' in metadata && 'jwks_uri' in metadata)
+    add('jwks_uri', 'must not be given together with jwks (RFC 7591 §2)')
   if (method !== 'private_key_jwt') return problems
   if (!('jwks' in metadata) && !('jwks_uri' in metadata))
     add('jwks', 'or jwks_uri is required for token_endpoint_auth_method private_key_jwt')

@@ -71,7 +71,7 @@ export const createDpop = (options: DpopOptions): Dpop => {
     if (accessToken !== undefined && claims['ath'] !== hashOpaqueToken(accessToken)) refuse('ath is not the token')
     if (!Number.isSafeInteger(iat)) refuse('iat is not an integer')
     const age = epochSeconds(clock) - (iat as number)
-    if (age > maxAge + toleranceSeconds || age < -toleranceSeconds) refuse('iat is out of time')
+    if (age > maxAge + toleranceSeconds || age < -toleranceSeconds) refuse('iat is too old or in the future')
     return jti
   }
 
@@ -85,7 +85,7 @@ export const createDpop = (options: DpopOptions): Dpop => {
     const jti = checkClaims(payload, presented)
     const { nonce } = payload
     if (typeof nonce !== 'string' || !accepted.includes(nonce))
-      throw new OAuthError('use_dpop_nonce', 'The DPoP proof needs the nonce of this answer.', {
+      throw new OAuthError('use_dpop_nonce', 'The DPoP proof must contain the nonce of this response.', {
         reason: nonce === undefined ? 'no nonce' : 'wrong or expired nonce',
       })
     if (!(await verifySignature(key, jws.signingInput, jws.signature))) refuse('wrong signature')
@@ -97,9 +97,9 @@ export const createDpop = (options: DpopOptions): Dpop => {
         // To the end of the time in which any replica takes it, whose clock may be behind ours, and ends what it took.
         const left = (payload['iat'] as number) + maxAge + 2 * toleranceSeconds + underway - epochSeconds(clock)
         // A clock that was set forward since it was checked.
-        if (left <= 0) refuse('iat is out of time', { 'DPoP-Nonce': current })
+        if (left <= 0) refuse('iat is too old or in the future', { 'DPoP-Nonce': current })
         if (!(await proofs.claim(jkt, hashOpaqueToken(jti), left, since)))
-          refuse('the proof came before', { 'DPoP-Nonce': current })
+          refuse('the proof was already used', { 'DPoP-Nonce': current })
       },
     }
   }

@@ -36,7 +36,7 @@ export const errorStatus = {
 export type ErrorCode = keyof typeof errorStatus
 
 export interface ErrorDetails {
-  /** For the audit log only: what we must know. Never a secret, never told to the client. */
+  /** For the audit log only: what we must know. Never a secret, never sent to the client. */
   readonly reason?: string
   /** For the audit log only: the client that the request named and did not prove to be. One that exists. */
   readonly claimedClientId?: string | undefined

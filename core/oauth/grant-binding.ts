@@ -17,7 +17,7 @@ export const bindGrant = (
   for (const jkt of [dpopJkt, grant.constraint?.jkt])
     if (jkt !== undefined && jkt !== constraint?.jkt)
       throw new OAuthError('invalid_grant', 'The grant is bound to another key.', {
-        reason: constraint?.jkt === undefined ? 'bound to a key, and no proof' : 'bound to another key',
+        reason: constraint?.jkt === undefined ? 'bound to a key, but there is no proof' : 'bound to another key',
       })
   // A confidential client's refresh tokens are bound to its credentials already.
   if (!isPublicClient(client) || constraint?.jkt === undefined) return { ...decision, grant }

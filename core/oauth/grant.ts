@@ -106,7 +106,7 @@ export interface GrantDecision {
   readonly refresh?: boolean
   /** Who acts for the subject; at most four in a row. */
   readonly actor?: Actor
-  /** Who may act for the subject, told to a later exchange. */
+  /** Who may act for the subject in a later exchange. */
   readonly mayAct?: PermittedActor
   /** Seconds since the epoch: the tokens end here at the latest. */
   readonly notAfter?: number

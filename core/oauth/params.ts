@@ -61,9 +61,9 @@ const decode = (text: string): string => {
   try {
     value = decodeURIComponent(text.replaceAll('+', ' '))
   } catch (cause) {
-    throw new OAuthError('invalid_request', 'A parameter is not properly encoded.', { cause })
+    throw new OAuthError('invalid_request', 'A parameter is not encoded correctly.', { cause })
   }
-  if (value.includes('\0')) throw new OAuthError('invalid_request', 'A parameter is not properly encoded.')
+  if (value.includes('\0')) throw new OAuthError('invalid_request', 'A parameter is not encoded correctly.')
   return value
 }
 

@@ -27,5 +27,5 @@ export const isRegisteredRedirectUri = (client: Client, sent: string): boolean =
   return portless !== undefined && client.redirect_uris.some((registered) => withoutPort(registered) === portless)
 }
 
-/** True for `http` redirect URIs on this machine: whoever listens there cannot be told from the client (RFC 8252 §8.6). */
+/** True for `http` redirect URIs on this machine: other programs may listen there, too (RFC 8252 §8.6). */
 export const isLocalRedirectUri = (uri: string): boolean => localHost.test(uri)

@@ -20,7 +20,7 @@ export const checkClientAuthentication = (handler: GrantHandler, method: string)
   const { clientAuthentication: wanted } = handler
   if (wanted === undefined || (wanted === 'confidential' ? method !== 'none' : wanted.includes(method))) return
   throw new OAuthError('unauthorized_client', 'The client may not use this grant type.', {
-    reason: 'the grant asks for another client authentication',
+    reason: 'the grant requires another client authentication method',
   })
 }
 

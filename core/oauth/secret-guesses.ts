@@ -26,7 +26,7 @@ export const createSecretGuesses = (attempts: AttemptLimiter): SecretGuesses => 
   const take = async (id: string): Promise<void> => {
     const { allowed, retryAfterSeconds } = await attempts.take('client_secret', id, policy)
     if (allowed) return
-    throw new OAuthError('temporarily_unavailable', 'There were too many requests.', {
+    throw new OAuthError('temporarily_unavailable', 'Too many requests.', {
       status: 429,
       reason: 'too many wrong client secrets',
       headers: { 'Retry-After': String(retryAfterSeconds) },

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { RecordStore } from '../storage/ports.js'
 
 /**
- * A secret of 256 bits that all replicas share: whoever asks first makes it, and it is read once, however many ask at once
+ * A secret of 256 bits that all replicas share: the first one to ask makes it, and it is read once, however many ask at once
  * (F36). `id` says what it is for. Throws `Unavailable` until it was read.
  */
 export const createSharedSecret = (secrets: RecordStore<string>, id: string): (() => Promise<string>) => {

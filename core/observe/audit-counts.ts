@@ -8,7 +8,7 @@ const maxReasons = 200
 const sentence = /^[A-Za-z][A-Za-z ,;:.'()-]{0,99}$/
 
 /**
- * Counts what the audit log tells of: it is where everything that matters comes by. Gives what is to be called with each
+ * Counts the events of the audit log, where everything that matters comes by. Returns what is to be called with each
  * event that was recorded.
  */
 export const observeAudit = (metrics: Metrics): ((event: AuditEvent) => void) => {
@@ -21,9 +21,9 @@ export const observeAudit = (metrics: Metrics): ((event: AuditEvent) => void) =>
     metrics.observe({ type: 'counter', name, help, labels, read })
 
   counter('signet_audit_events_total', 'Events of the audit log.', ['event'], events)
-  counter('signet_tokens_issued_total', 'Tokens that were issued.', ['grant', 'type'], tokens)
-  counter('signet_refusals_total', 'Requests that were refused.', ['event', 'error', 'reason'], refusals)
-  counter('signet_reuse_total', 'What came a second time and ended its grant.', ['kind'], reuse)
+  counter('signet_tokens_issued_total', 'Issued tokens.', ['grant', 'type'], tokens)
+  counter('signet_refusals_total', 'Refused requests.', ['event', 'error', 'reason'], refusals)
+  counter('signet_reuse_total', 'Codes and tokens presented again, each of which ended its grant.', ['kind'], reuse)
 
   const boundReason = (reason: unknown): string => {
     if (typeof reason !== 'string' || !sentence.test(reason)) return 'other'

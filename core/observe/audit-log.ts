@@ -13,7 +13,7 @@ export interface AuditFile extends AuditLog, AsyncDisposable {
 }
 
 export interface AuditOptions {
-  /** Told of each event that was written. */
+  /** Called with each event that was written. */
   readonly recorded?: (event: AuditEvent) => void
   /** Where requests are in traces, by request id. */
   readonly traces?: ReadonlyMap<string, string>
@@ -27,7 +27,7 @@ export interface Sink {
   close(): Promise<void>
 }
 
-/** Milliseconds. A reader may stop reading, a disk may hang: whoever waits for a line is told so. */
+/** Milliseconds. A reader may stop reading, a disk may hang: those who wait for a line get an error. */
 const deadlineMs = 1000
 
 const refuse = (applied: Unavailable['applied'], cause?: unknown): Unavailable =>
@@ -120,7 +120,7 @@ export const createAuditLog = (sink: Sink, clock: Clock, { recorded, traces }: A
     record,
     hasRoom: () => sink.hasRoom(),
     async check() {
-      // Nobody asks a process that is not ready for anything, so the line that tells of the failure has to find out.
+      // Nobody asks a process that is not ready for anything, so the line that reports the failure has to find out.
       if (failingSince !== undefined) await record()
     },
     async [Symbol.asyncDispose]() {

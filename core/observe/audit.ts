@@ -1,6 +1,6 @@
 import type { JsonValue } from '../json.js'
 
-/** What the audit log tells of: one constant name for each kind of event. */
+/** The events of the audit log: one constant name for each kind. */
 export type AuditEventName =
   | 'configuration.loaded'
   | 'key.published'

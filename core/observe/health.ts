@@ -23,7 +23,7 @@ export interface HealthCheck {
   readonly deadlineMs: number
   /**
    * Resolves when the component works, or tells how each of its parts is: one that is down takes the component with it.
-   * The operator is told the message of `Unavailable`, of other errors nothing.
+   * The operator sees the message of `Unavailable`, and nothing of other errors.
    */
   check(signal: AbortSignal): Promise<Readonly<Record<string, ComponentHealth>> | void>
 }
@@ -73,7 +73,7 @@ export const createReadiness = (clock: Clock, log: Log): Readiness => {
 
   const current = ({ check, health, checkedAt }: Component): ComponentHealth =>
     health.status === 'up' && clock() - checkedAt > 2 * (check.intervalMs + check.deadlineMs)
-      ? { status: 'down', message: 'not checked in time' }
+      ? { status: 'down', message: 'not checked within the deadline' }
       : health
 
   return {

@@ -8,5 +8,5 @@ export interface Log {
   error(message: string, fields?: JsonObject, cause?: unknown): void
 }
 
-/** For whoever tells people itself what went wrong. */
+/** For commands, which report errors themselves. */
 export const noLog: Log = Object.freeze({ debug() {}, info() {}, warn() {}, error() {} })

@@ -16,7 +16,7 @@ export interface DurationObservation extends Omit<Observation, 'type' | 'read'> 
   readonly read: () => Iterable<DurationSample>
 }
 
-/** What is told to Prometheus. Counting happens where things happen; nothing here is on the way of a request. */
+/** The metrics for Prometheus. Counting happens where things happen; nothing here is on the way of a request. */
 export interface Metrics {
   /** A name may be registered once. */
   observe(observation: Observation | DurationObservation): void
@@ -31,7 +31,7 @@ export const createMetrics = (): Metrics => {
       if (observation.type === 'histogram') return registry.registerMetric(histogramOf(observation))
       const { type, name, help, labels, read } = observation
       const common = { name, help, labelNames: [...labels], registers: [registry] }
-      // What is gone since the last reading is told no more.
+      // What is gone since the last reading is no longer reported.
       if (type === 'counter') {
         new Counter({
           ...common,

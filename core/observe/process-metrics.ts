@@ -6,7 +6,7 @@ const resolution = 10
 
 const nanoseconds = 1e9
 
-/** Tells of this process, by the names that Prometheus' own clients use. Gives what ends the measuring. */
+/** Measures this process, by the names that Prometheus' own clients use. Returns what ends the measuring. */
 export const observeProcess = (metrics: Metrics): (() => void) => {
   const delay = monitorEventLoopDelay({ resolution })
   delay.enable()
@@ -16,7 +16,7 @@ export const observeProcess = (metrics: Metrics): (() => void) => {
   metrics.observe({
     type: 'gauge',
     name: 'signet_event_loop_lag_seconds',
-    help: 'How late the event loop was, since the last reading.',
+    help: 'Delay of the event loop since the last reading.',
     labels: ['quantile'],
     *read() {
       const lag = (value: number): number => Math.max(0, value / nanoseconds - resolution / 1000) || 0

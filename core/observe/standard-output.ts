@@ -13,7 +13,7 @@ const patienceMs = 1000
 export interface LineOutput {
   /** Writes `lines` before what is gathered. Resolves when the operating system has them, or cannot take them. */
   write(lines: string): Promise<Written>
-  /** Writes `line` some time. Whatever happens, nobody is told. */
+  /** Writes `line` some time. Never throws or rejects. */
   gather(line: string): void
   /** Resolves when all lines are written, or cannot be. */
   flush(): Promise<void>
@@ -21,7 +21,7 @@ export interface LineOutput {
   flushSync(): void
 }
 
-/** All that this process writes to a stream, one write after the other: whole lines, whoever they come from. */
+/** All that this process writes to a stream, one write after the other: whole lines, no matter where they come from. */
 export const createLineOutput = (stream: OutputStream): LineOutput => {
   const put = wholeLines(putTo(stream))
   const asked: { readonly lines: string; readonly tell: (written: Written) => void }[] = []

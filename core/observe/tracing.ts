@@ -14,7 +14,7 @@ import type { TracePosition } from './traceparent.js'
 /** Of a span. Names, outcomes and times: never anything that a caller sent. */
 export type SpanAttributes = Readonly<Record<string, string | number>>
 
-/** A span while what it tells of goes on. */
+/** A span whose work goes on. */
 export interface OpenSpan extends TracePosition {
   rename(name: string): void
   set(attributes: SpanAttributes): void

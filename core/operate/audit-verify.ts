@@ -117,7 +117,7 @@ export const verifyAudit = async (
     if (seq === known) return fault('repeated', `seq ${String(seq)} comes again`)
     if (seq < known) return fault('reordered', `seq ${String(seq)} comes after seq ${String(known)}`)
     if (prev === chain.head) return undefined
-    return fault('changed', `line ${String(chain.line)} (seq ${String(known)}) is not what this line says it was`)
+    return fault('changed', `line ${String(chain.line)} (seq ${String(known)}) does not match the hash in this line`)
   }
 
   const begin = ({ writer, seq, prev, pid, stream }: Chained, hash: string, line: number): void => {
@@ -133,7 +133,7 @@ export const verifyAudit = async (
     ) {
       chain.fault = fault(
         'missing',
-        prev === null ? 'a writer begins as if nothing came before it' : 'the line that came before it is not there',
+        prev === null ? 'a writer starts a new chain although it has earlier lines' : 'the line before it is missing',
       )
     }
   }
@@ -168,7 +168,7 @@ export const verifyAudit = async (
     remember(lineHash(line))
     if (value === undefined && isBegun(line)) torn.push(number)
     else if (value !== undefined && chains.size === 0) unchained++
-    else strangers.push({ kind: 'unchained', line: number, message: 'is no line of this log' })
+    else strangers.push({ kind: 'unchained', line: number, message: 'is not a line of this log' })
   }
 
   const remember = (hash: string): void => {

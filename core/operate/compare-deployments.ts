@@ -197,13 +197,13 @@ const issueAll = async (config: Config, ring: KeyRing, clock: Clock, audit: Audi
   for (const resource of orders.resources) {
     const names = [`access token of a service for ${resource}`]
     await attempt(names, () => issueTokens(service, { ...asService, audience: [resource] }))
-    const both = [`access token of a person for ${resource}`, `id_token beside ${resource}`]
+    const both = [`access token of a person for ${resource}`, `id_token with ${resource}`]
     await attempt(both, () => issueTokens(service, { ...person(config, clock), audience: [resource] }))
   }
   await attempt(['access token of a person', 'id_token'], () => issueTokens(service, person(config, clock)))
   for (const alg of orders.idTokenAlgs) {
     const client = clientFor(config, { id_token_signed_response_alg: alg })
-    const names = [`access token beside an id_token with ${alg}`, `id_token with ${alg}`]
+    const names = [`access token with an id_token, ${alg}`, `id_token with ${alg}`]
     await attempt(names, () => issueTokens(client, person(config, clock)))
   }
   const claims = issuer.userinfo(account, config.scopes_supported, ['name'])

@@ -22,7 +22,7 @@ export type Outcome = Issued | { readonly failure: string }
 /** Nothing was asked for that this deployment issues. */
 export const notIssued: Outcome = { failure: 'is not issued' }
 
-/** What may be another: the key's name and the token's, which are chosen anew for each. */
+/** What may be another: the key's name and the token's, which are chosen for each. */
 const free = new Set(['header.kid', 'claims.jti'])
 
 /** The value as it would be under an issuer without a name. */

@@ -67,7 +67,7 @@ const probes = 10
 /** Milliseconds for one answer of a store or signer, the opening of a key included. */
 const answerMs = 10_000
 
-/** Whoever does not answer is given up, whether it heeds the signal or not. */
+/** A component that does not answer is given up, whether it heeds the signal or not. */
 const inTime = <T>(what: string, call: (signal: AbortSignal) => Promise<T>): Promise<T> =>
   withDeadline(answerMs, call, () => new Unavailable(what, 'no', `no answer in ${String(answerMs)} ms`))
 
@@ -106,7 +106,7 @@ const examineStores = async (config: Config, clock: Clock) => {
         return stores[role].describe?.()
       })
     const answering = { records: await examineRole('records'), ephemeral: await examineRole('ephemeral') }
-    // What does not answer is told once.
+    // What does not answer is reported once.
     for (const [name, schema] of schemasOf(stores))
       if (answering[name === 'storage.records' ? 'records' : 'ephemeral'])
         await examineStore(`${name}.indexes`, () => schema.check())
@@ -172,7 +172,7 @@ export const examine = async (checked: CheckedConfiguration, services: DoctorSer
   const examineKey = async (key: Keys[number], provider: SignerProvider | undefined): Promise<KeyExamination> => {
     const { kid, alg, signer: name, ref } = key
     const row = { kid, signer: name, alg, state: stateOf(key) }
-    if (row.state === 'gone') return { ...row, verdict: 'gone: not looked for', sound: true }
+    if (row.state === 'gone') return { ...row, verdict: 'gone: not checked', sound: true }
     if (provider === undefined) return { ...row, verdict: 'its signer could not be opened', sound: false }
     try {
       const guarded = auditProbes(name, provider, services.audit)
@@ -234,7 +234,7 @@ export const examine = async (checked: CheckedConfiguration, services: DoctorSer
       warnings: [...warnings, ...early.map(formatProblem), ...planKeys(config, inventory, now).warnings],
     }
   } finally {
-    // What was found is told, however the end goes.
+    // What was found is reported, however the end goes.
     await inTime('signers', () => cleanUp.close()).catch(() => undefined)
   }
 }

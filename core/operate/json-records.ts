@@ -59,7 +59,7 @@ export const readJsonRecords = async function* (file: string): AsyncGenerator<Js
   } catch (error) {
     throw explain(file, error)
   }
-  if (!splitter.isComplete) throw new RecordsUnreadable(`${file}: ends in mid-record`)
+  if (!splitter.isComplete) throw new RecordsUnreadable(`${file}: ends in the middle of a record`)
 }
 
 const parseRecord = (text: string): JsonObject => {

@@ -82,7 +82,7 @@ interface Recorded extends UnsignedToken {
   readonly at: number
 }
 
-/** Every signature that one line of our audit log tells of. */
+/** Every signature that one line of our audit log records. */
 const signaturesOf = (line: JsonObject): readonly Recorded[] => {
   const { signatures, time, event, jti, client_id } = line
   const list: readonly JsonValue[] = Array.isArray(signatures) ? signatures : [line]

@@ -28,7 +28,7 @@ export const createTrailKeys = (configured: readonly ConfiguredKey[]): TrailKeys
   const unnamed = new Map<string, string>()
   for (const { signer, ref } of configured) {
     if (ref !== undefined) known.add(trailName(ref))
-    if (ref === undefined || !namesKey(ref)) unnamed.set(nameOf(signer, ref), ref ?? 'one that cannot be read')
+    if (ref === undefined || !namesKey(ref)) unnamed.set(nameOf(signer, ref), ref ?? 'unreadable')
   }
   return {
     learn({ event, signer, ref, key }) {

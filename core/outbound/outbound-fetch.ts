@@ -35,7 +35,7 @@ const maxHeaderBytes = 16_384
 
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
 
-/** What keeps an address from being fetched from, whoever asks; undefined: nothing. */
+/** Why an address must not be fetched from; undefined: it may be. */
 export const findOutboundFault = (value: string): string | undefined => {
   if (!URL.canParse(value)) return 'must be an absolute URL'
   const { protocol, hostname, username, password } = new URL(value)
@@ -55,7 +55,7 @@ const lookupPublic: LookupFunction = (hostname, options, callback) => {
   lookup(hostname, { ...options, all: true }, (error, addresses) => {
     if (error !== null) return callback(error, [])
     const [first] = addresses
-    if (first === undefined) callback(new Error('the name has no address'), [])
+    if (first === undefined) callback(new Error('the host name has no address'), [])
     else if (addresses.some(({ address }) => isPrivateAddress(address))) callback(new Error(refused), [])
     else if (options.all === true) callback(null, addresses)
     else callback(null, first.address, first.family)

@@ -55,7 +55,7 @@ export interface RemoteKeySets {
 
 const readKeySet = (body: Uint8Array): KeySet => {
   const keys = parseStrictJsonObject(body)?.['keys']
-  if (!Array.isArray(keys)) throw new Unavailable('outbound', 'no', 'The document is no JWK Set')
+  if (!Array.isArray(keys)) throw new Unavailable('outbound', 'no', 'The document is not a JWK Set')
   return importKnownKeys(keys.slice(0, maxKeys))
 }
 

@@ -22,7 +22,7 @@ export const findWebhookSecretFault = (secret: string): string | undefined => {
   return length >= 24 && length <= 64 ? undefined : 'must be whsec_ and the base64 text of 24 to 64 random bytes'
 }
 
-/** The headers of Standard Webhooks, which bind the body to an id and a time: a copy can be told by its id and age. */
+/** The headers of Standard Webhooks, which bind the body to an id and a time: a copy can be recognised by its id and age. */
 const signWebhook = (secret: string, body: Uint8Array, clock: Clock): Readonly<Record<string, string>> => {
   const id = `msg_${newOpaqueToken()}`
   const timestamp = String(epochSeconds(clock))

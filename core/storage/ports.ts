@@ -60,7 +60,7 @@ export interface Rotation {
   /** Hash of the token that was presented. The store compares it with `current` in the same atomic step. */
   readonly presented: string
   /**
-   * Hash of the successor and the salt that derived it; absent: the token stays and its idle time starts anew, give or take
+   * Hash of the successor and the salt that derived it; absent: the token stays and its idle time restarts, give or take
    * a hundredth of it: a store need not write at each use.
    */
   readonly successor?: { readonly hash: string; readonly salt: string }
@@ -258,7 +258,7 @@ export interface StorageSchema {
 }
 
 /**
- * The collections that one opened backend serves to the ephemeral role: what, if lost, makes someone begin anew. A name is a
+ * The collections that one opened backend serves to the ephemeral role: what, if lost, makes someone start over. A name is a
  * constant of the core, `[a-z_]+`.
  */
 export interface EphemeralBackend extends AsyncDisposable {

@@ -28,7 +28,7 @@ export interface Share {
   count(weight: Weight): void
   /** Takes off what was counted: it was not written, or is gone before its time. */
   giveBack(weight: Weight): void
-  /** Has this process counted anything that the store was not told of? */
+  /** Has this process counted anything that the store does not know yet? */
   hasNews(): boolean
   /** Tells the store what this process has counted, and learns the total. Throws `Unavailable`. */
   sync(): Promise<void>

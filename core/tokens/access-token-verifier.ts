@@ -28,7 +28,7 @@ export interface IdentifiedAccessToken {
 export interface AccessTokenVerifier {
   /** What an access token of this issuer says; undefined for whatever is none. Throws `Unavailable`. */
   identify(text: string): Promise<IdentifiedAccessToken | undefined>
-  /** Told of each access token that this process signs. */
+  /** Called for each access token that this process signs. */
   signed(made: SignedToken): void
 }
 

@@ -16,7 +16,7 @@ export const tokenLength = (inputLength: number, { alg, signer }: SigningKey): n
 /** What nobody could read back is not signed. */
 export const tooLong = ({ maxLength }: TokenProfile): OAuthError =>
   new OAuthError('invalid_request', 'The token would be too long.', {
-    reason: `the claims make a token of more than ${maxLength} characters`,
+    reason: `the claims make the token longer than ${maxLength} characters`,
   })
 
 /** Bytes of claims that a token of this profile has room for, signed by the first key that may. Throws `Unavailable`. */

@@ -42,7 +42,7 @@ export interface IssuerOptions {
   /** Claims beside the standard ones. */
   readonly claimsSupported: readonly string[]
   readonly resources: ReadonlyMap<string, Resource>
-  /** Told of each access token. Absent where nobody will ask about them. */
+  /** Called for each access token. Absent where nobody will ask about them. */
   readonly accessTokenVerifier?: Pick<AccessTokenVerifier, 'signed'>
 }
 
@@ -96,14 +96,15 @@ export const createTokenIssuer = (options: IssuerOptions) => {
       checkAudience(audience, client, options.defaultAudience)
       const scope = narrowScope(decision.scope, client, audience, options.resources)
       const claimed = Object.keys(decision.claims ?? {}).find((name) => protocolClaims.has(name))
-      if (claimed !== undefined) throw new Error(`a grant plugin set the claim ${claimed}, which is the core's`)
+      if (claimed !== undefined)
+        throw new Error(`a grant plugin set the claim ${claimed}, which is reserved for the core`)
       if (decision.claims !== undefined && bytesOf(decision.claims) > maxPluginClaims)
         throw new Error(`a grant plugin set claims of more than ${maxPluginClaims} bytes`)
 
       const issuedAt = epochSeconds(clock)
       const ttls = audience.map((name) => options.resources.get(name)?.access_token_ttl_secs ?? options.accessTokenTtl)
       const left = (decision.notAfter ?? Infinity) - issuedAt
-      if (left < 1) throw new OAuthError('invalid_grant', 'What the tokens would come from has expired.')
+      if (left < 1) throw new OAuthError('invalid_grant', 'The grant has expired.')
       const expiresIn = Math.min(...ttls, left)
       const expiresAt = issuedAt + expiresIn
       const grantId = decision.grant?.grantId ?? decision.grantId ?? newOpaqueToken().slice(0, 22)
@@ -249,6 +250,6 @@ const narrowScope = (
   const left = scope.filter((name) => lists.includes(name) || name === 'openid' || name === 'offline_access')
   // An answer without `scope` would say that all of what was asked for is granted (RFC 6749 §5.1).
   if (left.length === 0 && scope.length > 0 && lists.length > 0)
-    throw new OAuthError('invalid_scope', 'The resource knows none of the scopes.')
+    throw new OAuthError('invalid_scope', 'The resource accepts none of the scopes.')
   return left
 }

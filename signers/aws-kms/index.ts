@@ -68,7 +68,7 @@ export default defineSigner<z.infer<typeof options>>({
       async create(ref, alg, signal) {
         const alias = aliasOf(ref)
         const limits = { signal, milliseconds: createBudgetMs }
-        if (await exists(regions[0], alias, limits)) throw new KeyRefused(`${alias} exists already`)
+        if (await exists(regions[0], alias, limits)) throw new KeyRefused(`${alias} already exists`)
         const { KeyMetadata } = await regions[0].callOnce({
           subject: { action: 'CreateKey', ref: alias },
           ...limits,
@@ -84,7 +84,7 @@ export default defineSigner<z.infer<typeof options>>({
             ),
         })
         const arn = KeyMetadata?.Arn
-        if (arn === undefined) throw new KeyRefused('KMS made a key and does not say which')
+        if (arn === undefined) throw new KeyRefused('KMS created a key but did not return its ARN')
         made.add(arn)
         await nameKey(regions[0], alias, arn, limits)
         return arn
@@ -131,7 +131,7 @@ const nameKey = async (region: KmsRegion, alias: string, arn: string, limits: Li
         client.send(new CreateAliasCommand({ AliasName: alias, TargetKeyId: arn }), { abortSignal }),
     })
   } catch (error) {
-    const made = `The key ${arn} was made, but not its alias.`
+    const made = `The key ${arn} was created, but its alias was not.`
     if (error instanceof KeyRefused) throw new KeyRefused(`${made} ${error.message}`, { cause: error })
     if (error instanceof Unavailable)
       throw new Unavailable(error.component, 'no', `${made} ${error.message}`, { cause: error })

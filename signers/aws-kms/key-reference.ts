@@ -17,7 +17,9 @@ export const keyReference = (ref: string, firstRegion: string, region: string): 
     )
   const [, partition = '', named = '', account = '', resource = ''] = arn
   if (named !== firstRegion)
-    throw new KeyRefused(`${ref} is in the region ${named}, but the signer asks ${firstRegion}: see its option region`)
+    throw new KeyRefused(
+      `${ref} is in the region ${named}, but the signer asks ${firstRegion}: check its option region`,
+    )
   return `arn:${partition}:kms:${region}:${account}:${resource}`
 }
 

@@ -12,27 +12,27 @@ const component = 'signers.aws-kms'
 
 /** By `name`, because what the SDK throws in the end has no mark of its own that says what may be tried again. */
 const passing: ReadonlyMap<string, string> = new Map([
-  ['ThrottlingException', 'it throttles: more requests than the quota of the account and region allows'],
+  ['ThrottlingException', 'throttled: more requests than the quota of the account and region allows'],
   ['LimitExceededException', 'a quota of the account is used up'],
-  ['KMSInternalException', 'it has an internal fault'],
-  ['DependencyTimeoutException', 'a part of it timed out'],
+  ['KMSInternalException', 'an internal error'],
+  ['DependencyTimeoutException', 'an internal timeout'],
   ['KeyUnavailableException', 'the key is not available at the moment'],
   [
     'CredentialsProviderError',
     'no AWS credentials were found: set what the AWS SDK reads (environment, profile, role)',
   ],
   ['ExpiredTokenException', 'the AWS credentials have expired and were not renewed'],
-  ['InvalidSignatureException', 'it refuses the signature of the request: see the secret access key and the clock'],
+  ['InvalidSignatureException', 'it rejected the signature of the request: check the secret access key and the clock'],
 ])
 
 /** Permanent until an operator acts. */
 const permanent: ReadonlyMap<string, string> = new Map([
   ['DisabledException', 'the key is disabled: enable it'],
   ['KMSInvalidStateException', 'the state of the key does not allow it: is it waiting for its deletion?'],
-  ['NotFoundException', 'there is no such key: see the account, the region and the id'],
-  ['InvalidArnException', 'it does not take this ARN'],
-  ['InvalidKeyUsageException', 'the key is not one for signing with this algorithm'],
-  ['AlreadyExistsException', 'the alias exists already'],
+  ['NotFoundException', 'there is no such key: check the account, the region and the id'],
+  ['InvalidArnException', 'it does not accept this ARN'],
+  ['InvalidKeyUsageException', 'the key cannot sign with this algorithm'],
+  ['AlreadyExistsException', 'the alias already exists'],
   ['UnrecognizedClientException', 'it does not know the AWS access key'],
   ['InvalidClientTokenId', 'it does not know the AWS access key'],
 ])
@@ -57,7 +57,7 @@ export const kmsError = (thrown: unknown, question: KmsQuestion): Unavailable | 
   // Any other refusal says that the request is wrong, and the next one would be the same.
   if (why === undefined && status >= 400 && status < 500 && status !== 429 && status !== 408)
     return new KeyRefused(`${what}. ${line(error)}`, { cause: thrown })
-  const text = `AWS KMS in ${region} did not do ${action}: ${why ?? 'it cannot be reached or is faulty'}. ${line(error)}`
+  const text = `AWS KMS in ${region} did not do ${action}: ${why ?? 'it is unreachable or faulty'}. ${line(error)}`
   return new Unavailable(component, 'no', text, { cause: thrown })
 }
 

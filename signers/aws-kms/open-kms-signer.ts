@@ -31,7 +31,7 @@ export const openKmsSigner = async (
   const openings = await Promise.allSettled(regions.map((region) => pinIn(region, { signal, milliseconds })))
   signal.throwIfAborted()
   const failures = openings.flatMap((opening) => (opening.status === 'rejected' ? [opening.reason as unknown] : []))
-  // What is wrong in one region is told at once; that one does not answer is what the others are for.
+  // A fault of one region is reported at once; the others stand in for one that does not answer.
   const wrong = failures.find((failure) => !(failure instanceof Unavailable))
   if (wrong !== undefined) throw wrong as Error
   let first: PinnedKey | undefined
@@ -69,7 +69,8 @@ export const openKmsSigner = async (
       const { signature, flaw, key, requestId } = await inTurn(regions, callSignal, milliseconds, (region, share) =>
         signIn(region, message, { signal: callSignal, milliseconds: share }),
       )
-      if (flaw !== undefined) log.error('A signature that KMS gave is dropped', { key, reference: requestId, flaw })
+      if (flaw !== undefined)
+        log.error('A signature that KMS returned was discarded', { key, reference: requestId, flaw })
       if (trace !== undefined) trace.key = key
       if (trace !== undefined && requestId !== undefined) trace.reference = requestId
       return signature
@@ -80,13 +81,13 @@ export const openKmsSigner = async (
 const checkSameKey = (first: PinnedKey, other: PinnedKey): void => {
   if (first.key.thumbprint === other.key.thumbprint) return
   throw new KeyRefused(
-    `${other.arn} is another key than ${first.arn}: a replica is made with aws kms replicate-key, from a multi-Region key`,
+    `${other.arn} is not the same key as ${first.arn}: a replica is made with aws kms replicate-key, from a multi-Region key`,
   )
 }
 
 /**
  * Asks one region after the other until one answers, those that lately did not answer last. Each has its share of the
- * time that is left, and the last one all of it. Throws the first `Unavailable`, or at once what another region cannot mend.
+ * time that is left, and the last one all of it. Throws the first `Unavailable`, or at once what another region cannot cure.
  */
 export const inTurn = async <T>(
   regions: Regions,

@@ -22,7 +22,7 @@ export interface CallLimits {
 
 /** What KMS answered, in JOSE form, and its name of the request. */
 export interface KmsSignature {
-  /** Empty where there is a flaw: it verifies with no key, so that whoever verifies quarantines this one (F16). */
+  /** Empty where there is a flaw: it verifies with no key, so that the verification quarantines this one (F16). */
   readonly signature: Uint8Array
   readonly flaw?: string
   readonly requestId: string | undefined
@@ -62,7 +62,7 @@ const checkMetadata = (metadata: KeyMetadata | undefined, ref: string, alg: JwsA
   const name = arn === ref ? ref : `${ref} (${arn})`
   if (KeyUsage !== 'SIGN_VERIFY')
     throw new KeyRefused(
-      `${name} is for ${KeyUsage ?? 'nothing'}, not for SIGN_VERIFY: the usage of a key cannot change`,
+      `${name} has the usage ${KeyUsage ?? 'none'}, not SIGN_VERIFY: the usage of a key cannot change`,
     )
   if (!keySpecs.includes(KeySpec))
     throw new KeyRefused(`${name} has the spec ${KeySpec} and cannot sign ${alg}, which needs ${keySpecs.join(' or ')}`)
@@ -77,9 +77,9 @@ const stateHints: Readonly<Record<string, string>> = {
   Disabled: 'enable it with aws kms enable-key',
   PendingDeletion: 'aws kms cancel-key-deletion and enable-key bring it back',
   PendingReplicaDeletion: 'it is deleted when its replicas are',
-  PendingImport: 'it waits for its key material',
-  Creating: 'it is still being made',
-  Updating: 'it is being changed',
+  PendingImport: 'it is waiting for its key material',
+  Creating: 'it is still being created',
+  Updating: 'it is being updated',
   Unavailable: 'its key store is not connected',
 }
 
@@ -88,8 +88,8 @@ const readPublicKey = (spki: Uint8Array | undefined, arn: string, alg: JwsAlg): 
     const publicKey = createPublicKey({ key: Buffer.from(spki ?? []), format: 'der', type: 'spki' })
     return checkPublicJwk(publicKey.export({ format: 'jwk' }), [alg])
   } catch (error) {
-    const why = error instanceof BadJwk ? error.message : 'It is no SubjectPublicKeyInfo of an accepted type.'
-    throw new KeyRefused(`The public key that KMS gives for ${arn} is not accepted. ${why}`)
+    const why = error instanceof BadJwk ? error.message : 'It is not a SubjectPublicKeyInfo of an accepted type.'
+    throw new KeyRefused(`The public key that KMS returned for ${arn} is not accepted. ${why}`)
   }
 }
 

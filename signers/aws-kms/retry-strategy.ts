@@ -14,10 +14,9 @@ const waits = { THROTTLING: 100, TRANSIENT: 25 } as const
 export const retryStrategy: RetryStrategy = {
   acquireInitialRetryToken: async () => token(0, 0),
   async refreshRetryTokenForRetry(used, { errorType, error }) {
-    if (errorType !== 'THROTTLING' && errorType !== 'TRANSIENT')
-      throw new Error('Not to be tried again', { cause: error })
+    if (errorType !== 'THROTTLING' && errorType !== 'TRANSIENT') throw new Error('Not retryable', { cause: error })
     const count = used.getRetryCount() + 1
-    if (count >= attempts) throw new Error('Tried often enough', { cause: error })
+    if (count >= attempts) throw new Error('No attempts left', { cause: error })
     return token(count, Math.random() * waits[errorType] * 2 ** (count - 1))
   },
   recordSuccess: () => {},

@@ -35,7 +35,7 @@ const checkFit = (ref: string, alg: JwsAlg, privateKey: KeyObject): GuardedKey =
   try {
     return checkPublicJwk(createPublicKey(privateKey).export({ format: 'jwk' }), [alg])
   } catch (error) {
-    const why = error instanceof BadJwk ? error.message : 'The type of the key is not accepted.'
+    const why = error instanceof BadJwk ? error.message : 'The type of key is not accepted.'
     throw new KeyRefused(`${ref} cannot sign ${alg}, which needs a key of type ${algorithms[alg].keyType}. ${why}`)
   }
 }
@@ -59,7 +59,7 @@ const openSigner = async (
   // A file can hold halves of two keys.
   const probe = randomBytes(32)
   if (!verify(digest, probe, keyInput(alg, publicKey), await signer.sign(probe, signal)))
-    throw new KeyRefused(`${ref} is damaged: its signatures do not verify`)
+    throw new KeyRefused(`${ref} is damaged: its signatures fail verification`)
   return signer
 }
 
@@ -97,7 +97,7 @@ export default defineSigner<z.infer<typeof options>>({
       async create(ref, alg, signal) {
         signal.throwIfAborted()
         const { made } = await makeKeyFile(directory, ref, algorithms[alg].keyType)
-        if (!made) throw new KeyRefused(`${ref} exists already in ${directory}`)
+        if (!made) throw new KeyRefused(`${ref} already exists in ${directory}`)
         return ref
       },
       // Nothing is held open: neither a file nor a thread.

@@ -15,13 +15,13 @@ const errorCode = (error: unknown): string | undefined => (error as NodeJS.Errno
 const refusals: Readonly<Record<string, string>> = {
   EACCES: 'may not be opened by this user',
   EPERM: 'may not be opened by this user',
-  ENOTDIR: 'lies below something that is not a directory',
+  ENOTDIR: 'has a parent that is not a directory',
   EISDIR: 'is a directory',
   ELOOP: 'is a loop of symbolic links',
-  EROFS: 'cannot be made on a read-only file system',
+  EROFS: 'cannot be created on a read-only file system',
 }
 
-/** What an operator must mend is refused; a disk or a process that has no more to give may have it later. */
+/** What an operator must fix is refused; a disk or a process that has no more to give may have it later. */
 const told = (path: string, cause: unknown): Error => {
   if (cause instanceof KeyRefused || cause instanceof Unavailable) return cause
   const refusal = refusals[errorCode(cause) ?? '']
@@ -33,7 +33,7 @@ const told = (path: string, cause: unknown): Error => {
 const checkRef = (ref: string): void => {
   if (/^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$/.test(ref)) return
   throw new KeyRefused(
-    'ref must be a file name inside of the directory of the signer: letters, digits, `.`, `_`, `-`, not starting with `.`',
+    'ref must be the name of a file in the directory of the signer: letters, digits, `.`, `_`, `-`, not starting with `.`',
   )
 }
 

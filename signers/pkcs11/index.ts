@@ -80,7 +80,7 @@ export default defineSigner<z.infer<typeof options>>({
         signal.throwIfAborted()
         const uri = parseKeyUri(ref)
         if (!sameToken(token, uri.token))
-          throw new KeyRefused(`${shown(ref)}: names another token than the signer is configured for`)
+          throw new KeyRefused(`${shown(ref)}: names a token other than the one that the signer is configured for`)
         const request = { do: 'open', number: keys++, key: uri.key, token: uri.token, alg } as const
         try {
           const published = checkFit(shown(ref), alg, await supervisor.ask(request, signal))

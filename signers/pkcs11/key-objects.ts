@@ -121,7 +121,7 @@ const rsaHalf = (lib: PKCS11, session: Handle, handle: Handle): PublicJwk => {
   const n = ofPrivate(CKA_MODULUS)
   const e = ofPrivate(CKA_PUBLIC_EXPONENT) ?? read(lib, session, findPublic(lib, session, handle), CKA_PUBLIC_EXPONENT)
   if (n === undefined || e === undefined)
-    throw new TokenFailure('refused', 'the token does not show the public half of the key')
+    throw new TokenFailure('refused', 'the token does not return the public half of the key')
   return { kty: 'RSA', n: shortest(n).toString('base64url'), e: shortest(e).toString('base64url') }
 }
 

@@ -81,7 +81,7 @@ export const login = (
     if (Atomics.load(gate, refused) !== 0) throw new TokenFailure('pin', 'the PIN was refused')
     if (loggedIn.includes(lib.C_GetSessionInfo(session).state)) return
     checkCounter(lib.C_GetTokenInfo(slot).flags, pinInDoubt)
-    // Whoever ends in the middle of a login must not leave a parent behind that knows nothing of it.
+    // A process that ends in the middle of a login must not leave a parent that knows nothing of it.
     report({ event: 'login-begins' })
     Atomics.wait(gate, known, 0)
     Atomics.store(gate, known, 0)
@@ -107,9 +107,9 @@ const attempt = (lib: PKCS11, session: Handle, pin: string): Failure | undefined
 
 /** The last attempt that the token allows is a person's, and so is a second one with a PIN that may have been wrong. */
 const checkCounter = (flags: number, pinInDoubt: boolean): void => {
-  if ((flags & CKF_USER_PIN_LOCKED) !== 0) throw new TokenFailure('pin', 'the token says that the PIN is locked')
+  if ((flags & CKF_USER_PIN_LOCKED) !== 0) throw new TokenFailure('pin', 'the token reports that the PIN is locked')
   if ((flags & CKF_USER_PIN_FINAL_TRY) !== 0)
-    throw new TokenFailure('pin', 'the token allows one last attempt at the PIN, which is not made by itself')
+    throw new TokenFailure('pin', 'the token allows one last attempt at the PIN, which Signet does not make on its own')
   if (pinInDoubt && (flags & CKF_USER_PIN_COUNT_LOW) !== 0)
-    throw new TokenFailure('pin', 'a login was interrupted, and the token has counted a wrong PIN')
+    throw new TokenFailure('pin', 'a login was interrupted, and the token counted a wrong PIN')
 }

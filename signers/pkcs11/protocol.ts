@@ -19,7 +19,7 @@ export type ChildReport =
   | { readonly event: 'ready' }
   | { readonly event: 'failed'; readonly failure: Failure }
 
-/** A key as a session is told of it; `number` is what signatures name it by. */
+/** A key as a session gets it; `number` is what signatures name it by. */
 export interface OpenRequest {
   readonly do: 'open'
   readonly number: number

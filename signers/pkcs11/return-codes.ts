@@ -1,6 +1,6 @@
 /**
- * What is done about a failure: `retry`: reopen the session, log in, find the key again, once; `reset`: start the
- * child anew; `refused`: nothing, until an operator acts; `pin`: the same, and the PIN is not tried again.
+ * What is done about a failure: `retry`: reopen the session, log in, find the key again, once; `reset`: restart
+ * the child; `refused`: nothing, until an operator acts; `pin`: the same, and the PIN is not tried again.
  */
 export type FailureKind = 'retry' | 'reset' | 'refused' | 'pin'
 

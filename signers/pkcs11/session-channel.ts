@@ -12,7 +12,7 @@ import type { Failure } from './return-codes.js'
 
 export const component = 'signers.pkcs11'
 
-/** What the caller is told. Nothing was applied: a signature that nobody has seen is none. */
+/** The caller's error. Nothing was applied: a signature that nobody has seen does not count. */
 export const errorOf = ({ kind, message }: Failure): KeyRefused | Unavailable =>
   kind === 'refused' || kind === 'pin' ? new KeyRefused(message) : new Unavailable(component, 'no', message)
 
@@ -59,7 +59,7 @@ export interface SessionChannel {
 export interface ChannelEvents {
   /** Signatures came: there is room again. */
   readonly answered: () => void
-  /** The library has to be started anew. */
+  /** The library has to be restarted. */
   readonly reset: (failure: Failure) => void
 }
 
@@ -112,7 +112,7 @@ export const openChannel = (socket: Socket, pid: number, events: ChannelEvents):
     }
     events.answered()
   })
-  // The end of the process is what counts, and it is told by the process.
+  // The end of the process is what counts, and the process reports it.
   socket.on('error', () => undefined)
 
   return {

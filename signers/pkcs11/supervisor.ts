@@ -30,7 +30,7 @@ export interface Supervisor extends AsyncDisposable {
     allowanceMs?: number,
   ): Promise<ControlResults[Request['do']]>
   /**
-   * From now on every session of every child is told of this key, and refuses any other behind its name. Resolves with
+   * From now on every session of every child knows this key, and refuses any other behind its name. Resolves with
    * the number to sign with (that of an earlier opening, if it was the same) when all sessions have looked for the key:
    * SoftHSM fails to make a key while another session reads the list of objects. Rejects with the signal's reason.
    */
@@ -81,7 +81,7 @@ export const supervise = ({ child: settings, environment, deadlineMs, log }: Sup
     if (performance.now() - readyAt > soundMs) attempts = 0
     readyAt = Infinity
     const delay = Math.min(backoffMs.last, backoffMs.first * 2 ** attempts++) * (0.75 + Math.random() / 2)
-    log.warn('The PKCS#11 process is started again.', { reason: why.message, delay_ms: Math.round(delay) })
+    log.warn('The PKCS#11 process is being restarted.', { reason: why.message, delay_ms: Math.round(delay) })
     pause = setTimeout(() => {
       pause = undefined
       start().catch(() => undefined)
@@ -109,7 +109,7 @@ export const supervise = ({ child: settings, environment, deadlineMs, log }: Sup
       await channel.ask(key, never, deadlineMs)
     } catch (error) {
       if (!(error instanceof Unavailable))
-        log.error('A key cannot be used any more.', {
+        log.error('A key can no longer be used.', {
           key: nameOf(key),
           reason: error instanceof Error ? error.message : 'unknown',
         })

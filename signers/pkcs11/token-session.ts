@@ -96,7 +96,7 @@ export const openTokenSession = ({ lib, options, gate, report }: SessionContext)
       return operation(open())
     } catch (error) {
       const { kind, message } = failureOf(error)
-      // What a new session does not mend, a new start of the library may.
+      // What survives a new session may not survive a restart of the library.
       throw new TokenFailure(kind === 'retry' ? 'reset' : kind, message)
     }
   }
@@ -111,7 +111,7 @@ export const openTokenSession = ({ lib, options, gate, report }: SessionContext)
       throw new TokenFailure('refused', 'no private key matches; exactly one must')
     }
     if (published !== undefined && !sameKey(published, found.jwk))
-      throw new TokenFailure('refused', 'another key is there now: its public half is not the published one')
+      throw new TokenFailure('refused', 'another key has replaced it: its public half is not the published one')
     key.published = found.jwk
     key.handle = found.handle
     key.seen = true
@@ -129,7 +129,7 @@ export const openTokenSession = ({ lib, options, gate, report }: SessionContext)
   const create = ({ label, alg }: CreateRequest): ControlResults['create'] =>
     recovering((current) => {
       if (countKeys(lib, current, { object: label }) > 0)
-        throw new TokenFailure('refused', `the token has a private key with the label ${label} already`)
+        throw new TokenFailure('refused', `the token already has a private key with the label ${label}`)
       const writable = lib.C_OpenSession(slot, CKF_SERIAL_SESSION | CKF_RW_SESSION)
       try {
         return { token, key: makeKey(lib, writable, label, alg) }

@@ -25,7 +25,7 @@ const attributes = ['token', 'serial', 'manufacturer', 'model', 'slot-id', 'obje
 type Attribute = (typeof attributes)[number]
 
 const refuse = (why: string): never => {
-  throw new KeyRefused(`not a PKCS#11 URI that can be used (RFC 7512): ${why}`)
+  throw new KeyRefused(`not a usable PKCS#11 URI (RFC 7512): ${why}`)
 }
 
 /** RFC 7512 §2.3: `pk11-pchar`; anything else is percent-encoded. */
@@ -59,7 +59,7 @@ const split = (uri: string): Map<Attribute, string> => {
     const known = attributes.find((attribute) => attribute === name)
     if (known === undefined)
       return refuse(`the attribute \`${printable(name)}\` is not one of ${attributes.join(', ')}`)
-    if (found.has(known)) refuse(`${known} is there twice`)
+    if (found.has(known)) refuse(`${known} is given twice`)
     const value = equals < 0 ? '' : part.slice(equals + 1)
     if (value === '') refuse(`${known} has no value`)
     if (!attributeValue.test(value)) refuse(`the value of ${known} has characters that must be percent-encoded`)

@@ -215,7 +215,7 @@ describe('row 17: attributes', () => {
   })
 })
 
-describe('row 18 and 28: who is revoked is told after the second factor only', () => {
+describe('row 18 and 28: a revocation is visible only after the second factor', () => {
   it('at enrolment', async () => {
     server.double.current = () => undefined
     expectNamed(await device.enrol({ second_factor: { kind: 'word', value: 'wrong' } }), 'SecondFactorFailed')

@@ -3,7 +3,7 @@ import { OAuthError, Unavailable } from '../../core/api/index.js'
 import { decodeJws, type AttestationAnswer, type Device } from '../support/attestation.js'
 import { expectNamed, startAttestationServer, type AttestationServer } from './support/attestation-server.js'
 
-// Whatever a plugin does, nothing is issued that it did not plainly allow, and no fault of it is told as a refusal.
+// Whatever a plugin does, nothing is issued that it did not plainly allow, and no fault of it becomes a refusal.
 
 const factor = 'canary-factor-value'
 const told: unknown[] = []
@@ -105,7 +105,7 @@ describe('row 34: a second factor that', () => {
     await device.attest()
   })
 
-  it('is told to stop at its deadline', async () => {
+  it('gets an abort at its deadline', async () => {
     let aborted: unknown
     server.double.verify = ({ signal }) =>
       new Promise((resolve) => {
@@ -196,7 +196,7 @@ describe('row 27: a status provider that', () => {
       'returns a list',
       'returns a function',
     ),
-  )('%s when it is told of an enrolment: 503, and the challenge stays', async (_name, enrolled) => {
+  )('%s when it gets an enrolment: 503, and the challenge stays', async (_name, enrolled) => {
     const challenge = await device.challenge()
     server.double.enrolled = enrolled
     expectFault(await device.complete(challenge))

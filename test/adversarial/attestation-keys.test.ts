@@ -24,13 +24,13 @@ describe('row 7: private and symmetric members', () => {
     for (const value of ['AAAA', '', null, [], 'A'.repeat(43)]) await expectRefused({ ...device.jwk, [name]: value })
   })
 
-  it('a whole private key: the client is told that it is burnt, and no log has it', async () => {
+  it('a whole private key: the client learns that it is burnt, and no log has it', async () => {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
     const jwk = privateKey.export({ format: 'jwk' })
     const answer = await device.enrol({ public_jwk: jwk })
     expectNamed(answer, 'BadJwk')
     expect(answer.body['error_description']).toBe(
-      'The key came with its private part and is no secret any more. Make a new one.',
+      'The request contained the private key, so it must be treated as compromised. Generate a new key.',
     )
     expect(answer.text + JSON.stringify(await server.host.server.audit())).not.toContain(jwk.d)
   })

@@ -144,7 +144,7 @@ describe('one address', () => {
     await device.renew(attestation)
   })
 
-  it('row 47: who is told to wait is told different times', async () => {
+  it('row 47: waiting clients get different times', async () => {
     await using server = await startAttestationServer({ limits: { ...wide, address_per_minute: 1 } })
     atMinute(server)
     await postJson(`${server.issuer}/challenge`, {})
@@ -158,7 +158,7 @@ describe('what costs before anything is proved', () => {
   const garbage = { attestation: 'a.b.c', public_jwk: {}, challenge: 'x', challenge_signature: 'x.y.z' }
 
   it.each(['/enrol', '/enrol/complete', '/reissue', '/challenge'])(
-    'garbage at %s counts, and what is over the limit is told to the metrics alone',
+    'garbage at %s counts, and only the metrics have what is over the limit',
     async (path) => {
       await using server = await startAttestationServer({ limits: { ...wide, address_per_minute: 10 } })
       atMinute(server)

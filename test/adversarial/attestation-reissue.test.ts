@@ -219,7 +219,7 @@ describe('row 25: what a refusal costs', () => {
 })
 
 describe('row 29: renewals end', () => {
-  it('after max_continuity_secs, and then an enrolment begins anew', async () => {
+  it('after max_continuity_secs, and then a new enrolment begins', async () => {
     await using brief = await startAttestationServer({
       section: { attestation_ttl_secs: 3600, attestation_reissue_after_secs: 600, max_continuity_secs: 7200 },
     })

@@ -186,7 +186,7 @@ const expectSilence = (where: string, text: string, { secrets }: Session): void 
   }
 }
 
-/** A path that is nobody's secret is told: `/canary-path`, without its query. */
+/** A path that is nobody's secret appears: `/canary-path`, without its query. */
 const pathless = (text: string): string => text.replaceAll(`/${mark}-path`, '')
 
 describe('canaries in every secret of a session', () => {

@@ -48,7 +48,7 @@ describe('the device flow under attack: the pages', () => {
     expect(response.status).toBe(429)
     expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0)
     const html = await response.text()
-    expect(html).toMatch(/too many attempts\. Try again in/)
+    expect(html).toMatch(/Too many attempts\. Try again in/)
     expect(html).not.toContain(tvClient.client_name)
     // Another session of the same person.
     const again = host.newPerson()
@@ -58,7 +58,7 @@ describe('the device flow under attack: the pages', () => {
     expect(await host.poll(device.deviceCode)).toMatchObject({ status: 200 })
   })
 
-  it('DV07 an address is counted, whatever headers say and whoever signs in', async () => {
+  it('DV07 an address is counted, whatever headers say and no matter who signs in', async () => {
     const device = await host.start()
     for (const who of people.slice(0, 5)) {
       const guesser = host.newPerson()
@@ -146,7 +146,7 @@ describe('the device flow under attack: the pages', () => {
     const confirmation = await victim.enter(page, device.userCode)
     expect(confirmation.html).toContain(tvClient.client_name)
     expect(confirmation.html).toMatch(/id="device-place"><code>127\.0\.0\.1<\/code>/)
-    for (const wish of ['Know that it is you', 'See your profile', 'Keep this access while you are away', 'read'])
+    for (const wish of ['Know who you are', 'See your profile', 'Keep this access while you are away', 'read'])
       expect(confirmation.html).toContain(wish)
     host.later(60_000)
     await host.expectPending(device)
@@ -238,7 +238,7 @@ describe('the device flow under attack: the pages', () => {
       const stands = results.filter(({ status }) => status === 200)
       expect(stands).toHaveLength(1)
       const approved = stands[0]?.html.includes('Device connected') === true
-      const lost = approved ? 'This code was used before' : 'This code was refused before'
+      const lost = approved ? 'This code has already been used' : 'This request was already denied'
       for (const { status, html } of results) if (status !== 200) expect(html).toContain(lost)
       const answer = await host.poll(device.deviceCode)
       if (!approved) {
@@ -267,16 +267,16 @@ describe('the device flow under attack: the pages', () => {
       })
     const told = async (userCode: string) => (await somebody.enter(entry, userCode)).html
     expect(await told(device.userCode)).toMatch(/This code has expired[\s\S]*ask it for a new code[\s\S]*\/device"/)
-    expect(await told(denied.userCode)).toMatch(/This code was refused before[\s\S]*new code/)
-    expect(await told(formatUserCode('BCDFBCDF'))).toMatch(/No device waits with this code[\s\S]*id="user-code"/)
+    expect(await told(denied.userCode)).toMatch(/This request was already denied[\s\S]*new code/)
+    expect(await told(formatUserCode('BCDFBCDF'))).toMatch(/We don’t recognise this code[\s\S]*id="user-code"/)
     expectRefusal(await host.poll(device.deviceCode), 400, 'expired_token')
     host.rest()
     const fresh = await host.start()
     await host.newPerson().answer(person, fresh.userCode)
     const page = await somebody.enter(await somebody.open(person), fresh.userCode)
-    expect(page.html).toContain('This code was used before')
+    expect(page.html).toContain('This code has already been used')
     expect(await host.poll(fresh.deviceCode)).toMatchObject({ status: 200 })
-    expect((await somebody.enter(entry, fresh.userCode)).html).toContain('This code was used before')
+    expect((await somebody.enter(entry, fresh.userCode)).html).toContain('This code has already been used')
     await host.expectGoodDevice()
   })
 })

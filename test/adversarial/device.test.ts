@@ -125,7 +125,7 @@ describe('the device flow under attack: the device', () => {
     await host.expectGoodDevice()
   })
 
-  it('DV12 a denied device is told access_denied, however often it asks', async () => {
+  it('DV12 a denied device gets access_denied, however often it asks', async () => {
     const device = await host.start()
     await host.expectPending(device)
     await host.newPerson().answer(person, device.userCode, 'deny')

@@ -131,7 +131,7 @@ describe('DPoP at /token', () => {
       expectBadProof(await dpop.ask(proof))
     }
     const reasons = (await dpop.host.server.audit()).map((line) => line['reason'])
-    expect(reasons).toContain('the proof came before')
+    expect(reasons).toContain('the proof was already used')
   })
 
   it('DP05 a request that was refused has not used its proof up', async () => {

@@ -22,7 +22,7 @@ import { fuzzedRequests, type Fuzzed } from './support/fuzzed-requests.js'
 import { createMint } from './support/mint.js'
 
 // SIGNET_FUZZ_RUNS requests of any kind, SIGNET_FUZZ_MINUTES at most, at the product in a process of its own, with traces
-// on: what it answers, what it remembers of it in memory, and what it has told of it in logs, metrics and spans.
+// on: what it answers, what it remembers of it in memory, and what it reports of it in logs, metrics and spans.
 
 const runs = Number(process.env['SIGNET_FUZZ_RUNS'] ?? 2000)
 const minutes = Number(process.env['SIGNET_FUZZ_MINUTES'] ?? 60)
@@ -136,7 +136,7 @@ describe(`${String(runs)} requests of any kind at a process, seed ${String(seed)
   const seriesOf = (text: string): number => text.split('\n').filter((line) => line !== '' && line[0] !== '#').length
 
   it(
-    'no 5xx, nothing told of the inside, memory and metrics that do not grow, no secret in logs, metrics and spans',
+    'no 5xx, nothing disclosed of the inside, memory and metrics that do not grow, no secret in logs, metrics and spans',
     async () => {
       const arbitrary = fuzzedRequests(seeds)
       const statuses = new Map<number, number>()

@@ -55,14 +55,14 @@ const issue = async (overrides: Parameters<TokenServer['mint']['code']>[0] = {},
   return { ...(answer.body as Record<'access_token' | 'id_token' | 'refresh_token', string>), grantId, code }
 }
 
-/** To the letter: nothing else is told. */
+/** To the letter: nothing else is disclosed. */
 const expectInactive = (answer: Answer): void => {
   expect({ status: answer.status, text: answer.text }).toEqual({ status: 200, text: '{"active":false}' })
   expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
   expect(answer.headers.get('cache-control')).toBe('no-store')
 }
 
-it('no key may sign answers: JSON only, and that is told', async () => {
+it('no key may sign answers: JSON only, and discovery says so', async () => {
   await using locked = await startTokenServer({
     configure: (written) => {
       const [key] = written['keys'] as object[]

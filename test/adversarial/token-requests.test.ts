@@ -111,7 +111,7 @@ describe('requests to /token', () => {
     expect((await host.redeem(form.code)).status).toBe(200)
   })
 
-  it('HT13 no answer tells of the inside, nor gives back what was sent', async () => {
+  it('HT13 no answer discloses the inside, nor gives back what was sent', async () => {
     const canary = 'canary-5d2c8e9a7b6f4e3d'
     const names = ['grant_type', 'code', 'refresh_token', 'redirect_uri', 'code_verifier', 'scope', 'resource', canary]
     for (const name of names)

@@ -138,7 +138,7 @@ const keysOf = (schema: Schema, path = ''): string[] => {
 describe('docs/configuration.md', () => {
   const path = 'docs/configuration.md'
 
-  it('tells of every key of the file, and of no other', () => {
+  it('names every key of the file, and no other', () => {
     const schema = JSON.parse(readDocument('config/schema.json')) as Schema
     const sections = ['Service', 'Protocol', 'Keys, modules, storage', 'Clients and accounts']
     const told = sections.flatMap((title) => firstCells(section(path, title)))
@@ -148,7 +148,7 @@ describe('docs/configuration.md', () => {
   const faultOf = (name: string): string | undefined =>
     parseClientMetadata({ client_id: 'c', [name]: null }, []).problems.find((problem) => problem.path === name)?.message
 
-  it('tells of every member of client metadata', () => {
+  it('names every member of client metadata', () => {
     const source = readDocument('core/oauth/client-metadata.ts')
     const [, body = ''] = /metadataSchema = z\.strictObject\(\{\n([\s\S]*?)^\}\)/m.exec(source) ?? []
     const known = [...body.matchAll(/^ {2}(\w+):/gm)].map(([, name = '']) => name)
@@ -157,7 +157,7 @@ describe('docs/configuration.md', () => {
     expect(known.filter((name) => /unknown|not available/.test(faultOf(name) ?? ''))).toEqual([])
   })
 
-  it('tells of every member of client metadata that is refused', () => {
+  it('names every member of client metadata that is refused', () => {
     const source = readDocument('core/oauth/client-metadata.ts')
     const [, body = ''] = /notAvailable = new Set\(\[([\s\S]*?)\]\)/.exec(source) ?? []
     const refused = [...body.matchAll(/'(\w+)'/g)].map(([, name = '']) => name)
@@ -178,7 +178,7 @@ describe('docs/configuration.md', () => {
   })
 })
 
-it('docs/operations.md tells of every event of the audit log', () => {
+it('docs/operations.md names every event of the audit log', () => {
   const [, union = ''] = /type AuditEventName =\n([\s\S]*?)\n\n/.exec(readDocument('core/observe/audit.ts')) ?? []
   const events = [...union.matchAll(/'([\w.]+)'/g)].map(([, name = '']) => name)
   expect(events.length).toBeGreaterThan(15)
@@ -187,7 +187,7 @@ it('docs/operations.md tells of every event of the audit log', () => {
   expect(firstCells(told).filter((name) => name !== 'event' && !events.includes(name))).toEqual([])
 })
 
-it('docs/storage.md tells of every collection', () => {
+it('docs/storage.md names every collection', () => {
   const sources = ['core/host/collections.ts', 'core/host/shares.ts', 'core/interaction/accounts.ts']
     .map(readDocument)
     .join('\n')

@@ -47,7 +47,7 @@ describe('house rules', () => {
     expect(named).toEqual([])
   })
 
-  it('the lock file names no host: whoever installs chooses the registry', () => {
+  it('the lock file names no host: the person who installs chooses the registry', () => {
     const lock = JSON.parse(read('package-lock.json')) as {
       packages: Record<string, { integrity?: string; resolved?: string }>
     }

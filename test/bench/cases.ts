@@ -31,7 +31,7 @@ export interface Case {
   readonly alone?: true
   /** Both servers on MongoDB and Redis. */
   readonly stores?: true
-  /** With the registry of principals, which is asked for their status and told of their enrolment. */
+  /** With the registry of principals, which answers for their status and learns of their enrolment. */
   readonly registry?: true
   /** What one request cannot do without, on P-256: held against a loop that does nothing else, of which it is to reach a share. */
   readonly bare?: { readonly verifications: number; readonly signatures: number; readonly target: number }

@@ -30,7 +30,7 @@ describeWith('chromium', 'the demo page as a device that is enrolled', (executab
     await page.goto(`${server.issuer}/`)
     await page.locator('#demo-enrolment').waitFor({ state: 'visible' })
     await look(page)
-    // Chromium tells of each answer that is not 200.
+    // Chromium reports each answer that is not 200.
     expect(complaints.filter((text) => !/status of (4\d\d|503)|ERR_FAILED/.test(text))).toEqual([])
     expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBe(0)
   }
@@ -99,13 +99,13 @@ describeWith('chromium', 'the demo page as a device that is enrolled', (executab
       expect(await page.locator('#restore').isVisible()).toBe(false)
 
       await page.click('#enrol-forget')
-      await status(page, 'gone from this browser')
+      await status(page, 'has deleted the key')
       expect(await page.locator('#enrol').isVisible()).toBe(true)
       expect(await page.content()).not.toContain(jkt)
       expect(await page.evaluate<string, string>(exportKey, server.issuer)).toBe('no key')
 
       await enrol(page, secret)
-      expect(await problem(page)).toMatch(/wrong, was used before, or is too old.*SecondFactorFailed/)
+      expect(await problem(page)).toMatch(/wrong, already used or expired.*SecondFactorFailed/)
       await enrol(page, await newSecret(page))
       await status(page, 'Enrolled.')
       await expectGood(page)
@@ -113,7 +113,7 @@ describeWith('chromium', 'the demo page as a device that is enrolled', (executab
     }, width)
   })
 
-  it('a second browser takes the place of the first, which is told so', () =>
+  it('a second browser takes the place of the first, which shows it', () =>
     withPage(async (first) => {
       await enrol(first, await newSecret(first))
       await status(first, 'Enrolled.')
@@ -127,13 +127,13 @@ describeWith('chromium', 'the demo page as a device that is enrolled', (executab
 
   it.each([
     ['InvalidChallenge', 401, /to enrol, make another secret/],
-    ['RateLimited', 429, /Wait a little/],
-    ['Unavailable', 503, /Nothing is used up: try again/],
-    ['AttributesDenied', 403, /^told by the provider \(AttributesDenied\)$/],
+    ['RateLimited', 429, /Too many requests/],
+    ['Unavailable', 503, /Your secret is still valid: try again/],
+    ['AttributesDenied', 403, /^words of the provider \(AttributesDenied\)$/],
   ])('says in words: %s', (code, answer, expected) =>
     withPage(async (page) => {
       await page.route('**/enrol', (route) =>
-        route.fulfill({ status: answer, json: { error_code: code, error_description: 'told by the provider' } }),
+        route.fulfill({ status: answer, json: { error_code: code, error_description: 'words of the provider' } }),
       )
       await enrol(page, 'anything')
       expect(await problem(page)).toMatch(expected)
@@ -149,15 +149,15 @@ describeWith('chromium', 'the demo page as a device that is enrolled', (executab
       ]
       await page.route('**/enrol/complete', (route) => faults.shift()?.(route) ?? route.continue())
       await enrol(page, await newSecret(page))
-      expect(await problem(page)).toMatch(/Nothing is used up: try again/)
+      expect(await problem(page)).toMatch(/Your secret is still valid: try again/)
       await page.click('#enrol-start')
-      await page.locator('#enrol-problem', { hasText: 'does not answer' }).waitFor()
+      await page.locator('#enrol-problem', { hasText: 'not responding' }).waitFor()
       await page.click('#enrol-start')
       await status(page, 'Enrolled.')
       await expectGood(page)
     }))
 
-  it('begins anew, with another secret, when the challenge is good for nothing', () =>
+  it('starts over, with another secret, when the challenge is no longer valid', () =>
     withPage(async (page) => {
       // Done, and the answer was lost.
       const lose = async (route: Route) => {
@@ -166,7 +166,7 @@ describeWith('chromium', 'the demo page as a device that is enrolled', (executab
       }
       await page.route('**/enrol/complete', lose, { times: 1 })
       await enrol(page, await newSecret(page))
-      expect(await problem(page)).toMatch(/does not answer/)
+      expect(await problem(page)).toMatch(/not responding/)
       await page.click('#enrol-start')
       await page.locator('#enrol-problem', { hasText: 'InvalidChallenge' }).waitFor()
       await enrol(page, await newSecret(page))
@@ -177,7 +177,7 @@ describeWith('chromium', 'the demo page as a device that is enrolled', (executab
     withPage(async (page) => {
       await page.route('**/enrol', (route) => route.abort())
       await enrol(page, 'anything')
-      expect(await problem(page)).toBe('The provider does not answer. Does it run?')
+      expect(await problem(page)).toBe('The provider is not responding. Is it running?')
     }))
 })
 

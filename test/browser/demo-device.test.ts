@@ -52,7 +52,7 @@ describeWith('chromium', 'the demo page as a device', (executablePath) => {
       return error
     }
     await look({ page, context, polls: () => polls, watch, nextPoll })
-    // Chromium tells of each answer that is not 200.
+    // Chromium reports each answer that is not 200.
     expect(complaints.filter((text) => !/status of (400|503)/.test(text))).toEqual([])
     expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBe(0)
   }
@@ -149,7 +149,7 @@ describeWith('chromium', 'the demo page as a device', (executablePath) => {
       expect(await nextPoll(10)).toBe('authorization_pending')
     }))
 
-  it('stops when it is told to', () =>
+  it('stops on request', () =>
     withTelevision(async ({ page, polls, watch }) => {
       await page.click('#demo-device-stop')
       await page.locator('#demo-status', { hasText: 'Stopped waiting' }).waitFor()

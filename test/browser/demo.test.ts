@@ -85,7 +85,7 @@ describeWith('chromium', 'the demo page', (executablePath) => {
       })
     })
 
-    it('tells of a refusal as text', async () => {
+    it('shows a refusal as text', async () => {
       await open(async (page) => {
         await signIn(page, 'deny')
         await page.locator('#demo-problem').waitFor({ state: 'visible' })
@@ -99,7 +99,7 @@ describeWith('chromium', 'the demo page', (executablePath) => {
         const query = new URLSearchParams({ code: 'c', state: '<img src=x onerror=alert(1)>', iss: server.issuer })
         await page.goto(`${server.issuer}/?${query}`)
         await page.locator('#demo-problem').waitFor({ state: 'visible' })
-        expect(await textOf(page, 'demo-problem')).toBe('This answer belongs to no sign-in of this tab.')
+        expect(await textOf(page, 'demo-problem')).toBe('This response does not match a sign-in started in this tab.')
       })
     })
 

@@ -64,7 +64,7 @@ describeWith('chromium', 'a person with a phone, and a device', (executablePath)
       page.on('console', (message) => complaints.push(message.text()))
       page.on('pageerror', (error) => complaints.push(error.message))
       await look(page)
-      // Chromium tells of each answer that is not 200.
+      // Chromium reports each answer that is not 200.
       expect(complaints.filter((text) => !/status of 400/.test(text))).toEqual([])
     }
 
@@ -81,8 +81,8 @@ describeWith('chromium', 'a person with a phone, and a device', (executablePath)
         expect(await page.innerText('#device-code')).toBe(user_code)
         expect(await page.innerText('#device-place')).toMatch(/127\.0\.0\.1\s+the same address as yours/)
         expect(await page.locator('.wishes li').allInnerTexts()).toEqual([
-          'Know that it is you',
-          'See your profile: name, picture and the like',
+          'Know who you are',
+          'See your profile, such as your name and picture',
           'Keep this access while you are away',
           'Use the permission read',
         ])
@@ -91,7 +91,7 @@ describeWith('chromium', 'a person with a phone, and a device', (executablePath)
 
         await page.goto(`${server.issuer}/device`)
         await enter(page, user_code)
-        expect(await heading(page)).toBe('This code was used before')
+        expect(await heading(page)).toBe('This code has already been used')
         await page.click('#device-again')
         await page.waitForSelector('#device-continue')
       }))
@@ -108,11 +108,11 @@ describeWith('chromium', 'a person with a phone, and a device', (executablePath)
         await page.goto(verification_uri_complete)
         await page.click('#device-continue')
         await page.waitForSelector('#device-result')
-        expect(await heading(page)).toBe('This code was refused before')
+        expect(await heading(page)).toBe('This request was already denied')
         expect(await page.innerText('main')).toContain('ask it for a new code')
       }))
 
-    it('types a code that has expired, or decides too late, and is told what to do', () =>
+    it('types a code that has expired, or decides too late, and the page says what to do', () =>
       walk(async (page) => {
         const [early, late] = [await start(), await start()]
         await page.goto(`${server.issuer}/device`)
@@ -134,13 +134,13 @@ describeWith('chromium', 'a person with a phone, and a device', (executablePath)
         expect(await result(page, '#device-approve')).toBe('Device connected')
       }))
 
-    it('types a wrong code and is told what to do', () =>
+    it('types a wrong code, and the page says what to do', () =>
       walk(async (page) => {
         await page.goto(`${server.issuer}/device`)
         await signIn(page)
         await enter(page, 'BBBB-CCCC')
         expect(await heading(page)).toBe('Connect a device')
-        expect(await page.getByRole('alert').innerText()).toContain('Compare it with your device')
+        expect(await page.getByRole('alert').innerText()).toContain('Check it against your device')
         expect(await page.locator('#user-code[aria-invalid=true][aria-describedby=problem]').count()).toBe(1)
       }))
   })

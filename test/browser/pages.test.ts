@@ -125,7 +125,7 @@ describeWith('chromium', 'the pages in a browser', (executablePath) => {
         password: await page.inputValue('#password'),
       }))
       expect(seen).toEqual({
-        alert: 'The username or the password is not right.',
+        alert: 'Wrong username or password.',
         live: 1,
         described: 1,
         username: 'alice',
@@ -139,7 +139,7 @@ describeWith('chromium', 'the pages in a browser', (executablePath) => {
       [899.5, '15 minutes'],
     ])('says how long %s seconds are', (retryAfterSeconds, text) => {
       expect(pages.login({ action, csrf: 'c', client, problem: 'locked', retryAfterSeconds })).toContain(
-        `There were too many attempts. Try again in ${text}.`,
+        `Too many attempts. Try again in ${text}.`,
       )
     })
   })
@@ -163,13 +163,13 @@ describeWith('chromium', 'the pages in a browser', (executablePath) => {
         ),
       }))
       expect(seen.wishes).toEqual([
-        'Know that it is you',
+        'Know who you are',
         'See your email address',
         'Keep this access while you are away',
         'Use the permission payments:initiate',
         'See your date of birth',
         'See the detail shoe_size',
-        'Do this at https://api.bank.example',
+        'Use this access at https://api.bank.example',
       ])
       expect(seen.account).toBe('Alice Adams')
       expect(seen.links).toEqual([

@@ -105,7 +105,7 @@ describe('the host', () => {
         async (reply) => ({ status: reply.status, text: await reply.text() }),
         () => undefined,
       )
-    await expect.poll(ready).toEqual({ status: 503, text: expect.stringContaining('waits for storage.records') })
+    await expect.poll(ready).toEqual({ status: 503, text: expect.stringContaining('waiting for storage.records') })
     await writeFile(`${path}.up`, '')
     await using server = await starting
     await expect.poll(ready).toMatchObject({ status: 200 })
@@ -145,7 +145,7 @@ describe('the host', () => {
   })
 
   it.each([
-    ['contract: 2', 'contract: 1', /passed version 1 of the storage contract; this program asks for 2/],
+    ['contract: 2', 'contract: 1', /passed version 1 of the storage contract; this program needs 2/],
     ['contract: 2,', '', /does not declare which version of the storage contract/],
     ['apiVersion: 1', 'apiVersion: 7', /apiVersion 7/],
     ['open: async', 'opens: async', /has no open function/],

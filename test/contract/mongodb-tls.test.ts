@@ -50,10 +50,10 @@ describeWith('mongodb', 'MongoDB behind TLS', () => {
     )
   }
 
-  // A server of one's own has its own TLS, or none.
+  // A server from MONGODB_URI has its own TLS, or none.
   const onStandIn = it.skipIf(process.env['MONGODB_URI'] !== undefined)
 
-  onStandIn('answers to whoever knows the authority', async () => {
+  onStandIn('answers clients that know the authority', async () => {
     await using backend = await openMongodb({
       uri: uri(`tls=true&tlsCAFile=${encodeURIComponent(join(folder, 'ca.pem'))}&`),
       database: mongo.database,
@@ -63,7 +63,7 @@ describeWith('mongodb', 'MongoDB behind TLS', () => {
     expect(await backend.oneTime('tls_codes').redeem('code')).toEqual({ outcome: 'won', record: { a: 1 } })
   })
 
-  onStandIn('is refused, in words, by whoever does not, and where one of both speaks no TLS', async () => {
+  onStandIn('is refused, in words, by clients that do not, and where one of both speaks no TLS', async () => {
     expect(await failureOf('tls=true&')).toBe('TLS: self-signed certificate')
     expect(await failureOf('')).toMatch(/does it want TLS\?$/)
   })

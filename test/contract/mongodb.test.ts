@@ -249,9 +249,9 @@ describeWith('mongodb', 'storage on MongoDB', () => {
     await expect(db.collection('health').countDocuments()).resolves.toBe(1)
   })
 
-  it('tells that it stands alone, and what it is', async () => {
+  it('reports that it is standalone, and what it is', async () => {
     if (process.env['MONGODB_URI'] !== undefined) return
-    expect(await store.warnings?.()).toEqual([expect.stringContaining('MongoDB stands alone')])
+    expect(await store.warnings?.()).toEqual([expect.stringContaining('MongoDB is a standalone server')])
     expect(await store.describe?.()).toBe('MongoDB 4.4.0.0, standalone')
   })
 })

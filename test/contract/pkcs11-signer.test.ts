@@ -5,6 +5,6 @@ import { realAlgorithms, realBackend } from '../support/softhsm/real-backend.js'
 
 describeWith('softhsm2', 'SoftHSM', () => signerContract('PKCS#11 through SoftHSM', softBackend))
 
-/** A token of one's own: see docs/signers.md. */
+/** Your own token: see docs/signers.md. */
 if (realAlgorithms.length > 0)
   signerContract('PKCS#11 through the token of the environment', realBackend, realAlgorithms)

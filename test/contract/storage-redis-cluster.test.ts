@@ -18,12 +18,12 @@ describeWith('redis', 'a cluster of Redis', () => {
 
   ephemeralContract('redis in a cluster', open)
 
-  it('tells of all its primaries', async () => {
+  it('reports all its primaries', async () => {
     await using backend = await open(Date.now)
     expect(await backend.describe?.()).toMatch(/^Redis [\d.]+, cluster, 3 primaries, noeviction$/)
   })
 
-  it('spreads its keys; what a primary may have forgotten that was started anew is refused', async () => {
+  it('spreads its keys; refuses what a restarted primary may have forgotten', async () => {
     await using backend = await open(Date.now)
     const guard = backend.replayGuard('proofs')
     const claimed = Date.now()

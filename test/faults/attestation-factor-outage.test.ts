@@ -15,7 +15,7 @@ import bootstrap from '../../plugins/attestation/bootstrap/index.js'
 import totp from '../../plugins/attestation/totp/index.js'
 import { createFactor, showPassword } from '../support/second-factor.js'
 
-// An outage is told as one however often the right factor comes meanwhile: it is no guess, and is not counted as one.
+// An outage is reported as one however often the right factor comes meanwhile: it is no guess, and is not counted as one.
 
 const sealing = { sealing_key: randomBytes(32).toString('base64url') }
 const faults: Faults = new Map()

@@ -61,7 +61,7 @@ describe('the store', () => {
     expect(used).toBe(1)
   })
 
-  it('counters.remove at /enrol: the factor was used up, so the challenge is told', async () => {
+  it('counters.remove at /enrol: the factor was used up, so the client gets the challenge', async () => {
     faults.set('counters.remove', 'before')
     const { body, status } = await device.enrol()
     expect(status).toBe(200)
@@ -165,7 +165,7 @@ describe('the signer', () => {
   const control = () => join(directory, 'control')
   const say = (word: string) => writeFile(control(), word)
 
-  /** A server whose attestations are signed by one that does as it is told. */
+  /** A server whose attestations are signed by one that obeys the test. */
   const startBroken = (plugins: readonly object[] = []) =>
     startAttestationServer({
       configure: (written) => ({

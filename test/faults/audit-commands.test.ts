@@ -53,7 +53,7 @@ describe('a command, while the audit log cannot be written', () => {
     expect(added).toMatchObject({
       code: 1,
       stdout: expect.stringMatching(/^client_secret +[\w-]{43} /m),
-      stderr: expect.stringContaining('The change was made, and only its beginning is recorded.'),
+      stderr: expect.stringContaining('The change was made, but the audit log has only its beginning.'),
     })
     expect((await run('whole', 'clients', 'show', 'shop')).code).toBe(0)
     expect(readFileSync(file!, 'utf8')).toContain(

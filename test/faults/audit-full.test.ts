@@ -20,7 +20,7 @@ const outagesIn = async (file: string): Promise<readonly Record<string, unknown>
 }
 
 describe.skipIf(!disk)('F34 the disk of the audit log is full', () => {
-  it('is not ready, and is again by itself when there is room, with a line that tells of it', async () => {
+  it('is not ready, and is again by itself when there is room, with a line that reports it', async () => {
     const file = join(disk!.path, 'service.jsonl')
     // Outages are what this is for.
     await using host = await startTokenServer({
@@ -48,7 +48,7 @@ describe.skipIf(!disk)('F34 the disk of the audit log is full', () => {
     expect((await verifyAudit([readLines(file)])).faults).toEqual([])
   })
 
-  it('tells of a gap before the next line, whoever writes it, and once', async () => {
+  it('reports a gap before the next line of any writer, and once', async () => {
     const file = join(disk!.path, 'log.jsonl')
     await using audit = await openAudit({ file }, Date.now)
     const event = { event: 'login.succeeded', padding: 'x'.repeat(5000) } as const

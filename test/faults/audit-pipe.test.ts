@@ -83,7 +83,7 @@ describe('the audit log on a pipe', () => {
     // What was under way at the end may be torn.
     expect(await verify(pipe.text())).toMatchObject({ faults: [] })
   })
-  it('is no file: whoever reads it would hold up the service', async () => {
+  it('is not a file: its reader could hold up the service', async () => {
     const file = join(service.cli.folder, 'no-file')
     using pipe = openSlowPipe(file)
     await expect(openAudit({ file }, Date.now)).rejects.toThrow('audit.file is a pipe')

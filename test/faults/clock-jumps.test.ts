@@ -30,7 +30,7 @@ interface Place {
   /** For the adapter, by role. */
   readonly records: (path: string) => object
   readonly ephemeral: (path: string) => object
-  /** The records, for whoever prepares. */
+  /** The records, for the preparation. */
   open(path: string, clock: Clock): Promise<StorageBackend>
   /** Resolves when what has expired by then was collected, where that goes by the clock of the process. */
   collected(path: string, now: number): Promise<void>

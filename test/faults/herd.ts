@@ -33,7 +33,7 @@ export const storedClient = {
 
 export interface KeySetServer extends AsyncDisposable {
   readonly url: string
-  /** While it is, it hangs up on whoever asks. */
+  /** While it is, it hangs up on every caller. */
   down: boolean
   readonly hits: number
   /** How many asked at the same time, at most. */
@@ -68,7 +68,7 @@ export interface Reads {
   readonly atOnce: number
 }
 
-/** Counts what is read from each collection on its way through the proxy; `forget` begins anew. */
+/** Counts what is read from each collection on its way through the proxy; `forget` starts over. */
 export const countReads = ({ faults }: FaultProxy) => {
   const reads = new Map<string, { count: number; atOnce: number }>()
   const underWay = new Map<number, string>()
@@ -99,7 +99,7 @@ export interface Herd {
   /** Each asks once, all at the same time. */
   ask(): Promise<readonly Answer[]>
   /**
-   * Each asks, all at the same time, and again when it was told to, until it has its tokens. Resolves with how many codes were
+   * Each asks, all at the same time, and again when Retry-After says so, until it has its tokens. Resolves with how many codes were
    * used up by a request whose answer did not come.
    */
   persist(): Promise<number>
@@ -159,7 +159,7 @@ export const gatherHerd = async (
     (index) => {
       const code = codes.get(index) ?? ''
       const grant = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: verifier }
-      // Whoever was told of an outage does not know what became of the code.
+      // A client that met an outage does not know what became of the code.
       const isFirst = !shown.has(code)
       shown.add(code)
       return keep(code, isFirst, () => client.post(url, grant, { authorization: basic(webClient) }))

@@ -252,8 +252,8 @@ describeWith('mongodb', 'storage on a MongoDB that fails', () => {
         'the index signet_expire_at of index_clients is missing; the index signet_expire_at of index_codes is missing',
       )
       expect(await backend.schema!.migrate()).toEqual([
-        'index_clients: made the index signet_expire_at',
-        'index_codes: made the index signet_expire_at',
+        'index_clients: created the index signet_expire_at',
+        'index_codes: created the index signet_expire_at',
       ])
       await check()
       expect(await backend.schema!.migrate()).toEqual([])
@@ -266,7 +266,7 @@ describeWith('mongodb', 'storage on a MongoDB that fails', () => {
       await expect(checkOther()).rejects.toThrow('signet_expire_at of index_codes is missing')
       await codes.createIndex({ expireAt: 1 }, { name: 'signet_expire_at', expireAfterSeconds: 3600 })
       await expect(checkOther()).rejects.toThrow('signet_expire_at of index_codes is not as it should be')
-      expect(await other.schema!.migrate()).toEqual(['index_codes: made anew the index signet_expire_at'])
+      expect(await other.schema!.migrate()).toEqual(['index_codes: recreated the index signet_expire_at'])
       expect((await codes.indexes()).find(({ name }) => name === 'signet_expire_at')).toMatchObject({
         key: { expireAt: 1 },
         expireAfterSeconds: 0,
@@ -286,7 +286,7 @@ describeWith('mongodb', 'storage on a MongoDB that fails', () => {
         proxy.faults.latencyMs = 0
         return reply
       }
-      expect(await backend.schema!.migrate()).toEqual(['large_codes: made the index signet_expire_at'])
+      expect(await backend.schema!.migrate()).toEqual(['large_codes: created the index signet_expire_at'])
     })
   })
 })

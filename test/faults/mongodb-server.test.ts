@@ -64,7 +64,7 @@ describeWith('mongodb', 'a service whose MongoDB fails', () => {
       () => false,
     )
 
-  /** Whoever is told 503 asks again. */
+  /** A client that gets 503 asks again. */
   const retried = async (call: () => Promise<Answer>): Promise<readonly Answer[]> => {
     const answers = [await call()]
     while (answers.at(-1)?.status === 503 && answers.length < 300) answers.push(await call())
@@ -225,8 +225,8 @@ describeWith('mongodb', 'a service whose MongoDB fails', () => {
     await expect.poll(() => statusOf(`${admin}/health/live`), { timeout: 20_000 }).toBe(200)
     const { status, components } = await readiness(admin)
     expect(status).toBe('not ready')
-    expect(components['start']).toEqual({ status: 'down', message: 'waits for storage.records' })
-    expect(told).toContain('The start waits for a store')
+    expect(components['start']).toEqual({ status: 'down', message: 'waiting for storage.records' })
+    expect(told).toContain('Startup is waiting for a store')
     const metrics = await (await fetch(`${admin}/metrics`)).text()
     for (const series of ['signet_ready', 'signet_component_up{component="start"}'])
       expect(metrics).toContain(`\n${series} 0\n`)

@@ -64,7 +64,7 @@ describeWith(['mongodb', 'redis'], `${String(size)} clients after an outage`, ()
   const metric = async (name: string): Promise<number> =>
     Number(new RegExp(`^${name} (\\d+)`, 'm').exec(await metrics())?.[1] ?? 0)
 
-  it('are told to come back at different times, and cost one load of each thing', { timeout: 180_000 }, async () => {
+  it('come back at different times, and cost one load of each thing', { timeout: 180_000 }, async () => {
     const { issuer } = deployment
     const ledger = new Ledger()
     await expect.poll(async () => (await fetch(`${admin}/health/ready`)).status, { timeout: 10_000 }).toBe(200)
@@ -78,7 +78,7 @@ describeWith(['mongodb', 'redis'], `${String(size)} clients after an outage`, ()
     const outageHits = keySets.hits
     const waits = new Map<string, number>()
     for (const wait of herd.told) waits.set(wait, (waits.get(wait) ?? 0) + 1)
-    // Seconds, 1 to 5: each is told to about a fifth of them, and none to most.
+    // Seconds, 1 to 5: about a fifth of them get each, and most of them none.
     expect([...waits.keys()].sort()).toEqual(['1', '2', '3', '4', '5'])
     for (const count of waits.values()) expect(count).toBeLessThan(size * 0.4)
 
@@ -104,7 +104,7 @@ describeWith(['mongodb', 'redis'], `${String(size)} clients after an outage`, ()
     })
     // A set that cannot be fetched is tried every 10 s; one that was, is good for ten minutes.
     expect(keySets.hits).toBeLessThanOrEqual(2 + seconds / 10)
-    // A client is read anew after 5 s; a read that had to be given up for want of time, anew after 0.8 s.
+    // A client is read again after 5 s; a read that ran out of time, after 0.8 s.
     expect(client.count).toBeLessThanOrEqual(2 + seconds / 0.8)
     expect(secret.count).toBeLessThanOrEqual(2 + seconds / 0.8)
     expect(records.connections()).toBeLessThanOrEqual(poolSize + 4)

@@ -9,7 +9,7 @@ import { freePort } from '../support/free-port.js'
 import { startRedis, type RedisServer } from '../support/redis/server.js'
 import { describeWith } from '../support/services/describe-with.js'
 
-// What an operator is told of a Redis that cannot be used, and of one that can.
+// What an operator learns about a Redis that cannot be used, and about one that can.
 
 const password = 'pa55-w0rd-of-redis'
 
@@ -25,7 +25,7 @@ const told = async (settings: Partial<RedisSettings> & { readonly uri: string })
   }
 }
 
-describeWith(['redis', 'openssl'], 'what is told of Redis', () => {
+describeWith(['redis', 'openssl'], 'reports about Redis', () => {
   const keep = disposeAfterAll()
   let directory: string
   let plain: RedisServer
@@ -68,7 +68,7 @@ describeWith(['redis', 'openssl'], 'what is told of Redis', () => {
 
   it('a database of its own', async () => {
     expect(await told({ uri: `${at(plain.port)}/3` })).toMatch(/^Redis /)
-    expect(await told({ uri: `${at(plain.port)}/99` })).toMatch(/has no database of that number/)
+    expect(await told({ uri: `${at(plain.port)}/99` })).toMatch(/has no database with that number/)
   })
 
   it('nobody there, no such host', async () => {
@@ -88,7 +88,7 @@ describeWith(['redis', 'openssl'], 'what is told of Redis', () => {
     expect(await told({ uri: `rediss://127.0.0.1:${String(plain.port)}` })).toMatch(/does not speak TLS|none in TLS/)
     expect(await told({ uri: at(tlsPort) })).toMatch(/write rediss:\/\//)
     expect(await told({ uri: `rediss://127.0.0.1:${String(tlsPort)}` })).toMatch(/of no known authority/)
-    expect(await told({ uri: `rediss://localhost:${String(tlsPort)}`, ca })).toMatch(/of another host/)
+    expect(await told({ uri: `rediss://localhost:${String(tlsPort)}`, ca })).toMatch(/for another host/)
   })
 
   it('a server of another kind', async () => {

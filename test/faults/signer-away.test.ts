@@ -36,7 +36,7 @@ const tokenOf = async (server: ReloadServer): Promise<string> =>
 
 const signs = async (server: ReloadServer): Promise<string> => kidOf(await server.token())
 
-/** One that has signed with its HSM, and is started anew while that is away. */
+/** One that has signed with its HSM, and is restarted while that is away. */
 const restartWithoutSigner = async () => {
   const { start, chaos, time } = await prepare(hsm('hsm-1'), local)
   const before = await start()
@@ -124,7 +124,7 @@ it.each(['since the start', 'since later'])('a reload goes through while a signe
   chaos.tell(away)
   expect((await server.token()).status).toBe(503)
 
-  // What is listed anew has to work.
+  // A newly listed one has to work.
   await edit(withKeys(hsm('hsm-1'), hsm('hsm-2', { not_before: iso(time.now + 2 * 60 * minute) })))
   const problem = { path: 'keys[1]', message: expect.stringContaining('hsm-2 does not sign') }
   expect(await server.reload()).toMatchObject({ status: 400, body: { problems: [problem] } })
@@ -139,7 +139,7 @@ it.each(['since the start', 'since later'])('a reload goes through while a signe
   await expect.poll(() => signs(server), { timeout: 20_000 }).toBe('hsm-1')
 })
 
-it('a key whose signer signs, but cannot open it anew, signs on after a reload', async () => {
+it('a key whose signer signs, but cannot open it again, signs on after a reload', async () => {
   const { start: begin, edit, chaos } = await prepare(hsm('hsm-1'))
   await using server = await begin()
   chaos.tell({ opening: 'down' })
@@ -153,7 +153,7 @@ it('a key that its signer has refused for good does not stand in the way of a sp
   await using server = await begin()
   const token = await tokenOf(server)
   chaos.tell({ opening: 'refused', fault: 'refuse' })
-  // Whoever takes it away from one that works is told.
+  // Taking it away from one that works is an error.
   await edit((written) => ({ ...written, accounts: [] }))
   const problem = { path: 'keys[0]', message: 'hsm-1 is pending deletion' }
   expect(await server.reload()).toMatchObject({ status: 400, body: { problems: [problem] } })

@@ -61,7 +61,7 @@ describe('F16 signatures that are none', () => {
     },
   )
 
-  it('goes on to the next key, for which the order is written anew', async () => {
+  it('goes on to the next key, for which the order is rewritten', async () => {
     const { open, chaos, events } = await openChaosRing(['a1', 'b1'], { limits: still })
     await using ring = await open()
     chaos('a').tell({ fault: 'flip' })

@@ -78,7 +78,7 @@ describe('what the operator sees', () => {
     await expect.poll(async () => (await admin('/health/ready')).status, { timeout: 10_000 }).toBe(200)
   })
 
-  it('a next key that cannot sign is told before its time comes, and takes nothing down', async () => {
+  it('a next key that cannot sign is reported before its time comes, and takes nothing down', async () => {
     const { admin, chaos, machine } = await startUntilTestEnds({
       begin: { fault: 'throttle' },
       keys: [localKey('now'), chaosKey('soon', { not_before: new Date(Date.now() + 86_400_000).toISOString() })],

@@ -29,7 +29,7 @@ it('ends a service and a command whose store another process holds', { timeout: 
 
     const listed = await cli.run(['clients', 'list', '--config', 'signet.yaml'])
     expect(listed).toMatchObject({ code: 1, stdout: '' })
-    expect(listed.stderr).toContain('storage.records: another process holds the store')
+    expect(listed.stderr).toContain('storage.records: another process has the store open')
   } finally {
     holder.kill('SIGKILL')
     await exit

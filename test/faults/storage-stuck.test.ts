@@ -59,7 +59,7 @@ describe('a process that hangs in the middle of a write', () => {
       await setImmediate()
       const many = Array.from({ length: 20_000 }, (_, index) => outcome(codes.put(String(index), 'r', 600)))
       const refused = await Promise.race([many.at(-1), pinged])
-      expect(refused, 'what does not fit is told at once').toBe('no')
+      expect(refused, 'what does not fit is refused at once').toBe('no')
       expect([await redeemed, await pinged, await abandoned]).toEqual(['unknown', 'unknown', 'unknown'])
       expect(new Set(await Promise.all(many))).toEqual(new Set(['no']))
       const forgotten = await putInVain(codes)

@@ -25,7 +25,7 @@ export interface StoresLoadOptions {
   readonly options: Omit<RedisOptions, 'key_prefix'>
   /** The epoch of the store began long ago. */
   readonly settled?: boolean
-  /** `storage.records`, and the way to it for whoever prepares; default: embedded. */
+  /** `storage.records`, and the way to it for the preparation; default: embedded. */
   readonly records?: { readonly section: Json; readonly open: (clock: Clock) => Promise<StorageBackend> }
 }
 
@@ -64,7 +64,7 @@ export const startStoresLoad = async ({ options, settled = true, records }: Stor
   }
 }
 
-/** Nothing passed twice, honest clients were told of an outage at worst, and those who need no store of none. */
+/** Nothing passed twice, honest clients met an outage at worst, and those who need no store met none. */
 export const expectNoHarm = async (load: StoresLoad): Promise<void> => {
   expect(await load.replay()).toBe(0)
   expect(load.affronts).toEqual([])

@@ -5,7 +5,7 @@ import { describeWith } from '../support/services/describe-with.js'
 import { makeToken, openProvider, type SoftToken } from '../support/softhsm/token.js'
 import { readiness, workerPids } from './workers-support.js'
 
-const refusal = 'none is started anew until a reload'
+const refusal = 'none is restarted until a reload'
 
 describeWith(['softhsm2', 'gcc'], 'workers whose PIN was changed on the token (F21)', () => {
   let cli: CommandLine
@@ -44,7 +44,7 @@ describeWith(['softhsm2', 'gcc'], 'workers whose PIN was changed on the token (F
     process.kill(second, 'SIGKILL')
     await expect.poll(refusals, { timeout: 30_000 }).toBe(1)
     expect(await double.calls('C_Login')).toBe(3)
-    const held = { status: 'down', message: 'the configuration was refused: started anew after a reload' }
+    const held = { status: 'down', message: 'the configuration was refused: restarted after a reload' }
     await expect
       .poll(() => readiness(service), { timeout: 30_000 })
       .toMatchObject({

@@ -159,7 +159,7 @@ describe('workers: 2', () => {
     expect(await service.ended).toBe(0)
   })
 
-  it('all read the configuration anew, or none does', async () => {
+  it('all reload the configuration, or none does', async () => {
     const service = await serve('reload')
     expect(new Set(await statuses(service, 4, 'new'))).toEqual(new Set([401]))
     const file = join(cli.folder, 'reload.yaml')

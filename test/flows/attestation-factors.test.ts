@@ -140,7 +140,7 @@ it('remembers over a restart what was used', async () => {
 it('tells the audit log which factor, and neither it nor the log any value', async () => {
   const audit = await readFile(join(cli.folder, 'data', 'audit.jsonl'), 'utf8')
   expect(audit).toContain('"payments"')
-  for (const reason of ['wrong one-time password', 'it was used before', 'the bootstrap secret is wrong, expired'])
+  for (const reason of ['wrong one-time password', 'it was already used', 'the bootstrap secret is wrong, expired'])
     expect(audit).toContain(reason)
   for (const secret of [...secrets, sealingKey].filter((one) => one.length > 6)) {
     expect(audit).not.toContain(secret)

@@ -87,7 +87,7 @@ describe('signet accounts', () => {
     expect(await accounts(['add', 'carol'], 'one\n')).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: 'There is no terminal to ask on: use --password-stdin.\n',
+      stderr: 'There is no terminal for the prompt: use --password-stdin.\n',
     })
   })
 

@@ -49,8 +49,8 @@ describe('signet audit reconcile', () => {
     const args = ['audit', 'reconcile', '--cloudtrail', 'trail.json', '--audit', 'audit.jsonl']
     const { code, stdout } = await cli.run(args)
     expect(code).toBe(1)
-    expect(stdout).toMatch(new RegExp(`^1 signatures that nobody issued\\n.*\\n.*${stolen}`, 'm'))
-    expect(stdout).toMatch(new RegExp(`^1 tokens with no signature\\n.*\\n.*${unsigned} .*j2$`, 'm'))
+    expect(stdout).toMatch(new RegExp(`^1 signatures without a token\\n.*\\n.*${stolen}`, 'm'))
+    expect(stdout).toMatch(new RegExp(`^1 tokens without a signature\\n.*\\n.*${unsigned} .*j2$`, 'm'))
     const later = await cli.run([...args, '--from', '2026-11-21T00:00:00Z', '--json'])
     expect(JSON.parse(later.stdout)).toMatchObject({ unissued: [], unsigned: [] })
     expect(later.code).toBe(0)
@@ -62,14 +62,14 @@ describe('signet audit reconcile', () => {
       stderr: expect.stringContaining('--cloudtrail'),
     })
     const none = await cli.run(['audit', 'reconcile', '--cloudtrail', 'absent.json'])
-    expect(none).toMatchObject({ code: 1, stderr: expect.stringContaining('no audit log') })
+    expect(none).toMatchObject({ code: 1, stderr: expect.stringContaining('No audit log') })
     const absent = await cli.run(['audit', 'reconcile', '--cloudtrail', 'absent.json', '--audit', 'audit.jsonl'])
     expect(absent).toMatchObject({ code: 1, stderr: expect.stringContaining('absent.json') })
   })
 })
 
 describe('signet audit verify', () => {
-  /** Two commands that the log tells of, each with two lines. */
+  /** Two commands that the log records, each with two lines. */
   const addClients = async (log: string): Promise<string[]> => {
     await cli.write('signet.yaml', configuration(`audit: { file: ./${log} }`))
     for (let count = 0; count < 2; count++) {
@@ -82,14 +82,14 @@ describe('signet audit verify', () => {
   it('exits with 0 when every chain is whole, from a file and from standard input', async () => {
     const lines = await addClients('whole.jsonl')
     const named = await cli.run(['audit', 'verify', 'whole.jsonl'])
-    expect(named).toMatchObject({ code: 0, stdout: expect.stringContaining('Every chain is whole.') })
+    expect(named).toMatchObject({ code: 0, stdout: expect.stringContaining('Every chain is complete.') })
     const piped = await cli.run(['audit', 'verify', '--json'], { input: lines.join('\n') })
     expect(piped.code).toBe(0)
     const { writers } = JSON.parse(piped.stdout) as { writers: { head: string }[] }
     expect(writers).toHaveLength(2)
     const head = writers[1]?.head ?? ''
     const cut = await cli.run(['audit', 'verify', '-', '--head', head], { input: `${lines[0] ?? ''}\n` })
-    expect(cut).toMatchObject({ code: 1, stdout: expect.stringContaining(`head ${head}: no line has it`) })
+    expect(cut).toMatchObject({ code: 1, stdout: expect.stringContaining(`head ${head}: no line has this hash`) })
   })
 
   it('takes several heads, also one that looks like an option, before the file or after it', async () => {
@@ -122,7 +122,7 @@ describe('signet audit verify', () => {
   it('exits with 1 when there is nothing to verify: an empty log is none that is whole', async () => {
     for (const words of [[], ['--json'], ['-']]) {
       const empty = await cli.run(['audit', 'verify', ...words], { input: '' })
-      expect(empty).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('There is no line') })
+      expect(empty).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('nothing was verified') })
     }
   })
 })

@@ -91,7 +91,10 @@ describe('signet clients, while the service runs', () => {
       token_endpoint_auth_method: 'none',
     })
     await cli.write('broken.json', '{')
-    expect(await clients('add', '--file', 'broken.json')).toMatchObject({ code: 1, stderr: 'broken.json is no JSON\n' })
+    expect(await clients('add', '--file', 'broken.json')).toMatchObject({
+      code: 1,
+      stderr: 'broken.json is not JSON\n',
+    })
   })
 
   it('lists those of the configuration and of the store', async () => {
@@ -146,7 +149,7 @@ describe('signet clients, while the service runs', () => {
     expect(await clients('show', 'sub-1')).toMatchObject({ code: 1 })
     expect(await client('id-1')).toMatchObject({ code: 0 })
     for (const id of ['id-1', 'teller'])
-      expect(await account(id)).toMatchObject({ code: 1, stderr: expect.stringContaining('client of this id') })
+      expect(await account(id)).toMatchObject({ code: 1, stderr: expect.stringContaining('client with this id') })
     expect((await cli.run(['accounts', 'list', '--config', 'signet.yaml'])).stdout).not.toContain('person-id-1')
   })
 

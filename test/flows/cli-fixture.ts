@@ -74,7 +74,7 @@ export const openCommandLine = async (product = packageRoot): Promise<CommandLin
       while (!output.includes(wanted)) await Promise.race([once(lines, 'line'), failed])
     }
     const started = Promise.race([logged, failed])
-    // Whoever waits for neither is not told.
+    // A caller that waits for neither learns nothing.
     started.catch(() => undefined)
     return { child, started, output: () => output, printed, ended }
   }

@@ -37,5 +37,5 @@ it('signet grants revoke ends the tokens of a grant while the service runs', asy
   const audit = await readFile(join(cli.folder, 'data', 'audit.jsonl'), 'utf8')
   expect(audit).toContain(`"event":"administration","action":"grant.revoke","grant_id":"${grantId}"`)
 
-  expect(await revoke(claims.jti)).toMatchObject({ code: 1, stderr: 'This is not the id of a grant.\n' })
+  expect(await revoke(claims.jti)).toMatchObject({ code: 1, stderr: 'This is not a grant id.\n' })
 })

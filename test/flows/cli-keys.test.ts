@@ -64,7 +64,7 @@ describe('signet keys create', () => {
     expect(await create('--kid', 'another', '--ref', 'november.pem')).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: expect.stringContaining('november.pem exists already'),
+      stderr: expect.stringContaining('november.pem already exists'),
     })
     expect(await create('--kid', 'ed-1')).toMatchObject({
       code: 1,

@@ -36,11 +36,11 @@ describe('signet keys create in AWS KMS', () => {
     expect(made).toMatchObject({ code: 0, key: { signer: 'kms', ref: expect.stringMatching(/^arn:.*:key\/mrk-/) } })
   })
 
-  it('tells of the key that was made, also when it cannot be opened', async () => {
+  it('reports the key that was created, also when it cannot be opened', async () => {
     double.fail({ fault: { error: 'AccessDeniedException' }, action: 'GetPublicKey' })
     const made = await create()
     expect(made).toMatchObject({ code: 1, key: { ref: expect.stringMatching(/^arn:.*:key\//) } })
-    expect(made.stderr).toMatch(/^The key was made, and cannot be opened: .*need kms:GetPublicKey/m)
+    expect(made.stderr).toMatch(/^The key was created, but cannot be opened: .*need kms:GetPublicKey/m)
   })
 })
 
@@ -82,12 +82,12 @@ describe('signet audit reconcile with a key that has an alias', () => {
     await sign(others)
     const unknown = await reconcile()
     expect(unknown).toMatchObject({ code: 1, found: { unissued: [{ key: others }], unnamed: ['alias/tokens'] } })
-    expect(unknown.stdout).toMatch(/^keys of others are not left out: .* which key is alias\/tokens$/m)
+    expect(unknown.stdout).toMatch(/^signatures by other keys may be included: .* which key is alias\/tokens$/m)
 
     expect(await cli.run(['doctor', '--config', 'signet.yaml'], { env })).toMatchObject({ code: 0 })
     const sound = await reconcile()
     expect(sound).toMatchObject({ code: 0, found: { unissued: [], unsigned: [], unnamed: [] } })
-    expect(sound.stdout).not.toContain('keys of others')
+    expect(sound.stdout).not.toContain('signatures by other keys')
 
     await sign(arn)
     const request_id = double.calls.at(-1)?.requestID

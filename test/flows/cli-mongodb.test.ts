@@ -45,18 +45,18 @@ describeWith('mongodb', 'the command line on MongoDB', () => {
     const migrated = await run('migrate')
     expect({ code: migrated.code, stderr: migrated.stderr }).toEqual({ code: 0, stderr: '' })
     for (const collection of ['accounts', 'clients', 'codes', 'refresh_families', 'sessions', 'dpop_proofs'])
-      expect(migrated.stdout).toContain(`${collection}: made the index signet_expire_at\n`)
-    expect((await run('migrate')).stdout).toBe('The stores have all that they need.\n')
+      expect(migrated.stdout).toContain(`${collection}: created the index signet_expire_at\n`)
+    expect((await run('migrate')).stdout).toBe('The stores have everything they need.\n')
     const told = await cli.run(['migrate', '--json', '--config', 'signet.yaml'])
     expect(JSON.parse(told.stdout)).toEqual({ done: [] })
 
     const after = await run('doctor')
     expect(after.code).toBe(0)
     expect(after.stdout).toMatch(/^storage\.records\.indexes +[\d.]+ ms +ok$/m)
-    expect(after.stderr.match(/^warning: storage\.records: MongoDB stands alone/gm)).toHaveLength(1)
+    expect(after.stderr.match(/^warning: storage\.records: MongoDB is a standalone server/gm)).toHaveLength(1)
 
     const service = await cli.serve(['start', '--config', 'signet.yaml'])
-    await service.printed('MongoDB stands alone')
+    await service.printed('MongoDB is a standalone server')
     await expect.poll(async () => (await fetch(`${service.admin}/health/ready`)).status).toBe(200)
     service.child.kill('SIGTERM')
     expect(await service.ended).toBe(0)
@@ -90,22 +90,22 @@ describeWith('mongodb', 'the command line on MongoDB', () => {
     expect(stdout).toMatch(/^storage\.records +- +no server answers \(.*\); does it speak TLS\?$/m)
   })
 
-  it.each([1, 2])('a start of %i workers that waits for MongoDB ends in order when it is told to', async (workers) => {
+  it.each([1, 2])('a start of %i workers that waits for MongoDB ends in order on a signal', async (workers) => {
     await proxy.down()
     const adminPort = await freePort()
     const admin = `admin: { host: 127.0.0.1, port: ${adminPort} }\nworkers: ${workers}`
     await write(mongo.uri(proxy.port), (text) => text.replace('admin: { host: 127.0.0.1, port: 0 }', admin))
     const starting = cli.launch(['start', '--config', 'signet.yaml'])
-    await starting.printed('The start waits for a store')
+    await starting.printed('Startup is waiting for a store')
     const ready = async () => {
       const reply = await fetch(`http://127.0.0.1:${adminPort}/health/ready`)
       return { status: reply.status, body: await reply.text() }
     }
     expect((await fetch(`http://127.0.0.1:${adminPort}/health/live`)).status).toBe(200)
-    await expect.poll(ready).toEqual({ status: 503, body: expect.stringContaining('waits for storage.records') })
+    await expect.poll(ready).toEqual({ status: 503, body: expect.stringContaining('waiting for storage.records') })
     // What rotates configurations does not know that it waits.
     starting.child.kill('SIGHUP')
-    await starting.printed(workers === 1 ? 'not reloaded' : 'A request met an outage')
+    await starting.printed(workers === 1 ? 'not reloaded' : 'A request failed because of an outage')
     expect((await ready()).status).toBe(503)
     starting.child.kill('SIGTERM')
     expect(await starting.ended).toBe(0)

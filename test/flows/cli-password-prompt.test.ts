@@ -51,7 +51,7 @@ describeWith('script', 'signet accounts add on a terminal', (script) => {
     ])
     expect(different).toEqual({ code: 1, shown: expect.stringContaining('The two passwords differ.') })
     const abandoned = await type('carol', [['Password: ', 'one\u0003']])
-    expect(abandoned).toEqual({ code: 1, shown: expect.stringContaining('Given up.') })
+    expect(abandoned).toEqual({ code: 1, shown: expect.stringContaining('Cancelled.') })
     const { stdout } = await cli.run(['accounts', 'list', '--json', '--config', 'signet.yaml'])
     expect((JSON.parse(stdout) as { username: string }[]).map((row) => row.username)).toEqual(['bob'])
   })

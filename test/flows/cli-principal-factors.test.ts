@@ -47,7 +47,7 @@ describe('signet principals issue', () => {
       period: '30 s',
       uri: `otpauth://totp/localhost:alice%20phone-1?secret=${fields.secret}&issuer=localhost&algorithm=SHA1&digits=6&period=30`,
     })
-    expect(stdout).toContain('Shown this once.')
+    expect(stdout).toContain('Shown only once.')
     expect(stdout).not.toContain('█')
   })
 
@@ -65,13 +65,17 @@ describe('signet principals issue', () => {
       { kind: 'sms' },
       'No plugin provides the second factor sms. There are: totp, bootstrap_secret, both\n',
     ],
-    ['a combination', { kind: 'both' }, 'The second factor both has nothing to issue.\n'],
+    ['a combination', { kind: 'both' }, 'The second factor both cannot issue anything.\n'],
     ['no second factors', { config: 'plain.yaml' }, 'No plugin of the configuration provides second factors.\n'],
-    ['an empty subject', { subject: '' }, 'An identifier must have 1 to 256 printable characters in normal form C.\n'],
+    [
+      'an empty subject',
+      { subject: '' },
+      'An identifier must have 1 to 256 printable characters in Unicode normal form C.\n',
+    ],
     [
       'a control character',
       { 'principal-id': 'a\u001bb' },
-      'An identifier must have 1 to 256 printable characters in normal form C.\n',
+      'An identifier must have 1 to 256 printable characters in Unicode normal form C.\n',
     ],
     ['a file that is not there', { config: 'none.yaml' }, 'none.yaml'],
   ])('fails with %s', async (_what, given, message) => {
@@ -132,7 +136,7 @@ describe('signet principals withdraw', () => {
     })
     expect(await run('withdraw', { kind: 'both' })).toMatchObject({
       code: 1,
-      stderr: 'The second factor both has nothing to withdraw.\n',
+      stderr: 'The second factor both cannot withdraw anything.\n',
     })
   })
 

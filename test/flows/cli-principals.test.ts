@@ -75,9 +75,9 @@ describe('signet principals waiting, approve and deny', () => {
       stderr: '',
     })
     expect(rowsOf((await principals('waiting')).stdout)).toHaveLength(1)
-    expect(await principals('approve', id)).toMatchObject({ code: 1, stderr: 'Nothing of this id waits.\n' })
+    expect(await principals('approve', id)).toMatchObject({ code: 1, stderr: 'No pending enrolment has this id.\n' })
     expect((await device.enrol()).status).toBe(200)
-    expect(await principals('deny', id)).toMatchObject({ code: 1, stderr: 'Nothing of this id waits.\n' })
+    expect(await principals('deny', id)).toMatchObject({ code: 1, stderr: 'No pending enrolment has this id.\n' })
 
     const audit = await readFile(join(cli.folder, 'data', 'audit.jsonl'), 'utf8')
     expect(audit).toContain(
@@ -170,7 +170,7 @@ describe('signet principals list, show, revoke, restore and release', () => {
     expect([(await device.reissue(attestation)).status, await elsewhere()]).toEqual([403, 403])
     expect(await principals('revoke', ...flagsOf('phone-3'))).toMatchObject({
       code: 1,
-      stderr: 'This principal is revoked already.\n',
+      stderr: 'This principal is already revoked.\n',
     })
 
     const shown = JSON.parse((await principals('show', ...flagsOf('phone-3'), '--json')).stdout)
@@ -258,7 +258,7 @@ describe('signet principals list, show, revoke, restore and release', () => {
       expect(await cli.run(['principals', ...args, '--config', 'plain.yaml'])).toEqual({
         code: 1,
         stdout: '',
-        stderr: 'Nothing reads the registry of principals: add plugins/attestation/registry to the configuration.\n',
+        stderr: 'The configuration has no registry of principals: add plugins/attestation/registry.\n',
       })
   })
 

@@ -71,7 +71,7 @@ describe.each(kinds)('DPoP with nonces through openid-client, %s', (_kind, clien
   })
 })
 
-it('code flow, userinfo and refresh through oauth4webapi, which is told of each nonce', async () => {
+it('code flow, userinfo and refresh through oauth4webapi, which learns each nonce', async () => {
   const insecure = { [oauth.allowInsecureRequests]: true }
   const issuer = new URL(server.issuer)
   const as = await oauth.processDiscoveryResponse(issuer, await oauth.discoveryRequest(issuer, insecure))

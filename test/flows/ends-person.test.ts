@@ -116,7 +116,7 @@ describe('what an operator ends for a person', () => {
     expect(await run('people', 'end', '--sub', 'nobody')).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: 'Nobody of this subject is known. Whatever it had opened is over all the same.\n',
+      stderr: 'This subject is unknown. Sessions and grants that it may have had are ended all the same.\n',
     })
     expect(await actions()).toEqual(
       expect.arrayContaining([

@@ -85,7 +85,9 @@ describe('the admin listener', () => {
     const { ready, report } = await start()
     let given: AbortSignal | undefined
     ready.register(check('hsm', (signal) => ((given = signal), new Promise(() => undefined)), 10_000, 20))
-    await expect.poll(report).toMatchObject({ components: { hsm: { status: 'down', message: 'no answer in 20 ms' } } })
+    await expect
+      .poll(report)
+      .toMatchObject({ components: { hsm: { status: 'down', message: 'no answer within 20 ms' } } })
     expect(given?.aborted).toBe(true)
   })
 
@@ -95,7 +97,10 @@ describe('the admin listener', () => {
     ready.register(check('keys', () => Promise.resolve(), 60_000, 1000))
     await expect.poll(report).toMatchObject({ code: 200 })
     now = 200_000
-    expect(await report()).toMatchObject({ code: 503, components: { keys: { message: 'not checked in time' } } })
+    expect(await report()).toMatchObject({
+      code: 503,
+      components: { keys: { message: 'not checked within the deadline' } },
+    })
   })
 
   it('is red first when the process stops, and alive to the end', async () => {

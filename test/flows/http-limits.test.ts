@@ -59,7 +59,7 @@ describe('HT07: clients that are slow', () => {
       .filter(({ level }) => level === 'warn')
       .map(({ message, fields }) => ({ message, ...fields }))
     expect(told).toEqual([
-      { message: 'A connection was refused: there are too many' },
+      { message: 'A connection was refused: too many are open' },
       { message: 'More connections were refused', count: 5 },
     ])
     held.destroy()
@@ -86,7 +86,7 @@ describe('HT07: clients that are slow', () => {
 })
 
 describe('the deadline of a request', () => {
-  it('aborts its signal, and the client is told of an outage', async () => {
+  it('aborts its signal, and the client gets 503', async () => {
     const { origin, log } = await startUntilTestEnds({
       requestBudgetMs: 50,
       endpoints: {

@@ -82,7 +82,7 @@ describe('/metrics', () => {
     expect(documented.toSorted()).toEqual(told.toSorted())
   })
 
-  it('tells of another configuration by another hash, and of no secret', async () => {
+  it('shows another configuration by another hash, and no secret', async () => {
     const hashOf = async (server: TokenServer): Promise<string> =>
       /signet_configuration_info\{hash="(\w{16})"\}/.exec(
         await (await fetch(`${server.server.admin}/metrics`)).text(),

@@ -90,7 +90,7 @@ describe('a rotation without a restart', () => {
   it('keeps a key in that has signed, unless it is forced', async () => {
     const running = await open()
     await running.edit(withKeys(key('new', { allow_early: true })))
-    const problem = { path: 'keys', message: expect.stringContaining('es256 is taken out') }
+    const problem = { path: 'keys', message: expect.stringContaining('es256 has been removed') }
     expect(await running.reload()).toMatchObject({ status: 400, body: { problems: [problem] } })
     expect(await running.kids()).toEqual(['es256'])
     await running.edit(withKeys(key('new', { allow_early: true }), { ...old, not_after: iso(start - hour) }))

@@ -12,7 +12,7 @@ import {
 export type Json = Record<string, unknown>
 
 export interface ReloadServer extends TestServer {
-  /** Writes the file anew, as `edit` makes it. */
+  /** Rewrites the file, as `edit` makes it. */
   edit(change: (configuration: Json) => Json): Promise<void>
   reload(body?: Record<string, string>): Promise<{ readonly status: number; readonly body: Json }>
   token(client?: { client_id: string; client_secret: string }): Promise<Response>

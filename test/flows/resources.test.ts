@@ -180,7 +180,7 @@ describe('resources of a service', () => {
     expect(await ask('narrow', asking(plain))).toEqual({ aud: plain, scope: 'write', ttl: 500 })
   })
 
-  it('is told when a resource knows none of the scopes, and gets no token that is good for nothing', async () => {
+  it('gets an error when a resource knows none of the scopes, and no useless token', async () => {
     for (const [clientId, list] of [
       ['service', [['scope', 'write'], ...asking(ledger)]],
       ['writer', asking(ledger)],

@@ -46,13 +46,13 @@ const withdrawn = async (server: ReloadServer) =>
     .map(({ kid, alg, signer }) => ({ kid, alg, signer }))
 const b = { kid: 'b', alg: 'ES256', signer: 'local' }
 
-it('a key that was taken out by a restart is told once, is warned of, and waits when it is put back', async () => {
+it('a key that was removed by a restart is reported once, causes a warning, and waits when it is put back', async () => {
   const { edit, run, time, warnings } = await prepare(key('b'), key('a'))
   await run(async (server) => expect(await signs(server)).toBe('b'))
   time.now += 2 * minute
   await edit(withKeys(key('a')))
   await run(async (server) => expect(await withdrawn(server)).toEqual([b]))
-  const message = `b is taken out, but tokens that it signed live until ${iso(time.now + hour + 10_000)}: give it a not_after that is not past`
+  const message = `b has been removed, but tokens that it signed live until ${iso(time.now + hour + 10_000)}: give it a not_after in the future`
   expect(warnings).toEqual([JSON.stringify({ path: 'keys', message })])
   await run(async (server) => expect(await withdrawn(server)).toEqual([b]))
   expect(warnings).toEqual([])
@@ -73,7 +73,7 @@ it('of a key that has never signed, or is gone, nothing is warned; an end that c
   expect(warnings).toEqual([])
   await edit(withKeys(key('c', { allow_early: true }), key('a', { not_after: iso(start) })))
   await run(async (server) => expect(await signs(server)).toBe('c'))
-  expect(warnings).toEqual([expect.stringContaining('"message":"a would be published until ')])
+  expect(warnings).toEqual([expect.stringContaining('"message":"a would be published only until ')])
 })
 
 it('TK12 what a key signed is believed after the purpose was taken from it, over restarts, and until it has run out', async () => {
@@ -148,5 +148,5 @@ it('the doctor warns of a key that a restart would take out too early', async ()
   const checked = await checkConfiguration(join(directory, 'signet.yaml'), {})
   const audit = { record: () => Promise.resolve() }
   const { warnings } = await examine(checked, { clock: () => time.now, log: noLog, audit })
-  expect(warnings).toContainEqual(expect.stringContaining('keys: b is taken out'))
+  expect(warnings).toContainEqual(expect.stringContaining('keys: b has been removed'))
 })

@@ -75,7 +75,7 @@ describe('guesses at a client secret', () => {
       expect(refused.status).toBe(429)
       expect(await refused.json()).toEqual({
         error: 'temporarily_unavailable',
-        error_description: 'There were too many requests.',
+        error_description: 'Too many requests.',
       })
       const wait = Number(refused.headers.get('retry-after'))
       delays.push(wait)

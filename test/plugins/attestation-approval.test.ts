@@ -60,7 +60,7 @@ describe('approval by a person', () => {
     expect(first).toMatchObject(refused)
     const retryAfter = Number(first.headers.get('retry-after'))
     expect(retryAfter).toBeGreaterThanOrEqual(7)
-    expect(await lastReason()).toBe('waiting for a person')
+    expect(await lastReason()).toBe('waiting for approval')
     const [waiting, ...more] = await waitingOf(device)
     expect(more).toEqual([])
     expect(waiting).toEqual({
@@ -132,15 +132,15 @@ describe('approval by a person', () => {
     const answer = await device.enrol()
     expect(answer).toMatchObject(refused)
     expect(answer.headers.get('retry-after')).toBeNull()
-    expect(await lastReason()).toBe('denied by a person')
+    expect(await lastReason()).toBe('denied by an operator')
     expect(await waitingOf(device)).toEqual([])
     expect(await decide(id, 'approve')).toBe(false)
     server.later(1_199_000)
     await device.enrol()
-    expect(await lastReason()).toBe('denied by a person')
+    expect(await lastReason()).toBe('denied by an operator')
     server.later(1000)
     await device.enrol()
-    expect(await lastReason()).toBe('waiting for a person')
+    expect(await lastReason()).toBe('waiting for approval')
     await decide(id, 'deny')
   })
 
@@ -175,7 +175,7 @@ describe('approval by a person', () => {
     expect(await decide(id, 'deny')).toBe(false)
     expect(await decide(id, 'approve')).toBe(false)
     expect(await device.enrol()).toMatchObject(refused)
-    expect(await lastReason()).toBe('denied by a person')
+    expect(await lastReason()).toBe('denied by an operator')
     expect(await waitingOf(device)).toEqual([])
   })
 
@@ -217,7 +217,7 @@ describe('what waits', () => {
     expect(await factor.waiting!()).toEqual([])
   }
 
-  it('is limited for each principal, exactly, whoever asks at once', async () => {
+  it('is limited for each principal, exactly, for parallel callers too', async () => {
     await clear()
     const refusedForRoom = async () =>
       (await server.audit()).filter(({ reason }) => reason === 'too many enrolments wait').length

@@ -157,7 +157,7 @@ describe('a bootstrap secret', () => {
 })
 
 describe('guesses', () => {
-  it('cost ever longer, for whoever has no secret too, and a success forgets them', async () => {
+  it('cost ever longer, for callers without a secret too, and a success forgets them', async () => {
     const factor = await open()
     const secret = await issueTo(factor)
     const nobody = { ...service, subject: 'nobody' }

@@ -85,7 +85,7 @@ describe('the registry', () => {
     expect((await before.reissue(first)).status).toBe(200)
     expect((await after.complete(challenged)).status).toBe(200)
     expect(await before.reissue(first)).toMatchObject(revoked)
-    expect(await lastReason()).toBe('another key was enrolled in its place')
+    expect(await lastReason()).toBe('another key has replaced it')
   })
 
   it('refuses the renewal of who is not in it', async () => {
@@ -120,7 +120,7 @@ describe('the registry', () => {
 })
 
 describe('an id of a device', () => {
-  it('belongs to the subject that enrolled it first; only who passed the second factor is told', async () => {
+  it('belongs to the subject that enrolled it first; only who passed the second factor learns it', async () => {
     const id = newId()
     const device = await newDevice({ principal_id: id })
     await device.attest()
@@ -176,7 +176,7 @@ describe('an id of a device', () => {
     expect(await registry.findOwner(id)).toBeUndefined()
   })
 
-  it('is released by whoever repeats what an outage stopped; a revocation stays', async () => {
+  it('is released by repeating what an outage stopped; a revocation stays', async () => {
     const principal = principalOf(newId())
     await registry.claimId(principal)
     await registry.revoke({ principal, revokedAt: 1 })

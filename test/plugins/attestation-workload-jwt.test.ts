@@ -139,7 +139,7 @@ describe('a job of CI', () => {
     ['another type', { principal_type: 'device' }],
   ])('cannot enrol %s', async (_name, who) => {
     expect(await enrolJob(jobClaims(), { who: { ...job, ...who } })).toMatchObject(refused)
-    expect(await reasons()).toBe('workload token: no rule lets it enrol this principal')
+    expect(await reasons()).toBe('workload token: no rule allows it to enrol this principal')
   })
 
   it.each<[string, Json]>([
@@ -155,7 +155,7 @@ describe('a job of CI', () => {
     ['with an object for a claim', { workflow: { name: 'deploy' } }],
   ])('%s is refused', async (_name, claims) => {
     expect(await enrolJob(jobClaims(claims))).toMatchObject(refused)
-    expect(await reasons()).toBe('workload token: no rule lets it enrol this principal')
+    expect(await reasons()).toBe('workload token: no rule allows it to enrol this principal')
   })
 
   it.each<[string, Json, string]>([
@@ -165,12 +165,12 @@ describe('a job of CI', () => {
     ['no audience', { aud: undefined }, 'aud is not this server alone'],
     ['an empty audience', { aud: [] }, 'aud is not this server alone'],
     ['our issuer where another audience was configured', { aud: 'http://127.0.0.1' }, 'aud is not this server alone'],
-    ['no exp', { exp: undefined }, 'exp, iat or nbf is no time'],
-    ['no iat', { iat: undefined }, 'exp, iat or nbf is no time'],
-    ['exp as text', { exp: '9999999999' }, 'exp, iat or nbf is no time'],
-    ['a fraction', { iat: 1.5 }, 'exp, iat or nbf is no time'],
-    ['an empty jti', { jti: '' }, 'jti is no id'],
-    ['a jti that is a number', { jti: 7 }, 'jti is no id'],
+    ['no exp', { exp: undefined }, 'exp, iat or nbf is not a time'],
+    ['no iat', { iat: undefined }, 'exp, iat or nbf is not a time'],
+    ['exp as text', { exp: '9999999999' }, 'exp, iat or nbf is not a time'],
+    ['a fraction', { iat: 1.5 }, 'exp, iat or nbf is not a time'],
+    ['an empty jti', { jti: '' }, 'jti is not a valid id'],
+    ['a jti that is a number', { jti: 7 }, 'jti is not a valid id'],
   ])('is refused for %s', async (_name, claims, reason) => {
     expect(await enrolJob(jobClaims(claims))).toMatchObject(refused)
     expect(await reasons()).toBe(`workload token: ${reason}`)
@@ -194,7 +194,7 @@ describe('a job of CI', () => {
     ['an algorithm that is not configured', () => ({ ...header(ci), alg: 'PS256' }), 'alg is not accepted'],
     ['none', () => ({ ...header(ci), alg: 'none' }), 'alg is not accepted'],
     ['HS256', () => ({ ...header(ci), alg: 'HS256' }), 'alg is not accepted'],
-    ['a kid that is a number', () => ({ ...header(ci), kid: 1 }), 'kid is no name of a key'],
+    ['a kid that is a number', () => ({ ...header(ci), kid: 1 }), 'kid is not a key name'],
     ['a kid that there is not', () => ({ ...header(ci), kid: '../ci-1' }), 'no key of the issuer fits'],
     ['crit', () => ({ ...header(ci), crit: ['exp'] }), 'malformed'],
   ])('is refused for a header with %s', async (_name, head, reason) => {
@@ -257,7 +257,7 @@ describe('a pod of a cluster', () => {
     const other = Buffer.concat([signature.subarray(0, 32), Buffer.from(s.toString(16).padStart(64, '0'), 'hex')])
     expect(await enrolPod(`${head!}.${body!}.${other.toString('base64url')}`)).toMatchObject(refused)
     const refusals = (await server.audit()).filter(({ event }) => event === 'attestation.refused')
-    const reason = 'it was used before'
+    const reason = 'it was already used'
     expect(refusals.slice(-2).map((event) => event['reason'])).toEqual([reason, reason])
   })
 

@@ -55,7 +55,7 @@ const bad: readonly (readonly [string, Rule, (request: GrantRequest) => unknown]
   ['decides nothing', 'junk', (request) => void good(request)],
   ['decides what is no number', 'junk', (request) => ({ ...good(request), claims: { limit: NaN } })],
   [
-    'decides anew at each look',
+    'decides again at each look',
     'junk',
     (request) => ({
       ...good(request),

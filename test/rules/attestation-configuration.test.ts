@@ -12,7 +12,7 @@ const bootstrap = '  - { use: plugins/attestation/bootstrap }\n'
 
 const check = async (text: string) => checkConfiguration(await configWith(text), {})
 
-/** What is told about this configuration, checked as `signet check` does it. */
+/** The problems of this configuration, checked as `signet check` does it. */
 const told = async (text: string): Promise<string[]> => {
   try {
     return (await check(text)).warnings.map((warning) => `warning ${formatProblem(warning)}`)
@@ -53,10 +53,10 @@ describe('the section attestation', () => {
     ['challenge_ttl_secs: 3601', 'attestation.challenge_ttl_secs: must be at most 3600'],
     ['max_continuity_secs: 3600', 'attestation.max_continuity_secs: must be at least attestation_ttl_secs'],
     ['reissue_grace_secs: 2592001', 'attestation.reissue_grace_secs: must be at most 2592000'],
-    ['typ: at+jwt', 'attestation.typ: is the type of other tokens'],
-    ['typ: JWT', 'attestation.typ: is the type of other tokens'],
+    ['typ: at+jwt', 'attestation.typ: is the type of another kind of token'],
+    ['typ: JWT', 'attestation.typ: is the type of another kind of token'],
     ['typ: "a b"', 'attestation.typ: must be a media type'],
-    ['attributes: { allow: [model, status] }', 'attestation.attributes.allow[1]: is set by this service alone'],
+    ['attributes: { allow: [model, status] }', 'attestation.attributes.allow[1]: is set only by this service'],
     ['atributes: {}', 'attestation.atributes: unknown key; did you mean `attributes`?'],
   ])('refuses %s', async (member, problem) => {
     expect(await told(full(`attestation: { ${member} }`))).toContainEqual(expect.stringContaining(problem))

@@ -141,7 +141,7 @@ describe('the chain of the audit log', () => {
     expect(await verify(file)).toMatchObject({ ...wholeChain, unchained: 1, torn: [2] })
   })
 
-  it('begins anew with each life on a stream, which says so, and in a file nowhere but at its beginning', async () => {
+  it('begins again with each life on a stream, which says so, and in a file nowhere but at its beginning', async () => {
     const lives = ['', '', ''].map((_, life) =>
       execFileSync(process.execPath, ['--import', 'tsx', printer, String(700 + life)], { encoding: 'utf8' }),
     )

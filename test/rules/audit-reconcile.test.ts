@@ -66,7 +66,7 @@ describe('reconciling CloudTrail with the audit log', () => {
     expect(found).toMatchObject({ signatures: 4, recorded: 4, matched: 4, unissued: [], unsigned: [] })
   })
 
-  it('names signatures that nobody issued and tokens with no signature', async () => {
+  it('names signatures without a token and tokens without a signature', async () => {
     const audit = await write('audit.jsonl', auditText)
     const records = [
       ...sound.slice(1),
@@ -143,8 +143,8 @@ describe('reconciling CloudTrail with the audit log', () => {
     it.each([
       ['says nothing of its key', ''],
       ['is of an earlier version', proof({ key: undefined })],
-      ['tells of another key', proof({ ref: 'alias/others' })],
-      ['tells of another signer', proof({ signer: 'kms-eu' })],
+      ['names another key', proof({ ref: 'alias/others' })],
+      ['names another signer', proof({ signer: 'kms-eu' })],
     ])('leaves no key out where the audit log %s', async (_, audit) => {
       expect(await run(audit)).toMatchObject({
         others: 0,

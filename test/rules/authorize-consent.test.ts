@@ -59,7 +59,7 @@ describe('consent', () => {
     await at.expectGood()
   })
 
-  it('a no is told to the client, and wins over a yes in another tab', async () => {
+  it('a no goes to the client, and wins over a yes in another tab', async () => {
     const agent = new UserAgent()
     await agent.authorize(provider.url(), bob)
     const sent = { scope: 'openid profile email' }

@@ -53,7 +53,7 @@ describe('login', () => {
     for (const fields of [{ ...alice, password: 'wrong-password-canary' }, { username: 'nobody', password: 'x' }, {}]) {
       const response = await post(agent, url, { csrf: csrfIn(html), ...fields })
       expect(response.status).toBe(403)
-      expect(await response.text()).toContain('is not right')
+      expect(await response.text()).toContain('Wrong username or password')
     }
     expect(sessionCookie(agent)).toBeUndefined()
     expect(await provider.refusalsOf('login.refused')).toBe(refused + 3)
@@ -72,7 +72,7 @@ describe('login', () => {
     provider.locked.seconds = 0
     expect(response.status).toBe(429)
     expect(response.headers.get('retry-after')).toBe('30')
-    expect(await response.text()).toContain('too many attempts')
+    expect(await response.text()).toContain('Too many attempts')
     expect((await post(agent, url, { csrf: csrfIn(html), ...alice })).status).toBe(303)
   })
 

@@ -74,7 +74,7 @@ describe('max_age', () => {
     provider.time.now += 60_000
   })
 
-  it('AZ16 a login that is too old is made anew, one that is not is told as it is', async () => {
+  it('AZ16 a login that is too old is repeated, one that is not keeps its time', async () => {
     const agent = await provider.signedIn()
     const then = seconds()
     provider.time.now += 99_000

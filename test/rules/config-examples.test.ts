@@ -56,7 +56,7 @@ describe('the example files', () => {
 })
 
 describe('a file with ten mistakes', () => {
-  it('is told all ten in one go, each with its path and line', async () => {
+  it('reports all ten in one go, each with its path and line', async () => {
     const file = join(packageRoot, 'test', 'rules', 'fixtures', 'ten-mistakes.yaml')
     const error = await checkConfiguration(file, {}).catch((thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(ConfigurationError)

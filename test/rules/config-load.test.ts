@@ -81,7 +81,7 @@ default_audience: { $env: AUDIENCE }`),
     expect(config.default_audience).toBe('https://api.example')
   })
 
-  it('tells of a missing variable and a missing file once each, with path and line', async () => {
+  it('reports a missing variable and a missing file once each, with path and line', async () => {
     const problems = await problemsOf(
       minimal(`admin: { token: { $file: nowhere } }
 default_audience: { $env: NOT_SET }`),
@@ -146,7 +146,7 @@ workers: s3cret`),
     expect(await paths(minimal('log: { level: info, level: debug }\nworkers: 0'))).toEqual(['log.level', 'workers'])
   })
 
-  it('an empty file is told what is required', async () => {
+  it('an empty file: the problems name what is required', async () => {
     expect(await paths('')).toEqual(['issuer', 'scopes_supported', 'keys'])
   })
 

@@ -3,7 +3,7 @@ import { ConfigurationError, formatProblem } from '../../config/problems.js'
 import { checkConfiguration } from '../../core/host/checks/check-configuration.js'
 import { configWith, minimal, plugins } from './config-files.js'
 
-/** What is told about this configuration, checked as `signet check` does it. */
+/** The problems of this configuration, checked as `signet check` does it. */
 const told = async (text: string): Promise<string[]> => {
   try {
     const { warnings } = await checkConfiguration(await configWith(text), {})
@@ -26,11 +26,11 @@ describe('cross-checks', () => {
 
   it.each([
     ...['2', 'auto'].map((workers): [string, string] => [
-      'workers: must be 1 with `audit: stdout`, which one process alone can print: log to a file, or run replicas',
+      'workers: must be 1 with `audit: stdout`, which only one process can print: log to a file, or run replicas',
       full(`audit: stdout\nworkers: ${workers}\n`),
     ]),
     [
-      'keys[0].signer: there is no signer of this name; did you mean `local`?',
+      'keys[0].signer: there is no signer with this name; did you mean `local`?',
       full().replace('signer: local', 'signer: locla'),
     ],
     [
@@ -108,12 +108,12 @@ describe('cross-checks', () => {
       full('refresh_token_idle_ttl_secs: 10\nrefresh_token_absolute_ttl_secs: 9'),
     ],
     [
-      'plugins: the grant authorization_code needs a plugin that signs people in',
+      'plugins: the grant authorization_code needs a login plugin',
       full().replace('  - use: plugins/login/password\n', ''),
     ],
     ['plugins: no plugin provides a grant', minimal()],
     [
-      'accounts: no plugin signs people in',
+      'accounts: no login plugin is configured',
       minimal(
         "plugins: [{ use: plugins/grants/client-credentials }]\naccounts: [{ username: a, password: correct horse, sub: '1' }]",
       ),
@@ -131,7 +131,7 @@ describe('cross-checks', () => {
       'signers: { local:',
       'signers: { spare: { use: signers/local, options: { directory: x } }, local:',
     )
-    expect(await told(spare)).toEqual(['warning signers.spare: no key is in this signer (line 4)'])
+    expect(await told(spare)).toEqual(['warning signers.spare: this signer has no key (line 4)'])
     expect(await told(full().replace(', offline_access', ''))).toEqual([
       'warning scopes_supported: without offline_access no refresh token is issued (line 2)',
     ])
@@ -166,7 +166,7 @@ describe('cross-checks', () => {
     ['::/0', 'fd00::/8'],
   ])('HX10 trusted_proxies with %s is a warning', async (network, whole) => {
     expect(await told(full(`trusted_proxies: [unix, '${network}']\n`))).toEqual([
-      expect.stringContaining(`warning trusted_proxies[1]: has the whole of ${whole}, `),
+      expect.stringContaining(`warning trusted_proxies[1]: contains all of ${whole}: `),
     ])
   })
 

@@ -66,11 +66,11 @@ describe('where modules come from', () => {
     ['signers/local', /must be one of plugins/],
     ['./none.js', /no such file/],
     ['../none.js', /no such file/],
-    ['no-such-package', /no such npm package/],
-    ['@acme/none/sub', /no such npm package/],
-    ['node:fs', /no such npm package/],
-    ['https://evil.example/x.js', /no such npm package/],
-    ['data:text/javascript,1', /no such npm package/],
+    ['no-such-package', /this npm package is not installed/],
+    ['@acme/none/sub', /this npm package is not installed/],
+    ['node:fs', /this npm package is not installed/],
+    ['https://evil.example/x.js', /this npm package is not installed/],
+    ['data:text/javascript,1', /this npm package is not installed/],
   ])('%s is refused', async (use, message) => {
     const { plugins, problems } = await load(`plugins: [{ use: '${use}' }]`, {})
     expect(plugins).toEqual([])
@@ -90,15 +90,15 @@ describe('the form of a module', () => {
   it.each([
     ['export const x = 1', /no default export/],
     ['export default 7', /no default export/],
-    [plugin().replace('apiVersion: 1', 'apiVersion: 2'), /apiVersion 2 .* speaks apiVersion 1/],
+    [plugin().replace('apiVersion: 1', 'apiVersion: 2'), /apiVersion 2, .* supports apiVersion 1/],
     [plugin().replace('apiVersion: 1,', ''), /apiVersion undefined/],
     [plugin().replace("'loan'", "''"), /has no name/],
     [plugin().replace('create: () => ({})', 'create: {}'), /no create function/],
-    [plugin('options: {}'), /no Standard Schema/],
+    [plugin('options: {}'), /not a Standard Schema/],
     [plugin("needs: ['storage']"), /needs the service storage, which does not exist/],
-    [plugin("needs: ['clocks']"), /did it mean `clock`/],
+    [plugin("needs: ['clocks']"), /did you mean `clock`/],
     [plugin("needs: ['toString']"), /needs the service toString/],
-    [plugin("needs: 'clock'"), /needs that are no list/],
+    [plugin("needs: 'clock'"), /needs that are not a list/],
     ['throw new Error("at import")', /cannot be loaded: at import/],
     ['export default {', /cannot be loaded/],
   ])('%s', async (text, message) => {

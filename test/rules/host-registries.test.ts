@@ -6,7 +6,7 @@ import { createRegistries, createSignerProviders } from '../../core/modules/regi
 import { Unavailable } from '../../core/unavailable.js'
 import { noLog } from '../../core/observe/log.js'
 
-/** A service that can be told by looking. */
+/** A service that is recognised by looking. */
 const services = { log: noLog, clock: () => 0, issuer: { service: 'issuer' } } as unknown as Services
 
 const mask = (message: string) => message.replaceAll('s3cret', '[secret]')
@@ -85,7 +85,7 @@ describe('registries', () => {
 
   it.each([
     [undefined, /no contributions/],
-    [{ grant: [] }, /create returned grant, which is no contribution/],
+    [{ grant: [] }, /create returned grant, which is not a contribution/],
     [{ grants: [{ grantType: 'a' }] }, /without grantType or handle/],
     [{ clientAuthenticators: [{ method: 'a' }] }, /without method, detect or authenticate/],
     [{ login: {} }, /without authenticate or find/],
@@ -124,7 +124,7 @@ describe('registries', () => {
     expect(order).toEqual(['c', 'a'])
   })
 
-  it('when a create throws, all others are closed and no secret is told', async () => {
+  it('when a create throws, all others are closed and no secret is disclosed', async () => {
     const order: string[] = []
     const throwing = () => {
       throw new Error('cannot use s3cret')

@@ -26,7 +26,7 @@ const setUp = () => {
   const families = { start: unused, rotate: unused, remove: unused, find: () => Promise.resolve(undefined) }
   const verification = { ring, issuer, clock: () => state.now, toleranceSeconds: 10 }
   const accessTokenVerifier = createAccessTokenVerifier(verification)
-  /** As the issuer tells of what it signed. */
+  /** As the issuer reports what it signed. */
   const signed = (text: string, publishedKey = published): void => {
     const digest = createHash('sha256')
       .update(text.slice(0, text.lastIndexOf('.')))
@@ -151,7 +151,7 @@ it('what this process signed as something else is no access token', async () => 
   expect(await identify(text)).toBeUndefined()
 })
 
-it('what one is told of a token, nobody can change for the next', async () => {
+it('nobody can change the answer about a token for the next caller', async () => {
   const { identify } = setUp()
   const text = token('grant.one', 600)
   const told = await identify(text)

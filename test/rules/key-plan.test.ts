@@ -113,13 +113,13 @@ describe('the plan of keys', () => {
       'a key that comes too early',
       [key('b'), key('a')],
       [known('a')],
-      'b is to sign before relying parties can know it: a start holds it back until 2026-11-20T01:00:00Z, a reload is refused',
+      'b would sign before relying parties can know it: a start holds it back until 2026-11-20T01:00:00Z, a reload is refused',
     ],
     [
       'a key that was published too late',
       [key('b', { not_before: at(0.25) }), key('a')],
       [known('a'), known('b', at(0.5))],
-      'b is to sign before relying parties can know it: a start holds it back until 2026-11-20T00:30:00Z, a reload is refused',
+      'b would sign before relying parties can know it: a start holds it back until 2026-11-20T00:30:00Z, a reload is refused',
     ],
     [
       'a key that ends before it may sign',

@@ -7,7 +7,7 @@ const circuit = () => {
 }
 
 describe('a circuit', () => {
-  it('opens after failures in a row, and an answer between them starts the count anew', () => {
+  it('opens after failures in a row, and an answer between them restarts the count', () => {
     const { seen, circuit: one } = circuit()
     one.failed(1)
     one.failed(1)

@@ -13,7 +13,7 @@ export const hour = 3_600_000
 export const ec = (): KeyObject => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
 export const ed = (): KeyObject => generateKeyPairSync('ed25519').privateKey
 
-/** A backend in memory that can be told to misbehave. */
+/** A backend in memory that misbehaves on request. */
 export class MemoryProvider implements SignerProvider {
   readonly keys = new Map<string, KeyObject>()
   readonly opened: string[] = []

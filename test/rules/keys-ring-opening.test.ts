@@ -33,9 +33,9 @@ describe('opening', () => {
     expect(Object.fromEntries(problems.map(({ path, message }) => [path, message]))).toEqual({
       'keys[1].ref': 'is the same key as keys[0]',
       'keys[2].kid': 'a is also the kid of keys[0]',
-      'keys[3]': 'The type of the key is not accepted.',
+      'keys[3]': 'The type of key is not accepted.',
       'keys[4]': 'missing does not exist',
-      'keys[5].signer': 'there is no signer hsm',
+      'keys[5].signer': 'there is no signer named hsm',
       'keys[6]': 'its signature does not verify with its public key',
     })
   })

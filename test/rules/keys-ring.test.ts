@@ -165,7 +165,7 @@ describe('/jwks.json', () => {
     expect(maxAgeSeconds).toBe(3600)
   })
 
-  it('is made anew only when a state changes', async () => {
+  it('is rebuilt only when a state changes', async () => {
     const time = { now: start }
     const ring = await open(
       [key('a', { not_after: start + hour }), key('b', { not_before: start + hour })],

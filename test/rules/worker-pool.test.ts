@@ -58,13 +58,13 @@ describe('a pool of workers', () => {
     await starting
   }
 
-  it('starts the others when the first one serves, and each anew, later and later', async () => {
+  it('starts the others when the first one serves, and restarts each, later and later', async () => {
     await start()
     for (const again_in_ms of [500, 1000, 2000]) {
       const before = forked.length
       latest().emit('exit', 7, null)
       expect(told.at(-1)).toEqual({
-        message: 'A worker ended',
+        message: 'A worker exited',
         fields: { worker: 2, worker_pid: 100, exit_code: 7, signal: null, again_in_ms },
       })
       vi.advanceTimersByTime(again_in_ms - 1)
@@ -93,7 +93,7 @@ describe('a pool of workers', () => {
     expect(pool.running()).toEqual([1, 2])
   })
 
-  it('starts none that may refuse the configuration again, but one after the other when it is told to', async () => {
+  it('starts none that may refuse the configuration again, but one after the other on request', async () => {
     await start()
     const [first, second] = forked
     first?.emit('exit', 7, null)

@@ -35,7 +35,7 @@ describe('a key that cannot be used says why when it is opened', () => {
   it('the ARN of another region, without a call', async () => {
     const start = double.calls.length
     const message = await refusal(arn.replace('eu-central-1', 'eu-west-1'))
-    expect(message).toMatch(/in the region eu-west-1, but the signer asks eu-central-1: see its option region/)
+    expect(message).toMatch(/in the region eu-west-1, but the signer asks eu-central-1: check its option region/)
     expect(double.calls).toHaveLength(start)
   })
 
@@ -60,7 +60,7 @@ describe('a key that cannot be used says why when it is opened', () => {
 
   it('a key that is not for signing', async () => {
     const { arn: agreement } = await double.createKey('ECC_NIST_P256', { usage: 'KEY_AGREEMENT' })
-    expect(await refusal(agreement)).toMatch(/is for KEY_AGREEMENT, not for SIGN_VERIFY/)
+    expect(await refusal(agreement)).toMatch(/has the usage KEY_AGREEMENT, not SIGN_VERIFY/)
   })
 
   it.each([
@@ -122,7 +122,7 @@ describe('a new key', () => {
     const start = double.calls.length
     const error = await errorOf(provider.create?.('taken', 'ES256', never) ?? Promise.resolve())
     expect(error).toBeInstanceOf(KeyRefused)
-    expect(error.message).toMatch(/alias\/taken exists already/)
+    expect(error.message).toMatch(/alias\/taken already exists/)
     expect(double.calls.slice(start).map(({ eventName }) => eventName)).toEqual(['DescribeKey'])
   })
 

@@ -38,7 +38,7 @@ describe('a reply that is never trusted', () => {
     ['ES384', 'ECC_NIST_P384', { signature: 'truncated' }, /not the form/],
     ['RS256', 'RSA_2048', { signature: 'truncated' }, /not the form/],
     ['EdDSA', 'ECC_NIST_EDWARDS25519', { signature: 'truncated' }, /not the form/],
-    ['ES256', 'ECC_NIST_P256', { keyId: 'another' }, /of another key: another/],
+    ['ES256', 'ECC_NIST_P256', { keyId: 'another' }, /by another key: another/],
     ['ES256', 'ECC_NIST_P256', { keyId: '' }, /of another key/],
   ]
 

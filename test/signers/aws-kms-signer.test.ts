@@ -142,7 +142,7 @@ describe('a fault that passes', () => {
     expect((await errorOf(kms.signer.sign(message, never))).message).toMatch(/throttles.*quota/)
     lift()
     double.fail({ fault: { reset: true }, action: 'Sign' })
-    expect((await errorOf(kms.signer.sign(message, never))).message).toMatch(/cannot be reached/)
+    expect((await errorOf(kms.signer.sign(message, never))).message).toMatch(/unreachable/)
   })
 
   it('30 % throttled: of 300 signatures nearly all are made, and none is wrong', async () => {
@@ -199,7 +199,7 @@ describe('a fault that stays until an operator acts', () => {
     ['DisabledException', /is disabled: enable it/],
     ['KMSInvalidStateException', /waiting for its deletion/],
     ['NotFoundException', /no such key/],
-    ['InvalidKeyUsageException', /not one for signing/],
+    ['InvalidKeyUsageException', /cannot sign with this algorithm/],
     ['IncorrectKeyException', /refuses Sign/],
     ['UnrecognizedClientException', /does not know the AWS access key/],
     ['ValidationException', /refuses Sign/],

@@ -148,7 +148,7 @@ describe('making keys', () => {
     expect(await readFile(join(path, 'a.pem'), 'utf8')).toMatch(/^-----BEGIN PRIVATE KEY-----\n/)
   })
 
-  it('does not make a key unless told to', async () => {
+  it('does not make a key unless it is configured to', async () => {
     await expect(open('a.pem')).rejects.toThrow('make it with: signet keys create')
     expect(await readdir(directory)).toEqual([])
   })
@@ -157,7 +157,7 @@ describe('making keys', () => {
     const keys = await provider()
     expect(await keys.create?.('a.pem', 'EdDSA', never)).toBe('a.pem')
     const made = await readFile(join(directory, 'a.pem'))
-    await expect(keys.create?.('a.pem', 'EdDSA', never)).rejects.toThrow('exists already')
+    await expect(keys.create?.('a.pem', 'EdDSA', never)).rejects.toThrow('already exists')
     expect(await readFile(join(directory, 'a.pem'))).toEqual(made)
     expect(await readdir(directory)).toEqual(['a.pem'])
   })

@@ -1,4 +1,4 @@
-/** A process of its own that opens a key of a directory when it is told to, and says which key it found. */
+/** A process of its own that opens a key of a directory on request, and says which key it found. */
 import local from '../../signers/local/index.js'
 import { signerServices } from './services.js'
 

@@ -130,7 +130,7 @@ describeWith(['softhsm2', 'gcc'], 'a PKCS#11 library that hangs (F19)', () => {
     },
   )
 
-  it('a caller whose time is over is told so and does not wait for the deadline of the token', async () => {
+  it('a caller whose time is over gets an error and does not wait for the deadline of the token', async () => {
     await double.command('C_Sign sleep 300')
     const reason = new Error('the request is over')
     const controller = new AbortController()
@@ -207,7 +207,7 @@ describeWith(['softhsm2', 'gcc'], 'another key behind the same name (F17)', () =
     else await double.command('C_SignInit return 0xb3 once')
     await expect
       .poll(() => named.sign(message, never).catch(String), { timeout: 20_000 })
-      .toContain('KeyRefused: another key is there now')
+      .toContain('KeyRefused: another key has replaced it')
     expect(await signsRightly(signer)).toBe(true)
   })
 

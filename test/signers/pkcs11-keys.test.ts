@@ -74,7 +74,7 @@ describeWith(['softhsm2', 'opensc'], 'keys in a PKCS#11 token', () => {
   })
 
   it('another token than the configured one is refused', async () => {
-    await expect(open('pkcs11:token=other;object=made-p256')).rejects.toThrow('names another token')
+    await expect(open('pkcs11:token=other;object=made-p256')).rejects.toThrow('names a token other than')
     await expect(open('pkcs11:serial=0;object=made-p256')).rejects.toThrow('the serial of the token is not the one')
   })
 
@@ -122,7 +122,7 @@ describeWith('softhsm2', 'the configuration of a PKCS#11 signer', () => {
     expect(error).toBeInstanceOf(KeyRefused)
   })
 
-  it('a token that is not there may come: unavailable, and what is there is told', async () => {
+  it('a token that is not there may come: unavailable, and the error names what is there', async () => {
     const error = await refusal({ label: 'nobody' })
     expect(error.message).toBe(`no token matches token nobody; present: ${token.label}`)
     expect(error).toBeInstanceOf(Unavailable)

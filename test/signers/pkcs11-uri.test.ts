@@ -22,7 +22,7 @@ describe('RFC 7512 URIs of keys', () => {
     ['PKCS11:object=a', 'does not begin with pkcs11:'],
     ['pkcs11:', 'names neither object nor id'],
     ['pkcs11:token=T', 'names neither object nor id'],
-    ['pkcs11:object=a;object=b', 'object is there twice'],
+    ['pkcs11:object=a;object=b', 'object is given twice'],
     ['pkcs11:object=', 'object has no value'],
     ['pkcs11:object', 'object has no value'],
     ['pkcs11:object=a;', 'the attribute `` is not one of'],

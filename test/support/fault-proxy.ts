@@ -105,7 +105,7 @@ const join = (client: Socket, server: Socket, faults: Faults, messageLength: Mes
   for (const socket of [client, server]) socket.setNoDelay(true).on('error', end).on('close', end)
 }
 
-/** A TCP proxy on a port of its own that is slow, deaf, broken or a liar when told to. */
+/** A TCP proxy on a port of its own that is slow, deaf, broken or a liar on request. */
 export const openFaultProxy = async ({
   host = '127.0.0.1',
   port: target,

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** Below those that Linux gives to whoever connects: a server that is started anew finds its port as it left it. */
+/** Below those that Linux gives to clients: a restarted server finds its port as it left it. */
 const range = { from: 20_000, to: 32_000 }
 let next = randomInt(range.from, range.to)
 

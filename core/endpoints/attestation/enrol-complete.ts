@@ -61,7 +61,7 @@ export const createEnrolComplete = (options: EnrolCompleteOptions): Endpoint => 
     const trail = { ...trailOf(http, seen), jti: prepared.jti }
     // A signature that nobody can record burns nothing (F34), so it is recorded before the challenge is consumed.
     await audit.record({ event: 'attestation.signed', ...trail, signatures: [signed.record] })
-    // A registry that is told ends the renewals of the earlier key: not before there is an attestation of this one.
+    // A registry ends the renewals of the earlier key when it learns of this one: not before there is an attestation of it.
     if (open.record.step === 'enrolment')
       await status.enrolled(questionOf(open.record), open.record.attributes, http.signal)
     await challenges.redeem(open)

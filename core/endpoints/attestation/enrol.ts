@@ -76,7 +76,7 @@ export const createEnrol = (options: EnrolOptions): Endpoint => {
     // Who has not proved anything is not told who is revoked.
     await status.check({ principal, jkt, step: 'enrolment' }, signal)
 
-    // The factor is used up last, so that an outage leaves it as it was. A challenge that nobody is told expires.
+    // The factor is used up last, so that an outage leaves it as it was. A challenge that nobody learns expires.
     const challenge = await challenges.issue({ step: 'enrolment', ...granted, jwk: key.jwk, issuedAt: enrolledAt })
     await audit.record({ event: 'attestation.challenged', ...trailOf(http, seen), amr: factor.amr })
     await factor.consume()

@@ -28,7 +28,7 @@ export const createAnswers = (issuer: string, pages: Pages): Answers => {
   }
 }
 
-/** Appended to the URI as it is registered: a URL parser would write it anew. */
+/** Appended to the URI as it is registered: a URL parser would rewrite it. */
 const withQuery = (uri: string, parameters: Readonly<Record<string, string>>): string => {
   const query = Object.entries(parameters).map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
   return `${uri}${uri.includes('?') ? '&' : '?'}${query.join('&')}`

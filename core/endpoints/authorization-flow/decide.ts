@@ -29,7 +29,7 @@ export const decide = (situation: Situation): Next => {
     if (silent) throw new OAuthError('login_required', 'The user must sign in.')
     return 'login'
   }
-  // Never a silent change of user, whoever is signed in (OIDC Core §3.1.2.2).
+  // Never a silent change of user (OIDC Core §3.1.2.2).
   if (request.subject !== undefined && request.subject !== session.subject)
     throw new OAuthError('login_required', 'Another user is signed in.')
   if (!isAcrMet(request, session)) throw new OAuthError('access_denied', 'The authentication context is not available.')

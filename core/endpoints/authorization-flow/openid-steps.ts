@@ -27,7 +27,8 @@ export const readPrompt: Step = ({ params }) => {
   const names = [...new Set(params.values.get('prompt')?.split(' ').filter(Boolean))]
   const prompt = names.filter(isPrompt)
   if (prompt.length < names.length) invalidRequest('The parameter prompt has an unknown value.')
-  if (prompt.includes('none') && prompt.length > 1) invalidRequest('The prompt none goes with no other.')
+  if (prompt.includes('none') && prompt.length > 1)
+    invalidRequest('The prompt none cannot be combined with another value.')
   return { prompt }
 }
 

@@ -41,7 +41,7 @@ export const createDeviceAuthorization = (options: DeviceAuthorizationOptions): 
   }
 
   const slowDown = (retryAfterSeconds: number, reason: string): never => {
-    throw new OAuthError('slow_down', 'There were too many requests from this address.', {
+    throw new OAuthError('slow_down', 'Too many requests from this address.', {
       status: 429,
       reason,
       headers: { 'Retry-After': String(retryAfterSeconds) },

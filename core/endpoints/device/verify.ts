@@ -54,14 +54,10 @@ export const createDeviceVerify = (options: AuthorizationOptions & DeviceOptions
     const person = await flow.signedIn(http)
     const browser = http.cookie(flow.cookies.browser)
     if (person === undefined || !isOpaqueToken(browser))
-      throw new OAuthError(
-        'access_denied',
-        'You are not signed in any more. Open the address that your device shows.',
-        {
-          status: 403,
-          reason: 'no session',
-        },
-      )
+      throw new OAuthError('access_denied', 'You are no longer signed in. Open the address that your device shows.', {
+        status: 403,
+        reason: 'no session',
+      })
     const userCode = readUserCode(http.form.values.get('user_code'))
     const decision = http.form.values.get('decision')
     const expected = deviceCsrf(browser, person, decision === undefined ? '' : userCode)
@@ -161,7 +157,7 @@ export const createDeviceVerify = (options: AuthorizationOptions & DeviceOptions
       case 'deny':
         return decide(sent, code, 'denied')
       default:
-        throw new OAuthError('invalid_request', 'The form says neither yes nor no.')
+        throw new OAuthError('invalid_request', 'The form contains no decision.')
     }
   }
 

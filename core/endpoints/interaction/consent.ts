@@ -44,11 +44,11 @@ export const createConsentPage = (options: AuthorizationOptions, flow: Flow): En
         await audit.record({ event: 'consent.denied', ...trail })
         return flow.refuse(
           { ...open, sub: session.subject },
-          new OAuthError('access_denied', 'The user did not allow access.'),
+          new OAuthError('access_denied', 'The user denied access.'),
         )
       }
       default:
-        throw new OAuthError('invalid_request', 'The form says neither yes nor no.')
+        throw new OAuthError('invalid_request', 'The form contains no decision.')
     }
   }
 

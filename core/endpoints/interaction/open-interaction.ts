@@ -22,7 +22,7 @@ export interface OpenInteraction extends Journey {
 const over = (): never => {
   throw new OAuthError(
     'invalid_request',
-    'This sign-in is over or belongs to another browser. Start again from the application.',
+    'This sign-in has ended or belongs to another browser. Start again from the application.',
   )
 }
 

@@ -21,12 +21,12 @@ export interface CheckedConfiguration {
   readonly clients: readonly Client[]
   readonly modules: LoadedModules
   readonly warnings: readonly Problem[]
-  /** Reads and checks the file anew. Throws as `checkConfiguration`. */
+  /** Reads and checks the file again. Throws as `checkConfiguration`. */
   again(): Promise<CheckedConfiguration>
 }
 
 const noOutside = async (): Promise<never> => {
-  throw new Unavailable('check', 'no', 'A check reaches nothing outside of the file.')
+  throw new Unavailable('check', 'no', 'A check reads nothing outside of the file.')
 }
 
 /** Enough for a plugin to say what it provides; whatever it would reach is not there. */

@@ -60,7 +60,7 @@ const findDifferences = (left: unknown, right: unknown, path: Path): readonly Pa
   return [...names].flatMap((name) => findDifferences(left[name], right[name], [...path, name]))
 }
 
-/** What is different in `after`. No value of either is told. Pure. */
+/** What is different in `after`. Reports no value of either. Pure. */
 export const compareConfigurations = (before: Config, after: Config): ConfigChanges => {
   const [old, now] = [entriesOf(before), entriesOf(after)]
   const changes = reloadable.map((section) => [section, compareEntries(old[section], now[section])] as const)

@@ -100,10 +100,10 @@ const keysAndSigners: Rule = ({ config, report, warn, isWhole }) => {
   const names = Object.keys(signers)
   for (const [index, key] of keys.entries())
     if (key?.signer !== undefined && !names.includes(key.signer))
-      report(['keys', index, 'signer'], `there is no signer of this name${meant(key.signer, names)}`)
+      report(['keys', index, 'signer'], `there is no signer with this name${meant(key.signer, names)}`)
   if (!isWhole('keys')) return
   for (const name of names)
-    if (!keys.some((key) => key?.signer === name)) warn(['signers', name], 'no key is in this signer')
+    if (!keys.some((key) => key?.signer === name)) warn(['signers', name], 'this signer has no key')
 }
 
 /** Exactly what keys exist for can be promised to anybody. */
@@ -137,9 +137,9 @@ const grantsHavePlugins: Rule = ({ config, clients, registries, report, warn, is
     if (name !== undefined && !provided.includes(name))
       report(['grant_types_supported', index], `no plugin provides this grant${meant(name, provided)}`)
   if (config.token_exchange_enabled === true && !provided.includes(tokenExchange))
-    report(['token_exchange_enabled'], 'no plugin provides the token exchange')
+    report(['token_exchange_enabled'], 'no plugin provides token exchange')
   if (config.token_exchange_enabled === false && provided.includes(tokenExchange))
-    warn(['token_exchange_enabled'], 'the token exchange is loaded and off')
+    warn(['token_exchange_enabled'], 'token exchange is loaded but not enabled')
 
   const enabled = enabledGrants(config, provided)
   for (const [index, client] of clients.entries())
@@ -155,11 +155,11 @@ const grantsHavePlugins: Rule = ({ config, clients, registries, report, warn, is
         )
     }
   if (enabled.includes('authorization_code') && registries.login === undefined)
-    report(['plugins'], 'the grant authorization_code needs a plugin that signs people in')
+    report(['plugins'], 'the grant authorization_code needs a login plugin')
   if (enabled.includes(deviceCodeGrant) && registries.login === undefined)
-    report(['plugins'], 'the grant of devices needs a plugin that signs people in')
+    report(['plugins'], 'the device_code grant needs a login plugin')
   if ((config.accounts?.length ?? 0) > 0 && registries.login === undefined)
-    report(['accounts'], 'no plugin signs people in')
+    report(['accounts'], 'no login plugin is configured')
   if (!enabled.includes('refresh_token') || !isWhole('scopes_supported')) return
   if (!config.scopes_supported?.includes('offline_access'))
     warn(['scopes_supported'], 'without offline_access no refresh token is issued')
@@ -181,7 +181,7 @@ const clientMethods: Rule = ({ clients, registries, report, isWhole }) => {
 /** Of these the core says what they are. */
 const claimNames: Rule = ({ config, report }) => {
   for (const [index, name] of (config.claims_supported ?? []).entries())
-    if (name !== undefined && protocolClaims.has(name)) report(['claims_supported', index], `${name} is not a person's`)
+    if (name !== undefined && protocolClaims.has(name)) report(['claims_supported', index], `${name} is a token claim`)
 }
 
 const withinSupported: Rule = ({ config, clients, report, isWhole }) => {
@@ -245,7 +245,7 @@ const trustedProxies: Rule = ({ config, warn }) => {
     if (network !== undefined)
       warn(
         ['trusted_proxies', index],
-        `has the whole of ${network}, in which any caller could choose the address that limits count: name your proxies alone`,
+        `contains all of ${network}: any caller in it could choose the address that rate limits count; list only your proxies`,
       )
   }
 }
@@ -255,7 +255,7 @@ const ownOutput: Rule = ({ config: { audit, workers }, report }) => {
   if (audit === 'stdout' && workers !== undefined && workers !== 1)
     report(
       ['workers'],
-      'must be 1 with `audit: stdout`, which one process alone can print: log to a file, or run replicas',
+      'must be 1 with `audit: stdout`, which only one process can print: log to a file, or run replicas',
     )
 }
 

@@ -27,7 +27,7 @@ const circuits = ['closed', 'half_open', 'open'] as const
 const changeOf = ({ state, notBefore, notAfter, goneAt }: KeyReport): number =>
   ({ next: notBefore, active: notAfter, retired: goneAt, gone: Infinity })[state]
 
-/** Tells of the keys and signers of whichever ring serves. */
+/** Reports the keys and signers of the serving ring. */
 export const observeKeys = (metrics: Metrics, report: () => RingReport, clock: Clock): void => {
   const key = ['signer', 'kid']
   const ofKeys = (read: (key: KeyReport, labels: Sample['labels']) => readonly Sample[]) => () =>
@@ -40,7 +40,7 @@ export const observeKeys = (metrics: Metrics, report: () => RingReport, clock: C
   const observations: readonly Observation[] = [
     counter(
       'signet_signer_calls_total',
-      'What became of attempts to sign.',
+      'Attempts to sign, by outcome.',
       [...key, 'outcome'],
       ofKeys(({ calls }, labels) =>
         Object.entries(calls).map(([outcome, value]) => ({ labels: { ...labels, outcome }, value })),
@@ -48,7 +48,7 @@ export const observeKeys = (metrics: Metrics, report: () => RingReport, clock: C
     ),
     counter(
       'signet_key_quarantines_total',
-      'Times that a signature came which the published key did not verify.',
+      'Signatures that failed verification with the published key.',
       key,
       ofKeys(({ quarantines: value }, labels) => [{ labels, value }]),
     ),
@@ -67,7 +67,7 @@ export const observeKeys = (metrics: Metrics, report: () => RingReport, clock: C
     ),
     gauge(
       'signet_key_state',
-      '1 for the state that the clock gives the key.',
+      '1 for the current state of the key.',
       [...key, 'state'],
       ofKeys(({ state }, labels) => oneOf('state', states, state, labels)),
     ),
@@ -79,31 +79,31 @@ export const observeKeys = (metrics: Metrics, report: () => RingReport, clock: C
     ),
     gauge(
       'signet_key_age_days',
-      'Days since the key began to sign, for keys that have a beginning.',
+      'Days since not_before, for keys that have one.',
       key,
       ofKeys(({ notBefore }, labels) => finite(labels, Math.max(0, clock() - notBefore) / day)),
     ),
     gauge(
       'signet_key_days_to_change',
-      'Days until the state of the key changes, for keys whose state will.',
+      'Days until the state of the key changes, if it is due to change.',
       key,
       ofKeys((one, labels) => finite(labels, (changeOf(one) - clock()) / day)),
     ),
     gauge(
       'signet_signer_circuit',
-      '1 for the state of the circuit: while it is not closed nothing is asked of the signer.',
+      '1 for the state of the circuit: the signer gets requests only while it is closed.',
       ['signer', 'state'],
       ofSigners(({ circuit }, labels) => oneOf('state', circuits, circuit, labels)),
     ),
     gauge(
       'signet_signer_waiting',
-      'Signatures that wait for the signer.',
+      'Signatures waiting for the signer.',
       ['signer'],
       ofSigners(({ waiting: value }, labels) => [{ labels, value }]),
     ),
     gauge(
       'signet_signer_running',
-      'Signatures that the signer is making.',
+      'Signatures in progress at the signer.',
       ['signer'],
       ofSigners(({ running: value }, labels) => [{ labels, value }]),
     ),

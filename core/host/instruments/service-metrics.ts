@@ -9,21 +9,21 @@ import type { Readiness } from '../../observe/health.js'
 import type { Metrics } from '../../observe/metrics.js'
 import { packageVersion } from '../../package-root.js'
 
-/** Counts the answers of a listener. Gives what is to be told of each. */
+/** Counts the answers of a listener. Returns what to call for each. */
 export const observeRequests = (metrics: Metrics): RequestObserver => {
   const requests = new Counts('endpoint', 'status', 'error')
   const durations = new DurationsBy('endpoint', 'status')
   metrics.observe({
     type: 'counter',
     name: 'signet_http_requests_total',
-    help: 'Answers of the public listener.',
+    help: 'Responses of the public listener.',
     labels: ['endpoint', 'status', 'error'],
     read: requests.read,
   })
   metrics.observe({
     type: 'histogram',
     name: 'signet_http_request_duration_seconds',
-    help: 'From the head of the request to the end of the answer.',
+    help: 'Time from the headers of the request to the end of the response.',
     labels: ['endpoint', 'status'],
     read: durations.read,
   })
@@ -38,14 +38,14 @@ export const observeReadiness = (metrics: Metrics, { report }: Pick<Readiness, '
   metrics.observe({
     type: 'gauge',
     name: 'signet_ready',
-    help: '1 while this process may be sent requests.',
+    help: '1 while this process is ready for requests.',
     labels: [],
     read: () => [{ labels: {}, value: Number(report().ready) }],
   })
   metrics.observe({
     type: 'gauge',
     name: 'signet_component_up',
-    help: '1 for each component that works.',
+    help: '1 for each working component.',
     labels: ['component'],
     read: () =>
       Object.entries(report().components).map(([component, { status }]) => ({
@@ -55,12 +55,12 @@ export const observeReadiness = (metrics: Metrics, { report }: Pick<Readiness, '
   })
 }
 
-/** Tells of requests that were over a limit. */
+/** Counts requests over a limit. */
 export const observeRateLimits = (metrics: Metrics, { hits }: RateLimits): void =>
   metrics.observe({
     type: 'counter',
     name: 'signet_rate_limit_hits_total',
-    help: 'Requests that were refused because there were too many.',
+    help: 'Requests refused by a rate limit.',
     labels: ['limit'],
     read: hits.read,
   })
@@ -70,7 +70,7 @@ export const observeRefusals = (metrics: Metrics, { dropped }: Refusals): void =
   metrics.observe({
     type: 'counter',
     name: 'signet_audit_dropped_total',
-    help: 'Refusals of callers who proved nothing that were not written to the audit log.',
+    help: 'Refusals of unauthenticated callers that were not written to the audit log.',
     labels: [],
     read: dropped.read,
   })
@@ -81,7 +81,7 @@ export const observeShedding = (metrics: Metrics, lag: LoadShedding['lag']): Loa
   metrics.observe({
     type: 'counter',
     name: 'signet_http_shed_total',
-    help: 'Requests that were turned away because the event loop was late.',
+    help: 'Requests rejected because the event loop was late.',
     labels: [],
     read: () => [{ labels: {}, value }],
   })

@@ -48,21 +48,21 @@ export const watchStores = (stores: Stores, metrics: Metrics, tracing: Tracing |
   metrics.observe({
     type: 'counter',
     name: 'signet_store_operations_total',
-    help: 'Operations of the stores.',
+    help: 'Store operations.',
     labels: ['role', 'collection', 'operation', 'outcome'],
     read: counts.read,
   })
   metrics.observe({
     type: 'histogram',
     name: 'signet_store_operation_duration_seconds',
-    help: 'How long the stores took.',
+    help: 'Duration of store operations.',
     labels: ['role', 'operation'],
     read: durations.read,
   })
   metrics.observe({
     type: 'counter',
     name: 'signet_replays_total',
-    help: 'What came a second time and passed only once: assertions, proofs, codes, refresh tokens.',
+    help: 'Single-use values presented again and refused: assertions, proofs, codes, refresh tokens.',
     labels: ['collection'],
     read: () => {
       const byCollection = new Map<string, number>()

@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers'
 
 /**
  * Milliseconds for a reload, each within the next: one worker, who may have to open keys; all of them, the first one alone
- * and then the others together; and whoever asks for it.
+ * and then the others together, and for those who ask for it.
  */
 export const reloadDeadlines = { worker: 25_000, all: 55_000, caller: 60_000 } as const
 

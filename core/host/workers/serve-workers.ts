@@ -22,7 +22,7 @@ export interface ServingWorkers {
   readonly admin: string
   /** Where they listen, when all serve. Throws `WorkerFailed`. */
   readonly started: ReturnType<WorkerPool['start']>
-  /** Has every worker read the configuration anew. The log has what came of it. */
+  /** Has every worker reload the configuration. The log has the outcome. */
   reload(): Promise<void>
   /** Not ready first, then every worker stops in order. */
   close(graceMs: number): Promise<void>
@@ -35,7 +35,7 @@ export interface ServingWorkers {
  * store (F32). Throws the system's error when it cannot listen.
  */
 export const serveWorkers = async (config: Config, log: Log): Promise<ServingWorkers> => {
-  // A worker that is started anew must not take it from the others.
+  // A restarted worker must not take it from the others.
   if (isSocketPath(config.listen.host)) await removeStaleSocket(config.listen.host)
   const pool = await createWorkerPool(countWorkers(config), log)
   const readiness = createWorkerReadiness(pool)

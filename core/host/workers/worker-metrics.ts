@@ -9,9 +9,9 @@ export const createWorkerMetrics = (pool: Pick<WorkerPool, 'sockets' | 'running'
   const own = createMetrics()
   const one = (type: 'counter' | 'gauge', name: string, help: string, read: () => number): void =>
     own.observe({ type, name, help, labels: [], read: () => [{ labels: {}, value: read() }] })
-  one('gauge', 'signet_workers', 'Workers that are configured.', () => pool.sockets.size)
-  one('gauge', 'signet_workers_running', 'Workers that run.', () => pool.running().length)
-  one('counter', 'signet_worker_restarts_total', 'Workers that ended and were started anew.', () => pool.restarts)
+  one('gauge', 'signet_workers', 'Configured workers.', () => pool.sockets.size)
+  one('gauge', 'signet_workers_running', 'Running workers.', () => pool.running().length)
+  one('counter', 'signet_worker_restarts_total', 'Workers that exited and were restarted.', () => pool.restarts)
 
   const textOf = async (number: number, socket: string): Promise<string> => {
     try {

@@ -5,13 +5,13 @@ import { join } from 'node:path'
 import type { JsonObject } from '../../json.js'
 import type { Log } from '../../observe/log.js'
 
-/** Milliseconds before a worker that ended is started anew: doubled each time, and forgotten when one has lasted. */
+/** Milliseconds before an exited worker is restarted: doubled each time, and forgotten when one has lasted. */
 const backoff = { first: 500, most: 30_000, lastedFor: 60_000 } as const
 
 /** Milliseconds beyond its own grace after which a worker is killed. */
 const killAfterMs = 3000
 
-/** The exit code of a worker that refuses its configuration; what waiting does not mend. The number is that of sysexits.h. */
+/** The exit code of a worker that refuses its configuration; it does not recover by itself. The number is that of sysexits.h. */
 export const refusedExitCode = 78
 
 /** What a worker says when it serves. */
@@ -22,7 +22,7 @@ export interface WorkerStarted {
 /** Processes that serve the same port. */
 export interface WorkerPool {
   /**
-   * The first one alone at first: what is wrong with the deployment is told once. Resolves when all serve; throws
+   * The first one alone at first, so that a fault of the deployment is reported once. Resolves when all serve; throws
    * `WorkerFailed` when one does not come up.
    */
   start(): Promise<WorkerStarted['listening']>
@@ -31,7 +31,7 @@ export interface WorkerPool {
   /** Those that run now. */
   running(): readonly number[]
   /**
-   * Those that are not started anew, because one of them has refused the configuration: another attempt may be another
+   * Those that are not restarted, because one of them has refused the configuration: another attempt may be another
    * wrong PIN, and tokens count (F21).
    */
   held(): readonly number[]
@@ -52,7 +52,7 @@ export class WorkerFailed extends Error {
 const isStarted = (message: unknown): message is WorkerStarted =>
   typeof message === 'object' && message !== null && 'listening' in message
 
-/** `count` processes of this program, each of which is started anew when it ends. None runs yet. */
+/** `count` processes of this program, each of which is restarted when it exits. None runs yet. */
 export const createWorkerPool = async (count: number, log: Log): Promise<WorkerPool> => {
   // Nobody but this user may ask a worker.
   const directory = await mkdtemp(join(tmpdir(), 'signet-workers-'))
@@ -75,7 +75,7 @@ export const createWorkerPool = async (count: number, log: Log): Promise<WorkerP
       if (state.stopping) return
       state.refused ||= told['exit_code'] === refusedExitCode
       if (state.refused) {
-        log.error('A worker ended, and none is started anew until a reload: the configuration was refused', {
+        log.error('A worker exited because the configuration was refused; none is restarted until a reload', {
           worker: number,
           ...told,
         })
@@ -83,7 +83,7 @@ export const createWorkerPool = async (count: number, log: Log): Promise<WorkerP
       }
       const lasted = performance.now() - startedAt > backoff.lastedFor
       const againInMs = lasted ? backoff.first : delayMs
-      log.error('A worker ended', { worker: number, ...told, again_in_ms: againInMs }, cause)
+      log.error('A worker exited', { worker: number, ...told, again_in_ms: againInMs }, cause)
       const again = (): void => {
         timers.delete(number)
         if (state.refused) return
@@ -97,7 +97,8 @@ export const createWorkerPool = async (count: number, log: Log): Promise<WorkerP
     worker.on('error', (error) => {
       // There are too many processes: nothing was started, and nothing will exit.
       if (worker.process.pid === undefined) startAnew({}, error)
-      else log.error('A worker cannot be told anything', { worker: number, worker_pid: worker.process.pid }, error)
+      else
+        log.error('A message to a worker could not be sent', { worker: number, worker_pid: worker.process.pid }, error)
     })
     return worker
   }

@@ -22,7 +22,7 @@ interface Found {
 const unanswered = (message: string): Found => ({ ready: false, components: { process: { status: 'down', message } } })
 
 /**
- * Ready while any worker is: whoever comes is served by one of those that listen. The component `workers` is up only while
+ * Ready while any worker is: one of those that listen serves each caller. The component `workers` is up only while
  * all are ready and alike. Asked in the background.
  */
 export const createWorkerReadiness = (pool: Pick<WorkerPool, 'sockets' | 'held'>): WorkerReadiness => {
@@ -39,7 +39,7 @@ export const createWorkerReadiness = (pool: Pick<WorkerPool, 'sockets' | 'held'>
       const isHeld = pool.held().includes(number)
       found.set(
         number,
-        unanswered(isHeld ? 'the configuration was refused: started anew after a reload' : 'does not answer'),
+        unanswered(isHeld ? 'the configuration was refused: restarted after a reload' : 'does not answer'),
       )
     }
     if (state.closed) return

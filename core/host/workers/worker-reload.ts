@@ -8,7 +8,7 @@ import { askWorker, reloadDeadlines, type WorkerAnswer } from './ask-worker.js'
 import type { WorkerPool } from './worker-pool.js'
 
 /**
- * Has every worker read the configuration anew: one first, and when it has, the others together. What the first one refuses
+ * Has every worker reload the configuration: one first, and when it has, the others together. What the first one refuses
  * the others do not get. Throws `Unavailable` when that one does not answer.
  */
 export type ReloadWorkers = (force: boolean) => Promise<WorkerAnswer>
@@ -23,7 +23,7 @@ interface ReloadBody {
   readonly error_description?: string
 }
 
-/** `differ` is told when workers have come to have different configurations, and when a reload has ended that. */
+/** `differ` is called when workers come to have different configurations, and when a reload has ended that. */
 export const createWorkerReload = (
   pool: Pick<WorkerPool, 'sockets' | 'running' | 'resume'>,
   log: Log,
@@ -34,8 +34,8 @@ export const createWorkerReload = (
     try {
       return { worker, ...(await askWorker(socket, '/reload', AbortSignal.timeout(reloadDeadlines.worker), form)) }
     } catch (cause) {
-      differ(`worker ${worker} did not answer to a reload`)
-      throw new Unavailable(`workers.${String(worker)}`, 'unknown', 'the worker does not answer', { cause })
+      differ(`worker ${worker} did not answer a reload`)
+      throw new Unavailable(`workers.${String(worker)}`, 'unknown', 'the worker is not responding', { cause })
     }
   }
   const askOther = (worker: number, form: string): Promise<Outcome> =>
@@ -64,7 +64,11 @@ export const createWorkerReload = (
     const [first, ...others] = pool.running()
     if (first === undefined) {
       void pool.resume()
-      throw new Unavailable('workers', 'no', 'no worker runs; those that refused the configuration are started anew')
+      throw new Unavailable(
+        'workers',
+        'no',
+        'no worker is running; those that refused the configuration are being restarted',
+      )
     }
     const leading = await ask(first, form)
     if (leading.status !== 200) return leading

@@ -6,21 +6,21 @@ import { checkSignature, createStep, fill, find, showChecks, showMembers, showTo
 const words = new Map([
   [
     'SecondFactorFailed',
-    'The secret was not accepted: it is wrong, was used before, or is too old. Make another one with the command below.',
+    'The secret was not accepted: it is wrong, already used or expired. Make another one with the command below.',
   ],
   [
     'PrincipalRevoked',
-    'This device is revoked, or another browser was enrolled in its place. What it has runs out; it gets no other.',
+    'This device is revoked, or another browser was enrolled in its place. Its attestation expires and cannot be renewed.',
   ],
-  ['AttestationInvalid', 'The attestation has run out. Forget it, and enrol again.'],
-  ['ReenrolmentRequired', 'The key alone is not enough after so long. Forget it, and enrol again.'],
+  ['AttestationInvalid', 'The attestation has expired. Forget it, and enrol again.'],
+  ['ReenrolmentRequired', 'After so long the key alone is not enough. Forget it, and enrol again.'],
   ['KeyNotBound', 'The attestation is about another key. Forget it, and enrol again.'],
   [
     'InvalidChallenge',
-    'The challenge was used or has run out. To renew, try again; to enrol, make another secret with the command below.',
+    'The challenge was already used or has expired. To renew, try again; to enrol, make another secret with the command below.',
   ],
-  ['RateLimited', 'That was too often. Wait a little, and try again.'],
-  ['Unavailable', 'The provider cannot answer at the moment. Nothing is used up: try again.'],
+  ['RateLimited', 'Too many requests. Wait a moment, and try again.'],
+  ['Unavailable', 'The provider cannot answer at the moment. Your secret is still valid: try again.'],
 ])
 
 /** After these a challenge is good for nothing; after anything else the same request may be repeated. */
@@ -30,7 +30,7 @@ const post = async (url, body) => {
   const headers = { 'Content-Type': 'application/json' }
   const response = await fetch(url, { method: 'POST', credentials: 'omit', headers, body: JSON.stringify(body) }).catch(
     () => {
-      throw new Error('The provider does not answer. Does it run?')
+      throw new Error('The provider is not responding. Is it running?')
     },
   )
   const answer = await response.json().catch(() => ({}))
@@ -63,8 +63,8 @@ const show = async (issuer, device) => {
   fill(
     'device-key',
     showChecks([
-      { passed: !extractable, text: 'made here, and no script can take it out' },
-      { passed: usages.join() === 'sign', text: 'signs, and does nothing else' },
+      { passed: !extractable, text: 'made here; no script can read it' },
+      { passed: usages.join() === 'sign', text: 'can only sign' },
     ]),
     showMembers({ thumbprint: jkt, ...jwk }),
   )
@@ -83,7 +83,7 @@ export const offerEnrolment = async (issuer) => {
   const buttons = [find('enrol-start'), find('enrol-renew'), find('enrol-forget')]
   const step = createStep(buttons, find('enrol-status'), find('enrol-problem'))
   let device
-  /** Key and challenge of an enrolment that is not complete. Its secret is used up: who begins anew needs another. */
+  /** Key and challenge of an enrolment that is not complete. Its secret is used up: another enrolment needs another. */
   let begun
 
   /** A revocation can be taken back: the command for it stands beside the refusal. */
@@ -142,10 +142,10 @@ export const offerEnrolment = async (issuer) => {
     void step('Enrolling …', 'Enrolled.', async () => await orOfferRestore(enrol))
   })
   find('enrol-renew').addEventListener('click', () =>
-    step('Renewing …', 'Renewed with the key alone: no secret this time.', async () => await orOfferRestore(renew)),
+    step('Renewing …', 'Renewed with the key alone, without a secret.', async () => await orOfferRestore(renew)),
   )
   find('enrol-forget').addEventListener('click', () =>
-    step('', 'Key and attestation are gone from this browser. The provider still knows the device.', async () => {
+    step('', 'This browser has deleted the key and the attestation. The provider still knows the device.', async () => {
       await store.remove()
       device = undefined
       forgetPanels()

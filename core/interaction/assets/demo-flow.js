@@ -22,7 +22,7 @@ const getJson = async (url, init) => await readAnswer(await fetch(url, { credent
 /** A client of the provider at `issuer`, as any other would be: it knows the issuer and reads the rest. */
 export const openClient = async ({ issuer, clientId, deviceClientId, scope, username }) => {
   const provider = await getJson(`${issuer}/.well-known/openid-configuration`)
-  if (provider.issuer !== issuer) throw new Error('The discovery document is of another issuer.')
+  if (provider.issuer !== issuer) throw new Error('The discovery document belongs to another issuer.')
   const redirectUri = `${issuer}/`
 
   const post = async (url, parameters) => await getJson(url, { method: 'POST', body: new URLSearchParams(parameters) })
@@ -55,9 +55,9 @@ export const openClient = async ({ issuer, clientId, deviceClientId, scope, user
       const pending = JSON.parse(sessionStorage.getItem(pendingKey) ?? 'null')
       sessionStorage.removeItem(pendingKey)
       if (!pending || parameters.get('state') !== pending.state) {
-        throw new Error('This answer belongs to no sign-in of this tab.')
+        throw new Error('This response does not match a sign-in started in this tab.')
       }
-      if (parameters.get('iss') !== issuer) throw new Error('This answer comes from another issuer.')
+      if (parameters.get('iss') !== issuer) throw new Error('This response comes from another issuer.')
       if (parameters.has('error')) {
         throw new Error([parameters.get('error'), parameters.get('error_description')].filter(Boolean).join(': '))
       }

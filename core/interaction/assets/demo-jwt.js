@@ -51,9 +51,9 @@ export const decodeJwt = (jwt) => {
 export const verifyJwt = async (jwt, keySet) => {
   const { header, segments } = decodeJwt(jwt)
   const algorithm = algorithms.get(header.alg)
-  if (!algorithm) throw new Error(`The algorithm ${header.alg} is not expected here.`)
+  if (!algorithm) throw new Error(`The algorithm ${header.alg} was not expected here.`)
   const jwk = keySet.keys.find((key) => key.kid === header.kid)
-  if (!jwk) throw new Error('The key set has no key of that kid.')
+  if (!jwk) throw new Error('The key set has no key with that kid.')
   const { kty, crv, x, y, n, e } = jwk
   const bare = JSON.parse(JSON.stringify({ kty, crv, x, y, n, e }))
   const key = await crypto.subtle.importKey('jwk', bare, algorithm.imported, false, ['verify'])

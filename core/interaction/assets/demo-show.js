@@ -41,7 +41,7 @@ const showCompact = (segments) => {
   const parts = segments.flatMap((segment, index) => [index > 0 ? '.' : '', element('span', `part-${index}`, segment)])
   const code = element('pre', 'compact', element('code', '', ...parts))
   code.tabIndex = 0
-  return element('details', '', element('summary', '', 'As it was sent'), code)
+  return element('details', '', element('summary', '', 'Raw token'), code)
 }
 
 /** Keeps the heading and the line under it, replaces the rest. */
@@ -67,7 +67,7 @@ export const checkSignature = async (jwt, header, keySet) => ({
   text: `signature verified (${header.alg}, key ${header.kid})`,
 })
 
-/** Runs one step at a time, with the buttons off meanwhile; what goes wrong is told as text. */
+/** Runs one step at a time, with the buttons off meanwhile; a failure is shown as text. */
 export const createStep = (buttons, status, problem) => async (doing, done, work) => {
   for (const button of buttons) button.disabled = true
   problem.hidden = true

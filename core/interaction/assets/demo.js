@@ -37,11 +37,11 @@ const showTokens = async (client) => {
     { passed: audience.length === 1 && audience[0] === clientId, text: 'made for this client' },
     {
       passed: claims.nonce === nonce,
-      text: nonce === undefined ? 'no nonce, as none was sent' : 'nonce of this sign-in',
+      text: nonce === undefined ? 'no nonce, because none was sent' : 'nonce of this sign-in',
     },
     {
       passed: claims.at_hash === (await accessTokenHash(tokens.access_token, idToken.header.alg)),
-      text: 'at_hash fits the access token',
+      text: 'at_hash matches the access token',
     },
   ])
   showToken('access-token', accessToken, [
@@ -71,7 +71,7 @@ const forget = () => {
   signIn = undefined
   for (const id of ['id-token', 'access-token', 'userinfo']) fill(id)
   showSignedIn(false)
-  find('demo-status').textContent = 'Forgotten here. The provider still remembers your browser.'
+  find('demo-status').textContent = 'This page has forgotten the tokens. You are still signed in at the provider.'
   find('demo-sign-in').focus()
 }
 
@@ -95,8 +95,8 @@ const receive = async (client) => {
 
 /** RFC 8628 §3.5 in words. */
 const deviceEndings = new Map([
-  ['access_denied', 'It was refused on the other device. This page got no token. You can ask again.'],
-  ['expired_token', 'The code has expired before anybody allowed it. Ask again for a new one.'],
+  ['access_denied', 'The request was denied on the other device. This page got no token. You can try again.'],
+  ['expired_token', 'The code expired before anybody allowed it. Start again to get a new one.'],
 ])
 
 const showDevice = (device) => {
@@ -153,7 +153,7 @@ const startDevice = async (client) => {
 const refresh = async (client) => {
   const { sub } = decodeJwt(signIn.tokens.id_token).claims
   const tokens = await client.refresh(signIn)
-  if (decodeJwt(tokens.id_token).claims.sub !== sub) throw new Error('The new tokens are of another person.')
+  if (decodeJwt(tokens.id_token).claims.sub !== sub) throw new Error('The new tokens belong to another person.')
   signIn = { ...signIn, tokens: { ...signIn.tokens, ...tokens } }
   await showTokens(client)
 }
@@ -182,11 +182,15 @@ const start = async () => {
     step('Asking for a code …', '', async () => await startDevice(await connected())),
   )
   find('demo-device-stop').addEventListener('click', () => {
-    stopDevice('Stopped waiting. The code is good for nothing here any more.')
+    stopDevice('Stopped waiting. This page no longer uses the code.')
     find('demo-device-start').focus()
   })
   find('demo-refresh').addEventListener('click', () =>
-    step('Refreshing …', 'Refreshed: new tokens for the same sign-in.', async () => await refresh(await connected())),
+    step(
+      'Refreshing …',
+      'Refreshed. These are new tokens for the same sign-in.',
+      async () => await refresh(await connected()),
+    ),
   )
   find('demo-ask').addEventListener('click', () =>
     step('Asking …', 'Userinfo answered.', async () => await showUserinfo(await connected())),
@@ -200,6 +204,6 @@ const start = async () => {
 const home = new URL(`${settings.issuer}/`)
 if (location.origin === home.origin) await start()
 else {
-  find('demo-problem').textContent = `The sign-in works at ${home.href} only: open this page there.`
+  find('demo-problem').textContent = `The sign-in works only at ${home.href}: open this page there.`
   find('demo-problem').hidden = false
 }

@@ -24,7 +24,7 @@ export const createPages = (options: PagesOptions): Pages => {
         csrf: page.csrf,
         client: page.client && showClient(page.client),
         username: page.username ?? '',
-        problem: problemText(page, 'The username or the password is not right.'),
+        problem: problemText(page, 'Wrong username or password.'),
         invalid: page.problem === 'wrong',
         cancel: page.cancel === true,
       }),
@@ -46,7 +46,7 @@ export const createPages = (options: PagesOptions): Pages => {
         account: page.account.name,
         initial: initialOf(page.account.name),
         userCode: page.userCode ?? '',
-        problem: problemText(page, 'No device waits with this code. Compare it with your device and type it again.'),
+        problem: problemText(page, 'We don’t recognise this code. Check it against your device and try again.'),
         invalid: page.problem === 'wrong',
       }),
     deviceConfirm: (page) =>
@@ -94,7 +94,7 @@ const problemText = (page: AttemptPage, wrong: string): string | undefined => {
   if (page.problem === 'wrong') return wrong
   if (page.problem === 'again') return 'The account changed while you signed in. Sign in again.'
   if (page.problem === undefined) return undefined
-  return `There were too many attempts. Try again in ${waitText(page.retryAfterSeconds ?? 0)}.`
+  return `Too many attempts. Try again in ${waitText(page.retryAfterSeconds ?? 0)}.`
 }
 
 const waitText = (seconds: number): string => {

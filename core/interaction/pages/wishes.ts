@@ -6,8 +6,8 @@ export interface Wish {
 
 /** OIDC Core §5.4 and §11. */
 const scopeTexts = new Map([
-  ['openid', 'Know that it is you'],
-  ['profile', 'See your profile: name, picture and the like'],
+  ['openid', 'Know who you are'],
+  ['profile', 'See your profile, such as your name and picture'],
   ['email', 'See your email address'],
   ['address', 'See your postal address'],
   ['phone', 'See your phone number'],
@@ -52,5 +52,5 @@ export const describeWishes = (
     const text = claimTexts.get(claim)
     return text === undefined ? { text: 'See the detail', raw: claim } : { text: `See ${text}` }
   }),
-  ...resources.map((resource): Wish => ({ text: 'Do this at', raw: resource })),
+  ...resources.map((resource): Wish => ({ text: 'Use this access at', raw: resource })),
 ]

@@ -130,11 +130,11 @@ export const createKeyLedger = (options: KeyLedgerOptions, first: KeysInForce): 
           await lookForWithdrawn()
           failing = false
         } catch (error) {
-          // Readiness tells of outages; once is enough here.
+          // Readiness reports outages; once is enough here.
           if (failing) return
           failing = true
           const expected = error instanceof Unavailable || error instanceof ConfigurationError
-          log.error('Changes of keys could not be recorded', {}, expected ? undefined : error)
+          log.error('Changes to keys could not be recorded', {}, expected ? undefined : error)
         }
       }
       const timer = setInterval(() => {

@@ -84,7 +84,7 @@ const signs = ({ state }: Pick<KeyReport, 'state'>): boolean => state === 'activ
 
 /**
  * A health check, cheap enough for every second: each key that signs now or next has signed a probe within 30 s that its
- * published key verifies. A next key that has not is told of and takes nothing down: its time has not come. A retired
+ * published key verifies. A next key that has not is reported and takes nothing down: its time has not come. A retired
  * one that is not published does. A need that no key is active for is down, however well all keys are.
  */
 export const probeKeys = async (

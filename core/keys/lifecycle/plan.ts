@@ -116,7 +116,7 @@ export const planKeys = (config: Config, inventory: HeldBackKeys, now: number): 
   const signing = needs.flatMap((need) => intervalsOf(need, keys, now))
   const heldBack = inventory.held.map(
     ({ kid, until }) =>
-      `${kid} is to sign before relying parties can know it: a start holds it back until ${iso(until)}, a reload is refused`,
+      `${kid} would sign before relying parties can know it: a start holds it back until ${iso(until)}, a reload is refused`,
   )
   const over = inventory.held.filter(({ kid }) => keys.some((key) => key.kid === kid && key.notAfter <= key.notBefore))
   return {

@@ -148,11 +148,11 @@ const holdUntil = (keys: Keys, from: HeldBackKeys['from'], now: number): HeldBac
   return { keys: kept, held, from }
 }
 
-/** What an operator is told of a held key: at a reload as a problem, at a start as a warning. */
+/** The message about a held key: at a reload a problem, at a start a warning. */
 export const describeHeld = ({ path, kid, until }: HeldKey): Problem => ({
   path,
   message:
-    `${kid} may sign from ${iso(until)}: until then relying parties may hold a key set without it ` +
+    `${kid} may sign from ${iso(until)}: until then relying parties may have a cached key set without it ` +
     `(max-age ${String(keySetMaxAge)} s); allow_early: true lets it sign at once`,
 })
 
@@ -178,7 +178,7 @@ const pastPurposes = (known: KeyPublication | undefined, { purposes }: Published
 }
 
 /**
- * Remembers what `ring` publishes, adds it to `publications` and returns the kids that are published anew. A key that
+ * Remembers what `ring` publishes, adds it to `publications` and returns the kids that are newly published. A key that
  * its signer has never opened is published later. Throws `ConfigurationError` when another replica has published
  * another key under the same `kid` in the meantime, `Unavailable`.
  */

@@ -38,7 +38,7 @@ export const findEarlyRemovals = (before: InForce, after: InForce, now: number):
     const published = successor === undefined ? -Infinity : lifetimeOf(after.config, successor).goneAt
     if (published >= needed) return []
     const path = successor === undefined ? 'keys' : `keys[${String(index)}].not_after`
-    const what = successor === undefined ? 'is taken out' : `would be published until ${iso(published)} only`
-    const advice = state === 'active' ? 'give it a not_after that is not past' : 'leave it in until then'
+    const what = successor === undefined ? 'has been removed' : `would be published only until ${iso(published)}`
+    const advice = state === 'active' ? 'give it a not_after in the future' : 'keep it until then'
     return [{ path, message: `${key.kid} ${what}, but tokens that it signed live until ${iso(needed)}: ${advice}` }]
   })

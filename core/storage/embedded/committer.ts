@@ -57,7 +57,7 @@ interface Plan extends Decision<unknown> {
 const deadlineMs = 5_000
 const maxBatch = 256
 /**
- * Sixteen full transactions: on a disk that needs 50 ms for each, whoever comes later has no answer within the 800 ms that a
+ * Sixteen full transactions: on a disk that needs 50 ms for each, a later caller has no answer within the 800 ms that a
  * store may take (docs/design/faults.md#rule-2). While LMDB hangs this is all that is kept, however many ask.
  */
 const maxQueue = 16 * maxBatch
@@ -204,7 +204,7 @@ export const createCommitter = (tables: Tables, isFull: () => boolean, disk: Dis
         const earlier = writes.get(id)
         const { entry, result, write } = plan(pending, earlier, refuseNew)
         if (write === undefined) {
-          // What nobody can know before the transaction is over, nobody is told before.
+          // Nobody can know the result before the transaction is over.
           if (earlier) earlier.decided.push({ pending, result })
           else pending.resolve(result)
           continue

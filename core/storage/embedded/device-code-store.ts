@@ -33,7 +33,7 @@ export const createDeviceCodeStore = <R, A>(table: Table, name: string): DeviceC
 
   return {
     async start(id, { userCode, request, intervalSeconds }, ttlSeconds) {
-      // The user code comes first: whoever finds a record has it alone.
+      // The user code comes first: the caller that finds a record has it alone.
       const reserved = await table.update(keyOfUserCode(userCode), (current, now) =>
         current === undefined ? { result: true, write: envelope(id, now + 2 * ttlSeconds * 1000) } : { result: false },
       )

@@ -80,7 +80,7 @@ export const acquireEnvironment = async (path: string, maxBytes: number): Promis
   await shared.get(real)?.closing
   if (!shared.has(real) && existsSync(dataFile(real))) await checkLock(real)
   const found = shared.get(real) ?? openShared(real, maxBytes)
-  if (found.maxBytes !== maxBytes) throw new Error(`${path} is open with another max_size_mb`)
+  if (found.maxBytes !== maxBytes) throw new Error(`${path} is already open with another max_size_mb`)
   shared.set(real, found)
   found.users += 1
   return found.environment

@@ -16,7 +16,7 @@ interface Forgotten {
 // No collection begins with NUL, so this is no record of one.
 const key = Buffer.from('\0forgotten')
 
-/** Milliseconds that a clock may be behind that of another process; whoever claims sees to it that a claim outlasts that. */
+/** Milliseconds that a clock may be behind that of another process; callers make their claims outlast that. */
 const slack = 30_000
 
 const read = (found: Envelope | undefined): Forgotten =>

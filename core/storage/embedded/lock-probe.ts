@@ -19,5 +19,5 @@ export const checkLock = async (path: string): Promise<void> => {
   const isHeld = await new Promise<boolean>((resolve) => {
     execFile(process.execPath, ['-e', script, lmdb, path], options, (error) => resolve(error?.killed === true))
   })
-  if (isHeld) throw new Error('another process holds the store')
+  if (isHeld) throw new Error('another process has the store open')
 }

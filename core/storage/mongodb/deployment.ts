@@ -28,5 +28,7 @@ export const describeServer = async (gateway: Gateway): Promise<string> => {
 /** Without replicas the durability that is asked for means less than it says. */
 export const findWarnings = async (gateway: Gateway): Promise<readonly string[]> => {
   if ((await kindOf(gateway)) !== 'standalone') return []
-  return ['MongoDB stands alone: the majority that every write waits for is this one server, and what it loses is lost']
+  return [
+    'MongoDB is a standalone server: the majority that every write waits for is this one server, and what it loses is lost',
+  ]
 }

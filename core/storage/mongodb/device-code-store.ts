@@ -55,7 +55,7 @@ export const createDeviceCodeStore = <R, A>(gateway: Gateway, name: string): Dev
     async start(id, { userCode, request, intervalSeconds }, ttlSeconds) {
       const now = table.now()
       const forgetAt = after(now, 2 * ttlSeconds)
-      // The user code comes first: whoever finds a record has it alone.
+      // The user code comes first: the caller that finds a record has it alone.
       if (!(await insert(keyOfUserCode(userCode), id, forgetAt))) return false
       const stored: Stored = { userCode, request, intervalSeconds, expiresAt: now + ttlSeconds * 1000 }
       if (!(await insert(keyOf(id), stored, forgetAt))) throw new Error(`${name}: the id exists`)

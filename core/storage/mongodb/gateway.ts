@@ -32,7 +32,7 @@ export const createGateway = ({ db, clock, component }: GatewayOptions): Gateway
   let closed = false
   let connecting: Promise<unknown> | undefined
 
-  /** The driver gives up for good when its first attempt fails, unless it is told to connect again. */
+  /** The driver gives up for good when its first attempt fails, unless it has to connect again. */
   const connect = (): Promise<unknown> =>
     (connecting ??= client.connect().catch((error: unknown) => {
       connecting = undefined

@@ -60,7 +60,7 @@ export const createSchema = (
     const faults = await findFaults()
     if (faults.length === 0) return
     const told = faults.map(({ collection, fault }) => describe(collection, fault)).join('; ')
-    throw new Unavailable(component, 'no', `${told}; signet migrate makes it`)
+    throw new Unavailable(component, 'no', `${told}; run signet migrate`)
   }
 
   return {
@@ -75,7 +75,7 @@ export const createSchema = (
           if (fault === 'different') await call('write', () => target.dropIndex(wanted.name), buildMs)
           const { key, ...options } = wanted
           await call('write', () => target.createIndex({ ...key }, options), buildMs)
-          done.push(`${collection}: ${fault === 'missing' ? 'made' : 'made anew'} the index ${wanted.name}`)
+          done.push(`${collection}: ${fault === 'missing' ? 'created' : 'recreated'} the index ${wanted.name}`)
         }
       } finally {
         await patient.client.close()

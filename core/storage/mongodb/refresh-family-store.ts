@@ -43,7 +43,7 @@ export const createRefreshFamilyStore = <T>(gateway: Gateway, name: string): Ref
     return won === undefined ? lost(family) : ({ outcome: 'won', record: familyOf<T>(won) } as const)
   }
 
-  /** Starts the idle time anew, unless it has hardly begun: most uses of such a token write nothing. */
+  /** Restarts the idle time, unless it has hardly begun: most uses of such a token write nothing. */
   const touch = async (family: string, { presented, idleTtlSeconds }: Rotation) => {
     const found = await find(family)
     if (found === undefined) return { outcome: 'unknown' } as const

@@ -47,7 +47,7 @@ export const createClient = (options: RedisOptions): Redis | Cluster => {
     enableReadyCheck: false,
     disableClientInfo: true,
     protocol: 2 as const,
-    // A primary that became a replica: its successor is found by connecting anew.
+    // A primary that became a replica: its successor is found by connecting again.
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
   }
   if (options.cluster !== undefined) {

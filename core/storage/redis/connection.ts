@@ -106,7 +106,7 @@ export const openConnection = async ({ options, clock, component }: ConnectionOp
     }
   }
 
-  /** One examination at a time; whoever asks meanwhile gets the next one, which begins after. */
+  /** One examination at a time; those who ask meanwhile get the next one, which begins after. */
   const reexamine = (): Promise<void> => {
     if (examining !== undefined) {
       next ??= examining.then(() => {

@@ -23,11 +23,13 @@ export const judge = (facts: Facts, { cluster, sentinel, eviction_policy_acknowl
   if (mode === 'cluster' && cluster === undefined) return 'is a node of a cluster: options.cluster is missing'
   if (mode === 'sentinel') return 'is a sentinel: options.sentinel is missing'
   if (facts?.get('role') === 'slave')
-    return sentinel === undefined ? 'is a replica, which takes no writes' : 'is a replica: its primary is not known yet'
+    return sentinel === undefined
+      ? 'is a replica, which accepts no writes'
+      : 'is a replica: its primary is not known yet'
   const policy = facts?.get('maxmemory_policy')
   if (policy === undefined)
     return eviction_policy_acknowledged === undefined
-      ? 'does not tell its maxmemory-policy: allow the account INFO, or set eviction_policy_acknowledged to noeviction'
+      ? 'does not report maxmemory-policy: grant the account INFO, or set eviction_policy_acknowledged to noeviction'
       : undefined
   if (policy !== 'noeviction')
     return `has maxmemory-policy ${policy}, which forgets what was used: it must be noeviction`

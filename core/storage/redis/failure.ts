@@ -5,37 +5,41 @@ import { lostMarker } from './scripts.js'
 const byCode: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there',
   ENOTFOUND: 'no such host',
-  EAI_AGAIN: 'the name of the host cannot be looked up now',
-  EHOSTUNREACH: 'no way to that host',
-  ENETUNREACH: 'no way to that host',
+  EAI_AGAIN: 'the host name cannot be looked up at the moment',
+  EHOSTUNREACH: 'host unreachable',
+  ENETUNREACH: 'host unreachable',
   ETIMEDOUT: 'no answer to the connection (with rediss://, none in TLS)',
   ECONNRESET: 'closed the connection; where it wants TLS, write rediss://',
   EPROTO: 'does not speak TLS; without TLS, write redis://',
   ERR_SSL_WRONG_VERSION_NUMBER: 'does not speak TLS; without TLS, write redis://',
   ERR_SSL_PACKET_LENGTH_TOO_LONG: 'does not speak TLS; without TLS, write redis://',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'TLS: the certificate is of no known authority; name it in options.ca',
-  SELF_SIGNED_CERT_IN_CHAIN: 'TLS: the certificate is of no known authority; name it in options.ca',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'TLS: the certificate is of no known authority; name it in options.ca',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'TLS: the certificate is of no known authority; name it in options.ca',
+  DEPTH_ZERO_SELF_SIGNED_CERT:
+    'TLS: the certificate comes from an unknown authority; put the CA certificate in options.ca',
+  SELF_SIGNED_CERT_IN_CHAIN:
+    'TLS: the certificate comes from an unknown authority; put the CA certificate in options.ca',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+    'TLS: the certificate comes from an unknown authority; put the CA certificate in options.ca',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    'TLS: the certificate comes from an unknown authority; put the CA certificate in options.ca',
   CERT_HAS_EXPIRED: 'TLS: the certificate has expired',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'TLS: the certificate is of another host',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'TLS: the certificate is for another host',
 }
 
-/** By how the message begins, or what it holds. The first that fits is told. */
+/** By how the message begins, or what it holds. The first that fits is reported. */
 const byMessage: readonly (readonly [RegExp, string])[] = [
   [/^WRONGPASS|invalid password/, 'refuses the user name or the password'],
-  [/^NOAUTH/, 'asks for a password, and uri has none'],
-  [/^NOPERM/, 'its account lacks a permission that is needed'],
+  [/^NOAUTH/, 'requires a password, and uri has none'],
+  [/^NOPERM/, 'the account lacks a required permission'],
   [/^OOM/, 'is full: maxmemory is reached'],
   [/^LOADING/, 'is loading its data'],
   [/^READONLY/, 'has become a replica'],
-  [/^MISCONF/, 'cannot write to its disk, and takes no writes'],
-  [/^NOREPLICAS/, 'has too few replicas, and takes no writes'],
+  [/^MISCONF/, 'cannot write to its disk and accepts no writes'],
+  [/^NOREPLICAS/, 'has too few replicas and accepts no writes'],
   [/^MASTERDOWN/, 'has lost its primary'],
   [/^CLUSTERDOWN/, 'is a cluster that is down'],
   [new RegExp(`^(?:NOSCRIPT|${lostMarker})`), 'has lost its memory'],
-  [/DB index is out of range|invalid DB index/, 'has no database of that number'],
-  [/^ERR syntax error/, 'is of a version before 7'],
+  [/DB index is out of range|invalid DB index/, 'has no database with that number'],
+  [/^ERR syntax error/, 'is older than version 7'],
   [/cluster support disabled/, 'is not a cluster; leave options.cluster out'],
   [/^Command timed out|^Socket timeout/, 'no answer in time'],
   [/sentinels are unreachable/, 'no sentinel knows the primary'],
@@ -53,7 +57,7 @@ const told = (error: NodeError): string | undefined =>
   byCode[error.code ?? ''] ?? byMessage.find(([pattern]) => pattern.test(error.message))?.[1]
 
 /**
- * What the operator is told. Never the client's own words: a server repeats arguments in its errors, and the client
+ * The operator's message. Never the client's own words: a server repeats arguments in its errors, and the client
  * attaches the command, which may be the one with the password.
  */
 export const reasonOf = (error: unknown): string => {

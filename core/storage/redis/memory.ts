@@ -59,5 +59,5 @@ export const joinEpoch = async ({ client, nodes, markerKey, clock, known }: Memo
     if ((await client.eval(swapText, 1, markerKey, marker, next, '0')) === 1)
       return { epoch, since, marker: next, scripts }
   }
-  throw new Error('the marker of the epoch does not stand still')
+  throw new Error('the marker of the epoch keeps changing')
 }

@@ -14,7 +14,7 @@ const refuses = (call: () => Promise<unknown>): Promise<void> =>
 /** The part of the storage contract on opening, sharing and closing. */
 export const backendCases = ({ backend, open, clock }: Subject<EphemeralBackend>, describe: Describe): void => {
   describe('backend', (it) => {
-    it('answers a ping, and gives up when told to', async () => {
+    it('answers a ping, and gives up when the signal says so', async () => {
       await backend().ping(new AbortController().signal)
       await rejects(backend().ping(AbortSignal.abort()), Unavailable)
     })

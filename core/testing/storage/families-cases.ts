@@ -33,7 +33,7 @@ export const familyCases = ({ backend, clock, pass }: Subject, describe: Describ
       deepEqual(await families().find(id), rotated)
     })
 
-    it('without a successor keeps the token and starts its idle time anew', async () => {
+    it('without a successor keeps the token and restarts its idle time', async () => {
       const id = randomUUID()
       const family = newFamily()
       await families().start(id, family, 100)
@@ -56,7 +56,7 @@ export const familyCases = ({ backend, clock, pass }: Subject, describe: Describ
       deepEqual(await families().find(id), family)
     })
 
-    it('does not let a replay start the idle time anew', async () => {
+    it('does not let a replay restart the idle time', async () => {
       const id = randomUUID()
       await families().start(id, newFamily(), 100)
       pass(50)

@@ -20,7 +20,7 @@ export const recordCases = ({ backend, pass }: Subject<EphemeralBackend>, descri
       equal(await records().find(id), undefined)
     })
 
-    it('keeps for ever without a time to live, and each put sets it anew', async () => {
+    it('keeps for ever without a time to live, and each put sets it again', async () => {
       const [a, b] = [randomUUID(), randomUUID()]
       await records().put(a, 1)
       await records().put(b, 1, { ttlSeconds: 60 })

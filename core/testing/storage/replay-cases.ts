@@ -9,7 +9,7 @@ export const replayCases = ({ backend, clock, pass }: Subject<EphemeralBackend>,
     const claim = (namespace: string, id: string, ttlSeconds: number) =>
       backend().replayGuard('contract_replays').claim(namespace, id, ttlSeconds, clock())
 
-    it('claims once within the time, and anew after it', async () => {
+    it('claims once within the time, and again after it', async () => {
       const id = randomUUID()
       equal(await claim('n', id, 60), true)
       equal(await claim('n', id, 60), false)

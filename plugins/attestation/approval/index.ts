@@ -51,8 +51,8 @@ export default definePlugin({
           return { ok: false, reason: 'the message for the person is not 1 to 64 characters' }
         const asked = await room.ask(enrolment, value)
         if (asked.state === 'approved') return { ok: true, attributes: asked.attributes, consume: () => asked.use() }
-        if (asked.state === 'denied') return { ok: false, reason: 'denied by a person' }
-        const reason = asked.state === 'full' ? 'too many enrolments wait' : 'waiting for a person'
+        if (asked.state === 'denied') return { ok: false, reason: 'denied by an operator' }
+        const reason = asked.state === 'full' ? 'too many enrolments wait' : 'waiting for approval'
         return { ok: false, reason, retryAfterSeconds: chosen.retry_after_secs }
       },
       waiting: () => room.list(),

@@ -18,7 +18,7 @@ export default definePlugin({
   options,
   needs: ['clock', 'attempts', 'factorRecords'],
   create: ({ expires_secs: expiresSeconds }: z.output<typeof options>, { clock, attempts, factorRecords }) => {
-    // One record for each secret, under its hash: whoever removes it has used up this secret and no later one.
+    // One record for each secret, under its hash: removing it uses up this secret and no later one.
     const prefixOf = (digest: string): string => `${kind}:${digest}:`
     const idOf = (digest: string, secret: string): string => `${prefixOf(digest)}${hash('sha256', secret, 'base64url')}`
 
@@ -42,7 +42,7 @@ export default definePlugin({
           async verify({ principal }, { value }) {
             const digest = principalDigest(principal)
             const id = idOf(digest, value)
-            // Before the attempt is counted, so that an outage counts none. Whoever has to wait learns nothing by it.
+            // Before the attempt is counted, so that an outage counts none. A caller who has to wait learns nothing by it.
             const found = await factorRecords.find(id)
             // For everybody, so that parallel guesses are counted and unknown principals are slowed down alike.
             if (!(await attempts.take(kind, digest, guesses)).allowed)

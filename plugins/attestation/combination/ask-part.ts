@@ -43,7 +43,7 @@ export const askPart = async (
   return answer as SecondFactorAccepted
 }
 
-/** Uses one part up. False: it was used before. Throws `Unavailable` when the part says neither. */
+/** Uses one part up. False: it was already used. Throws `Unavailable` when the part says neither. */
 export const consumePart = async (factor: SecondFactorVerifier, part: SecondFactorAccepted): Promise<boolean> => {
   const used: unknown = part.consume === undefined || (await part.consume())
   if (typeof used !== 'boolean')

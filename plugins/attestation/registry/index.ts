@@ -19,14 +19,14 @@ export default definePlugin({
         if (revokedAt !== undefined) return refuse('revoked by command')
         if (step === 'renewal') {
           if (enrolment === undefined) return refuse('not enrolled here')
-          return enrolment.jkt === jkt ? enrolment.attributes : refuse('another key was enrolled in its place')
+          return enrolment.jkt === jkt ? enrolment.attributes : refuse('another key has replaced it')
         }
         const owner = unique ? await principals.findOwner(principal.principalId) : undefined
         return owner === undefined || owner === principal.subject ? {} : refuse('the id belongs to another subject')
       },
       async enrolled({ principal, jkt }, attributes) {
         const owned = await principals.claimId(principal)
-        // Who comes again is told by `current` whose it is.
+        // On the next visit `current` says whose it is.
         if (unique && !owned) throw new Unavailable('principals', 'no', 'Another subject has just enrolled this id.')
         await principals.enrol({ principal, jkt, attributes, enrolledAt: epochSeconds(clock) })
       },

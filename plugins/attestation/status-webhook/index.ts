@@ -34,7 +34,7 @@ export default definePlugin({
         const { data } = answers.safeParse(await outbound.ask(webhook, question, signal))
         if (data === undefined)
           throw new Unavailable('attestation.status', 'no', 'The answer of the webhook is malformed')
-        return data.active ? data.attributes : refuse('the webhook says that it is not active')
+        return data.active ? data.attributes : refuse('the webhook reports that it is not active')
       },
     }
     return { statusProvider }

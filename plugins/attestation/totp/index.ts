@@ -44,7 +44,7 @@ export default definePlugin({
           kind,
           async verify({ principal }, { value }) {
             const digest = principalDigest(principal)
-            // Before the attempt is counted, so that an outage counts none. Whoever has to wait learns nothing by it.
+            // Before the attempt is counted, so that an outage counts none. A caller who has to wait learns nothing by it.
             const [found, lastUsed] = await Promise.all([factorRecords.find(idOf(digest)), used.findLast(digest)])
             const secret = found as StoredSecret | undefined
             const step = findStoredStep(idOf(digest), secret, value, clock() / 1000, { key, window, decoy })
@@ -52,8 +52,8 @@ export default definePlugin({
             if (!(await attempts.take(kind, digest, guesses)).allowed)
               return { ok: false, reason: 'too many wrong one-time passwords' }
             if (step === undefined) return { ok: false, reason: 'wrong one-time password' }
-            // Now, so that whoever repeats it in an outage is not counted; not for what was used, or is older: whoever saw a
-            // password must not win guesses by it. A count that stays only delays.
+            // Now, so that a repetition in an outage is not counted; not for what was used, or is older: seeing an old
+            // password must not win guesses. A count that stays only delays.
             if (step > lastUsed) await attempts.clear(kind, digest).catch(() => undefined)
             return { ok: true, amr: ['otp'], consume: () => used.claim(digest, step) }
           },

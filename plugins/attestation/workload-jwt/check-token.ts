@@ -27,15 +27,16 @@ export const checkToken = ({ header, payload, signingInput }: CompactJws, rules:
   const { toleranceSeconds: tolerance } = rules
   if (!types.includes(header['typ'])) return 'typ is of another token'
   if (iss !== rules.issuer) return 'iss is another issuer'
-  // For us alone: whoever else it were for could enrol with it.
+  // For us alone: any other recipient could enrol with it.
   const audience: unknown = Array.isArray(aud) && aud.length === 1 ? aud[0] : aud
   if (audience !== rules.audience) return 'aud is not this server alone'
   const now = epochSeconds(rules.clock)
-  if (!isTime(exp) || !isTime(iat) || (nbf !== undefined && !isTime(nbf))) return 'exp, iat or nbf is no time'
+  if (!isTime(exp) || !isTime(iat) || (nbf !== undefined && !isTime(nbf))) return 'exp, iat or nbf is not a time'
   const end = Math.min(exp, iat + rules.maxAgeSeconds) + tolerance
   if (end <= now) return exp + tolerance <= now ? 'expired' : 'too old'
   if (iat > now + tolerance || (nbf ?? iat) > now + tolerance) return 'not valid yet'
-  if (jti !== undefined && (typeof jti !== 'string' || jti === '' || jti.length > maxJtiLength)) return 'jti is no id'
+  if (jti !== undefined && (typeof jti !== 'string' || jti === '' || jti.length > maxJtiLength))
+    return 'jti is not a valid id'
   // Of what is signed, not of the whole: an ECDSA signature has a second spelling, for which no key is needed.
   const id = jti === undefined ? `digest:${hash('sha256', Buffer.from(signingInput), 'base64url')}` : `jti:${jti}`
   // Whole seconds on both sides: one more, so that the guard outlasts the token.

@@ -43,7 +43,7 @@ export default definePlugin({
         const { kid } = jws.header
         const alg = findAlgorithm(jws.header['alg'])
         if (alg === undefined || !algs.includes(alg)) return refuse('alg is not accepted')
-        if (kid !== undefined && (typeof kid !== 'string' || kid.length > 256)) return refuse('kid is no name of a key')
+        if (kid !== undefined && (typeof kid !== 'string' || kid.length > 256)) return refuse('kid is not a key name')
         const checked = checkToken(jws, checks)
         if (typeof checked === 'string') return refuse(checked)
         const keys = await issuerKeys.find({ issuer, jwks, jwks_uri }, { kid, alg })
@@ -51,7 +51,7 @@ export default definePlugin({
         if (!(await isSigned(jws, keys))) return refuse('wrong signature')
         // After the signature: matching what anybody made up could be made slow.
         const granted = findGrant(rules, jws.payload, principal)
-        if (granted === undefined) return refuse('no rule lets it enrol this principal')
+        if (granted === undefined) return refuse('no rule allows it to enrol this principal')
         return { ok: true, ...granted, consume: () => factorClaims.claim(namespace, checked.id, checked.ttlSeconds) }
       },
     }

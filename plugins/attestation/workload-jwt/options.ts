@@ -61,7 +61,7 @@ export const options = z
   })
   .refine(({ jwks, jwks_uri }) => (jwks === undefined) !== (jwks_uri === undefined), {
     path: ['jwks_uri'],
-    message: 'exactly one of jwks_uri and jwks must be there',
+    message: 'exactly one of jwks_uri and jwks must be given',
   })
 
 export type Options = z.output<typeof options>

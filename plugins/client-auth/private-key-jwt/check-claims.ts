@@ -36,12 +36,12 @@ export const checkClaims = (
   if (iss !== client.client_id || sub !== client.client_id) throw refusal('iss or sub is not the client')
   checkAudience(aud, client, issuer)
   const now = epochSeconds(clock)
-  if (!isTime(exp)) throw refusal('exp is missing or no time')
+  if (!isTime(exp)) throw refusal('exp is missing or not a time')
   if (exp + toleranceSeconds <= now) throw refusal('expired')
   if (exp > now + maxAheadSeconds + toleranceSeconds) throw refusal('exp is too far ahead')
   for (const begin of [nbf, iat]) {
     if (begin === undefined) continue
-    if (!isTime(begin)) throw refusal('nbf or iat is no time')
+    if (!isTime(begin)) throw refusal('nbf or iat is not a time')
     if (begin > now + toleranceSeconds) throw refusal('not valid yet')
   }
   if (typeof jti !== 'string' || jti === '' || jti.length > maxJtiLength) throw refusal('jti is missing or too long')

@@ -24,7 +24,7 @@ const checkHeader = ({ header }: CompactJws, client: Client): { alg: JwsAlg; kid
   if (!types.includes(typ)) throw refusal('typ is of another token')
   // RFC 8725 §3.1: never `none`, never symmetric, and what the client registered where it did.
   if (alg === undefined || alg !== (client.token_endpoint_auth_signing_alg ?? alg)) throw refusal('alg is not accepted')
-  if (kid !== undefined && (typeof kid !== 'string' || kid.length > 256)) throw refusal('kid is no name of a key')
+  if (kid !== undefined && (typeof kid !== 'string' || kid.length > 256)) throw refusal('kid is not a key name')
   return { alg, kid }
 }
 

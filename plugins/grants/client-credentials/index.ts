@@ -9,7 +9,7 @@ const clientCredentials: GrantHandler = {
   async handle({ client, scope, resource }) {
     if (isPublicClient(client)) throw new OAuthError('unauthorized_client', 'A public client cannot use this grant.')
     if (scope.some((name) => personal.has(name)))
-      throw new OAuthError('invalid_scope', 'The scope speaks of a person, and this grant has none.')
+      throw new OAuthError('invalid_scope', 'The scope is about a person, and this grant has none.')
     return {
       subject: client.client_id,
       scope: scope.length > 0 ? scope : client.scope.filter((name) => !personal.has(name)),

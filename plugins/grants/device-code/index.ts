@@ -25,10 +25,10 @@ const decide = async (codes: DeviceCodes, request: GrantRequest): Promise<GrantD
   if (known.request.clientId !== client.client_id) invalid('device code of another client')
   const poll = await codes.poll(code)
   if (poll.outcome === 'unknown') return invalid('device code was forgotten')
-  if (poll.outcome === 'early') return refuse('slow_down', 'The device must wait five seconds longer between polls.')
+  if (poll.outcome === 'early') return refuse('slow_down', 'The device must wait five more seconds between polls.')
   const { state, approval } = poll.code
   if (state === 'expired') return refuse('expired_token', 'The device code has expired.')
-  if (state === 'denied') return refuse('access_denied', 'The user did not allow access.')
+  if (state === 'denied') return refuse('access_denied', 'The user denied access.')
   // One that was redeemed goes on as well: the core has to learn of its second use.
   if (approval === undefined) return refuse('authorization_pending', 'The user has not decided yet.')
   if (!resource.every((name) => approval.resource.includes(name)))

@@ -31,7 +31,7 @@ type Request = GrantRequest<Input>
 const checkRight = ({ client }: Request, { audiences }: Rights, subject: ShownToken): void => {
   const own = subject.clientId === client.client_id || subject.audience.includes(client.client_id)
   if (!own && !subject.audience.some((name) => audiences.includes(name)))
-    refuse('the subject token is not for the client')
+    refuse('the subject token was not issued for the client')
 }
 
 /** RFC 8693 §4.4: every member of `may_act` must be the actor's. */
@@ -47,8 +47,8 @@ const isPermitted = (mayAct: unknown, actor: ShownToken): boolean => {
  * different parties somebody must have allowed it, or tokens of unrelated contexts make a chain that never was.
  */
 const checkActor = ({ client }: Request, rights: Rights, subject: ShownToken, actor: ShownToken): Actor => {
-  if (actor.clientId !== client.client_id) refuse('the actor token is not of the client')
-  if (actor.actor !== undefined) refuse('the actor token is itself that of somebody acted for')
+  if (actor.clientId !== client.client_id) refuse('the actor token was not issued to the client')
+  if (actor.actor !== undefined) refuse('the actor token already has an actor')
   const mayAct = subject.claims['may_act']
   const permitted =
     mayAct === undefined

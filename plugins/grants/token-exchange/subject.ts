@@ -85,7 +85,7 @@ export const readShown = async (
   const { sub, exp, act, cnf } = claims
   const audience = strings(claims['aud'])
   const clientId = kind === 'id_token' ? audience[0] : claims['client_id']
-  if (!isIdentifier(sub) || !isIdentifier(clientId)) return refuse('claims missing or malformed')
+  if (!isIdentifier(sub) || !isIdentifier(clientId)) return refuse('claims are missing or malformed')
   checkConfirmation(cnf, request)
   return {
     kind,

@@ -5,7 +5,7 @@ import { defineSigner, KeyRefused, Unavailable, type PublicJwk, type Signer } fr
 
 /**
  * A double of a signer, not one to use: its key lives in memory, and what it does is the word in the file `control`:
- * `sign`, `unavailable`, `throw`, `refuse`, or `hang` until it is told to stop.
+ * `sign`, `unavailable`, `throw`, `refuse`, or `hang` until its signal aborts.
  */
 export default defineSigner({
   name: 'failing-signer (a double)',

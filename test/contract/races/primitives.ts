@@ -37,7 +37,7 @@ export const primitives = {
   },
   'use a bootstrap secret': {
     prepare: async (backend, id) => issueTo(await openFactor(backend, 'bootstrap_secret'), deviceOf(id)),
-    // Whoever comes late does not find it any more.
+    // A late caller no longer finds it.
     attempt: async (backend, id, _process, given) => {
       const factor = await openFactor(backend, 'bootstrap_secret')
       return once((await enrol(factor, deviceOf(id), String(given), 'bootstrap_secret')) === true)

@@ -5,7 +5,7 @@ import { openRedis } from '../../../core/storage/redis/open-redis.js'
 import { breakBackend } from './broken-backend.js'
 import type { RaceBackend } from './primitives.js'
 
-/** The store on which processes race; what a process is told of it on its command line. */
+/** The store on which processes race; what a process gets on its command line. */
 export type RaceStore = (
   | { readonly use: 'embedded'; readonly path: string }
   | { readonly use: 'mongodb'; readonly uri: string; readonly database: string }

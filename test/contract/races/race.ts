@@ -8,7 +8,7 @@ export type { RaceTrack } from '../../../core/testing/storage/races/race-track.j
 
 const workerFile = fileURLToPath(new URL('worker.ts', import.meta.url))
 
-/** Starts the processes on one store. They may go there another way than whoever prepares the rounds. */
+/** Starts the processes on one store. They may reach it another way than the preparation of the rounds. */
 export const openRaceTrack = async (store: RaceStore, processes: number, prepareOn = store): Promise<RaceTrack> =>
   openTrack({
     backend: await openRaceStore(prepareOn),

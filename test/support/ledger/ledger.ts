@@ -2,7 +2,7 @@
 export interface Entry {
   /** What may succeed once at most: a code, say. Absent: nothing is used up. */
   readonly once?: string
-  /** The client did nothing wrong: it may be told of an outage, but never that its grant is invalid. */
+  /** The client did nothing wrong: it may meet an outage, but never hears that its grant is invalid. */
   readonly honest: boolean
   /** It may not succeed at all: what it shows has expired, say. */
   readonly never?: true

@@ -40,7 +40,7 @@ public class MongoStandIn {
     }
   }
 
-  /** What is read is a copy: a document is changed in place, which whoever is being sent it would see in part. */
+  /** What is read is a copy: a document is changed in place, which a client that is being sent it would see in part. */
   static final class Collection extends MemoryCollection {
     private boolean isChanging = false;
 

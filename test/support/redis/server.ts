@@ -17,7 +17,7 @@ export interface RedisServer extends AsyncDisposable {
   command(name: string, ...given: readonly (string | number)[]): Promise<unknown>
   /** `kill -9`. */
   kill(): Promise<void>
-  /** On the same port after `kill`: empty, unless it was told to keep its data. */
+  /** On the same port after `kill`: empty, unless it keeps its data. */
   start(): Promise<void>
   /** It stops answering; connections stay open. */
   suspend(): void

@@ -10,7 +10,7 @@ interface Service {
   readonly paths: readonly string[]
   /** The npm package that reaches it, which may be absent: it is optional, and compiled when it is installed. */
   readonly through?: string
-  /** The environment variable that names a server of one's own, to be used instead. */
+  /** The environment variable that names your own server, to be used instead. */
   readonly instead?: string
 }
 

@@ -15,7 +15,7 @@ export const softhsmModule = '/usr/lib/softhsm/libsofthsm2.so'
 
 const forbidding = fileURLToPath(new URL('forbid-signing.cjs', import.meta.url))
 
-/** A SoftHSM of one's own, in a temporary directory, with one token. */
+/** A SoftHSM, in a temporary directory, with one token. */
 export interface SoftToken extends AsyncDisposable {
   readonly module: string
   readonly label: string

@@ -14,7 +14,7 @@ export interface Go {
 
 export type Report = 'ready' | readonly Outcome[]
 
-/** One process of a race: does once what it is told, as soon as it is told, until its parent lets go of it. */
+/** One process of a race: does what its parent asks, once and at once, until its parent lets go of it. */
 export const runRaces = (
   backend: RaceBackend & AsyncDisposable,
   verbs: Readonly<Record<string, RaceVerb>>,

@@ -42,7 +42,7 @@ const nextReport = (child: ChildProcess): Promise<Report> =>
     child.once('exit', onExit)
   })
 
-/** Starts the processes. They may go to the store another way than whoever prepares the rounds. */
+/** Starts the processes. They may reach the store another way than the preparation of the rounds. */
 export const openRaceTrack = async (setting: RaceSetting): Promise<RaceTrack> => {
   const { backend, verbs, processes, start } = setting
   const children = Array.from({ length: processes }, (_, index) => start(index))

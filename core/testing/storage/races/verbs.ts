@@ -72,7 +72,7 @@ export const storageVerbs = {
       if (rotation.outcome === 'unknown') return 'fault'
       const ours = rotation.record.current === successor.hash
       if (rotation.outcome === 'won') return ours ? 'won' : 'fault'
-      // A loser is told another's successor, and so is whoever looks afterwards.
+      // A loser gets another's successor, and so does a later look.
       const stands = (await families.find(id))?.current === rotation.record.current
       return !ours && stands ? 'lost' : 'fault'
     },
