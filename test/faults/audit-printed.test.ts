@@ -39,6 +39,6 @@ describe('the audit log on standard output', () => {
     launched.child.stdout.destroy()
     await expect.poll(issue).toBe(undefined)
     expect(await launched.ended).toBe(1)
-    expect(launched.output()).toContain('Nobody reads standard output any more')
+    expect(launched.output()).toContain('Nobody reads standard output any longer')
   })
 })

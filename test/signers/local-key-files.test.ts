@@ -149,7 +149,7 @@ describe('making keys', () => {
   })
 
   it('does not make a key unless it is configured to', async () => {
-    await expect(open('a.pem')).rejects.toThrow('make it with: signet keys create')
+    await expect(open('a.pem')).rejects.toThrow('create it with: signet keys create')
     expect(await readdir(directory)).toEqual([])
   })
 

@@ -173,7 +173,7 @@ describeWith(['softhsm2', 'gcc'], 'a token that loses what it had', () => {
     await token.remove()
     await expect.poll(() => outcome.errors.length, { timeout: 20_000 }).toBeGreaterThan(100)
     const logins = await double.calls('C_Login')
-    const missed = () => journal.lines.filter((line) => line.includes('is started again')).length
+    const missed = () => journal.lines.filter((line) => line.includes('is being restarted')).length
     await expect.poll(missed, { timeout: 20_000 }).toBeGreaterThan(3)
     await token.putBack()
     const before = outcome.made
