@@ -21,7 +21,7 @@ export const deviceResults: Readonly<Record<DeviceResultPage['outcome'], Result>
   },
   expired: {
     title: 'This code has expired',
-    message: 'This code is no longer valid. Ask your device for a new one.',
+    message: 'A code is valid for only a few minutes.',
     next: newCode,
   },
   used: {
@@ -31,7 +31,7 @@ export const deviceResults: Readonly<Record<DeviceResultPage['outcome'], Result>
   },
   denied_before: {
     title: 'This request was already denied',
-    message: 'This request was denied. Start again on your device.',
+    message: 'A decision cannot be changed. Start again on your device.',
     next: newCode,
   },
 }
