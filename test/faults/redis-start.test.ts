@@ -81,13 +81,13 @@ describeWith(['redis', 'openssl'], 'reports about Redis', () => {
     expect(await told({ uri: at(guarded.port, `nobody:${password}@`) })).toMatch(
       /refuses the user name or the password/,
     )
-    expect(await told({ uri: at(guarded.port) })).toMatch(/asks for a password/)
+    expect(await told({ uri: at(guarded.port) })).toMatch(/requires a password/)
   })
 
   it('TLS on one side, or of an unknown authority, or for another host', async () => {
     expect(await told({ uri: `rediss://127.0.0.1:${String(plain.port)}` })).toMatch(/does not speak TLS|none in TLS/)
     expect(await told({ uri: at(tlsPort) })).toMatch(/write rediss:\/\//)
-    expect(await told({ uri: `rediss://127.0.0.1:${String(tlsPort)}` })).toMatch(/of no known authority/)
+    expect(await told({ uri: `rediss://127.0.0.1:${String(tlsPort)}` })).toMatch(/from an unknown authority/)
     expect(await told({ uri: `rediss://localhost:${String(tlsPort)}`, ca })).toMatch(/for another host/)
   })
 

@@ -33,13 +33,13 @@ describe('a reply that is never trusted', () => {
   })
 
   const damaged: [JwsAlg, DoubleKeySpec, KmsFault, RegExp][] = [
-    ['ES256', 'ECC_NIST_P256', { signature: 'truncated' }, /not the form that ES256 has/],
-    ['ES256', 'ECC_NIST_P256', { signature: 'not-der' }, /not the form/],
-    ['ES384', 'ECC_NIST_P384', { signature: 'truncated' }, /not the form/],
-    ['RS256', 'RSA_2048', { signature: 'truncated' }, /not the form/],
-    ['EdDSA', 'ECC_NIST_EDWARDS25519', { signature: 'truncated' }, /not the form/],
+    ['ES256', 'ECC_NIST_P256', { signature: 'truncated' }, /does not have the form of ES256/],
+    ['ES256', 'ECC_NIST_P256', { signature: 'not-der' }, /does not have the form/],
+    ['ES384', 'ECC_NIST_P384', { signature: 'truncated' }, /does not have the form/],
+    ['RS256', 'RSA_2048', { signature: 'truncated' }, /does not have the form/],
+    ['EdDSA', 'ECC_NIST_EDWARDS25519', { signature: 'truncated' }, /does not have the form/],
     ['ES256', 'ECC_NIST_P256', { keyId: 'another' }, /by another key: another/],
-    ['ES256', 'ECC_NIST_P256', { keyId: '' }, /of another key/],
+    ['ES256', 'ECC_NIST_P256', { keyId: '' }, /by another key/],
   ]
 
   it.each(damaged)('%s by %s, %j: is no signature, and the log says why', async (alg, spec, fault, why) => {

@@ -139,7 +139,7 @@ describe('a fault that passes', () => {
   it('tells throttling from failure', async () => {
     await using kms = await openOn()
     const lift = double.fail({ fault: { error: 'ThrottlingException' }, action: 'Sign' })
-    expect((await errorOf(kms.signer.sign(message, never))).message).toMatch(/throttles.*quota/)
+    expect((await errorOf(kms.signer.sign(message, never))).message).toMatch(/throttled: .*quota/)
     lift()
     double.fail({ fault: { reset: true }, action: 'Sign' })
     expect((await errorOf(kms.signer.sign(message, never))).message).toMatch(/unreachable/)

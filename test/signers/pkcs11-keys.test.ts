@@ -38,7 +38,7 @@ describeWith(['softhsm2', 'opensc'], 'keys in a PKCS#11 token', () => {
     expect(ours).toMatch(/Usage: {6}sign\n/)
     expect(ours).toMatch(/Access: {5}sensitive, always sensitive, never extractable, local/)
     await expect(provider.create?.('made here', 'ES256', never)).rejects.toThrow(
-      'the token has a private key with the label made here already',
+      'the token already has a private key with the label made here',
     )
   })
 
