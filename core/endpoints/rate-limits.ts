@@ -43,9 +43,9 @@ export const createRateLimits = (attempts: AttemptLimiter, clock: Clock): RateLi
 
   const refuse = (name: string): never => {
     hits.of(name).value++
-    // Whoever was refused in one minute comes back in the next, but not all at its beginning (F36).
+    // Callers refused in one minute come back in the next, but not all at its beginning (F36).
     const seconds = Math.ceil(secondsToNextMinute(clock) + Math.random() * 5)
-    throw new OAuthError('temporarily_unavailable', 'There were too many requests.', {
+    throw new OAuthError('temporarily_unavailable', 'Too many requests.', {
       status: 429,
       reason: 'too many requests',
       headers: { 'Retry-After': String(seconds) },

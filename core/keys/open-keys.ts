@@ -150,7 +150,7 @@ export const openKey = async (
   const signer = await withDeadline(
     openMs,
     (attempt) => provider.open(ref, alg, attempt),
-    () => new Unavailable(`signers.${signerName}`, 'no', `not opened in ${openMs} ms`),
+    () => new Unavailable(`signers.${signerName}`, 'no', `not opened within ${openMs} ms`),
     signal,
   )
   if (signer.alg !== alg) throw new KeyRefused(`the signer opened it for ${signer.alg}`)

@@ -105,7 +105,7 @@ export const createReadiness = (clock: Clock, log: Log): Readiness => {
 }
 
 const probe = async (check: HealthCheck, log: Log): Promise<Finding> => {
-  const late = () => new Unavailable(check.name, 'unknown', `no answer in ${check.deadlineMs} ms`)
+  const late = () => new Unavailable(check.name, 'unknown', `no answer within ${check.deadlineMs} ms`)
   try {
     const parts = (await withDeadline(check.deadlineMs, check.check, late)) ?? {}
     const down = Object.entries(parts).filter(([, { status }]) => status !== 'up')

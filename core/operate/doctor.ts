@@ -69,7 +69,7 @@ const answerMs = 10_000
 
 /** A component that does not answer is given up, whether it heeds the signal or not. */
 const inTime = <T>(what: string, call: (signal: AbortSignal) => Promise<T>): Promise<T> =>
-  withDeadline(answerMs, call, () => new Unavailable(what, 'no', `no answer in ${String(answerMs)} ms`))
+  withDeadline(answerMs, call, () => new Unavailable(what, 'no', `no answer within ${String(answerMs)} ms`))
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : 'unknown error')
 
