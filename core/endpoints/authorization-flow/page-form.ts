@@ -9,10 +9,14 @@ export const checkForm = ({ form }: EndpointRequest): void => {
 }
 
 export const refuseForgery = (): never => {
-  throw new OAuthError('access_denied', 'The form has expired or was not sent by our page. Go back and reload the page.', {
-    status: 403,
-    reason: 'csrf token missing or wrong',
-  })
+  throw new OAuthError(
+    'access_denied',
+    'The form has expired or was not sent by our page. Go back and reload the page.',
+    {
+      status: 403,
+      reason: 'csrf token missing or wrong',
+    },
+  )
 }
 
 export const clientOnPage = (client: Client): ClientOnPage => ({
