@@ -19,10 +19,10 @@ export interface PrincipalStatus {
 export const createPrincipalStatus = (provider: AttestationStatusProvider | undefined): PrincipalStatus => ({
   async check(question, outer) {
     if (provider === undefined) return undefined
-    const told: { reason?: string } = {}
-    const refuse = (reason: unknown): undefined => void (told.reason = String(reason))
+    const outcome: { reason?: string } = {}
+    const refuse = (reason: unknown): undefined => void (outcome.reason = String(reason))
     const current = await askHook(statusComponent, outer, (signal) => provider.current(question, signal, refuse))
-    if (current === undefined) throw attestationError('PrincipalRevoked', told)
+    if (current === undefined) throw attestationError('PrincipalRevoked', outcome)
     return checkGivenAttributes(statusComponent, current)
   },
   async enrolled(question, attributes, outer) {

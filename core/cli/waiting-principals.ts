@@ -41,8 +41,8 @@ export const decideWaiting = async (
     const nothing = new CommandFailed('No pending enrolment has this id.')
     if (found === undefined) throw nothing
     const { kind, principal, jkt } = found
-    const told = { action: `principal.${decision}`, kind, jkt, ...toAudit(principal) }
-    if (!(await recordChange(checked.config, told, async () => found.factor.decide?.(id, decision) ?? false)))
+    const change = { action: `principal.${decision}`, kind, jkt, ...toAudit(principal) }
+    if (!(await recordChange(checked.config, change, async () => found.factor.decide?.(id, decision) ?? false)))
       throw nothing
     if (options.json) {
       const state = decision === 'approve' ? 'approved' : 'denied'
@@ -67,7 +67,7 @@ export const denyWaiting = async (options: DenyOptions): Promise<void> => {
   const checked = await checkDeployment(options)
   const { kind } = options
   const address = options.address && (addressBucket(options.address) ?? options.address)
-  const told = {
+  const change = {
     action: 'principal.deny',
     ...(kind !== undefined && { kind }),
     ...(address === undefined ? { which: 'all' } : { address }),
@@ -80,7 +80,7 @@ export const denyWaiting = async (options: DenyOptions): Promise<void> => {
         (kind === undefined || one.kind === kind),
     )
     let count = 0
-    await recordChange(checked.config, told, async () => {
+    await recordChange(checked.config, change, async () => {
       for (let start = 0; start < chosen.length; start += atATime) {
         const some = chosen.slice(start, start + atATime)
         const outcomes = await Promise.all(some.map(async ({ id, factor }) => factor.decide?.(id, 'deny')))

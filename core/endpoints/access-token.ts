@@ -29,9 +29,9 @@ export const createAccessTokens = (path: string, dpop: Dpop | undefined) => {
 
   /** A caller that used the other scheme, or none, learns of DPoP too (RFC 9449 §7.1, §7.2). */
   const challenge = (scheme: Scheme, error?: ErrorCode, further = ''): Headers => {
-    const told = error === undefined ? '' : ` error="${error}"${further}`
-    if (scheme === 'DPoP') return { 'WWW-Authenticate': `DPoP${told}, ${algs}` }
-    return { 'WWW-Authenticate': `Bearer${told}${dpop ? `, DPoP ${algs}` : ''}` }
+    const parameters = error === undefined ? '' : ` error="${error}"${further}`
+    if (scheme === 'DPoP') return { 'WWW-Authenticate': `DPoP${parameters}, ${algs}` }
+    return { 'WWW-Authenticate': `Bearer${parameters}${dpop ? `, DPoP ${algs}` : ''}` }
   }
 
   const refuse = (scheme: Scheme, reason: string): never => {

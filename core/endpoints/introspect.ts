@@ -9,7 +9,7 @@ import { signInOf } from '../oauth/subject-end.js'
 import type { AuditLog } from '../observe/audit.js'
 import type { RevocationStore } from '../storage/ports.js'
 import type { IdentifiedAccessToken } from '../tokens/access-token-verifier.js'
-import type { IdentifiedRefreshToken, IdentifyToken } from '../tokens/introspection.js'
+import type { IdentifiedRefreshToken, IdentifyToken } from '../tokens/identify-token.js'
 import type { TokenIssuer } from '../tokens/issuer.js'
 import { jsonText, type Endpoint } from './message.js'
 import type { Refusals } from './refusals.js'
@@ -67,14 +67,14 @@ const mayKnow = (client: Client, { claims, clientId }: IdentifiedAccessToken): b
 export const createIntrospect = (options: IntrospectOptions): Endpoint => {
   const { issuer, authenticateClient, identify, findClient, login, revocations, tokens, audit, refusals } = options
   /** The answer for an access token is the same for as long as it is remembered: 3 of 44 µs. */
-  const told = new WeakMap<IdentifiedAccessToken, Answer>()
+  const answers = new WeakMap<IdentifiedAccessToken, Answer>()
 
   const tell = (token: IdentifiedAccessToken): Answer => {
-    const before = told.get(token)
+    const before = answers.get(token)
     if (before !== undefined) return before
     const token_type = isDpopBound(token.claims['cnf']) ? 'DPoP' : 'Bearer'
     const answer = answerOf({ ...token.claims, userinfo_claims: undefined, active: true, token_type })
-    told.set(token, answer)
+    answers.set(token, answer)
     return answer
   }
 

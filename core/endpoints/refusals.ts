@@ -10,7 +10,7 @@ import type { Endpoint, EndpointRequest, Reply } from './message.js'
 import type { RateLimits } from './rate-limits.js'
 
 /** Who sent a request, as far as an endpoint has found out. */
-export interface Seen {
+export interface RequestTrail {
   /** The client that authenticated. A public one has proved nothing: its refusals are nobody's, and name it as claimed. */
   client?: Client
   /** A client that exists and that the request names. */
@@ -22,7 +22,7 @@ export interface Seen {
 }
 
 /** A request that was refused. */
-export interface Refused extends Seen {
+export interface Refused extends RequestTrail {
   readonly event: AuditEventName
   /** An error, or only why. */
   readonly why: OAuthError | string
@@ -40,7 +40,7 @@ export interface Refusals extends AsyncDisposable {
   /** The endpoint that answers so; what it refuses is recorded under the name that `eventOf` gives. */
   recording(
     eventOf: (error: OAuthError) => AuditEventName,
-    answer: (http: EndpointRequest, seen: Seen) => Promise<Reply>,
+    answer: (http: EndpointRequest, seen: RequestTrail) => Promise<Reply>,
   ): Endpoint
   /** Refusals that were not written because the room was kept for other lines, or because nothing could be written. */
   readonly dropped: Counts
@@ -82,9 +82,9 @@ export const createRefusals = ({ audit, hasRoom, limits }: RefusalOptions): Refu
     const isRoom = hasRoom()
     if (isRoom === (before === undefined)) return isRoom
     droppedBefore = isRoom ? undefined : dropped.value
-    const told = before === undefined ? { state: 'begun' } : { state: 'ended', count: dropped.value - before }
+    const change = before === undefined ? { state: 'begun' } : { state: 'ended', count: dropped.value - before }
     try {
-      await audit.record({ event: 'refusals.dropped', ...told })
+      await audit.record({ event: 'refusals.dropped', ...change })
     } catch (error) {
       droppedBefore = before
       throw error
@@ -134,7 +134,7 @@ export const createRefusals = ({ audit, hasRoom, limits }: RefusalOptions): Refu
   return {
     record,
     recording: (eventOf, answer) => async (http) => {
-      const seen: Seen = {}
+      const seen: RequestTrail = {}
       try {
         return await answer(http, seen)
       } catch (error) {

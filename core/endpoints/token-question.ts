@@ -2,7 +2,7 @@ import type { AuthenticatedClient, ClientAuthentication } from '../oauth/client-
 import { OAuthError } from '../oauth/errors.js'
 import { checkNoneRepeated } from '../oauth/params.js'
 import type { EndpointRequest } from './message.js'
-import type { Seen } from './refusals.js'
+import type { RequestTrail } from './refusals.js'
 import { tokenRequestOf } from './token-request.js'
 
 export interface TokenQuestion extends AuthenticatedClient {
@@ -16,7 +16,7 @@ export interface TokenQuestion extends AuthenticatedClient {
 export const readTokenQuestion = async (
   request: EndpointRequest,
   authenticateClient: ClientAuthentication,
-  seen: Seen,
+  seen: RequestTrail,
 ): Promise<TokenQuestion> => {
   if (request.query.values.size > 0)
     throw new OAuthError('invalid_request', 'Parameters belong in the body of the request.')

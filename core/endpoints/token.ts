@@ -15,7 +15,7 @@ import type { PreparedTokens, SignedTokens, TokenIssuer } from '../tokens/issuer
 import type { Redeem } from '../tokens/redeem.js'
 import type { SignatureRecord } from '../tokens/sign-token.js'
 import { json, type Endpoint, type EndpointRequest, type Reply } from './message.js'
-import type { Refusals, Seen } from './refusals.js'
+import type { Refusals, RequestTrail } from './refusals.js'
 import { tokenRequestOf } from './token-request.js'
 
 export interface TokenOptions {
@@ -75,7 +75,7 @@ export const createToken = (options: TokenOptions): Endpoint => {
     prepared.client.grant_types.includes('refresh_token') &&
     grants.has('refresh_token')
 
-  const answer = async (request: EndpointRequest, seen: Seen): Promise<Reply> => {
+  const answer = async (request: EndpointRequest, seen: RequestTrail): Promise<Reply> => {
     if (request.query.values.size > 0)
       throw new OAuthError('invalid_request', 'Parameters belong in the body of the request.')
     const { resources, audience, params } = readForm(request)

@@ -9,7 +9,7 @@ import type { AccessTokenVerifier } from '../tokens/access-token-verifier.js'
 import type { TokenIssuer } from '../tokens/issuer.js'
 import { createAccessTokens, type PresentedToken } from './access-token.js'
 import { json, type Endpoint, type EndpointRequest } from './message.js'
-import type { Refusals, Seen } from './refusals.js'
+import type { Refusals, RequestTrail } from './refusals.js'
 
 export interface UserinfoOptions {
   readonly accessTokenVerifier: Pick<AccessTokenVerifier, 'identify'>
@@ -38,7 +38,7 @@ export const createUserinfo = (options: UserinfoOptions): Endpoint => {
   const { accessTokenVerifier, audiences, findClient, login, revocations, tokens, audit, refusals, dpop } = options
   const { readToken, checkSender, challenge, ...access } = createAccessTokens('/userinfo', dpop)
 
-  const check = async (request: EndpointRequest, presented: PresentedToken, seen: Seen) => {
+  const check = async (request: EndpointRequest, presented: PresentedToken, seen: RequestTrail) => {
     const { scheme } = presented
     const refuse = (reason: string): never => access.refuse(scheme, reason)
     const token = (await accessTokenVerifier.identify(presented.token)) ?? refuse('not a valid access token')
@@ -62,7 +62,7 @@ export const createUserinfo = (options: UserinfoOptions): Endpoint => {
 
   return async (request) => {
     const trail = { request_id: request.requestId }
-    const seen: Seen = {}
+    const seen: RequestTrail = {}
     let signed: Awaited<ReturnType<TokenIssuer['signUserinfo']>> | undefined
     const signatures = () => signed && { signatures: [{ ...signed.record }] }
     try {

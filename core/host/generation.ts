@@ -27,7 +27,7 @@ import type { LoadedSigner } from '../modules/load-modules.js'
 import { openRing } from '../keys/lifecycle/open-ring.js'
 import { createSignerProviders, type SignerProviders } from '../modules/registries.js'
 import type { Stores } from './stores.js'
-import { Uses } from './uses.js'
+import { InFlight } from './in-flight.js'
 
 /** What does not change while the service runs, and what every generation is made of. */
 export interface GenerationSources {
@@ -178,7 +178,7 @@ export const openGeneration = async (
           audit,
           goneSeconds: subjectLifetime(config),
         }),
-      uses: new Uses(),
+      uses: new InFlight(),
     }
   } catch (error) {
     await closeSigners(opened)

@@ -18,13 +18,13 @@ export interface Stores extends AsyncDisposable {
 type Choices = Config['storage']
 type Choice = Choices[keyof Choices]
 
-interface Given {
+interface StoreContext {
   readonly clock: Clock
   readonly component: string
 }
 
 /** What is wrong with a connection string is found when the store is opened, without asking anybody. */
-const withUri = async <B>({ component }: Given, open: () => Promise<B>): Promise<B> => {
+const withUri = async <B>({ component }: StoreContext, open: () => Promise<B>): Promise<B> => {
   try {
     return await open()
   } catch (error) {
@@ -33,34 +33,34 @@ const withUri = async <B>({ component }: Given, open: () => Promise<B>): Promise
   }
 }
 
-const openAdapter = async (choice: AdapterChoice, given: Given): Promise<StorageBackend> => {
-  const loaded = await loadAdapter(choice, given.component)
+const openAdapter = async (choice: AdapterChoice, context: StoreContext): Promise<StorageBackend> => {
+  const loaded = await loadAdapter(choice, context.component)
   if (loaded.module === undefined) throw new ConfigurationError(loaded.problems)
-  return loaded.module.open(loaded.options, given)
+  return loaded.module.open(loaded.options, context)
 }
 
-const openRecords = async (choice: Choices['records'], given: Given): Promise<StorageBackend> => {
+const openRecords = async (choice: Choices['records'], context: StoreContext): Promise<StorageBackend> => {
   switch (choice.use) {
     case 'embedded': {
       const { openEmbedded } = await import('../storage/embedded/open-embedded.js')
-      return openEmbedded({ ...choice.options, ...given })
+      return openEmbedded({ ...choice.options, ...context })
     }
     case 'mongodb': {
       const { openMongodb } = await import('../storage/mongodb/open-mongodb.js')
       const { uri, ...options } = choice.options
-      return withUri(given, () => openMongodb({ ...options, ...given, uri: uri.reveal() }))
+      return withUri(context, () => openMongodb({ ...options, ...context, uri: uri.reveal() }))
     }
     case 'adapter':
-      return openAdapter(choice, given)
+      return openAdapter(choice, context)
   }
 }
 
-const openEphemeral = async (choice: Choices['ephemeral'], given: Given): Promise<EphemeralBackend> => {
-  if (choice.use !== 'redis') return openRecords(choice, given)
+const openEphemeral = async (choice: Choices['ephemeral'], context: StoreContext): Promise<EphemeralBackend> => {
+  if (choice.use !== 'redis') return openRecords(choice, context)
   const { openRedis } = await import('../storage/redis/open-redis.js')
   const { uri, sentinel, ...options } = choice.options
   const password = sentinel?.password?.reveal()
-  return openRedis({ ...options, ...given, uri: uri.reveal(), sentinel: sentinel && { ...sentinel, password } })
+  return openRedis({ ...options, ...context, uri: uri.reveal(), sentinel: sentinel && { ...sentinel, password } })
 }
 
 /** Secrets are compared by what they hide: two that look alike need not be. */
@@ -71,13 +71,13 @@ const isSame = (left: Choice, right: Choice): boolean => isDeepStrictEqual(revea
  * Throws `ConfigurationError`, `Unavailable`.
  */
 export const openStores = async ({ storage }: Pick<Config, 'storage'>, clock: Clock): Promise<Stores> => {
-  const given = (role: keyof Choices): Given => ({ clock, component: `storage.${role}` })
-  const records = await openRecords(storage.records, given('records'))
+  const contextFor = (role: keyof Choices): StoreContext => ({ clock, component: `storage.${role}` })
+  const records = await openRecords(storage.records, contextFor('records'))
   if (isSame(storage.records, storage.ephemeral)) {
     return { records, ephemeral: records, [Symbol.asyncDispose]: () => records[Symbol.asyncDispose]() }
   }
   try {
-    const ephemeral = await openEphemeral(storage.ephemeral, given('ephemeral'))
+    const ephemeral = await openEphemeral(storage.ephemeral, contextFor('ephemeral'))
     return {
       records,
       ephemeral,

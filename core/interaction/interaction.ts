@@ -6,7 +6,7 @@ import type { Cookies } from './cookies.js'
 import type { Place, Places } from './places.js'
 
 /** What a person signs in for: a client's request, or the page where the code of a device is typed. */
-export type Occasion =
+export type SignInPurpose =
   | { readonly request: AuthorizationRequest; readonly device?: undefined }
   | {
       readonly request?: undefined
@@ -15,7 +15,7 @@ export type Occasion =
     }
 
 /** What waits for a person. Its id stands in URLs and is no secret. */
-export type Interaction = Occasion & {
+export type Interaction = SignInPurpose & {
   /**
    * Hash of the cookie of the browser that began it: no other may go on with it (RFC 9700 §4.7). Absent: another site
    * posted the request, and the first browser that opens the page takes it over.
@@ -37,12 +37,12 @@ export interface Interactions {
    * are open for the address, `Unavailable`.
    */
   begin(
-    occasion: Occasion,
+    purpose: SignInPurpose,
     browserCookie: string | undefined,
     address: string,
   ): Promise<{ readonly id: string; readonly cookies: readonly string[] }>
   /** As `begin`, tied to no browser; returns the id. */
-  beginUntied(occasion: Occasion, address: string): Promise<string>
+  beginUntied(purpose: SignInPurpose, address: string): Promise<string>
   /**
    * Begins for this browser what another site posted, under an id of its own, for one caller. Undefined when no such
    * interaction waits for a browser. Throws as `begin` does.
@@ -102,9 +102,9 @@ export const createInteractions = ({ store, cookies, issuer, places }: Interacti
     return true
   }
 
-  const begin: Interactions['begin'] = async (occasion, browserCookie, address) => {
+  const begin: Interactions['begin'] = async (purpose, browserCookie, address) => {
     const tied = tieToBrowser(cookies, browserCookie)
-    const id = await keep({ ...occasion, browser: hashOpaqueToken(tied.browser) }, address)
+    const id = await keep({ ...purpose, browser: hashOpaqueToken(tied.browser) }, address)
     return { id, cookies: tied.cookies }
   }
 

@@ -34,16 +34,16 @@ export const createSignerEvents = (log?: Log, audit?: AuditLog): SignerEvents =>
 
   return {
     trustChanged({ kid, signer, trust, reason }, before, state) {
-      const told = { kid, signer, state, reason }
+      const fields = { kid, signer, state, reason }
       if (trust === 'proved') {
-        log?.info('A key signs again', { ...told, before })
+        log?.info('A key signs again', { ...fields, before })
         record({ event: 'signer.recovered', kid, signer, before })
       } else if (trust === 'quarantined') {
-        log?.error('A key is quarantined: its signature does not verify', told)
-        record({ event: 'signer.quarantined', ...told })
+        log?.error('A key is quarantined: its signature does not verify', fields)
+        record({ event: 'signer.quarantined', ...fields })
       } else if (trust === 'refused') {
-        log?.error('A signer refuses a key; an operator has to act', told)
-        record({ event: 'signer.refused', ...told })
+        log?.error('A signer refuses a key; an operator has to act', fields)
+        record({ event: 'signer.refused', ...fields })
       }
     },
     unanswered({ kid, signer, reason }, state) {

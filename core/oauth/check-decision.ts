@@ -144,13 +144,14 @@ const checkGrant = (decision: GrantDecision, client: GrantRequest['client']): vo
   if (!audience.every((name) => grant.resource.includes(name))) fault('an audience outside of the grant')
 }
 
-type Asked = Pick<GrantRequest, 'client' | 'scope' | 'resource' | 'audience'>
+type RequestedGrant = Pick<GrantRequest, 'client' | 'scope' | 'resource' | 'audience'>
 
 /** What was asked for bounds what is given (RFC 6749 §3.3, RFC 8707 §2.2). */
-const narrow = ({ scope, grant, audience = grant?.resource }: GrantDecision, asked: Asked) => {
-  const given = asked.scope.length > 0 ? scope.filter((name) => asked.scope.includes(name)) : scope
-  if (asked.resource.length === 0) return { scope: given, ...(audience && { audience }) }
-  const targets = audience?.filter((name) => asked.resource.includes(name) || asked.audience.includes(name)) ?? []
+const narrow = ({ scope, grant, audience = grant?.resource }: GrantDecision, requested: RequestedGrant) => {
+  const given = requested.scope.length > 0 ? scope.filter((name) => requested.scope.includes(name)) : scope
+  if (requested.resource.length === 0) return { scope: given, ...(audience && { audience }) }
+  const targets =
+    audience?.filter((name) => requested.resource.includes(name) || requested.audience.includes(name)) ?? []
   if (targets.length > 0) return { scope: given, audience: targets }
   throw new OAuthError('invalid_target', 'The resource is not part of what is granted.')
 }
@@ -160,7 +161,7 @@ const narrow = ({ scope, grant, audience = grant?.resource }: GrantDecision, ask
  * nothing is issued for it. Throws `Error`,
  * and `invalid_target` when nothing of what was asked for is given.
  */
-export const checkDecision = (decided: unknown, request: Asked): GrantDecision => {
+export const checkDecision = (decided: unknown, request: RequestedGrant): GrantDecision => {
   const given = members(decided, 'the decision')
   if (!given.has('subject') || !given.has('scope')) fault('it has no subject or no scope')
   const read: Record<string, unknown> = {}

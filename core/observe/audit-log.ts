@@ -55,20 +55,20 @@ export const createAuditLog = (sink: Sink, clock: Clock, { recorded, traces }: A
     return traceparent === undefined ? event : { ...event, traceparent }
   }
 
-  const write = async (members: readonly string[], told: readonly AuditEvent[]): Promise<void> => {
+  const write = async (members: readonly string[], emitted: readonly AuditEvent[]): Promise<void> => {
     // As late as can be: other processes write too.
     if (!chain.hasBegun && sink.last) chain.continueFrom(await sink.last())
     const head = chain.head
     const lines = chain.link(members)
     const { written, cause } = await sink.write(`${lines.join('\n')}\n`)
-    if (cause === undefined) return recorded && told.forEach(recorded)
+    if (cause === undefined) return recorded && emitted.forEach(recorded)
     chain.rewind(lines, head, written)
     throw refuse('no', cause)
   }
 
-  const writeInTime = async (members: readonly string[], told: readonly AuditEvent[]): Promise<void> => {
+  const writeInTime = async (members: readonly string[], emitted: readonly AuditEvent[]): Promise<void> => {
     if (isStuck) throw refuse('no')
-    const written = write(members, told)
+    const written = write(members, emitted)
     const late = () => {
       isStuck = true
       const settle = (): void => void (isStuck = false)
@@ -91,11 +91,11 @@ export const createAuditLog = (sink: Sink, clock: Clock, { recorded, traces }: A
   const flush = async (): Promise<void> => {
     await writing?.catch(() => undefined)
     if (failingSince !== undefined) tellOutage(failingSince)
-    const [members, told] = [pending, events]
+    const [members, emitted] = [pending, events]
     pending = []
     events = []
     next = undefined
-    writing = writeInTime(members, told)
+    writing = writeInTime(members, emitted)
     try {
       await writing
       failingSince = undefined
@@ -105,10 +105,10 @@ export const createAuditLog = (sink: Sink, clock: Clock, { recorded, traces }: A
     }
   }
 
-  const record = (...told: readonly AuditEvent[]): Promise<void> => {
+  const record = (...emitted: readonly AuditEvent[]): Promise<void> => {
     const now = clock()
     if (now !== at) time = `"time":"${new Date((at = now)).toISOString()}","pid":${process.pid},`
-    for (const event of told) {
+    for (const event of emitted) {
       events.push(event)
       pending.push(memberOf(event))
     }

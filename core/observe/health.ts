@@ -84,15 +84,15 @@ export const createReadiness = (clock: Clock, log: Log): Readiness => {
       void run(component)
     },
     report: () => {
-      const told = [...components].flatMap(([name, component]): [string, ComponentHealth][] => {
+      const reported = [...components].flatMap(([name, component]): [string, ComponentHealth][] => {
         const parts = Object.entries(component.parts).map(([part, health]): [string, ComponentHealth] => [
           `${name}.${part}`,
           health,
         ])
         return [[name, current(component)], ...parts]
       })
-      if (state.draining) told.unshift(['process', { status: 'draining' }])
-      return { ready: told.every(([, { status }]) => status === 'up'), components: Object.fromEntries(told) }
+      if (state.draining) reported.unshift(['process', { status: 'draining' }])
+      return { ready: reported.every(([, { status }]) => status === 'up'), components: Object.fromEntries(reported) }
     },
     drain: () => {
       state.draining = true

@@ -22,7 +22,7 @@ export interface RefusedCaller {
 const maxLinesOfAddress = 10
 /** Lines of all addresses in a second. */
 const maxLines = 200
-/** Kinds that are told apart, of all addresses. */
+/** Kinds that are folded apart, of all addresses. */
 const maxKinds = 10_000
 const maxClients = 8
 
@@ -119,14 +119,14 @@ export class RefusalCounts {
     for (const [address, { kinds }] of callers) {
       const again = [...kinds].filter(([, { count }]) => count > 0)
       if (again.length === 0) continue
-      const told = fold(again.map(([, counted]) => counted))
-      if (lines.length + told.length >= maxLines) {
-        for (const counted of told) left.merge(counted)
+      const folded = fold(again.map(([, counted]) => counted))
+      if (lines.length + folded.length >= maxLines) {
+        for (const counted of folded) left.merge(counted)
         continue
       }
-      lines.push(...told.map((counted) => counted.lineFor(address)))
+      lines.push(...folded.map((counted) => counted.lineFor(address)))
       const fresh = new Map(again.map(([key, { kind }]) => [key, new KindCount(kind)]))
-      this.#callers.set(address, { lines: told.length, kinds: fresh })
+      this.#callers.set(address, { lines: folded.length, kinds: fresh })
       this.#kinds += fresh.size
     }
     if (left.count > 0) lines.push(left.lineFor(undefined))

@@ -77,9 +77,9 @@ const reasonOf = (error: unknown): string => (error instanceof Error ? error.mes
 const timed = async (name: string, ask: () => Promise<string | void>): Promise<Part> => {
   const begun = performance.now()
   try {
-    const told = await ask()
+    const detail = await ask()
     const latency = performance.now() - begun
-    return { name, latency, verdict: told === undefined ? 'ok' : `ok: ${told}`, sound: true }
+    return { name, latency, verdict: detail === undefined ? 'ok' : `ok: ${detail}`, sound: true }
   } catch (error) {
     return { name, verdict: reasonOf(error), sound: false }
   }

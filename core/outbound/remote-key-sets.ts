@@ -60,7 +60,7 @@ const readKeySet = (body: Uint8Array): KeySet => {
 }
 
 export const createRemoteKeySets = ({ owner, fetch, clock, log }: RemoteKeySetsOptions): RemoteKeySets => {
-  const told = owners[owner]
+  const texts = owners[owner]
   const entries = new RecentMap<string, Entry>(maxOwners)
 
   const entryOf = (ownerId: string, uri: string): Entry => {
@@ -80,7 +80,7 @@ export const createRemoteKeySets = ({ owner, fetch, clock, log }: RemoteKeySetsO
     } catch (error) {
       entry.failed = true
       const reason = error instanceof Error ? error.message : 'unknown error'
-      log.warn(told.log, { [told.field]: ownerId, reason })
+      log.warn(texts.log, { [texts.field]: ownerId, reason })
     } finally {
       entry.pending = undefined
     }
@@ -109,7 +109,7 @@ export const createRemoteKeySets = ({ owner, fetch, clock, log }: RemoteKeySetsO
       if (entry.pending === undefined && mayFetch(entry)) entry.pending = fetchInto(ownerId, entry)
       await entry.pending
       const found = select(entry, wanted)
-      if (found.length === 0 && entry.failed) throw new Unavailable(told.component, 'no', told.outage)
+      if (found.length === 0 && entry.failed) throw new Unavailable(texts.component, 'no', texts.outage)
       return found
     },
   }

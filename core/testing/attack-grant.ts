@@ -4,7 +4,7 @@ import type { Client } from '../oauth/client.js'
 import type { GrantHandler, GrantRequest } from '../oauth/grant.js'
 import { Unavailable } from '../unavailable.js'
 import { attacksOn, stranger, victim } from './attacks.js'
-import { attempt, type Asked, type Outcome, type Setting } from './attempt.js'
+import { attempt, type TrialRequest, type Outcome, type Setting } from './attempt.js'
 import type { Finding, Report } from './report.js'
 
 /** A request that the grant gives tokens for. */
@@ -88,7 +88,7 @@ export const attackGrant = async (module: PluginModule, given: GrantAttack): Pro
   }
 
   const handler = await open(given.services ?? {})
-  const honest = given.requests.map((request): Asked => ({
+  const honest = given.requests.map((request): TrialRequest => ({
     client: { ...exampleClient, grant_types: [handler.grantType], ...request.client },
     params: new Map(Object.entries({ grant_type: handler.grantType, ...request.params })),
     scope: request.scope ?? [],
@@ -108,7 +108,7 @@ export const attackGrant = async (module: PluginModule, given: GrantAttack): Pro
     const key = `${finding.rule} ${finding.detail}`
     if (!findings.has(key)) findings.set(key, finding)
   }
-  const ask = async (attack: string, asked: Asked, by = handler): Promise<Outcome> => {
+  const ask = async (attack: string, asked: TrialRequest, by = handler): Promise<Outcome> => {
     requests += 1
     const outcome = await attempt(by, freeze({ ...asked }), setting)
     for (const { rule, detail } of outcome.faults) add({ rule, attack, detail })

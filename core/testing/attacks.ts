@@ -1,9 +1,9 @@
 import type { Client } from '../oauth/client.js'
-import type { Asked } from './attempt.js'
+import type { TrialRequest } from './attempt.js'
 
 export interface Attack {
   readonly name: string
-  readonly asked: Asked
+  readonly asked: TrialRequest
 }
 
 /** A client that nobody of the honest requests is. */
@@ -29,18 +29,18 @@ const hostile = [
 /** Names that a plugin might read a subject, a client or a right from. */
 const invented = ['sub', 'subject', 'user', 'username', 'client', 'azp', 'act', 'aud', 'scope', 'iss', 'exp', 'claims']
 
-const withParam = (asked: Asked, name: string, value: string | undefined): Asked => {
+const withParam = (asked: TrialRequest, name: string, value: string | undefined): TrialRequest => {
   const others = [...asked.params].filter(([other]) => other !== name)
   return { ...asked, params: new Map(value === undefined ? others : [...others, [name, value]]) }
 }
 
-const withClient = (asked: Asked, change: Partial<Client>): Asked => ({
+const withClient = (asked: TrialRequest, change: Partial<Client>): TrialRequest => ({
   ...asked,
   client: { ...asked.client, ...change },
 })
 
 /** Every request that is made of an honest one, by what it tries. */
-export const attacksOn = (asked: Asked, defaultAudience: string): readonly Attack[] => {
+export const attacksOn = (asked: TrialRequest, defaultAudience: string): readonly Attack[] => {
   const { client, params } = asked
   const own = [...params.keys()].filter((name) => name !== 'grant_type')
   const targets = [...client.allowed_audiences, defaultAudience]

@@ -7,7 +7,7 @@ import { protocolClaims } from '../tokens/claims.js'
 import { Unavailable } from '../unavailable.js'
 import type { Rule } from './report.js'
 
-export type Asked = Omit<GrantRequest, 'input' | 'signal'>
+export type TrialRequest = Omit<GrantRequest, 'input' | 'signal'>
 
 /** What came of one request, and what is wrong with it. */
 export interface Outcome {
@@ -18,7 +18,11 @@ export interface Outcome {
 
 class Late extends Error {}
 
-const findWidening = (raw: GrantDecision, { client, scope, resource, audience }: Asked, defaultAudience: string) => {
+const findWidening = (
+  raw: GrantDecision,
+  { client, scope, resource, audience }: TrialRequest,
+  defaultAudience: string,
+) => {
   const bound = scope.length > 0 ? scope : client.scope
   const scopes = raw.scope.filter((name) => !bound.includes(name) || !client.scope.includes(name))
   const targets = resource.length > 0 ? [...resource, ...audience] : [...client.allowed_audiences, defaultAudience]
@@ -52,7 +56,7 @@ export interface Setting {
 }
 
 /** Makes one request as the core does, and looks at what the plugin said before the core narrowed it. */
-export const attempt = async (handler: GrantHandler, asked: Asked, setting: Setting): Promise<Outcome> => {
+export const attempt = async (handler: GrantHandler, asked: TrialRequest, setting: Setting): Promise<Outcome> => {
   let raw: unknown
   const watched: GrantHandler = {
     ...handler,

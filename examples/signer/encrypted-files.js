@@ -27,7 +27,7 @@ export default defineSigner({
         return newSigner(alg, jwk, keyInput(alg, privateKey))
       } catch {
         // What OpenSSL says of a private key is nobody else's business.
-        throw new KeyRefused(`${ref} is no key for ${alg}, or the passphrase is wrong`)
+        throw new KeyRefused(`${ref} is not a key for ${alg}, or the passphrase is wrong`)
       }
     },
     async ping() {

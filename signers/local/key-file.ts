@@ -22,7 +22,7 @@ const refusals: Readonly<Record<string, string>> = {
 }
 
 /** What an operator must fix is refused; a disk or a process that has no more to give may have it later. */
-const told = (path: string, cause: unknown): Error => {
+const failureAt = (path: string, cause: unknown): Error => {
   if (cause instanceof KeyRefused || cause instanceof Unavailable) return cause
   const refusal = refusals[errorCode(cause) ?? '']
   if (refusal !== undefined) return new KeyRefused(`${path} ${refusal}`, { cause })
@@ -46,7 +46,7 @@ export const checkDirectory = async (directory: string): Promise<void> => {
       throw new KeyRefused(`${directory} is open to other users; run: chmod 700 ${directory}`)
   } catch (error) {
     if (errorCode(error) === 'ENOENT') throw new KeyRefused(`the directory ${directory} does not exist`)
-    throw told(directory, error)
+    throw failureAt(directory, error)
   }
 }
 
@@ -65,7 +65,7 @@ export const readKeyFile = async (directory: string, ref: string): Promise<KeyOb
     return parseKey(path, await file.readFile())
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return undefined
-    throw told(path, error)
+    throw failureAt(path, error)
   }
 }
 
@@ -106,7 +106,7 @@ export const makeKeyFile = async (directory: string, ref: string, type: KeyType)
     const { privateKey } = await generate(node.type, { modulusLength: 2048, namedCurve: node.namedCurve })
     return await placeFile(directory, path, privateKey.export({ type: 'pkcs8', format: 'pem' }))
   } catch (error) {
-    throw told(path, error)
+    throw failureAt(path, error)
   }
 }
 

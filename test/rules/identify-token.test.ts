@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import type { PublicJwk } from '../../core/jose/jwk.js'
 import type { PublishedKey } from '../../core/keys/ports.js'
 import { createAccessTokenVerifier } from '../../core/tokens/access-token-verifier.js'
-import { createIdentifyToken } from '../../core/tokens/introspection.js'
+import { createIdentifyToken } from '../../core/tokens/identify-token.js'
 import { forge } from '../adversarial/support/forge.js'
 
 const start = Date.UTC(2026, 10, 20)

@@ -4,7 +4,7 @@ import type { Endpoint, EndpointRequest, Reply } from '../message.js'
 import type { Refusals } from '../refusals.js'
 
 /** What is known of a request of the ceremony, for the audit log. Never the factor's value, nor a challenge. */
-export interface Seen {
+export interface CeremonyTrail {
   step?: StatusQuestion['step']
   principal?: Principal
   /** The principal has passed its factor: the request has an open challenge of its own. */
@@ -15,7 +15,7 @@ export interface Seen {
 }
 
 /** The fields that every event of the ceremony has. */
-export const trailOf = ({ requestId }: EndpointRequest, { step, principal, jkt, factor }: Seen) => ({
+export const trailOf = ({ requestId }: EndpointRequest, { step, principal, jkt, factor }: CeremonyTrail) => ({
   request_id: requestId,
   step,
   sub: principal?.subject,
@@ -27,9 +27,9 @@ export const trailOf = ({ requestId }: EndpointRequest, { step, principal, jkt, 
 
 /** Records who was refused, and by which rule. Requests over a limit are counted by the metrics alone. */
 export const recordingRefusals =
-  (refusals: Refusals, answer: (http: EndpointRequest, seen: Seen) => Promise<Reply>): Endpoint =>
+  (refusals: Refusals, answer: (http: EndpointRequest, seen: CeremonyTrail) => Promise<Reply>): Endpoint =>
   async (http) => {
-    const seen: Seen = {}
+    const seen: CeremonyTrail = {}
     try {
       return await answer(http, seen)
     } catch (error) {

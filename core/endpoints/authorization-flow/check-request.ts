@@ -20,7 +20,7 @@ import {
   readNonce,
   readPrompt,
 } from './openid-steps.js'
-import type { Found, Step, StepInput } from './step.js'
+import type { StepResult, Step, StepInput } from './step.js'
 
 /** An endpoint that takes a request for authorization. */
 type RequestEndpoint = 'authorization' | 'device_authorization'
@@ -54,8 +54,8 @@ export const stepsAt = (endpoint: RequestEndpoint): readonly Step[] =>
   requestSteps.filter(([, at]) => at.includes(endpoint)).map(([, , step]) => step)
 
 /** What the steps find, one after another. Throws the `OAuthError` of the first that refuses; `Unavailable`. */
-export const checkRequest = async (steps: readonly Step[], input: Omit<StepInput, 'before'>): Promise<Found> => {
-  let before: Found = {}
+export const checkRequest = async (steps: readonly Step[], input: Omit<StepInput, 'before'>): Promise<StepResult> => {
+  let before: StepResult = {}
   for (const step of steps) before = { ...before, ...(await step({ ...input, before })) }
   return before
 }

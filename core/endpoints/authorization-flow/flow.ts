@@ -17,7 +17,7 @@ import { decide, type Next } from './decide.js'
 import type { AuthorizationOptions } from './options.js'
 
 /** One checked request on its way to an answer. */
-export interface Journey {
+export interface AuthorizationContext {
   readonly http: EndpointRequest
   readonly client: Client
   readonly request: AuthorizationRequest
@@ -25,8 +25,8 @@ export interface Journey {
   readonly interactionId?: string
 }
 
-/** Where a journey stands. Past the login it is known who is to consent or to be answered for. */
-type Standing = { readonly next: 'login' } | ({ readonly next: Exclude<Next, 'login'> } & Person)
+/** What comes next for a request. Past the login it is known who is to consent or to be answered for. */
+type NextStep = { readonly next: 'login' } | ({ readonly next: Exclude<Next, 'login'> } & Person)
 
 /** Somebody who is signed in. */
 export interface Person {
@@ -34,8 +34,8 @@ export interface Person {
   readonly account: Account
 }
 
-/** What to do where a journey stands. */
-export interface Stops {
+/** What to do next. */
+export interface NextSteps {
   login(): Reply | Promise<Reply>
   consent(session: Session, account: Account): Reply | Promise<Reply>
   code(session: Session): Promise<Reply>
@@ -50,14 +50,14 @@ export interface Flow {
   /** Who is signed in in this browser; undefined also when the account is gone, or the sign-in was ended. */
   signedIn(http: EndpointRequest): Promise<Person | undefined>
   /** Finds where the person stands and goes on from there; where there is nothing to hope for, back to the client. */
-  goOn(journey: Journey, stops: Stops): Promise<Reply>
+  goOn(context: AuthorizationContext, steps: NextSteps): Promise<Reply>
   /** Issues the code; for an interaction once. `consented`: the person has just allowed it. */
-  grant(journey: Journey, session: Session, consented?: 'consented'): Promise<Reply>
+  grant(context: AuthorizationContext, session: Session, consented?: 'consented'): Promise<Reply>
   /** Tells the client no; for an interaction once. */
   refuse(refused: Refused, error: OAuthError): Promise<Reply>
 }
 
-/** As much of a journey as has to be known to answer it. */
+/** What has to be known of a request to answer it. */
 export interface Refused {
   readonly http: EndpointRequest
   readonly request: AnswerTarget
@@ -90,10 +90,10 @@ export const createFlow = (options: AuthorizationOptions): Flow => {
     return account && !isOver ? { session, account } : undefined
   }
 
-  const standing = async (
-    { client, request, interactionId }: Journey,
+  const findNextStep = async (
+    { client, request, interactionId }: AuthorizationContext,
     person: Person | undefined,
-  ): Promise<Standing> => {
+  ): Promise<NextStep> => {
     const session = person?.session
     const remembered = session !== undefined && (await consents.covers(session.subject, request))
     const next = decide({ request, client, session, remembered, interactionId, now: epochSeconds(clock) })
@@ -144,22 +144,22 @@ export const createFlow = (options: AuthorizationOptions): Flow => {
     return answers.refused(request, error)
   }
 
-  const goOn: Flow['goOn'] = async (journey, stops) => {
-    const person = await signedIn(journey.http)
-    let stand: Standing
+  const goOn: Flow['goOn'] = async (context, steps) => {
+    const person = await signedIn(context.http)
+    let next: NextStep
     try {
-      stand = await standing(journey, person)
+      next = await findNextStep(context, person)
     } catch (error) {
-      if (error instanceof OAuthError) return refuse({ ...journey, sub: person?.session.subject }, error)
+      if (error instanceof OAuthError) return refuse({ ...context, sub: person?.session.subject }, error)
       throw error
     }
-    switch (stand.next) {
+    switch (next.next) {
       case 'login':
-        return stops.login()
+        return steps.login()
       case 'consent':
-        return stops.consent(stand.session, stand.account)
+        return steps.consent(next.session, next.account)
       case 'code':
-        return stops.code(stand.session)
+        return steps.code(next.session)
     }
   }
 

@@ -1,7 +1,7 @@
 import type { Prompt } from '../../oauth/authorization-request.js'
 import { demandedSubject, parseClaimsParameter } from '../../oauth/claims-parameter.js'
 import { releasableClaims } from '../../tokens/claims.js'
-import { invalidRequest, nothing, type Found, type Step, type StepInput } from './step.js'
+import { invalidRequest, nothing, type StepResult, type Step, type StepInput } from './step.js'
 
 /** Control characters have no place in what people are shown or tokens carry. */
 const printable = /^[^\p{Cc}\p{Cs}]*$/u
@@ -14,7 +14,7 @@ const readText = ({ params }: StepInput, name: string, maxLength: number): strin
   return text
 }
 
-const found = <Name extends keyof Found>(name: Name, value: Found[Name]): Found =>
+const found = <Name extends keyof StepResult>(name: Name, value: StepResult[Name]): StepResult =>
   value === undefined ? nothing : { [name]: value }
 
 export const readNonce: Step = (input) => found('nonce', readText(input, 'nonce', 512))

@@ -10,20 +10,20 @@ export type RequestRules = Pick<
   'scopesSupported' | 'claimsSupported' | 'defaultAudience' | 'verifyIdTokenHint'
 >
 
-export type Found = Partial<AuthorizationRequest>
+export type StepResult = Partial<AuthorizationRequest>
 
 export interface StepInput {
   readonly params: ParameterList
   readonly client: Client
   readonly rules: RequestRules
   /** What the steps before have found. */
-  readonly before: Found
+  readonly before: StepResult
 }
 
 /** Checks one parameter and says what it adds to the request. Throws `OAuthError`, which goes to the client, or `Unavailable`. */
-export type Step = (input: StepInput) => Found | Promise<Found>
+export type Step = (input: StepInput) => StepResult | Promise<StepResult>
 
-export const nothing: Found = {}
+export const nothing: StepResult = {}
 
 export const invalidRequest = (description: string): never => {
   throw new OAuthError('invalid_request', description)

@@ -2,11 +2,11 @@ import type { InteractionPage } from '../../interaction/interaction.js'
 import type { AuthorizationRequest } from '../../oauth/authorization-request.js'
 import { OAuthError } from '../../oauth/errors.js'
 import { checkRequest, stepsAt } from '../authorization-flow/check-request.js'
-import type { Flow, Journey } from '../authorization-flow/flow.js'
+import type { Flow, AuthorizationContext } from '../authorization-flow/flow.js'
 import type { AuthorizationOptions } from '../authorization-flow/options.js'
 import { getTarget } from '../authorization-flow/target.js'
 import { redirect, type Endpoint, type EndpointRequest, type Reply } from '../message.js'
-import type { Seen } from '../refusals.js'
+import type { RequestTrail } from '../refusals.js'
 import { getClient, getParameters } from './request.js'
 
 const steps = stepsAt('authorization')
@@ -17,12 +17,12 @@ const steps = stepsAt('authorization')
  */
 export const createAuthorizationEndpoint = (options: AuthorizationOptions, flow: Flow): Endpoint => {
   /** Stores the request and sends the browser to the page where the person answers. */
-  const interact = async ({ http, request }: Journey, to: InteractionPage): Promise<Reply> => {
+  const interact = async ({ http, request }: AuthorizationContext, to: InteractionPage): Promise<Reply> => {
     const { id, cookies } = await flow.interactions.begin({ request }, http.cookie(flow.cookies.browser), http.address)
     return redirect(flow.interactions.pageUrl(id, to), cookies)
   }
 
-  const answer = async (http: EndpointRequest, seen: Seen): Promise<Reply> => {
+  const answer = async (http: EndpointRequest, seen: RequestTrail): Promise<Reply> => {
     const params = getParameters(http)
     const client = await getClient(params, options.findClient)
     seen.claimedClientId = client.client_id
@@ -35,15 +35,15 @@ export const createAuthorizationEndpoint = (options: AuthorizationOptions, flow:
       if (error instanceof OAuthError) return flow.refuse({ http, request: target }, error)
       throw error
     }
-    const journey = { http, client, request }
+    const context = { http, client, request }
     if (lacksLaxCookies(http)) {
       const id = await flow.interactions.beginUntied({ request }, http.address)
       return redirect(flow.interactions.pageUrl(id, 'login'))
     }
-    return flow.goOn(journey, {
-      login: () => interact(journey, 'login'),
-      consent: () => interact(journey, 'consent'),
-      code: (session) => flow.grant(journey, session),
+    return flow.goOn(context, {
+      login: () => interact(context, 'login'),
+      consent: () => interact(context, 'consent'),
+      code: (session) => flow.grant(context, session),
     })
   }
 

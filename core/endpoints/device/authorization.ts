@@ -10,7 +10,7 @@ import { checkRequest, stepsAt } from '../authorization-flow/check-request.js'
 import type { AuthorizationOptions } from '../authorization-flow/options.js'
 import type { RequestRules } from '../authorization-flow/step.js'
 import { json, type Endpoint, type EndpointRequest, type Reply } from '../message.js'
-import type { Seen } from '../refusals.js'
+import type { RequestTrail } from '../refusals.js'
 import { tokenRequestOf } from '../token-request.js'
 import { takeDeviceStart } from './attempts.js'
 import type { DeviceOptions } from './options.js'
@@ -67,7 +67,7 @@ export const createDeviceAuthorization = (options: DeviceAuthorizationOptions): 
     throw new Error('no user code is free')
   }
 
-  const answer = async (http: EndpointRequest, seen: Seen): Promise<Reply> => {
+  const answer = async (http: EndpointRequest, seen: RequestTrail): Promise<Reply> => {
     if (http.query.values.size > 0)
       throw new OAuthError('invalid_request', 'Parameters belong in the body of the request.')
     const params = checkNoneRepeated(http.form, 'resource')

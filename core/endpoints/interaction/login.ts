@@ -17,7 +17,7 @@ import {
 } from './open-interaction.js'
 
 /** What a login page is shown for. */
-interface Asked {
+interface LoginContext {
   readonly page: Partial<LoginPage>
   readonly clientId?: string
 }
@@ -29,7 +29,12 @@ export const createLoginPage = (options: AuthorizationOptions, flow: Flow): Endp
   const csrfOf = ({ browserCookie, interactionId }: OwnInteraction): string =>
     csrfToken(browserCookie, interactionId, 'login')
 
-  const show = (own: OwnInteraction, { page: about }: Asked, status = 200, extra: Partial<LoginPage> = {}): Reply => {
+  const show = (
+    own: OwnInteraction,
+    { page: about }: LoginContext,
+    status = 200,
+    extra: Partial<LoginPage> = {},
+  ): Reply => {
     const action = flow.interactions.pageUrl(own.interactionId, 'login')
     return page(status, pages.login({ action, csrf: csrfOf(own), ...about, ...extra }))
   }
@@ -39,7 +44,7 @@ export const createLoginPage = (options: AuthorizationOptions, flow: Flow): Endp
     if (!isCsrfToken(csrfOf(own), own.http.form.values.get('csrf'))) refuseForgery()
   }
 
-  const submit = async (own: OwnInteraction, asked: Asked): Promise<Reply> => {
+  const submit = async (own: OwnInteraction, context: LoginContext): Promise<Reply> => {
     const { http, interactionId } = own
     const field = (name: string): string => http.form.values.get(name) ?? ''
     const [username, password] = [field('username'), field('password')]
@@ -48,15 +53,15 @@ export const createLoginPage = (options: AuthorizationOptions, flow: Flow): Endp
     const knownBrowser = await flow.knownBrowsers.find(knownCookie, username)
     const from = { address: http.address, ...(knownBrowser !== undefined && { knownBrowser }) }
     const result = await login.authenticate({ username, password }, from, http.signal)
-    const refused = { event: 'login.refused', claimedClientId: asked.clientId } as const
+    const refused = { event: 'login.refused', claimedClientId: context.clientId } as const
     if (result.outcome !== 'passed')
       await options.refusals.record(http, { ...refused, why: result.outcome, guessed: result.subject })
     switch (result.outcome) {
       case 'refused':
-        return show(own, asked, 403, { username, problem: 'wrong' })
+        return show(own, context, 403, { username, problem: 'wrong' })
       case 'locked': {
         const { retryAfterSeconds } = result
-        const reply = show(own, asked, 429, { username, problem: 'locked', retryAfterSeconds })
+        const reply = show(own, context, 429, { username, problem: 'locked', retryAfterSeconds })
         return { ...reply, headers: { ...reply.headers, 'Retry-After': String(retryAfterSeconds) } }
       }
       case 'passed': {
@@ -68,17 +73,17 @@ export const createLoginPage = (options: AuthorizationOptions, flow: Flow): Endp
         if (namesake !== undefined) {
           const why = 'the subject is the id of a client'
           await options.refusals.record(http, { ...refused, why, sub: result.subject })
-          return show(own, asked, 403, { username, problem: 'wrong' })
+          return show(own, context, 403, { username, problem: 'wrong' })
         }
         if (authTime === undefined) {
           await options.refusals.record(http, { ...refused, why: 'ended meanwhile', sub: result.subject })
-          return show(own, asked, 403, { username, problem: 'again' })
+          return show(own, context, 403, { username, problem: 'again' })
         }
         const at = { authTime, interactionId }
         const remembered = await flow.knownBrowsers.remember(knownCookie, username)
         const started = await flow.sessions.start(result, at, http.cookie(flow.cookies.session))
         const { subject, sid } = started.session
-        const trail = { request_id: http.requestId, client_id: asked.clientId }
+        const trail = { request_id: http.requestId, client_id: context.clientId }
         await audit.record({ event: 'login.succeeded', ...trail, sub: subject, sid, amr: result.amr })
         // Got again rather than answered here: a reload, or a second click, must not send the password once more.
         return redirect(flow.interactions.pageUrl(interactionId, 'login'), [started.cookie, ...remembered])
@@ -88,7 +93,7 @@ export const createLoginPage = (options: AuthorizationOptions, flow: Flow): Endp
 
   const forClient = async (own: OwnInteraction, open: OpenInteraction): Promise<Reply> => {
     const { http, client, request, interactionId } = open
-    const asked: Asked = {
+    const context: LoginContext = {
       page: {
         client: clientOnPage(client),
         cancel: true,
@@ -101,29 +106,29 @@ export const createLoginPage = (options: AuthorizationOptions, flow: Flow): Endp
       checkSent(own)
       if (http.form.values.get('decision') === 'cancel')
         return flow.refuse(open, new OAuthError('access_denied', 'The user did not sign in.'))
-      return submit(own, asked)
+      return submit(own, context)
     }
     return flow.goOn(open, {
-      login: () => show(own, asked),
+      login: () => show(own, context),
       consent: () => redirect(flow.interactions.pageUrl(interactionId, 'consent')),
       code: (session) => flow.grant(open, session),
     })
   }
 
   const forDevice = async (own: OwnInteraction, userCode: string | undefined): Promise<Reply> => {
-    const asked: Asked = { page: {} }
+    const context: LoginContext = { page: {} }
     if (own.http.method === 'POST') {
       checkSent(own)
-      return submit(own, asked)
+      return submit(own, context)
     }
-    if ((await flow.signedIn(own.http)) === undefined) return show(own, asked)
+    if ((await flow.signedIn(own.http)) === undefined) return show(own, context)
     return redirect(`${issuer}/device${userCode === undefined ? '' : `?user_code=${formatUserCode(userCode)}`}`)
   }
 
   return async (http) => {
     const own = http.method === 'POST' ? await getInteraction(http, flow) : await findInteraction(http, flow)
     if (own === undefined) return claimInteraction(http, flow)
-    const { device } = own.occasion
+    const { device } = own.purpose
     if (device !== undefined) return forDevice(own, device.userCode)
     return forClient(own, await openInteraction(own, options.findClient))
   }

@@ -1,8 +1,8 @@
 import type { Client } from '../../oauth/client.js'
 import { OAuthError } from '../../oauth/errors.js'
 import { isRegisteredRedirectUri } from '../../oauth/redirect-uri.js'
-import type { Occasion } from '../../interaction/interaction.js'
-import type { Flow, Journey } from '../authorization-flow/flow.js'
+import type { SignInPurpose } from '../../interaction/interaction.js'
+import type { Flow, AuthorizationContext } from '../authorization-flow/flow.js'
 import { redirect, type EndpointRequest, type Reply } from '../message.js'
 
 /** An interaction that was opened in its own browser. */
@@ -10,11 +10,11 @@ export interface OwnInteraction {
   readonly http: EndpointRequest
   readonly interactionId: string
   readonly browserCookie: string
-  readonly occasion: Occasion
+  readonly purpose: SignInPurpose
 }
 
 /** One that a client waits for. */
-export interface OpenInteraction extends Journey {
+export interface OpenInteraction extends AuthorizationContext {
   readonly interactionId: string
   readonly browserCookie: string
 }
@@ -30,9 +30,9 @@ const over = (): never => {
 export const findInteraction = async (http: EndpointRequest, flow: Flow): Promise<OwnInteraction | undefined> => {
   const interactionId = http.path.get('id')
   const browserCookie = http.cookie(flow.cookies.browser)
-  const occasion = await flow.interactions.find(interactionId, browserCookie)
-  if (occasion === undefined || interactionId === undefined || browserCookie === undefined) return undefined
-  return { http, interactionId, browserCookie, occasion }
+  const purpose = await flow.interactions.find(interactionId, browserCookie)
+  if (purpose === undefined || interactionId === undefined || browserCookie === undefined) return undefined
+  return { http, interactionId, browserCookie, purpose }
 }
 
 /** As `findInteraction`, but throws `invalid_request` where that finds nothing. */
@@ -50,10 +50,10 @@ export const claimInteraction = async (http: EndpointRequest, flow: Flow): Promi
 
 /** The request that a client waits with. Throws `invalid_request` where there is none, `invalid_client`, `Unavailable`. */
 export const openInteraction = async (
-  { http, interactionId, browserCookie, occasion }: OwnInteraction,
+  { http, interactionId, browserCookie, purpose }: OwnInteraction,
   findClient: (clientId: string) => Promise<Client | undefined>,
 ): Promise<OpenInteraction> => {
-  const { request } = occasion
+  const { request } = purpose
   if (request === undefined) return over()
   const client = await findClient(request.clientId)
   // Ten minutes are long enough for a client to be shut out.

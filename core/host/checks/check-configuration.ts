@@ -64,7 +64,7 @@ const inertServices = (issuer: string): Omit<Services, 'secondFactors'> => ({
 const sectionOf = ({ path }: Problem): string => /^[\w-]*/.exec(path)?.[0] ?? ''
 
 const parseClients = ({ salvaged, problems: found }: ConfigReading) => {
-  const told = new Set(found.map(({ path }) => path))
+  const reported = new Set(found.map(({ path }) => path))
   const scopes = (salvaged.scopes_supported ?? []).filter((scope) => scope !== undefined)
   const parses = (salvaged.clients ?? []).map((metadata) =>
     metadata === undefined ? { client: undefined, problems: [], warnings: [] } : parseClientMetadata(metadata, scopes),
@@ -76,7 +76,9 @@ const parseClients = ({ salvaged, problems: found }: ConfigReading) => {
     })
   return {
     clients: parses.map(({ client }) => client),
-    problems: parses.flatMap(({ problems }, index) => placed(problems, index)).filter(({ path }) => !told.has(path)),
+    problems: parses
+      .flatMap(({ problems }, index) => placed(problems, index))
+      .filter(({ path }) => !reported.has(path)),
     warnings: parses.flatMap(({ warnings }, index) => placed(warnings, index)),
   }
 }

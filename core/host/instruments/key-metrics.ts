@@ -13,7 +13,7 @@ const gauge = (name: string, help: string, labels: readonly string[], read: Obse
   read,
 })
 
-const counter: typeof gauge = (...told) => ({ ...gauge(...told), type: 'counter' })
+const counter: typeof gauge = (...args) => ({ ...gauge(...args), type: 'counter' })
 
 /** One sample for each of these words, 1 for the one that is true. */
 const oneOf = <W extends string>(label: string, words: readonly W[], now: W, labels: Sample['labels']): Sample[] =>

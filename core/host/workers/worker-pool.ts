@@ -44,7 +44,7 @@ export interface WorkerPool {
   kill(): void
 }
 
-/** A worker could not start; it has told why. */
+/** A worker could not start; it has logged why. */
 export class WorkerFailed extends Error {
   override readonly name = 'WorkerFailed'
 }
@@ -70,20 +70,20 @@ export const createWorkerPool = async (count: number, log: Log): Promise<WorkerP
     })
     const startedAt = performance.now()
     workers.set(number, worker)
-    const startAnew = (told: JsonObject, cause?: unknown): void => {
+    const restart = (details: JsonObject, cause?: unknown): void => {
       workers.delete(number)
       if (state.stopping) return
-      state.refused ||= told['exit_code'] === refusedExitCode
+      state.refused ||= details['exit_code'] === refusedExitCode
       if (state.refused) {
         log.error('A worker exited because the configuration was refused; none is restarted until a reload', {
           worker: number,
-          ...told,
+          ...details,
         })
         return
       }
       const lasted = performance.now() - startedAt > backoff.lastedFor
       const againInMs = lasted ? backoff.first : delayMs
-      log.error('A worker exited', { worker: number, ...told, again_in_ms: againInMs }, cause)
+      log.error('A worker exited', { worker: number, ...details, again_in_ms: againInMs }, cause)
       const again = (): void => {
         timers.delete(number)
         if (state.refused) return
@@ -93,10 +93,10 @@ export const createWorkerPool = async (count: number, log: Log): Promise<WorkerP
       timers.set(number, setTimeout(again, againInMs))
     }
     // Not `code`, which in a log is that of a grant.
-    worker.once('exit', (exit_code, signal) => startAnew({ worker_pid: worker.process.pid, exit_code, signal }))
+    worker.once('exit', (exit_code, signal) => restart({ worker_pid: worker.process.pid, exit_code, signal }))
     worker.on('error', (error) => {
       // There are too many processes: nothing was started, and nothing will exit.
-      if (worker.process.pid === undefined) startAnew({}, error)
+      if (worker.process.pid === undefined) restart({}, error)
       else
         log.error('A message to a worker could not be sent', { worker: number, worker_pid: worker.process.pid }, error)
     })
@@ -110,8 +110,8 @@ export const createWorkerPool = async (count: number, log: Log): Promise<WorkerP
       worker.on('message', (message: unknown) => {
         if (isStarted(message)) resolve(message)
       })
-      const fail = (told: unknown): void =>
-        reject(new WorkerFailed(`Worker ${String(number)} did not start (${String(told)}).`))
+      const fail = (reason: unknown): void =>
+        reject(new WorkerFailed(`Worker ${String(number)} did not start (${String(reason)}).`))
       worker.once('exit', fail)
       worker.once('error', fail)
     })

@@ -14,26 +14,29 @@ export interface WorkerReadiness extends Disposable {
   drain(): void
 }
 
-interface Found {
+interface WorkerReport {
   readonly ready: boolean
   readonly components: Readonly<Record<string, ComponentHealth>>
 }
 
-const unanswered = (message: string): Found => ({ ready: false, components: { process: { status: 'down', message } } })
+const unanswered = (message: string): WorkerReport => ({
+  ready: false,
+  components: { process: { status: 'down', message } },
+})
 
 /**
  * Ready while any worker is: one of those that listen serves each caller. The component `workers` is up only while
  * all are ready and alike. Asked in the background.
  */
 export const createWorkerReadiness = (pool: Pick<WorkerPool, 'sockets' | 'held'>): WorkerReadiness => {
-  const found = new Map<number, Found>()
+  const found = new Map<number, WorkerReport>()
   const state = { draining: false, closed: false, difference: undefined as string | undefined }
   const timers = new Set<NodeJS.Timeout>()
 
   const ask = async (number: number, socket: string): Promise<void> => {
     try {
       const { body } = await askWorker(socket, '/health/ready', AbortSignal.timeout(deadlineMs))
-      const { status, components } = JSON.parse(body) as { status: string; components: Found['components'] }
+      const { status, components } = JSON.parse(body) as { status: string; components: WorkerReport['components'] }
       found.set(number, { ready: status === 'ready', components })
     } catch {
       const isHeld = pool.held().includes(number)
@@ -63,12 +66,12 @@ export const createWorkerReadiness = (pool: Pick<WorkerPool, 'sockets' | 'held'>
 
   return {
     report: () => {
-      const told = [...found].flatMap(([number, { components }]): [string, ComponentHealth][] =>
+      const reported = [...found].flatMap(([number, { components }]): [string, ComponentHealth][] =>
         Object.entries(components).map(([name, health]) => [`worker.${String(number)}.${name}`, health] as const),
       )
       const draining: [string, ComponentHealth][] = state.draining ? [['process', { status: 'draining' }]] : []
       const ready = !state.draining && [...found.values()].some((worker) => worker.ready)
-      return { ready, components: Object.fromEntries([...draining, ['workers', all()], ...told]) }
+      return { ready, components: Object.fromEntries([...draining, ['workers', all()], ...reported]) }
     },
     differ: (difference) => {
       state.difference = difference

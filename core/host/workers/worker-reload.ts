@@ -49,11 +49,11 @@ export const createWorkerReload = (
     const failed = outcomes.filter(({ status }) => status !== 200)
     const reloaded = outcomes.filter(({ status }) => status === 200).map(({ worker }) => worker)
     const not_reloaded = failed.map(({ worker }) => worker)
-    const told = failed.flatMap(({ worker, status, body }): readonly Problem[] => {
+    const refused = failed.flatMap(({ worker, status, body }): readonly Problem[] => {
       const { problems, error_description } = readBody(body)
       return problems ?? [{ path: `workers.${worker}`, message: error_description ?? `answered with ${status}` }]
     })
-    const problems = [...new Map(told.map((problem) => [formatProblem(problem), problem])).values()]
+    const problems = [...new Map(refused.map((problem) => [formatProblem(problem), problem])).values()]
     log.error('Workers have different configurations', { reloaded, not_reloaded })
     differ(`${reloaded.length} of ${outcomes.length} have the new configuration`)
     return { status: 409, body: JSON.stringify({ status: 'partial', reloaded, not_reloaded, problems }) }

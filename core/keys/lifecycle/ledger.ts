@@ -93,8 +93,8 @@ export const createKeyLedger = (options: KeyLedgerOptions, first: KeysInForce): 
     const states = ring.states()
     const now = new Map(states.map((key) => [key.kid, key]))
     const taken = [...last.values()].filter(({ kid, state }) => !now.has(kid) && state !== 'gone')
-    const told = [...states.flatMap(eventsOf), ...taken.flatMap((key) => eventsOf({ ...key, state: 'gone' }))]
-    if (told.length > 0) await audit.record(...told)
+    const emitted = [...states.flatMap(eventsOf), ...taken.flatMap((key) => eventsOf({ ...key, state: 'gone' }))]
+    if (emitted.length > 0) await audit.record(...emitted)
     last = now
     published.clear()
   }

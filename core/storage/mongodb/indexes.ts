@@ -59,8 +59,8 @@ export const createSchema = (
   const check = async (): Promise<void> => {
     const faults = await findFaults()
     if (faults.length === 0) return
-    const told = faults.map(({ collection, fault }) => describe(collection, fault)).join('; ')
-    throw new Unavailable(component, 'no', `${told}; run signet migrate`)
+    const message = faults.map(({ collection, fault }) => describe(collection, fault)).join('; ')
+    throw new Unavailable(component, 'no', `${message}; run signet migrate`)
   }
 
   return {

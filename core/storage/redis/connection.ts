@@ -26,7 +26,7 @@ export interface Connection {
   refuse(reason: string): Unavailable
   ping(): Promise<void>
   describe(): Promise<string>
-  /** As the servers told last that they may take: bytes. */
+  /** As the servers last reported that they may take: bytes. */
   capacity(): number | undefined
   /** Lets what is under way finish, and refuses what comes after. */
   close(): Promise<void>
@@ -87,14 +87,14 @@ export const openConnection = async ({ options, clock, component }: ConnectionOp
     try {
       // The client goes on in another database where this one cannot be selected.
       if (database !== 0) await client.call('SELECT', database)
-      const told = await Promise.all(nodes().map(readFacts))
-      const fault = told.map((one) => judge(one, options)).find((one) => one !== undefined)
+      const reports = await Promise.all(nodes().map(readFacts))
+      const fault = reports.map((one) => judge(one, options)).find((one) => one !== undefined)
       if (fault !== undefined) throw refuse(fault)
       const joined = await joinEpoch({ client, nodes: nodes(), markerKey, clock, known })
       // The connection that was examined is gone; the next one is examined by itself.
       if (begun !== session || closed) return
-      facts = told[0]
-      capacity = memoryOf(told)
+      facts = reports[0]
+      capacity = memoryOf(reports)
       memory = joined
       known = joined.since
     } catch (error) {

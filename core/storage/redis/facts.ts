@@ -37,8 +37,8 @@ export const judge = (facts: Facts, { cluster, sentinel, eviction_policy_acknowl
 }
 
 /** Bytes that the servers may take together; undefined where one of them has no limit, or does not tell. */
-export const memoryOf = (told: readonly Facts[]): number | undefined => {
-  const limits = told.map((facts) => Number(facts?.get('maxmemory') ?? 0))
+export const memoryOf = (reports: readonly Facts[]): number | undefined => {
+  const limits = reports.map((facts) => Number(facts?.get('maxmemory') ?? 0))
   return limits.length > 0 && limits.every((limit) => limit > 0)
     ? limits.reduce((sum, limit) => sum + limit)
     : undefined

@@ -53,7 +53,7 @@ interface NodeError extends Error {
   readonly lastNodeError?: Error
 }
 
-const told = (error: NodeError): string | undefined =>
+const textFor = (error: NodeError): string | undefined =>
   byCode[error.code ?? ''] ?? byMessage.find(([pattern]) => pattern.test(error.message))?.[1]
 
 /**
@@ -65,8 +65,8 @@ export const reasonOf = (error: unknown): string => {
   const { lastNodeError } = error as NodeError
   const reply = /^[A-Z]{3,}(?= )/.exec(error.message)?.[0]
   return (
-    (lastNodeError && told(lastNodeError)) ??
-    told(error) ??
+    (lastNodeError && textFor(lastNodeError)) ??
+    textFor(error) ??
     (reply === undefined ? 'failed' : `answers with the error ${reply}`)
   )
 }

@@ -23,7 +23,7 @@ export interface WaitingRoomOptions {
 }
 
 /** One enrolment that asks for approval, as it stands. */
-export type Asked =
+export type ApprovalState =
   | { readonly state: 'waiting' | 'denied' | 'full' }
   /** With what the person saw; true for the first who uses it. */
   | { readonly state: 'approved'; readonly attributes: JsonObject; use(): Promise<boolean> }
@@ -105,7 +105,12 @@ export const createWaitingRoom = (options: WaitingRoomOptions) => {
     return taken
   }
 
-  const enter = async (id: string, digest: string, context: EnrolmentContext, message: string): Promise<Asked> => {
+  const enter = async (
+    id: string,
+    digest: string,
+    context: EnrolmentContext,
+    message: string,
+  ): Promise<ApprovalState> => {
     const { principal, jkt, attributes } = context
     const address = addressBucket(context.address)
     const places = await takePlaces(context, address)
@@ -127,7 +132,7 @@ export const createWaitingRoom = (options: WaitingRoomOptions) => {
   const claim = ({ stay, expiresAt }: Waiting): Promise<boolean> =>
     claims.claim('approval', stay, Math.max(1, Math.ceil((expiresAt - clock()) / 1000) + 1))
 
-  const approved = (waiting: Waiting): Asked => ({
+  const approved = (waiting: Waiting): ApprovalState => ({
     state: 'approved',
     attributes: waiting.attributes,
     async use() {
@@ -141,7 +146,7 @@ export const createWaitingRoom = (options: WaitingRoomOptions) => {
   })
 
   return {
-    async ask(context: EnrolmentContext, message: string): Promise<Asked> {
+    async ask(context: EnrolmentContext, message: string): Promise<ApprovalState> {
       const digest = digestOf(context, message)
       const id = digest.slice(0, 16)
       const waiting = await findWaiting(id)

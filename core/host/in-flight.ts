@@ -1,5 +1,5 @@
 /** Counts who is at work with a thing, so that it can be closed after its last use. */
-export class Uses {
+export class InFlight {
   #count = 0
   readonly #waiting: (() => void)[] = []
 
