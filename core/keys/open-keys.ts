@@ -73,8 +73,8 @@ export class KeysRefused extends Error {
 
 /**
  * Opens all keys at once and probes those that sign, now or next. A key whose backend cannot be asked now is left to be
- * opened later, or goes on as it is in the previous ring. Throws `KeysRefused` when any of them is one that waiting does
- * not mend.
+ * opened later, or goes on as it is in the previous ring. Throws `KeysRefused` when any of them needs
+ * an operator.
  */
 export const openKeys = async (options: OpenKeysOptions): Promise<readonly RingKey[]> => {
   const { keys: configured, providers, signal } = options

@@ -53,7 +53,7 @@ export const createSignerEvents = (log?: Log, audit?: AuditLog): SignerEvents =>
       if (state === 'half_open' || (state === 'open') === open.has(signer)) return
       if (state === 'open') {
         open.add(signer)
-        log?.error('A signer does not answer: nothing is asked of it until it answers a probe', { signer })
+        log?.error('A signer is not responding; no requests are sent until a probe succeeds', { signer })
       } else {
         open.delete(signer)
         log?.info('A signer is responding again', { signer })

@@ -133,7 +133,9 @@ export const verifyAudit = async (
     ) {
       chain.fault = fault(
         'missing',
-        prev === null ? 'a writer starts a new chain although it has earlier lines' : 'the line before it is missing',
+        prev === null
+          ? 'a writer starts a new chain although the log has earlier lines'
+          : 'the line before it is missing',
       )
     }
   }

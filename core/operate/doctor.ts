@@ -179,9 +179,9 @@ export const examine = async (checked: CheckedConfiguration, services: DoctorSer
       const signer = await inTime(`signers.${name}`, (signal) => guarded.open(ref, alg, signal))
       const { jwk, publicKey, thumbprint } = checkPublicJwk(signer.publicJwk, [alg])
       checkOpened(key, thumbprint)
-      if (row.state === 'retired') return { ...row, verdict: 'ok: signs no more', sound: true }
+      if (row.state === 'retired') return { ...row, verdict: 'ok: no longer signs', sound: true }
       const latency = await probeRepeatedly(signer, { alg, jwk, publicKey })
-      return { ...row, latency, verdict: publications.has(kid) ? 'ok' : 'ok: not published before', sound: true }
+      return { ...row, latency, verdict: publications.has(kid) ? 'ok' : 'ok: new, will be published', sound: true }
     } catch (error) {
       return { ...row, verdict: explainKeyError(error), sound: false }
     }

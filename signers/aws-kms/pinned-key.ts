@@ -123,9 +123,9 @@ const sign = async (
   })
   const { requestId } = reply.$metadata
   const none = (flaw: string): KmsSignature => ({ signature: new Uint8Array(), flaw, requestId })
-  if (reply.KeyId !== arn) return none(`it is of another key: ${reply.KeyId ?? 'none'}`)
+  if (reply.KeyId !== arn) return none(`it is by another key: ${reply.KeyId ?? 'none'}`)
   const signature = joseForm(reply.Signature ?? new Uint8Array(), alg, jwk)
-  return signature === undefined ? none(`it has not the form that ${alg} has`) : { signature, requestId }
+  return signature === undefined ? none(`it does not have the form of ${alg}`) : { signature, requestId }
 }
 
 const joseForm = (signature: Uint8Array, alg: JwsAlg, jwk: PublicJwk): Uint8Array | undefined => {

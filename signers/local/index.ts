@@ -83,7 +83,7 @@ export default defineSigner<z.infer<typeof options>>({
           privateKey = await readKeyFile(directory, ref)
         }
         if (privateKey === undefined)
-          throw new KeyRefused(`${ref} does not exist in ${directory}; make it with: signet keys create`)
+          throw new KeyRefused(`${ref} does not exist in ${directory}; create it with: signet keys create`)
         return openSigner(ref, alg, privateKey, keyTypes[keyType].signedOn === 'pool' ? pool : loop, signal)
       },
       async ping(signal) {

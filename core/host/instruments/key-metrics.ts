@@ -54,7 +54,7 @@ export const observeKeys = (metrics: Metrics, report: () => RingReport, clock: C
     ),
     gauge(
       'signet_signer_latency_seconds',
-      'Of the last 512 signatures and probes.',
+      'Latency of the last 512 signatures and probes.',
       [...key, 'quantile'],
       ofKeys(({ latency }, labels) =>
         latency === undefined
@@ -73,7 +73,7 @@ export const observeKeys = (metrics: Metrics, report: () => RingReport, clock: C
     ),
     gauge(
       'signet_key_trust',
-      '1 for what the last probe of the key left: only a proved one signs.',
+      '1 for the result of the last probe of the key: only a proved key signs.',
       [...key, 'trust'],
       ofKeys(({ trust }, labels) => oneOf('trust', trusts, trust, labels)),
     ),

@@ -49,7 +49,7 @@ export const grantEntryLifetime = (config: Config) => {
 }
 
 /**
- * Opens and probes every key. Throws `ConfigurationError` with the path of each that waiting does not mend; a backend
+ * Opens and probes every key. Throws `ConfigurationError` with the path of each that needs an operator; a backend
  * that does not answer is asked again in the background (F32). Dispose of the ring before its providers.
  */
 export const openRing = async (
