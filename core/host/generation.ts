@@ -61,7 +61,7 @@ export interface Generation {
    */
   settleAccounts(): Promise<void>
   /** Requests and probes under way. */
-  readonly uses: Uses
+  readonly uses: InFlight
 }
 
 /** One session with a backend, not two: a signer that is configured as it was goes on. */
