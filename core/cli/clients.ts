@@ -1,7 +1,7 @@
 import type { Config } from '../../config/schema.js'
 import { collections } from '../host/collections.js'
 import { parseClientMetadata } from '../oauth/client-metadata.js'
-import type { Client } from '../oauth/client.js'
+import { isClientId, type Client } from '../oauth/client.js'
 import type { RecordStore } from '../storage/ports.js'
 import { changeStores, listAll, readDeployment, withStores, type DeploymentOptions } from './deployment.js'
 import { CommandFailed } from './failure.js'
@@ -69,7 +69,7 @@ export const removeClient = async (clientId: string, options: DeploymentOptions)
 
 /** What no client can be called is in no store. */
 export const findClient = async (clients: RecordStore<Client>, clientId: string): Promise<Client | undefined> =>
-  /^[\x20-\x7e]{1,255}$/.test(clientId) ? await clients.find(clientId) : undefined
+  isClientId(clientId) ? await clients.find(clientId) : undefined
 
 const configuredClients = (config: Config): readonly Client[] =>
   config.clients.flatMap((metadata) => parseClientMetadata(metadata, config.scopes_supported).client ?? [])

@@ -3,7 +3,7 @@ import type { LoginProvider } from '../interaction/login-provider.js'
 import type { JsonObject } from '../json.js'
 import type { JwsAlg } from '../jose/jwk.js'
 import type { ClientAuthentication } from '../oauth/client-authentication.js'
-import { isPublicClient, type Client } from '../oauth/client.js'
+import { isPublicClient, type Client, type ClientDirectory } from '../oauth/client.js'
 import { OAuthError } from '../oauth/errors.js'
 import { signInOf } from '../oauth/subject-end.js'
 import type { AuditLog } from '../observe/audit.js'
@@ -19,7 +19,7 @@ export interface IntrospectOptions {
   readonly issuer: string
   readonly authenticateClient: ClientAuthentication
   readonly identify: IdentifyToken
-  readonly findClient: (clientId: string) => Promise<Client | undefined>
+  readonly clients: Pick<ClientDirectory, 'findEnabled'>
   /** Absent where nobody signs in. */
   readonly login?: LoginProvider | undefined
   readonly revocations: RevocationStore
@@ -65,7 +65,7 @@ const mayKnow = (client: Client, { claims, clientId }: IdentifiedAccessToken): b
 
 /** `POST /introspect` (RFC 7662, signed answers by RFC 9701). Nobody learns why a token is not active. */
 export const createIntrospect = (options: IntrospectOptions): Endpoint => {
-  const { issuer, authenticateClient, identify, findClient, login, revocations, tokens, audit, refusals } = options
+  const { issuer, authenticateClient, identify, clients, login, revocations, tokens, audit, refusals } = options
   /** The answer for an access token is the same for as long as it is remembered: 3 of 44 µs. */
   const answers = new WeakMap<IdentifiedAccessToken, Answer>()
 
@@ -87,8 +87,7 @@ export const createIntrospect = (options: IntrospectOptions): Endpoint => {
     // The tolerance is for clocks that differ: no answer says that a token is active after its own `exp`.
     if (!mayKnow(caller, token) || epochSeconds(options.clock) >= expiresAt) return undefined
     if (await revocations.isRevoked([jti, grantId], signIn)) return undefined
-    const owner = await findClient(clientId)
-    if (owner === undefined || owner.disabled) return undefined
+    if ((await clients.findEnabled(clientId)) === undefined) return undefined
     if (claims['auth_time'] !== undefined && !(await isPresent(subject, signal))) return undefined
     return tell(token)
   }

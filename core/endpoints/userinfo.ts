@@ -1,6 +1,6 @@
 import type { LoginProvider } from '../interaction/login-provider.js'
 import type { JwsAlg } from '../jose/jwk.js'
-import type { Client } from '../oauth/client.js'
+import type { ClientDirectory } from '../oauth/client.js'
 import type { Dpop } from '../oauth/dpop.js'
 import { OAuthError } from '../oauth/errors.js'
 import type { AuditLog } from '../observe/audit.js'
@@ -15,7 +15,7 @@ export interface UserinfoOptions {
   readonly accessTokenVerifier: Pick<AccessTokenVerifier, 'identify'>
   /** A token for another resource server opens nothing here. */
   readonly audiences: readonly string[]
-  readonly findClient: (clientId: string) => Promise<Client | undefined>
+  readonly clients: Pick<ClientDirectory, 'findEnabled'>
   readonly login: LoginProvider
   readonly revocations: RevocationStore
   readonly tokens: TokenIssuer
@@ -35,7 +35,7 @@ const outage = { error: 'temporarily_unavailable' }
 
 /** `GET` and `POST /userinfo` (OIDC Core §5.3). */
 export const createUserinfo = (options: UserinfoOptions): Endpoint => {
-  const { accessTokenVerifier, audiences, findClient, login, revocations, tokens, audit, refusals, dpop } = options
+  const { accessTokenVerifier, audiences, clients, login, revocations, tokens, audit, refusals, dpop } = options
   const { readToken, checkSender, challenge, ...access } = createAccessTokens('/userinfo', dpop)
 
   const check = async (request: EndpointRequest, presented: PresentedToken, seen: RequestTrail) => {
@@ -47,8 +47,8 @@ export const createUserinfo = (options: UserinfoOptions): Endpoint => {
     if (!strings(claims['aud']).some((name) => audiences.includes(name))) refuse('token for another audience')
     const proof = await checkSender(request, presented, claims['cnf'])
     if (await revocations.isRevoked([jti, grantId], signIn)) refuse('revoked')
-    const client = await findClient(clientId)
-    if (client === undefined || client.disabled) return refuse('the client is gone or disabled')
+    const client = await clients.findEnabled(clientId)
+    if (client === undefined) return refuse('the client is gone or disabled')
     seen.client = client
     seen.sub = subject
     const scope = typeof claims['scope'] === 'string' ? claims['scope'].split(' ') : []

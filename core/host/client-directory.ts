@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.js'
-import type { Client } from '../oauth/client.js'
+import { isClientId, type Client, type ClientDirectory } from '../oauth/client.js'
 import { RecentMap } from '../recent-map.js'
 import type { RecordLookup } from '../storage/ports.js'
 
@@ -54,24 +54,19 @@ export const cacheClients = (store: ClientLookup, clock: Clock): ClientLookup =>
   }
 }
 
-/** Every client of this deployment: those of the configuration, then those of the store. */
-export interface ClientDirectory {
-  /** Undefined when unknown or when the id cannot be one. Throws `Unavailable`. */
-  find(clientId: string): Promise<Client | undefined>
-}
-
-const form = /^[\x20-\x7e]{1,512}$/
-
 /** What the configuration names, the store cannot change. */
-export const createClientDirectory = (
-  fixed: readonly Client[],
-  store: Pick<RecordLookup<Client>, 'find'>,
-): ClientDirectory => {
+export const createClientDirectory = (fixed: readonly Client[], store: ClientLookup): ClientDirectory => {
   const byId = new Map(fixed.map((client) => [client.client_id, client]))
+  const find = async (clientId: string): Promise<Client | 'disabled' | undefined> => {
+    if (!isClientId(clientId)) return undefined
+    const client = byId.get(clientId) ?? (await store.find(clientId))
+    return client?.disabled ? 'disabled' : client
+  }
   return {
-    async find(clientId) {
-      if (!form.test(clientId)) return undefined
-      return byId.get(clientId) ?? store.find(clientId)
+    find,
+    async findEnabled(clientId) {
+      const found = await find(clientId)
+      return found === 'disabled' ? undefined : found
     },
   }
 }

@@ -6,6 +6,7 @@ import type { TraceContexts } from '../http/carry-trace.js'
 import { createRefusals } from '../endpoints/refusals.js'
 import { routes, type Endpoints } from '../http/routes.js'
 import type { AccountDirectory } from '../interaction/account-directory.js'
+import type { ClientDirectory } from '../oauth/client.js'
 import { observeAudit } from '../observe/audit-counts.js'
 import { openAudit } from '../observe/audit-file.js'
 import { createReadiness } from '../observe/health.js'
@@ -122,7 +123,11 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
   for (const { path, message } of generation.inventory.held.map(describeHeld))
     log.warn('configuration', { path, message })
   container.register(tokens.accounts, { useValue: liveAccounts(() => generation.accounts) })
-  container.register(tokens.clients, { useValue: { find: (id) => generation.clients.find(id) } })
+  const clients: ClientDirectory = {
+    find: (id) => generation.clients.find(id),
+    findEnabled: (id) => generation.clients.findEnabled(id),
+  }
+  container.register(tokens.clients, { useValue: clients })
   const publishedKeys = { publishedKey: (kid: string) => generation.ring.publishedKey(kid) }
   container.register(tokens.publishedKeys, { useValue: publishedKeys })
   const registries = keep(await createRegistries(checked.modules.plugins, container.resolve(tokens.services)))

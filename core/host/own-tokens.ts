@@ -1,23 +1,23 @@
 import { epochSeconds } from '../clock.js'
 import { verifyOwnToken, type OwnTokenVerification } from '../tokens/verify-own-token.js'
+import type { ClientDirectory } from '../oauth/client.js'
 import { signInOf } from '../oauth/subject-end.js'
 import type { RevocationStore } from '../storage/ports.js'
 import type { AccessTokenVerifier } from '../tokens/access-token-verifier.js'
 import { idTokenProfile } from '../tokens/profiles.js'
-import type { ClientDirectory } from './client-directory.js'
 import type { OwnTokens } from '../modules/contract.js'
 
 export interface OwnTokensOptions extends OwnTokenVerification {
   readonly accessTokenVerifier: Pick<AccessTokenVerifier, 'identify'>
   readonly revocations: RevocationStore
-  readonly findClient: ClientDirectory['find']
+  readonly clients: Pick<ClientDirectory, 'findEnabled'>
 }
 
 /** Every token names itself and its grant in `jti`: a good signature alone is no leave (RFC 8693 §5). */
 export const createOwnTokens = ({
   accessTokenVerifier,
   revocations,
-  findClient,
+  clients,
   ...expected
 }: OwnTokensOptions): OwnTokens => ({
   async verify(token, kind) {
@@ -34,8 +34,8 @@ export const createOwnTokens = ({
     if (typeof ownerId !== 'string') return undefined
     const [isRevoked, owner] = await Promise.all([
       revocations.isRevoked([jti, grantId], signInOf(sub, auth_time)),
-      findClient(ownerId),
+      clients.findEnabled(ownerId),
     ])
-    return isRevoked || owner === undefined || owner.disabled ? undefined : { claims: own.claims, grantId }
+    return isRevoked || owner === undefined ? undefined : { claims: own.claims, grantId }
   },
 })

@@ -51,7 +51,7 @@ export const wireEndpoints = (get: Resolve): Endpoints => {
   const refusals = get(tokens.refusals)
   const ring = get(tokens.ring)
   const issuer = get(tokens.issuer)
-  const findClient = get(tokens.clients).find
+  const clients = get(tokens.clients)
   const { grants, clientAuthenticators, login } = get(tokens.registries)
   const stored = get(tokens.collections)
   const { codes, deviceCodes, families, revocations, sessions, interactions, consents, secrets, occupancy } = stored
@@ -64,7 +64,7 @@ export const wireEndpoints = (get: Resolve): Endpoints => {
   const authenticateClient = traceClientAuthentication(
     createClientAuthentication({
       authenticators: clientAuthenticators,
-      findClient,
+      clients,
       guesses: createSecretGuesses(stored.attempts),
     }),
     get(tokens.options).tracing,
@@ -93,7 +93,7 @@ export const wireEndpoints = (get: Resolve): Endpoints => {
       grantIndex,
       revocations,
       login,
-      findClient,
+      clients,
       audit,
       clock,
       refreshIdleTtl: config.refresh_token_idle_ttl_secs,
@@ -108,7 +108,7 @@ export const wireEndpoints = (get: Resolve): Endpoints => {
     issuer: config.issuer,
     authenticateClient: limits.byClient('introspect', rates.introspect.client_per_minute, authenticateClient),
     identify,
-    findClient,
+    clients,
     login,
     revocations,
     tokens: issuer,
@@ -176,7 +176,7 @@ export const wireEndpoints = (get: Resolve): Endpoints => {
   const userinfo = createUserinfo({
     accessTokenVerifier,
     audiences: [config.issuer, config.default_audience],
-    findClient,
+    clients,
     login,
     revocations,
     tokens: issuer,
@@ -199,7 +199,7 @@ export const wireEndpoints = (get: Resolve): Endpoints => {
     refusals,
     login,
     pages: get(tokens.pages),
-    findClient,
+    clients,
     verifyIdTokenHint: (text) => verifyIdTokenHint(text, verification),
     codes,
     sessions,

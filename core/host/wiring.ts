@@ -84,7 +84,7 @@ export const wire = (container: DependencyContainer): void => {
         ...verificationOf(get),
         accessTokenVerifier: get(tokens.accessTokenVerifier),
         revocations,
-        findClient: (id) => get(tokens.clients).find(id),
+        clients: get(tokens.clients),
       }),
       factorRecords,
       factorClaims,

@@ -1,5 +1,5 @@
 import type { TokenRequest, ClientAuthenticator } from './client-authenticator.js'
-import type { Client } from './client.js'
+import type { Client, ClientDirectory } from './client.js'
 import { OAuthError, withDetails } from './errors.js'
 import type { SenderConstraint } from './grant.js'
 import type { SecretGuesses } from './secret-guesses.js'
@@ -7,7 +7,7 @@ import type { SecretGuesses } from './secret-guesses.js'
 export interface ClientAuthenticationOptions {
   /** By `token_endpoint_auth_method`. */
   readonly authenticators: ReadonlyMap<string, ClientAuthenticator>
-  readonly findClient: (clientId: string) => Promise<Client | undefined>
+  readonly clients: Pick<ClientDirectory, 'find'>
   readonly guesses: SecretGuesses
 }
 
@@ -34,7 +34,7 @@ const sendsSecret = ({ method }: ClientAuthenticator): boolean => method.startsW
  * Authenticates the client of a request to `/token` and its siblings (RFC 6749 §2.3): exactly one mechanism, the one
  * that the client registered. Only the audit log gets the reason.
  */
-export const createClientAuthentication = ({ authenticators, findClient, guesses }: ClientAuthenticationOptions) => {
+export const createClientAuthentication = ({ authenticators, clients, guesses }: ClientAuthenticationOptions) => {
   const methods = [...authenticators.values()]
 
   const detect = (request: TokenRequest) => {
@@ -57,10 +57,10 @@ export const createClientAuthentication = ({ authenticators, findClient, guesses
     const stated = request.params.get('client_id')
     if (stated !== undefined && stated !== clientId)
       throw new OAuthError('invalid_client', refusal, { reason: 'client_id differs from the authenticated client' })
-    const client = await findClient(clientId)
+    const client = await clients.find(clientId)
     if (client === undefined) throw new OAuthError('invalid_client', refusal, { reason: 'unknown client' })
     try {
-      if (client.disabled) throw new OAuthError('invalid_client', refusal, { reason: 'client is disabled' })
+      if (client === 'disabled') throw new OAuthError('invalid_client', refusal, { reason: 'client is disabled' })
       if (client.token_endpoint_auth_method !== authenticator.method)
         throw new OAuthError('invalid_client', refusal, { reason: `method is not the registered one` })
       const judge = () => authenticator.authenticate(client, evidence, signal)
@@ -69,7 +69,7 @@ export const createClientAuthentication = ({ authenticators, findClient, guesses
         : judge())
       return { client, method: authenticator.method, ...(confirmation && { confirmation }) }
     } catch (error) {
-      throw error instanceof OAuthError ? withDetails(error, { claimedClientId: client.client_id }) : error
+      throw error instanceof OAuthError ? withDetails(error, { claimedClientId: clientId }) : error
     }
   }
 

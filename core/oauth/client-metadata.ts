@@ -3,7 +3,7 @@ import { closest, distance } from 'fastest-levenshtein'
 import { z } from 'zod'
 import { allAlgorithms, findAlgorithm, isJwsAlg } from '../jose/algorithms.js'
 import type { JwsAlg } from '../jose/jwk.js'
-import type { Client } from './client.js'
+import { isClientId, type Client } from './client.js'
 import { clientJwks, clientJwksUri } from './client-jwks.js'
 import { findRedirectUriFault } from './redirect-uri-registration.js'
 
@@ -57,27 +57,24 @@ const webPage = z
   .string()
   .refine((value) => URL.canParse(value) && /^https?:\/\/[^/]/i.test(value), 'must be an http or https URL')
 
-/** What a form and a Basic header can carry (RFC 6749 appendix A). */
-const visible = (min: number, max: number) =>
-  z
-    .string()
-    .regex(
-      new RegExp(`^[\\x20-\\x7E]{${String(min)},${String(max)}}$`),
-      `must be ${String(min)} to ${String(max)} printable ASCII characters`,
-    )
-
 /**
  * 32 characters of base64url have 192 bits: enough for a plain hash. Fewer than 16 can be guessed, of whatever alphabet
  * (RFC 6749 §10.10).
  */
-const secretLength = { least: 16, recommended: 32 } as const
+const secretLength = { least: 16, recommended: 32, most: 1024 } as const
 
 const secret = z.preprocess(
   (value) =>
     typeof value === 'object' && value !== null && 'reveal' in value
       ? (value as { reveal(): unknown }).reveal()
       : value,
-  visible(secretLength.least, 1024),
+  // What a form and a Basic header can carry (RFC 6749 appendix A).
+  z
+    .string()
+    .regex(
+      new RegExp(`^[\\x20-\\x7E]{${String(secretLength.least)},${String(secretLength.most)}}$`),
+      `must be ${String(secretLength.least)} to ${String(secretLength.most)} printable ASCII characters`,
+    ),
 )
 
 /** RFC 8707 §2. */
@@ -91,7 +88,7 @@ const resourceIdentifiers = z.array(
 )
 
 const metadataSchema = z.strictObject({
-  client_id: visible(1, 255),
+  client_id: z.string().refine(isClientId, 'must be 1 to 255 printable ASCII characters'),
   client_name: text.optional(),
   client_secret: secret.optional(),
   client_secret_expires_at: z.int().min(0).optional(),

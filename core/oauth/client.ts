@@ -46,5 +46,16 @@ export interface Client {
   readonly metadata: JsonObject
 }
 
+/** What a `client_id` may be: 1 to 255 visible ASCII characters and spaces (RFC 6749 appendix A.1). */
+export const isClientId = (text: string): boolean => /^[\x20-\x7e]{1,255}$/.test(text)
+
+/** Every client of this deployment: those of the configuration, then those of the store. */
+export interface ClientDirectory {
+  /** Undefined when unknown, disabled, or when the id cannot be one. Throws `Unavailable`. */
+  findEnabled(clientId: string): Promise<Client | undefined>
+  /** For those who record why: tells a disabled client from an unknown one. Throws `Unavailable`. */
+  find(clientId: string): Promise<Client | 'disabled' | undefined>
+}
+
 /** RFC 6749 §2.1: a public client cannot keep a credential. */
 export const isPublicClient = (client: Client): boolean => client.token_endpoint_auth_method === 'none'

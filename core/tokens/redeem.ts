@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.js'
 import type { AccountLookup } from '../oauth/account.js'
-import { isPublicClient, type Client } from '../oauth/client.js'
+import { isPublicClient, type Client, type ClientDirectory } from '../oauth/client.js'
 import type { DeviceApproval, DeviceRequest } from '../oauth/device-code.js'
 import { OAuthError } from '../oauth/errors.js'
 import type { AuthorizationCode, Grant, GrantDecision, Redeemable } from '../oauth/grant.js'
@@ -31,7 +31,7 @@ export interface RedeemOptions {
   readonly revokedGrants: RevokedGrants
   /** Absent where nobody signs in. */
   readonly login?: AccountLookup | undefined
-  readonly findClient: (clientId: string) => Promise<Client | undefined>
+  readonly clients: Pick<ClientDirectory, 'findEnabled'>
   readonly audit: AuditLog
   readonly clock: Clock
   readonly refreshIdleTtl: number
@@ -55,7 +55,7 @@ const invalidGrant = (reason: string): OAuthError =>
  * or refresh token one wins; the others' tokens are thrown away.
  */
 export const createRedeem = (options: RedeemOptions) => {
-  const { codes, deviceCodes, families, grantIndex, revocations, login, findClient, audit, clock } = options
+  const { codes, deviceCodes, families, grantIndex, revocations, login, clients, audit, clock } = options
 
   const startFamily = async (grant: Grant) => {
     const fresh = newRefreshToken()
@@ -132,9 +132,9 @@ export const createRedeem = (options: RedeemOptions) => {
         grant &&
         revocations.isRevoked([grant.grantId], signInOf(grant.subject, grant.authentication.auth_time)),
       authentication && login?.find(subject, signal),
-      findClient(client.client_id),
+      clients.findEnabled(client.client_id),
     ])
-    if (registered === undefined || registered.disabled)
+    if (registered === undefined)
       return new OAuthError('invalid_client', 'Client authentication failed.', {
         reason: 'the client is gone or disabled',
       })

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
+import { createClientDirectory } from '../../core/host/client-directory.js'
 import { UserAgent } from '../support/user-agent.js'
 import { csrfIn, expectErrorPage, post, sessionCookie, walking, type Walking } from './authorize-pages.js'
 import { alice, callback, startProvider, webClient } from './authorize-provider.js'
@@ -89,7 +90,9 @@ describe('interactions', () => {
   it('is refused when the client was shut out meanwhile', async () => {
     const shut = new Set<string>()
     const other = await startProvider({
-      findClient: async (id) => (id === 'web' && !shut.has(id) ? webClient : undefined),
+      clients: createClientDirectory([], {
+        find: async (id) => (id === 'web' ? { ...webClient, disabled: shut.has(id) } : undefined),
+      }),
     })
     try {
       const agent = new UserAgent()

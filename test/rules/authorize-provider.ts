@@ -6,6 +6,7 @@ import type { AuthorizationOptions } from '../../core/endpoints/authorization-fl
 import { createAuthorizationEndpoint } from '../../core/endpoints/authorize/index.js'
 import { createConsentPage } from '../../core/endpoints/interaction/consent.js'
 import { createLoginPage } from '../../core/endpoints/interaction/login.js'
+import { createClientDirectory } from '../../core/host/client-directory.js'
 import { createRefusals } from '../../core/endpoints/refusals.js'
 import { createPages } from '../../core/interaction/pages/create-pages.js'
 import { loadAssets } from '../../core/interaction/assets.js'
@@ -119,10 +120,12 @@ export const startProvider = async (overrides: Partial<AuthorizationOptions> = {
     refusals,
     login,
     pages: createPages({ assetsPath: '/assets', assets: loadAssets() }),
-    findClient: async (clientId) => {
-      if (clientId.length > 512) throw new TypeError('no store takes such an id')
-      return clients.find(({ client_id }) => client_id === clientId)
-    },
+    clients: createClientDirectory([], {
+      find: async (clientId) => {
+        if (clientId.length > 512) throw new TypeError('no store takes such an id')
+        return clients.find(({ client_id }) => client_id === clientId)
+      },
+    }),
     verifyIdTokenHint: async (token) => (token.startsWith('ours:') ? { sub: token.slice(5), aud: 'web' } : undefined),
     openSignIns: createPlaces({ occupancy, limit: 'authorize_open', most: 1000, hits: new Counts('limit') }),
     ...stores,

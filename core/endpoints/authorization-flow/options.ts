@@ -5,7 +5,7 @@ import type { LoginProvider } from '../../interaction/login-provider.js'
 import type { Pages } from '../../interaction/pages.js'
 import type { Places } from '../../interaction/places.js'
 import type { Session, SessionEntry } from '../../interaction/session.js'
-import type { Client } from '../../oauth/client.js'
+import type { ClientDirectory } from '../../oauth/client.js'
 import type { AuthorizationCode } from '../../oauth/grant.js'
 import type { GrantIndex } from '../../oauth/grant-index.js'
 import type { AuditLog } from '../../observe/audit.js'
@@ -32,7 +32,7 @@ export interface AuthorizationOptions {
   readonly refusals: Refusals
   readonly login: LoginProvider
   readonly pages: Pages
-  readonly findClient: (clientId: string) => Promise<Client | undefined>
+  readonly clients: ClientDirectory
   /** Undefined unless it is an id_token of this issuer under any published key, expired or not. */
   readonly verifyIdTokenHint: (token: string) => Promise<IdTokenHint | undefined>
   readonly codes: OneTimeStore<AuthorizationCode>

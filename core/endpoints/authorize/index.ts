@@ -24,7 +24,7 @@ export const createAuthorizationEndpoint = (options: AuthorizationOptions, flow:
 
   const answer = async (http: EndpointRequest, seen: RequestTrail): Promise<Reply> => {
     const params = getParameters(http)
-    const client = await getClient(params, options.findClient)
+    const client = await getClient(params, options.clients)
     seen.claimedClientId = client.client_id
     const target = getTarget(params, client)
     let request: AuthorizationRequest

@@ -1,10 +1,8 @@
-import type { Client } from '../../oauth/client.js'
+import type { Client, ClientDirectory } from '../../oauth/client.js'
 import { OAuthError } from '../../oauth/errors.js'
 import type { ParameterList } from '../../oauth/params.js'
 import { checkOnce } from '../authorization-flow/target.js'
 import type { EndpointRequest } from '../message.js'
-
-const clientIdForm = /^[\x20-\x7e]{1,255}$/
 
 /**
  * The parameters of a request: those of the body of a POST, else those of the query. Throws `invalid_request` when a POST
@@ -19,15 +17,12 @@ export const getParameters = ({ method, query, form }: EndpointRequest): Paramet
 }
 
 /** The client that asks. Throws `invalid_request`, `invalid_client`, `Unavailable`. */
-export const getClient = async (
-  params: ParameterList,
-  findClient: (clientId: string) => Promise<Client | undefined>,
-): Promise<Client> => {
+export const getClient = async (params: ParameterList, clients: Pick<ClientDirectory, 'find'>): Promise<Client> => {
   checkOnce(params, 'client_id')
   const clientId = params.values.get('client_id')
   if (clientId === undefined) throw new OAuthError('invalid_request', 'The parameter client_id is missing.')
-  const client = clientIdForm.test(clientId) ? await findClient(clientId) : undefined
-  if (client === undefined || client.disabled === true)
+  const client = await clients.find(clientId)
+  if (client === undefined || client === 'disabled')
     throw new OAuthError('invalid_client', 'The client is unknown.', {
       status: 400,
       reason: client === undefined ? 'unknown client' : 'client is disabled',

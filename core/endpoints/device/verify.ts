@@ -45,7 +45,7 @@ const overOutcomes: Readonly<Record<Exclude<DeviceCodeState, 'pending'>, DeviceR
  */
 export const createDeviceVerify = (options: AuthorizationOptions & DeviceOptions, flow: Flow): Endpoint => {
   const { issuer, pages, audit, refusals, clock, deviceCodes, grantIndex, attempts } = options
-  const { findClient, defaultAudience } = options
+  const { clients, defaultAudience } = options
   const showEntry = createShowEntry(options, flow)
   const trailOf = ({ http, person }: Sent) => ({ request_id: http.requestId, sub: person.session.subject })
 
@@ -139,15 +139,9 @@ export const createDeviceVerify = (options: AuthorizationOptions & DeviceOptions
     const wait = await takeUserCodeAttempt(attempts, person.session.subject, http.address, clock)
     if (wait > 0) return locked(sent, wait)
     const code = userCode === undefined ? undefined : await deviceCodes.findByUserCode(userCode)
-    const client = code && (await findClient(code.request.clientId))
+    const client = code && (await clients.findEnabled(code.request.clientId))
     // Ten minutes are long enough for a client to be shut out.
-    if (
-      code === undefined ||
-      client === undefined ||
-      client.disabled === true ||
-      !client.grant_types.includes(deviceCodeGrant)
-    )
-      return wrong(sent)
+    if (code === undefined || client === undefined || !client.grant_types.includes(deviceCodeGrant)) return wrong(sent)
     if (code.state !== 'pending') return isOver(sent, code.state)
     switch (decision) {
       case undefined:

@@ -53,7 +53,7 @@ export const createConsentPage = (options: AuthorizationOptions, flow: Flow): En
   }
 
   return async (http) => {
-    const open = await openInteraction(await getInteraction(http, flow), options.findClient)
+    const open = await openInteraction(await getInteraction(http, flow), options.clients)
     const login = () => redirect(flow.interactions.pageUrl(open.interactionId, 'login'))
     // A no counts, even if another tab has said yes meanwhile and nothing would be asked any more.
     const answered = (session: Session) => submit(open, session)

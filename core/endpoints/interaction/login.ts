@@ -67,7 +67,7 @@ export const createLoginPage = (options: AuthorizationOptions, flow: Flow): Endp
       case 'passed': {
         const [authTime, namesake] = await Promise.all([
           findAuthTime(revocations, result.subject, begun),
-          options.findClient(result.subject),
+          options.clients.find(result.subject),
         ])
         // RFC 9700 §4.15: who reads `sub` alone must not take a service for this person.
         if (namesake !== undefined) {
@@ -130,6 +130,6 @@ export const createLoginPage = (options: AuthorizationOptions, flow: Flow): Endp
     if (own === undefined) return claimInteraction(http, flow)
     const { device } = own.purpose
     if (device !== undefined) return forDevice(own, device.userCode)
-    return forClient(own, await openInteraction(own, options.findClient))
+    return forClient(own, await openInteraction(own, options.clients))
   }
 }

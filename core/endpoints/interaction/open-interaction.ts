@@ -1,4 +1,4 @@
-import type { Client } from '../../oauth/client.js'
+import type { ClientDirectory } from '../../oauth/client.js'
 import { OAuthError } from '../../oauth/errors.js'
 import { isRegisteredRedirectUri } from '../../oauth/redirect-uri.js'
 import type { SignInPurpose } from '../../interaction/interaction.js'
@@ -51,13 +51,13 @@ export const claimInteraction = async (http: EndpointRequest, flow: Flow): Promi
 /** The request that a client waits with. Throws `invalid_request` where there is none, `invalid_client`, `Unavailable`. */
 export const openInteraction = async (
   { http, interactionId, browserCookie, purpose }: OwnInteraction,
-  findClient: (clientId: string) => Promise<Client | undefined>,
+  clients: Pick<ClientDirectory, 'findEnabled'>,
 ): Promise<OpenInteraction> => {
   const { request } = purpose
   if (request === undefined) return over()
-  const client = await findClient(request.clientId)
+  const client = await clients.findEnabled(request.clientId)
   // Ten minutes are long enough for a client to be shut out.
-  if (client === undefined || client.disabled === true || !isRegisteredRedirectUri(client, request.redirectUri))
+  if (client === undefined || !isRegisteredRedirectUri(client, request.redirectUri))
     throw new OAuthError('invalid_client', 'The client is unknown.', { status: 400, reason: 'client changed' })
   return { http, client, request, interactionId, browserCookie }
 }
