@@ -4,6 +4,13 @@ export interface JsonObject {
   readonly [name: string]: JsonValue | undefined
 }
 
+export function isObject(value: JsonValue | undefined): value is JsonObject
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>>
+/** An object with members: neither null nor an array. */
+export function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
 /** The same value, which nobody can change for the next who is given it. */
 export const frozen = <T extends JsonValue | undefined>(value: T): T => {
   if (typeof value === 'object' && value !== null) for (const child of Object.values(value)) frozen(child as JsonValue)

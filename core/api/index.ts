@@ -15,7 +15,7 @@ export type {
 export { principalDigest } from '../attestation/principal-digest.js'
 export type { Enrolment, PrincipalRegistry, Revocation, PrincipalStatus } from '../attestation/principal-registry.js'
 export type { Clock } from '../clock.js'
-export { epochSeconds } from '../clock.js'
+export { epochSeconds, isoTime } from '../clock.js'
 export { until, withDeadline } from '../deadline.js'
 export type {
   AuthorizationCodes,
@@ -38,8 +38,11 @@ export { addressBucket } from '../address-bucket.js'
 export { canonicalUsername } from '../interaction/username.js'
 export type { LoginOrigin, LoginProvider, LoginResult } from '../interaction/login-provider.js'
 export type { JsonObject, JsonValue } from '../json.js'
+export { isObject } from '../json.js'
 export type { AlgorithmRow, KeyType, KeyTypeRow } from '../jose/algorithms.js'
 export { algorithms, findAlgorithm, isJwsAlg, keyInput, keyTypes } from '../jose/algorithms.js'
+export type { TimeRules } from '../jose/claim-times.js'
+export { findTimeFault, isJti, isNumericDate } from '../jose/claim-times.js'
 export type { CompactJws } from '../jose/compact-jws.js'
 export { parseCompactJws } from '../jose/compact-jws.js'
 export type { JwsAlg, PublicJwk, VerificationKey } from '../jose/jwk.js'
@@ -50,7 +53,7 @@ export type { GuardedKey } from '../jose/public-key-guard.js'
 export { BadJwk, checkPublicJwk } from '../jose/public-key-guard.js'
 export type { TurnQueue } from '../jose/turn-queue.js'
 export { createTurnQueue } from '../jose/turn-queue.js'
-export { verifySignature } from '../jose/verify-signature.js'
+export { isSignedByAny, verifySignature } from '../jose/verify-signature.js'
 export type { Account, AccountLookup } from '../oauth/account.js'
 export type { Client } from '../oauth/client.js'
 export { isPublicClient } from '../oauth/client.js'
@@ -75,6 +78,7 @@ export type {
   SenderConstraint,
 } from '../oauth/grant.js'
 export { accessTokenType, defineGrant } from '../oauth/grant.js'
+export { personalScopes } from '../oauth/scope.js'
 export type { OutboundBody, OutboundFetch } from '../outbound/outbound-fetch.js'
 export { findOutboundFault } from '../outbound/outbound-fetch.js'
 export type { Outbound, Webhook } from '../outbound/webhook.js'
@@ -107,4 +111,5 @@ export type {
   StorageSchema,
   StoreRoom,
 } from '../storage/ports.js'
+export { reportFault } from '../report-fault.js'
 export { Unavailable } from '../unavailable.js'

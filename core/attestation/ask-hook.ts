@@ -1,7 +1,7 @@
-import type { JsonObject, JsonValue } from '../json.js'
+import { isObject, type JsonObject, type JsonValue } from '../json.js'
 import { withDeadline } from '../deadline.js'
 import { Unavailable } from '../unavailable.js'
-import { findAttributesFault, isObject, withoutStatus } from './attributes.js'
+import { findAttributesFault, withoutStatus } from './attributes.js'
 
 /** Milliseconds that a plugin may take: within the request's own deadline, so that there is time to say so. */
 const hookBudgetMs = 2000

@@ -1,8 +1,5 @@
 import type { JsonObject, JsonValue } from '../json.js'
 
-export const isObject = (value: JsonValue | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** Names that reach a prototype when somebody copies them member by member. */
 const poison: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
 

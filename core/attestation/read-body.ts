@@ -1,6 +1,6 @@
-import type { JsonObject } from '../json.js'
+import { isObject, type JsonObject } from '../json.js'
 import { parseStrictJsonObject } from '../jose/strict-json.js'
-import { findAttributesFault, hasPoison, isObject } from './attributes.js'
+import { findAttributesFault, hasPoison } from './attributes.js'
 import { attestationError } from './errors.js'
 import { principalTypes, type Principal, type PrincipalType, type SecondFactorProof } from './ports.js'
 

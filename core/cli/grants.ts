@@ -1,10 +1,11 @@
+import { isoTime } from '../clock.js'
 import { collections } from '../host/collections.js'
 import { grantLifetime } from '../keys/lifecycle/open-ring.js'
 import { listGrants, revokeGrants } from '../host/personal-records.js'
 import { changeStores, readDeployment, withStores, type DeploymentOptions } from './deployment.js'
 import { CommandFailed } from './failure.js'
 import { print, printJson, printTable } from './output.js'
-import { counted, iso, personChange, type ClientOfPersonOptions, type PersonOptions } from './person.js'
+import { counted, personChange, type ClientOfPersonOptions, type PersonOptions } from './person.js'
 
 export interface GrantOptions extends DeploymentOptions {
   readonly json?: true
@@ -31,8 +32,8 @@ export const printGrants = async (options: PersonOptions): Promise<void> => {
     client_id: clientId,
     scope: scope.join(' '),
     resource,
-    signed_in_at: iso(authTime),
-    granted_at: iso(grantedAt),
+    signed_in_at: isoTime(authTime * 1000),
+    granted_at: isoTime(grantedAt * 1000),
   }))
   if (options.json) return printJson(shown)
   printTable(

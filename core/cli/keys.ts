@@ -1,3 +1,4 @@
+import { isoTime } from '../clock.js'
 import { randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
 import { stringify } from 'yaml'
@@ -24,7 +25,7 @@ export const printKeys = async (options: ListKeysOptions): Promise<void> => {
   const config = await readDeployment(options)
   const now = Date.now()
   const rows = config.keys.map((key) => ({ ...key, state: stateAt(lifetimeOf(config, key), now) }))
-  const iso = (time: number | undefined) => (time === undefined ? undefined : new Date(time).toISOString())
+  const iso = (time: number | undefined) => (time === undefined ? undefined : isoTime(time))
   if (options.json) {
     return printJson(rows.map((row) => ({ ...row, not_before: iso(row.not_before), not_after: iso(row.not_after) })))
   }

@@ -10,8 +10,6 @@ export interface ClientOfPersonOptions extends PersonOptions {
   readonly client?: string
 }
 
-export const iso = (seconds: number): string => new Date(seconds * 1000).toISOString()
-
 /** `1 session`, `2 sessions`. */
 export const counted = (count: number, what: string): string => `${String(count)} ${what}${count === 1 ? '' : 's'}`
 

@@ -1,3 +1,4 @@
+import { isoTime } from '../clock.js'
 import type { Config } from '../../config/schema.js'
 import { collections } from '../host/collections.js'
 import { planKeys, type KeyPlan } from '../keys/lifecycle/plan.js'
@@ -9,8 +10,6 @@ import { heading, print, printError, printJson, printTable } from './output.js'
 export interface PlanKeysOptions extends DeploymentOptions {
   readonly json?: true
 }
-
-const iso = (time: number): string => new Date(time).toISOString().replace('.000Z', 'Z')
 
 const none: KeyPublications = new Map()
 
@@ -36,13 +35,13 @@ export const printPlan = async (options: PlanKeysOptions): Promise<void> => {
 }
 
 const printTables = ({ changes, signing, published, warnings }: KeyPlan, now: number): void => {
-  const end = (time: number): string => (time === Infinity ? 'for good' : iso(time))
+  const end = (time: number): string => (time === Infinity ? 'for good' : isoTime(time))
   print(heading('Changes'))
   if (changes.length === 0) print('none')
   else
     printTable(
       ['TIME', 'KEY', 'FROM', 'TO'],
-      changes.map(({ at, kid, from, to }) => [iso(at), kid, from, to]),
+      changes.map(({ at, kid, from, to }) => [isoTime(at), kid, from, to]),
     )
   print(`\n${heading('Who signs')}`)
   printTable(
@@ -50,7 +49,7 @@ const printTables = ({ changes, signing, published, warnings }: KeyPlan, now: nu
     signing.map(({ purpose, alg, from, until, kid }) => [
       purpose,
       alg,
-      from === now ? 'now' : iso(from),
+      from === now ? 'now' : isoTime(from),
       end(until),
       kid ?? 'NOBODY',
     ]),
@@ -65,10 +64,10 @@ const printTables = ({ changes, signing, published, warnings }: KeyPlan, now: nu
 
 /** JSON has no infinity: what has no end has no `until`. */
 const toJson = ({ changes, signing, published, warnings }: KeyPlan): unknown => {
-  const end = (until: number): { until?: string } => (until === Infinity ? {} : { until: iso(until) })
+  const end = (until: number): { until?: string } => (until === Infinity ? {} : { until: isoTime(until) })
   return {
-    changes: changes.map(({ at, ...change }) => ({ at: iso(at), ...change })),
-    signing: signing.map(({ from, until, ...who }) => ({ ...who, from: iso(from), ...end(until) })),
+    changes: changes.map(({ at, ...change }) => ({ at: isoTime(at), ...change })),
+    signing: signing.map(({ from, until, ...who }) => ({ ...who, from: isoTime(from), ...end(until) })),
     published: published.map(({ until, ...key }) => ({ ...key, ...end(until) })),
     warnings,
   }

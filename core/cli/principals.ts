@@ -1,3 +1,4 @@
+import { isoTime } from '../clock.js'
 import type { Principal, PrincipalType } from '../attestation/ports.js'
 import type { PrincipalStatus } from '../attestation/principal-registry.js'
 import type { CheckedConfiguration } from '../host/checks/check-configuration.js'
@@ -111,15 +112,13 @@ const readRegistered = async (options: DeploymentOptions): Promise<CheckedConfig
   throw new CommandFailed('The configuration has no registry of principals: add plugins/attestation/registry.')
 }
 
-const iso = (seconds: number): string => new Date(seconds * 1000).toISOString()
-
 const describe = (principal: Principal, { enrolment, revokedAt }: PrincipalStatus) => ({
   ...toWire(principal),
   state: revokedAt === undefined ? 'active' : 'revoked',
   ...(enrolment && {
     jkt: enrolment.jkt,
     attributes: enrolment.attributes,
-    enrolled_at: iso(enrolment.enrolledAt),
+    enrolled_at: isoTime(enrolment.enrolledAt * 1000),
   }),
-  ...(revokedAt !== undefined && { revoked_at: iso(revokedAt) }),
+  ...(revokedAt !== undefined && { revoked_at: isoTime(revokedAt * 1000) }),
 })

@@ -1,8 +1,9 @@
+import { isoTime } from '../clock.js'
 import { listSessions, removeSessions } from '../host/personal-records.js'
 import { changeStores, readDeployment, withStores } from './deployment.js'
 import { CommandFailed } from './failure.js'
 import { print, printJson, printTable } from './output.js'
-import { counted, iso, personChange, type PersonOptions } from './person.js'
+import { counted, personChange, type PersonOptions } from './person.js'
 
 export interface SessionOptions extends PersonOptions {
   readonly sid?: string
@@ -12,7 +13,7 @@ export interface SessionOptions extends PersonOptions {
 export const printSessions = async (options: PersonOptions): Promise<void> => {
   const config = await readDeployment(options)
   const found = await withStores(config, (stores) => listSessions(stores, options.sub))
-  const shown = found.map(({ sid, authTime, amr }) => ({ sid, signed_in_at: iso(authTime), amr }))
+  const shown = found.map(({ sid, authTime, amr }) => ({ sid, signed_in_at: isoTime(authTime * 1000), amr }))
   if (options.json) return printJson(shown)
   printTable(
     ['SID', 'SIGNED_IN', 'AMR'],

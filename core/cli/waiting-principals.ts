@@ -1,3 +1,4 @@
+import { isoTime } from '../clock.js'
 import type { SecondFactorVerifier } from '../attestation/ports.js'
 import { addressBucket } from '../address-bucket.js'
 import { withRegistries } from '../host/with-registries.js'
@@ -15,7 +16,7 @@ export const printWaiting = async (options: PrincipalsOptions): Promise<void> =>
   )
   const undecided = rows.filter(({ approved }) => approved !== true)
   const shown = undecided.map(({ id, kind, principal, jkt, message, attributes, address, requestedAt }) => {
-    const requested_at = new Date(requestedAt * 1000).toISOString()
+    const requested_at = isoTime(requestedAt * 1000)
     return { id, kind, ...toWire(principal), jkt, message, attributes, ...(address && { address }), requested_at }
   })
   if (options.json) return printJson(shown)

@@ -5,6 +5,7 @@ import { clientCredentialsCommand, type Demo as DemoPage } from '../endpoints/ho
 import type { NewAccount } from '../interaction/accounts.js'
 import type { Client } from '../oauth/client.js'
 import { deviceCodeGrant } from '../oauth/device-code.js'
+import { personalScopes } from '../oauth/scope.js'
 import { hashOpaqueToken, newOpaqueToken } from '../opaque-token.js'
 
 /** Clients and an account to try the service with. They live in memory, for as long as the process. */
@@ -19,9 +20,6 @@ export interface Demo {
   readonly device?: Principal
 }
 
-/** The scopes that are about a person (OIDC Core §5.4, §11); the others are about an API. */
-const personal = new Set(['openid', 'profile', 'email', 'address', 'phone', 'offline_access'])
-
 /**
  * What a start without configuration is tried with. Secret and password are new at every start. Throws for an issuer
  * off loopback: a service that others reach has no account that it tells about.
@@ -30,7 +28,7 @@ export const createDemo = (config: Pick<Config, 'issuer' | 'scopes_supported' | 
   const { issuer, scopes_supported } = config
   if (!isLoopbackHost(new URL(issuer).hostname)) throw new Error('The demo runs only with a loopback issuer.')
   const secret = newOpaqueToken()
-  const apiScopes = scopes_supported.filter((scope) => !personal.has(scope))
+  const apiScopes = scopes_supported.filter((scope) => !personalScopes.has(scope))
   const service: Client = {
     ...common,
     client_id: 'demo-service',

@@ -1,5 +1,6 @@
 import { verify, type VerifyKeyObjectInput } from 'node:crypto'
 import { algorithms, keyInput, keyTypes } from './algorithms.js'
+import type { CompactJws } from './compact-jws.js'
 import { signatureLength, type VerificationKey } from './jwk.js'
 import { createTurnQueue } from './turn-queue.js'
 
@@ -46,4 +47,13 @@ export const verifySignature = (
   return new Promise((resolve, reject) => {
     start({ digest, key: keyInput(alg, publicKey), message, signature, resolve, reject })
   })
+}
+
+/** Is the JWS signed by one of `keys`? They are tried in turn. */
+export const isSignedByAny = async (
+  { signingInput, signature }: CompactJws,
+  keys: readonly VerificationKey[],
+): Promise<boolean> => {
+  for (const key of keys) if (await verifySignature(key, signingInput, signature)) return true
+  return false
 }

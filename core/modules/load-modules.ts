@@ -7,6 +7,7 @@ import { formatPath, type Path, type Problem } from '../../config/problems.js'
 import type { Config } from '../../config/schema.js'
 import { findSecrets, revealOptions } from '../../config/substitute.js'
 import type { PluginModule, ServiceName, SignerModule } from './contract.js'
+import { isObject } from '../json.js'
 import { resolveSpecifier, type ModuleKind } from './module-specifier.js'
 
 /** A module that was found and whose options are right. */
@@ -53,12 +54,9 @@ const serviceNames: Readonly<Record<ServiceName, true>> = {
   issuerKeys: true,
 }
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null
-
 /** What is wrong with any module's default export, in the order of reading. */
 export const findModuleFaults = (exported: unknown, makers: string, verb: 'create' | 'open'): string[] => {
-  if (!isRecord(exported)) return [`has no default export made with ${makers}`]
+  if (!isObject(exported)) return [`has no default export made with ${makers}`]
   const faults: string[] = []
   if (exported.apiVersion !== 1)
     faults.push(`was made for apiVersion ${String(exported.apiVersion)}, but this program supports apiVersion 1`)
@@ -66,15 +64,15 @@ export const findModuleFaults = (exported: unknown, makers: string, verb: 'creat
   if (typeof exported[verb] !== 'function') faults.push(`has no ${verb} function`)
   const { options } = exported
   const standard =
-    (isRecord(options) || typeof options === 'function') && (options as Record<string, unknown>)['~standard']
-  if (options !== undefined && !(isRecord(standard) && typeof standard.validate === 'function'))
+    (isObject(options) || typeof options === 'function') && (options as Record<string, unknown>)['~standard']
+  if (options !== undefined && !(isObject(standard) && typeof standard.validate === 'function'))
     faults.push('has options that are not a Standard Schema')
   return faults
 }
 
 const findFaults = (exported: unknown, kind: ModuleKind): string[] => {
   const faults = findModuleFaults(exported, 'definePlugin or defineSigner', 'create')
-  if (!isRecord(exported)) return faults
+  if (!isObject(exported)) return faults
   const { needs } = exported
   if (needs === undefined) return faults
   if (!Array.isArray(needs) || kind === 'signers')

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../json.js'
+import { isObject, type JsonObject, type JsonValue } from '../json.js'
 import { OAuthError } from './errors.js'
 import type { RequestedClaims } from './grant.js'
 
@@ -25,9 +25,6 @@ const isTooDeep = (text: string): boolean => {
   return false
 }
 
-const isObject = (value: unknown): value is Record<string, JsonValue> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 const isScalar = (value: unknown): value is string | number | boolean =>
   typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
 
@@ -35,7 +32,7 @@ const isScalar = (value: unknown): value is string | number | boolean =>
 const inherited = new Set(['__proto__', 'constructor', 'prototype'])
 
 /** `null`, or an object of `essential`, `value` and `values`; other members are not understood and dropped (OIDC Core §5.5.1). */
-const readClaim = (claim: JsonValue): JsonObject | null => {
+const readClaim = (claim: JsonValue | undefined): JsonObject | null => {
   if (claim === null) return null
   if (!isObject(claim)) return refuse('a claim is neither null nor an object')
   const { essential, value, values } = claim
@@ -66,9 +63,9 @@ const readMember = (member: JsonValue | undefined): Record<string, JsonObject | 
 export const parseClaimsParameter = (text: string): RequestedClaims => {
   if (Buffer.byteLength(text) > maxBytes) refuse('too long')
   if (isTooDeep(text)) refuse('nested too deep')
-  let parsed: unknown
+  let parsed: JsonValue
   try {
-    parsed = JSON.parse(text)
+    parsed = JSON.parse(text) as JsonValue
   } catch {
     return refuse('not JSON')
   }
@@ -79,19 +76,18 @@ export const parseClaimsParameter = (text: string): RequestedClaims => {
 }
 
 /** Claims that tell of the login, not of the person: nothing to ask consent for (OIDC Core §2). */
-const protocolClaims = new Set(['iss', 'sub', 'aud', 'exp', 'iat', 'auth_time', 'nonce', 'acr', 'amr', 'azp', 'sid'])
+const loginClaims = new Set(['iss', 'sub', 'aud', 'exp', 'iat', 'auth_time', 'nonce', 'acr', 'amr', 'azp', 'sid'])
 
 /** Names of the personal claims that are asked for one by one, in order and each once. */
 export const personalClaims = (requested: RequestedClaims | undefined): readonly string[] => {
   const names = [...Object.keys(requested?.id_token ?? {}), ...Object.keys(requested?.userinfo ?? {})]
-  return [...new Set(names)].filter((name) => !protocolClaims.has(name))
+  return [...new Set(names)].filter((name) => !loginClaims.has(name))
 }
 
 /** Without the personal claims that are not for the client. */
 export const filterClaims = (requested: RequestedClaims, isReleasable: (name: string) => boolean): RequestedClaims => {
   const keep = (member: RequestedClaims['id_token']): RequestedClaims['id_token'] =>
-    member &&
-    Object.fromEntries(Object.entries(member).filter(([name]) => protocolClaims.has(name) || isReleasable(name)))
+    member && Object.fromEntries(Object.entries(member).filter(([name]) => loginClaims.has(name) || isReleasable(name)))
   const [idToken, userinfo] = [keep(requested.id_token), keep(requested.userinfo)]
   return { ...(idToken && { id_token: idToken }), ...(userinfo && { userinfo }) }
 }

@@ -4,6 +4,7 @@ import { allAlgorithms } from '../jose/algorithms.js'
 import { BadJwk, checkPublicJwk } from '../jose/public-key-guard.js'
 import { maxKeys } from '../jose/key-set.js'
 import { findOutboundFault } from '../outbound/outbound-fetch.js'
+import { reportFault } from '../report-fault.js'
 
 const guardedKey = z.custom<JsonObject>().superRefine((key, context) => {
   try {
@@ -29,7 +30,8 @@ export const clientJwks = z.strictObject({
 })
 
 /** `jwks_uri` of a client (RFC 7591 §2). Nothing is fetched at the registration. */
-export const clientJwksUri = z.string().superRefine((value, context) => {
-  const message = value.length > 2048 ? 'must have at most 2048 characters' : findOutboundFault(value)
-  if (message !== undefined) context.addIssue({ code: 'custom', message })
-})
+export const clientJwksUri = z
+  .string()
+  .superRefine(
+    reportFault((value) => (value.length > 2048 ? 'must have at most 2048 characters' : findOutboundFault(value))),
+  )

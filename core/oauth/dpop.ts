@@ -1,6 +1,7 @@
 import { epochSeconds, type Clock } from '../clock.js'
 import type { JsonObject } from '../json.js'
 import { findAlgorithm, understoodAlgorithms } from '../jose/algorithms.js'
+import { isJti, isNumericDate } from '../jose/claim-times.js'
 import { parseCompactJws } from '../jose/compact-jws.js'
 import type { JwsAlg } from '../jose/jwk.js'
 import { BadJwk } from '../jose/public-key-guard.js'
@@ -14,7 +15,6 @@ import { hashOpaqueToken } from '../opaque-token.js'
 
 /** Seconds that a proof is good for after its `iat`. */
 const maxAge = 60
-const maxJtiLength = 256
 /** Seconds beyond any request's deadline. */
 const underway = 30
 
@@ -67,10 +67,10 @@ export const createDpop = (options: DpopOptions): Dpop => {
     const { htm, htu, jti, iat } = claims
     if (htm !== method) refuse('htm is not the method')
     if (typeof htu !== 'string' || !isSameTarget(htu, issuer + path)) refuse('htu is not the endpoint')
-    if (typeof jti !== 'string' || jti === '' || jti.length > maxJtiLength) return refuse('jti missing or too long')
+    if (!isJti(jti)) return refuse('jti missing or too long')
     if (accessToken !== undefined && claims['ath'] !== hashOpaqueToken(accessToken)) refuse('ath is not the token')
-    if (!Number.isSafeInteger(iat)) refuse('iat is not an integer')
-    const age = epochSeconds(clock) - (iat as number)
+    if (!isNumericDate(iat)) return refuse('iat is not an integer')
+    const age = epochSeconds(clock) - iat
     if (age > maxAge + toleranceSeconds || age < -toleranceSeconds) refuse('iat is too old or in the future')
     return jti
   }

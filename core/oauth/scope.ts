@@ -4,6 +4,16 @@ import { OAuthError } from './errors.js'
 /** `scope-token *( SP scope-token )` (RFC 6749 §3.3). */
 const form = /^[\x21\x23-\x5B\x5D-\x7E]+(?: [\x21\x23-\x5B\x5D-\x7E]+)*$/
 
+/** The scopes that are about a person, and not about an API (OIDC Core §3.1.2.1, §5.4, §11). */
+export const personalScopes: ReadonlySet<string> = new Set([
+  'openid',
+  'profile',
+  'email',
+  'address',
+  'phone',
+  'offline_access',
+])
+
 /**
  * The `scope` parameter as a list without repetitions; empty when none was sent. Throws `invalid_scope` when it is
  * malformed or asks for what the client has not registered.

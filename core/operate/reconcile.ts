@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../json.js'
+import { isObject, type JsonObject, type JsonValue } from '../json.js'
 import { readJsonLines, readJsonRecords } from './json-records.js'
 import { createTrailKeys, type ConfiguredKey } from './trail-keys.js'
 
@@ -52,9 +52,6 @@ export interface ReconcileOptions {
 /** Request ids of AWS are UUIDs; what other signers refer to looks different. */
 const isRequestId = (text: unknown): text is string =>
   typeof text === 'string' && /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)
-
-const isObject = (value: JsonValue | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const text = (value: JsonValue | undefined): string => (typeof value === 'string' ? value : '')
 

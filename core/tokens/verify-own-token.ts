@@ -1,5 +1,6 @@
-import { epochSeconds, type Clock } from '../clock.js'
+import type { Clock } from '../clock.js'
 import type { JsonObject } from '../json.js'
+import { findTimeFault } from '../jose/claim-times.js'
 import { parseCompactJws } from '../jose/compact-jws.js'
 import type { KeyPurpose, KeyRing, PublishedKey } from '../keys/ports.js'
 import { verifySignature } from '../jose/verify-signature.js'
@@ -48,16 +49,11 @@ export const verifyOwnToken = async (token: string, expected: OwnTokenExpectatio
   return { claims, publishedKey: key }
 }
 
-const isTime = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
-
-/** RFC 7519 §4.1.4–§4.1.6. */
+/** RFC 7519 §4.1.4–§4.1.6. Every token of ours has an `iat`. */
 export const isInTime = (
   claims: JsonObject,
-  { clock, toleranceSeconds, expired }: Pick<OwnTokenExpectation, 'clock' | 'toleranceSeconds' | 'expired'>,
+  rules: Pick<OwnTokenExpectation, 'clock' | 'toleranceSeconds' | 'expired'>,
 ): boolean => {
-  const now = epochSeconds(clock)
-  const { exp, iat, nbf } = claims
-  if (!isTime(exp) || !isTime(iat) || (nbf !== undefined && !isTime(nbf))) return false
-  if (Math.max(iat, nbf ?? iat) > now + toleranceSeconds) return false
-  return expired === 'accepted' || now < exp + toleranceSeconds
+  const fault = findTimeFault(claims, rules)
+  return claims['iat'] !== undefined && (fault === undefined || (fault === 'expired' && rules.expired === 'accepted'))
 }

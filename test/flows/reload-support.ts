@@ -81,4 +81,4 @@ export const kidOf = async (reply: Response): Promise<string> => {
   return (JSON.parse(Buffer.from(header, 'base64url').toString()) as { kid: string }).kid
 }
 
-export const iso = (time: number): string => new Date(time).toISOString()
+export { isoTime as iso } from '../../core/clock.js'

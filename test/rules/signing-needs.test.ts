@@ -34,7 +34,7 @@ describe('what a deployment needs signed', () => {
     [
       'keys that wait',
       [key('next', Date.UTC(2027)), key('next', Date.UTC(2026))],
-      [`${nobody} until 2026-01-01T00:00:00.000Z`],
+      [`${nobody} until 2026-01-01T00:00:00Z`],
     ],
     ['a key that has ended', [key('retired')], [nobody]],
     ['no key', [], [nobody]],

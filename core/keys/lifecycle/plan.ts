@@ -1,3 +1,4 @@
+import { isoTime } from '../../clock.js'
 import type { Config } from '../../../config/schema.js'
 import { stateAt } from '../key-states.js'
 import type { JwsAlg } from '../../jose/jwk.js'
@@ -39,8 +40,6 @@ interface PlannedKey extends Lifetime {
 
 /** Milliseconds. */
 const hour = 3_600_000
-
-const iso = (time: number): string => new Date(time).toISOString().replace('.000Z', 'Z')
 
 /** What tokens the deployment is configured to sign, for its clients too. */
 const needsOf = (config: Config, keys: readonly PlannedKey[]): readonly SigningNeed[] => {
@@ -90,7 +89,7 @@ const changesOf = (key: PlannedKey, now: number): readonly KeyChange[] => {
 const describeGaps = (intervals: readonly SigningInterval[]): readonly string[] =>
   intervals.flatMap(({ purpose, alg, from, until, kid }) => {
     if (kid !== undefined) return []
-    const span = until === Infinity ? `from ${iso(from)} on` : `from ${iso(from)} until ${iso(until)}`
+    const span = until === Infinity ? `from ${isoTime(from)} on` : `from ${isoTime(from)} until ${isoTime(until)}`
     return [`no key signs ${purpose} with ${alg} ${span}`]
   })
 
@@ -116,7 +115,7 @@ export const planKeys = (config: Config, inventory: HeldBackKeys, now: number): 
   const signing = needs.flatMap((need) => intervalsOf(need, keys, now))
   const heldBack = inventory.held.map(
     ({ kid, until }) =>
-      `${kid} would sign before relying parties can know it: a start holds it back until ${iso(until)}, a reload is refused`,
+      `${kid} would sign before relying parties can know it: a start holds it back until ${isoTime(until)}, a reload is refused`,
   )
   const over = inventory.held.filter(({ kid }) => keys.some((key) => key.kid === kid && key.notAfter <= key.notBefore))
   return {

@@ -1,3 +1,4 @@
+import { isoTime } from '../../clock.js'
 import { isDeepStrictEqual } from 'node:util'
 import { ConfigurationError, type Problem } from '../../../config/problems.js'
 import type { Config } from '../../../config/schema.js'
@@ -34,8 +35,6 @@ export type PublishedEntry = Pick<Keys[number], 'alg' | 'signer' | 'purposes' | 
 
 /** The start of all replicas of a new deployment takes no longer, milliseconds. */
 const firstStartMs = 60_000
-
-const iso = (time: number): string => new Date(time).toISOString()
 
 /** Every key that was ever published, by `kid`. Throws `Unavailable`. */
 export const readPublications = async (store: RecordStore<KeyPublication>): Promise<Map<string, KeyPublication>> => {
@@ -152,13 +151,13 @@ const holdUntil = (keys: Keys, from: HeldBackKeys['from'], now: number): HeldBac
 export const describeHeld = ({ path, kid, until }: HeldKey): Problem => ({
   path,
   message:
-    `${kid} may sign from ${iso(until)}: until then relying parties may have a cached key set without it ` +
+    `${kid} may sign from ${isoTime(until)}: until then relying parties may have a cached key set without it ` +
     `(max-age ${String(keySetMaxAge)} s); allow_early: true lets it sign at once`,
 })
 
 /** What is said of a key that is not the one that its `kid` was published with (F17). */
 export const describeExchanged = (kid: string, known: KeyPublication): string =>
-  `is not the key that was published as ${kid} on ${iso(known.first_published)}: ` +
+  `is not the key that was published as ${kid} on ${isoTime(known.first_published)}: ` +
   'relying parties would refuse its tokens; a new key needs a kid of its own'
 
 const entryOf = ({ alg, signer, purposes, not_before, not_after }: Keys[number]): PublishedEntry => ({

@@ -1,3 +1,4 @@
+import { isoTime } from '../../clock.js'
 import type { Problem } from '../../../config/problems.js'
 import type { Config } from '../../../config/schema.js'
 import { stateAt } from '../key-states.js'
@@ -11,8 +12,6 @@ export interface InForce {
   readonly config: Config
   readonly keys: readonly (Times & { readonly kid: string })[]
 }
-
-const iso = (time: number): string => new Date(time).toISOString()
 
 /** The inventory before this start, as far as it is remembered. */
 export const findLastInventory = (publications: KeyPublications): readonly (PublishedEntry & { kid: string })[] =>
@@ -38,7 +37,7 @@ export const findEarlyRemovals = (before: InForce, after: InForce, now: number):
     const published = successor === undefined ? -Infinity : lifetimeOf(after.config, successor).goneAt
     if (published >= needed) return []
     const path = successor === undefined ? 'keys' : `keys[${String(index)}].not_after`
-    const what = successor === undefined ? 'has been removed' : `would be published only until ${iso(published)}`
+    const what = successor === undefined ? 'has been removed' : `would be published only until ${isoTime(published)}`
     const advice = state === 'active' ? 'give it a not_after in the future' : 'keep it until then'
-    return [{ path, message: `${key.kid} ${what}, but tokens that it signed live until ${iso(needed)}: ${advice}` }]
+    return [{ path, message: `${key.kid} ${what}, but tokens that it signed live until ${isoTime(needed)}: ${advice}` }]
   })

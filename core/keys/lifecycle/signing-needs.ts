@@ -1,3 +1,4 @@
+import { isoTime } from '../../clock.js'
 import type { Config } from '../../../config/schema.js'
 import type { KeyReport } from '../key-ring.js'
 import type { JwsAlg } from '../../jose/jwk.js'
@@ -44,4 +45,4 @@ export const findGaps = (
   })
 
 export const describeGap = ({ purpose, alg, until }: SigningGap): string =>
-  `no key signs ${purpose} with ${alg}${until === Infinity ? '' : ` until ${new Date(until).toISOString()}`}`
+  `no key signs ${purpose} with ${alg}${until === Infinity ? '' : ` until ${isoTime(until)}`}`

@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
 import { z } from 'zod'
-import { definePlugin, epochSeconds, principalDigest, type AttemptPolicy } from '../../../core/api/index.js'
+import { definePlugin, epochSeconds, isoTime, principalDigest, type AttemptPolicy } from '../../../core/api/index.js'
 
 const kind = 'bootstrap_secret'
 const secretBytes = 32
@@ -58,7 +58,7 @@ export default definePlugin({
             const issuedAt = epochSeconds(clock)
             await factorRecords.put(id, { issued_at: issuedAt }, { ttlSeconds: expiresSeconds })
             await removeAllBut(digest, id)
-            const expires = new Date((issuedAt + expiresSeconds) * 1000).toISOString()
+            const expires = isoTime((issuedAt + expiresSeconds) * 1000)
             return { lines: { secret, expires } }
           },
           withdraw: (principal) => removeAllBut(principalDigest(principal)),

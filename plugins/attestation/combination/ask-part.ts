@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import {
+  isObject,
   Unavailable,
   type EnrolmentContext,
   type SecondFactorAccepted,
@@ -22,9 +23,6 @@ export const readProof = <T>(text: string, form: z.ZodType<T>): T | undefined =>
 }
 
 export const malformed: SecondFactorDenied = { ok: false, reason: 'the proof of a combination is malformed' }
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Asks one part. Only `ok: true` accepts and only `ok: false` refuses; throws `Unavailable` for anything else. */
 export const askPart = async (

@@ -3,17 +3,15 @@ import {
   definePlugin,
   findOutboundFault,
   findWebhookSecretFault,
+  reportFault,
   Unavailable,
   type AttestationStatusProvider,
 } from '../../../core/api/index.js'
 
-const without = (findFault: (value: string) => string | undefined) =>
-  z.string().superRefine((value, context) => {
-    const message = findFault(value)
-    if (message !== undefined) context.addIssue({ code: 'custom', message })
-  })
-
-const options = z.strictObject({ url: without(findOutboundFault), secret: without(findWebhookSecretFault) })
+const options = z.strictObject({
+  url: z.string().superRefine(reportFault(findOutboundFault)),
+  secret: z.string().superRefine(reportFault(findWebhookSecretFault)),
+})
 
 const answers = z.union([
   z.strictObject({ active: z.literal(true), attributes: z.record(z.string(), z.json()) }),

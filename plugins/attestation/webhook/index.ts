@@ -3,23 +3,18 @@ import {
   definePlugin,
   findOutboundFault,
   findWebhookSecretFault,
+  reportFault,
   Unavailable,
   type SecondFactorVerifier,
 } from '../../../core/api/index.js'
-
-const without = (findFault: (value: string) => string | undefined) =>
-  z.string().superRefine((value, context) => {
-    const message = findFault(value)
-    if (message !== undefined) context.addIssue({ code: 'custom', message })
-  })
 
 const options = z.strictObject({
   kind: z
     .string()
     .regex(/^[a-z][a-z0-9_]{0,63}$/, 'must be a name such as sms: small letters, digits and _')
     .default('webhook'),
-  url: without(findOutboundFault),
-  secret: without(findWebhookSecretFault),
+  url: z.string().superRefine(reportFault(findOutboundFault)),
+  secret: z.string().superRefine(reportFault(findWebhookSecretFault)),
 })
 
 const answers = z.union([

@@ -1,10 +1,8 @@
 import {
   definePlugin,
   findAlgorithm,
+  isSignedByAny,
   parseCompactJws,
-  verifySignature,
-  type VerificationKey,
-  type CompactJws,
   type SecondFactorDenied,
   type SecondFactorVerifier,
 } from '../../../core/api/index.js'
@@ -13,14 +11,6 @@ import { options } from './options.js'
 import { findGrant } from './rules.js'
 
 const refuse = (reason: string): SecondFactorDenied => ({ ok: false, reason: `workload token: ${reason}` })
-
-const isSigned = async (
-  { signingInput, signature }: CompactJws,
-  keys: readonly VerificationKey[],
-): Promise<boolean> => {
-  for (const key of keys) if (await verifySignature(key, signingInput, signature)) return true
-  return false
-}
 
 /** A token that a platform gave a workload: a cluster's service account, a job of CI. It enrols whom a rule says, once. */
 export default definePlugin({
@@ -48,7 +38,7 @@ export default definePlugin({
         if (typeof checked === 'string') return refuse(checked)
         const keys = await issuerKeys.find({ issuer, jwks, jwks_uri }, { kid, alg })
         if (keys.length === 0) return refuse('no key of the issuer fits')
-        if (!(await isSigned(jws, keys))) return refuse('wrong signature')
+        if (!(await isSignedByAny(jws, keys))) return refuse('wrong signature')
         // After the signature: matching what anybody made up could be made slow.
         const granted = findGrant(rules, jws.payload, principal)
         if (granted === undefined) return refuse('no rule allows it to enrol this principal')

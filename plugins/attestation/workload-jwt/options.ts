@@ -4,18 +4,13 @@ import {
   BadJwk,
   checkPublicJwk,
   findOutboundFault,
+  reportFault,
   type JsonObject,
   type JwsAlg,
 } from '../../../core/api/index.js'
 import { findTemplateFault } from './template.js'
 
 const allAlgs = Object.keys(algorithms) as [JwsAlg, ...JwsAlg[]]
-
-const without = (findFault: (value: string) => string | undefined) =>
-  z.string().superRefine((value, context) => {
-    const message = value === '' ? 'must not be empty' : findFault(value)
-    if (message !== undefined) context.addIssue({ code: 'custom', message })
-  })
 
 const jwk = z.custom<JsonObject>().superRefine((key, context) => {
   try {
@@ -26,7 +21,7 @@ const jwk = z.custom<JsonObject>().superRefine((key, context) => {
   }
 })
 
-const template = without(findTemplateFault)
+const template = z.string().min(1, 'must not be empty').superRefine(reportFault(findTemplateFault))
 
 const rule = z.strictObject({
   when: z
@@ -50,7 +45,7 @@ export const options = z
       .regex(/^[a-z][a-z0-9_]{0,63}$/, 'must be a name such as ci_jwt: small letters, digits and _')
       .default('workload_jwt'),
     issuer: z.string().min(1, 'must not be empty'),
-    jwks_uri: without(findOutboundFault).optional(),
+    jwks_uri: z.string().superRefine(reportFault(findOutboundFault)).optional(),
     jwks: z.strictObject({ keys: z.array(jwk).min(1, 'must hold at least one key').max(16) }).optional(),
     /** Absent: our issuer. */
     audience: z.string().min(1, 'must not be empty').optional(),

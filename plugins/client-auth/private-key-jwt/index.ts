@@ -1,12 +1,11 @@
 import {
   definePlugin,
   findAlgorithm,
+  isSignedByAny,
   OAuthError,
   parseCompactJws,
-  verifySignature,
   type Client,
   type ClientAuthenticator,
-  type VerificationKey,
   type CompactJws,
   type JwsAlg,
 } from '../../../core/api/index.js'
@@ -26,14 +25,6 @@ const checkHeader = ({ header }: CompactJws, client: Client): { alg: JwsAlg; kid
   if (alg === undefined || alg !== (client.token_endpoint_auth_signing_alg ?? alg)) throw refusal('alg is not accepted')
   if (kid !== undefined && (typeof kid !== 'string' || kid.length > 256)) throw refusal('kid is not a key name')
   return { alg, kid }
-}
-
-const isSigned = async (
-  { signingInput, signature }: CompactJws,
-  keys: readonly VerificationKey[],
-): Promise<boolean> => {
-  for (const key of keys) if (await verifySignature(key, signingInput, signature)) return true
-  return false
 }
 
 /** `private_key_jwt` (RFC 7523, OpenID Connect Core §9): a JWT that the client signed, and that works once. */
@@ -60,7 +51,7 @@ export default definePlugin({
         const { jti, ttlSeconds, earliest } = checkClaims(jws.payload, client, rules)
         const keys = await clientKeys.find(client, { kid, alg })
         if (keys.length === 0) throw refusal('no key of the client fits')
-        if (!(await isSigned(jws, keys))) throw refusal('wrong signature')
+        if (!(await isSignedByAny(jws, keys))) throw refusal('wrong signature')
         // After the signature: else anybody could use up the ids of others.
         if (!(await clientAssertions.claim(client.client_id, jti, ttlSeconds, earliest))) throw refusal('used before')
         return {}

@@ -1,4 +1,11 @@
-import { OAuthError, type Actor, type GrantRequest, type JsonObject, type OwnTokens } from '../../../core/api/index.js'
+import {
+  isObject,
+  OAuthError,
+  type Actor,
+  type GrantRequest,
+  type JsonObject,
+  type OwnTokens,
+} from '../../../core/api/index.js'
 
 const kinds = new Map([
   ['urn:ietf:params:oauth:token-type:access_token', 'access_token'],
@@ -34,9 +41,6 @@ const strings = (value: unknown): readonly string[] => {
   const members: readonly unknown[] = Array.isArray(value) ? value : [value]
   return members.filter((member) => typeof member === 'string')
 }
-
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** A subject or client as the core may issue it: 1 to 255 printable ASCII characters. */
 const isIdentifier = (value: unknown): value is string =>
