@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 
 /**
  * Prints the bill of materials of what runs, as CycloneDX. `npm sbom --omit dev` leaves out what a development dependency
- * needs as well (koa, jose, yaml), so npm is shown a product that has no such dependencies.
+ * needs as well (koa, yaml), so npm is shown a product that has no such dependencies.
  */
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const read = (name) => JSON.parse(readFileSync(join(root, name), 'utf8'))

@@ -62,15 +62,11 @@ export const signers = z
   )
   .default({})
 
-export const keyPurposes = [
-  'access_token',
-  'id_token',
-  'attestation',
-  'userinfo',
-  'introspection',
-  'logout_token',
-  'jarm',
-] as const
+/** All that is signed. */
+export const keyPurposes = ['access_token', 'id_token', 'attestation', 'userinfo', 'introspection'] as const
+
+/** Earlier configurations may name them; nothing is signed for them. */
+const idlePurposes = ['logout_token', 'jarm'] as const
 
 /** The inventory, in order of preference. */
 export const keys = z
@@ -84,9 +80,10 @@ export const keys = z
         signer: text,
         ref: text,
         purposes: z
-          .array(z.enum(keyPurposes))
+          .array(z.enum([...keyPurposes, ...idlePurposes]))
           .min(1, 'must name at least one purpose')
-          .default([...keyPurposes]),
+          .transform((named) => keyPurposes.filter((purpose) => named.includes(purpose)))
+          .prefault([...keyPurposes]),
         not_before: instant.optional(),
         not_after: instant.optional(),
         /** Signs although relying parties may still hold a key set without it. */

@@ -1,8 +1,7 @@
 import type { JwsAlg, PublicJwk, VerificationKey } from '../jose/jwk.js'
 
 /** What a key may sign: the purpose lock of `keys[].purposes`. */
-export type KeyPurpose =
-  'access_token' | 'id_token' | 'attestation' | 'userinfo' | 'introspection' | 'logout_token' | 'jarm'
+export type KeyPurpose = 'access_token' | 'id_token' | 'attestation' | 'userinfo' | 'introspection'
 
 /** One private key, wherever it lives. No type here can carry private material. */
 export interface Signer {

@@ -29,18 +29,20 @@ export interface Client {
   readonly userinfo_signed_response_alg?: JwsAlg
   readonly introspection_signed_response_alg?: JwsAlg
   readonly default_max_age?: number
+  /** Met for every client: `auth_time` is in every id_token. */
   readonly require_auth_time?: boolean
   /** The client gets no token without a DPoP proof (RFC 9449 §5.2). */
   readonly dpop_bound_access_tokens?: boolean
   readonly logo_uri?: string
   readonly policy_uri?: string
   readonly tos_uri?: string
+  /** For the operator. */
   readonly contacts?: readonly string[]
   /** Resource servers that the client may ask tokens for, beside the default audience. */
   readonly allowed_audiences: readonly string[]
   /** Resource servers that the client is: it may introspect the tokens for them. Absent: none. */
   readonly introspection_audiences?: readonly string[]
-  readonly security_profile: 'oauth2' | 'fapi2'
+  readonly security_profile: 'oauth2'
   readonly disabled?: boolean
   /** Metadata that only a plugin reads, under names of its own. */
   readonly metadata: JsonObject

@@ -12,10 +12,9 @@ export interface Authentication {
   readonly sid?: string
 }
 
-/** What binds a token to its holder: `cnf` of RFC 7800 §3.1, as RFC 9449 §6 and RFC 8705 §3 fill it. */
+/** What binds a token to its holder: `cnf` of RFC 7800 §3.1, as RFC 9449 §6 fills it. */
 export interface SenderConstraint {
   readonly jkt?: string
-  readonly 'x5t#S256'?: string
 }
 
 /** The `claims` parameter, as stored with a code or a refresh family (OIDC Core §5.5). */

@@ -13,7 +13,6 @@ export type AuditEventName =
   | 'signer.quarantined'
   | 'signer.refused'
   | 'signer.recovered'
-  | 'client.authenticated'
   | 'client.refused'
   | 'login.succeeded'
   | 'login.refused'

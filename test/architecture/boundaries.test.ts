@@ -8,7 +8,11 @@ import { packageRoot } from '../../core/package-root.js'
 
 const rooms = ['core', 'plugins', 'signers', 'config']
 const rules = createRequire(import.meta.url)('../../.dependency-cruiser.cjs') as { forbidden: { name: string }[] }
-const manifest = createRequire(import.meta.url)('../../package.json') as { scripts: { boundaries: string } }
+const manifest = createRequire(import.meta.url)('../../package.json') as {
+  readonly scripts: { readonly boundaries: string }
+  readonly dependencies: Readonly<Record<string, string>>
+  readonly optionalDependencies: Readonly<Record<string, string>>
+}
 
 const cruise = (directory: string): ICruiseResult => {
   const program = join(packageRoot, 'node_modules/.bin/depcruise')
@@ -48,6 +52,13 @@ describe('boundaries', () => {
   it('read the imports of types, which the compiler drops', () => {
     const door = house.modules.find((module) => module.source === 'core/api/index.ts')
     expect(door?.dependencies.map((dependency) => dependency.resolved)).toContain('core/clock.ts')
+  })
+
+  it('show every runtime dependency imported by the product', () => {
+    const imported = house.modules.flatMap((module) => module.dependencies.map((dependency) => dependency.module))
+    const installed = Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies })
+    const idle = installed.filter((name) => !imported.some((from) => from === name || from.startsWith(`${name}/`)))
+    expect(idle).toEqual([])
   })
 
   it('are those of `npm run boundaries`', () => {

@@ -50,7 +50,6 @@ export const clients: readonly Client[] = [
   webClient,
   { ...webClient, client_id: 'second', redirect_uris: [callback, 'https://client.example/other?x=1'] },
   { ...webClient, client_id: 'spa', token_endpoint_auth_method: 'none' },
-  { ...webClient, client_id: 'bank', security_profile: 'fapi2' },
   { ...webClient, client_id: 'off', disabled: true },
   { ...webClient, client_id: 'service', grant_types: ['client_credentials'] },
   { ...webClient, client_id: 'no-code', response_types: [] },

@@ -22,11 +22,6 @@ const refusals: Record<string, readonly [error: string, sent: Sent]> = {
     code_challenge: undefined,
     code_challenge_method: undefined,
   }),
-  'AZ08 no PKCE, fapi2 client': R('invalid_request', {
-    client_id: 'bank',
-    code_challenge: undefined,
-    code_challenge_method: undefined,
-  }),
   'AZ08 empty challenge': R('invalid_request', { code_challenge: '' }),
   'AZ08 method without challenge': R('invalid_request', { code_challenge: undefined }),
   'AZ09 plain': R('invalid_request', { code_challenge_method: 'plain' }),

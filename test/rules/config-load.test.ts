@@ -33,15 +33,7 @@ describe('reading a configuration', () => {
       log: { level: 'info' },
       audit: { file: './data/audit.jsonl' },
     })
-    expect(config.keys[0]?.purposes).toEqual([
-      'access_token',
-      'id_token',
-      'attestation',
-      'userinfo',
-      'introspection',
-      'logout_token',
-      'jarm',
-    ])
+    expect(config.keys[0]?.purposes).toEqual(['access_token', 'id_token', 'attestation', 'userinfo', 'introspection'])
     expect(config.grant_types_supported).toBeUndefined()
   })
 

@@ -131,7 +131,7 @@ describe('preference and purpose lock', () => {
     )
     expect(ring.signingKey('id_token', 'ES256').kid).toBe('id')
     expect(ring.signingKey('access_token', 'ES256').kid).toBe('first')
-    expect(ring.signingKey('jarm', 'EdDSA').kid).toBe('ed')
+    expect(ring.signingKey('introspection', 'EdDSA').kid).toBe('ed')
     expect(() => ring.signingKey('access_token', 'RS256')).toThrow(Unavailable)
     expect(ring.algorithms('access_token')).toEqual(['ES256', 'EdDSA'])
   })

@@ -70,11 +70,13 @@ describe('a token of ours', () => {
 describe('what is refused', () => {
   it('TK09 every purpose but those that the key has or had', async () => {
     const narrow = await open([key('es', { purposes: ['access_token'] })], backend(['es', mine]), time, {
-      earlierPurposes: new Map([['es', ['jarm']]]),
+      earlierPurposes: new Map([['es', ['introspection']]]),
     })
     const token = forge(ours)
     for (const purpose of keyPurposes)
-      expect(await accepted(token, { ring: narrow, purpose }), purpose).toBe(['access_token', 'jarm'].includes(purpose))
+      expect(await accepted(token, { ring: narrow, purpose }), purpose).toBe(
+        ['access_token', 'introspection'].includes(purpose),
+      )
   })
 
   it.each([

@@ -76,8 +76,7 @@ export const readCodeChallenge: Step = ({ params, client }) => {
   const method = params.values.get('code_challenge_method')
   if (codeChallenge === undefined) {
     if (method !== undefined) invalidRequest('The parameter code_challenge is missing.')
-    if (isPublicClient(client) || client.security_profile === 'fapi2')
-      invalidRequest('This client must use PKCE (RFC 7636).')
+    if (isPublicClient(client)) invalidRequest('This client must use PKCE (RFC 7636).')
     return nothing
   }
   if (method !== 'S256') invalidRequest('The parameter code_challenge_method must be S256.')

@@ -37,8 +37,6 @@ interface Given extends Doubles {
   readonly log: Log
 }
 
-/** Outages are what these hosts are for: they are not shown. */
-
 /** The product as `startHost` composes it, with a double between it and its store or its audit log. */
 export const startWithDoubles = async (file: string, { clock, log, store, audit }: Given) => {
   const { config, clients, modules } = await checkConfiguration(file, {})
