@@ -1,32 +1,11 @@
 import { Counts, DurationsBy } from '../../observe/counts.js'
 import type { Metrics } from '../../observe/metrics.js'
 import type { Tracing } from '../../observe/tracing.js'
-import type { EphemeralBackend } from '../../storage/ports.js'
+import type { EphemeralBackend, StorageBackend } from '../../storage/ports.js'
 import { Unavailable } from '../../unavailable.js'
 import type { Stores } from '../stores.js'
 
-/** Members of a backend that give a collection. */
-const kinds: ReadonlySet<PropertyKey> = new Set([
-  'oneTime',
-  'records',
-  'refreshFamilies',
-  'replayGuard',
-  'revocations',
-  'counters',
-  'deviceCodes',
-])
-
-/** Answers at once. */
-const synchronous: ReadonlySet<string> = new Set(['since'])
-
 type Method = (...given: unknown[]) => unknown
-
-const methodsOf = (collection: object): readonly string[] => {
-  const names = new Set<string>()
-  for (let of: object | null = collection; of !== null && of !== Object.prototype; of = Reflect.getPrototypeOf(of))
-    for (const name of Object.getOwnPropertyNames(of)) if (name !== 'constructor') names.add(name)
-  return [...names].filter((name) => typeof Reflect.get(collection, name) === 'function')
-}
 
 /** What became of an operation, in a word. */
 const outcomeOf = (operation: string, value: unknown): string => {
@@ -40,6 +19,49 @@ const faultOf = (error: unknown): string => {
   if (!(error instanceof Unavailable)) return 'error'
   return error.applied === 'no' ? 'not_applied' : 'outcome_unknown'
 }
+
+/** The named operations of a collection, watched. What is not named is not there, and its port says what must be. */
+type Watch = <Port extends object, Name extends keyof Port & string>(
+  collection: string,
+  port: Port,
+  ...names: Name[]
+) => Pick<Port, Name>
+
+const watchEphemeral = (backend: EphemeralBackend, watch: Watch): EphemeralBackend => ({
+  ...operatedAs(backend),
+  oneTime: <T>(name: string) => watch(name, backend.oneTime<T>(name), 'put', 'find', 'findUnused', 'redeem'),
+  records: <T>(name: string) => watch(name, backend.records<T>(name), 'find', 'put', 'remove'),
+  counters: (name) => watch(name, backend.counters(name), 'update'),
+  replayGuard(name) {
+    const guard = backend.replayGuard(name)
+    return { ...watch(name, guard, 'claim'), ...(guard.since && { since: guard.since.bind(guard) }) }
+  },
+})
+
+const watchRecords = (backend: StorageBackend, watch: Watch): StorageBackend => ({
+  ...watchEphemeral(backend, watch),
+  records: <T>(name: string) => watch(name, backend.records<T>(name), 'find', 'put', 'remove', 'list'),
+  replayGuard: (name) => watch(name, backend.replayGuard(name), 'claim'),
+  refreshFamilies: <T>(name: string) =>
+    watch(name, backend.refreshFamilies<T>(name), 'start', 'find', 'rotate', 'remove'),
+  revocations: (name) => watch(name, backend.revocations(name), 'revoke', 'revokeBefore', 'isRevoked', 'endedBefore'),
+  deviceCodes: <Request, Approval>(name: string) =>
+    watch(
+      name,
+      backend.deviceCodes<Request, Approval>(name),
+      ...(['start', 'find', 'findByUserCode', 'poll', 'decide', 'redeem'] as const),
+    ),
+})
+
+/** What is no collection. */
+const operatedAs = (backend: EphemeralBackend) => ({
+  room: backend.room,
+  ping: (signal: AbortSignal) => backend.ping(signal),
+  ...(backend.describe && { describe: backend.describe.bind(backend) }),
+  ...(backend.schema && { schema: backend.schema }),
+  ...(backend.warnings && { warnings: backend.warnings.bind(backend) }),
+  [Symbol.asyncDispose]: () => backend[Symbol.asyncDispose](),
+})
 
 /** The same stores, whose operations are counted. */
 export const watchStores = (stores: Stores, metrics: Metrics, tracing: Tracing | undefined): Stores => {
@@ -77,55 +99,44 @@ export const watchStores = (stores: Stores, metrics: Metrics, tracing: Tracing |
   const traced = (role: string, collection: string, operation: string, method: Method): Method => {
     if (tracing === undefined) return method
     const attributes = { 'signet.role': role, 'db.collection.name': collection, 'db.operation.name': operation }
-    const isAsync = !synchronous.has(operation)
-    return (...given) =>
-      isAsync
-        ? tracing.call(`store ${operation}`, attributes, () => method(...given) as Promise<unknown>)
-        : method(...given)
+    return (...given) => tracing.call(`store ${operation}`, attributes, () => method(...given) as Promise<unknown>)
   }
 
-  const watchCollection = (role: string, name: string, collection: object): object => {
-    const watch = (operation: string): [string, Method] => {
-      const method = traced(role, name, operation, (Reflect.get(collection, operation) as Method).bind(collection))
-      const took = durations.of(role, operation)
-      const count = (start: number, outcome: string): void => {
-        took.add(performance.now() - start)
-        counts.of(role, name, operation, outcome).value++
-      }
-      const watched: Method = (...given) => {
-        const start = performance.now()
-        const result = method(...given)
-        if (!(result instanceof Promise)) return result
-        return result.then(
-          (value: unknown) => {
-            count(start, outcomeOf(operation, value))
-            return value
-          },
-          (error: unknown) => {
-            count(start, faultOf(error))
-            throw error
-          },
-        )
-      }
-      return [operation, watched]
+  const counted = (role: string, collection: string, operation: string, method: Method): Method => {
+    const took = durations.of(role, operation)
+    const count = (start: number, outcome: string): void => {
+      took.add(performance.now() - start)
+      counts.of(role, collection, operation, outcome).value++
     }
-    return Object.fromEntries(methodsOf(collection).map(watch))
+    return (...given) => {
+      const start = performance.now()
+      return (method(...given) as Promise<unknown>).then(
+        (value) => {
+          count(start, outcomeOf(operation, value))
+          return value
+        },
+        (error: unknown) => {
+          count(start, faultOf(error))
+          throw error
+        },
+      )
+    }
   }
 
-  const watchBackend = <B extends EphemeralBackend>(role: string, backend: B): B =>
-    new Proxy(backend, {
-      get(target, member) {
-        const value: unknown = Reflect.get(target, member, target)
-        if (typeof value !== 'function') return value
-        const method = (value as Method).bind(target)
-        if (!kinds.has(member)) return method
-        return (name: string) => watchCollection(role, name, method(name) as object)
-      },
-    })
+  /** The operations of one role's collections. */
+  const watchRole =
+    (role: string): Watch =>
+    (collection, port, ...names) =>
+      Object.fromEntries(
+        names.map((operation) => {
+          const method = (port[operation] as Method).bind(port)
+          return [operation, counted(role, collection, operation, traced(role, collection, operation, method))]
+        }),
+      ) as Pick<typeof port, (typeof names)[number]>
 
   return {
-    records: watchBackend('records', stores.records),
-    ephemeral: watchBackend('ephemeral', stores.ephemeral),
+    records: watchRecords(stores.records, watchRole('records')),
+    ephemeral: watchEphemeral(stores.ephemeral, watchRole('ephemeral')),
     [Symbol.asyncDispose]: () => stores[Symbol.asyncDispose](),
   }
 }
