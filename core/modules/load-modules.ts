@@ -8,6 +8,7 @@ import type { Config } from '../../config/schema.js'
 import { findSecrets, revealOptions } from '../../config/substitute.js'
 import type { PluginModule, ServiceName, SignerModule } from './contract.js'
 import { isObject } from '../json.js'
+import { inertServices } from './inert-services.js'
 import { resolveSpecifier, type ModuleKind } from './module-specifier.js'
 
 /** A module that was found and whose options are right. */
@@ -31,28 +32,7 @@ export interface LoadedModules {
   readonly problems: readonly Problem[]
 }
 
-const serviceNames: Readonly<Record<ServiceName, true>> = {
-  clock: true,
-  log: true,
-  issuer: true,
-  codes: true,
-  deviceCodes: true,
-  refreshTokens: true,
-  accounts: true,
-  passwords: true,
-  attempts: true,
-  clockToleranceSeconds: true,
-  clientKeys: true,
-  clientAssertions: true,
-  ownTokens: true,
-  factorRecords: true,
-  factorClaims: true,
-  evidenceChallenges: true,
-  secondFactors: true,
-  principals: true,
-  outbound: true,
-  issuerKeys: true,
-}
+const serviceNames: readonly string[] = [...Object.keys(inertServices('')), 'secondFactors' satisfies ServiceName]
 
 /** What is wrong with any module's default export, in the order of reading. */
 export const findModuleFaults = (exported: unknown, makers: string, verb: 'create' | 'open'): string[] => {
@@ -78,8 +58,8 @@ const findFaults = (exported: unknown, kind: ModuleKind): string[] => {
   if (!Array.isArray(needs) || kind === 'signers')
     return [...faults, kind === 'signers' ? 'is a plugin, not a signer' : 'has needs that are not a list']
   for (const need of needs.map(String)) {
-    if (Object.hasOwn(serviceNames, need)) continue
-    const near = findNearMiss(need, Object.keys(serviceNames))
+    if (serviceNames.includes(need)) continue
+    const near = findNearMiss(need, serviceNames)
     faults.push(
       `needs the service ${need}, which does not exist${near === undefined ? '' : `; did you mean \`${near}\`?`}`,
     )

@@ -4,12 +4,10 @@ import { ConfigurationError, type Problem } from '../../../config/problems.js'
 import type { Config } from '../../../config/schema.js'
 import type { Client } from '../../oauth/client.js'
 import { parseClientMetadata, type MetadataProblem } from '../../oauth/client-metadata.js'
-import { noLog } from '../../observe/log.js'
-import { Unavailable } from '../../unavailable.js'
 import { crossCheck } from './cross-check.js'
 import { checkAdapters } from '../../modules/load-adapter.js'
 import { loadModules, type LoadedModules } from '../../modules/load-modules.js'
-import type { Services } from '../../modules/contract.js'
+import { inertServices } from '../../modules/inert-services.js'
 import { createRegistries, type Registries } from '../../modules/registries.js'
 
 /** A configuration of which everything holds that can be known without a network. */
@@ -24,42 +22,6 @@ export interface CheckedConfiguration {
   /** Reads and checks the file again. Throws as `checkConfiguration`. */
   again(): Promise<CheckedConfiguration>
 }
-
-const noOutside = async (): Promise<never> => {
-  throw new Unavailable('check', 'no', 'A check reads nothing outside of the file.')
-}
-
-/** Enough for a plugin to say what it provides; whatever it would reach is not there. */
-const inertServices = (issuer: string): Omit<Services, 'secondFactors'> => ({
-  clock: Date.now,
-  log: noLog,
-  issuer,
-  codes: { find: noOutside },
-  deviceCodes: { find: noOutside, poll: noOutside },
-  refreshTokens: { find: noOutside },
-  accounts: { findByUsername: noOutside, findBySubject: noOutside },
-  passwords: { hash: noOutside, verify: noOutside },
-  attempts: { take: noOutside, clear: noOutside },
-  clockToleranceSeconds: 0,
-  clientKeys: { find: noOutside },
-  clientAssertions: { claim: noOutside },
-  ownTokens: { verify: noOutside },
-  factorRecords: { find: noOutside, put: noOutside, remove: noOutside, list: noOutside },
-  factorClaims: { claim: noOutside },
-  evidenceChallenges: { redeem: noOutside },
-  principals: {
-    find: noOutside,
-    enrol: noOutside,
-    findOwner: noOutside,
-    claimId: noOutside,
-    revoke: noOutside,
-    restore: noOutside,
-    release: noOutside,
-    list: noOutside,
-  },
-  outbound: { fetch: noOutside, ask: noOutside },
-  issuerKeys: { find: noOutside },
-})
 
 const sectionOf = ({ path }: Problem): string => /^[\w-]*/.exec(path)?.[0] ?? ''
 

@@ -1,0 +1,39 @@
+import { noLog } from '../observe/log.js'
+import { Unavailable } from '../unavailable.js'
+import type { Services } from './contract.js'
+
+const noOutside = async (): Promise<never> => {
+  throw new Unavailable('check', 'no', 'A check reads nothing outside of the file.')
+}
+
+/** Enough for a plugin to say what it provides; whatever it would reach is not there. */
+export const inertServices = (issuer: string): Omit<Services, 'secondFactors'> => ({
+  clock: Date.now,
+  log: noLog,
+  issuer,
+  codes: { find: noOutside },
+  deviceCodes: { find: noOutside, poll: noOutside },
+  refreshTokens: { find: noOutside },
+  accounts: { findByUsername: noOutside, findBySubject: noOutside },
+  passwords: { hash: noOutside, verify: noOutside },
+  attempts: { take: noOutside, clear: noOutside },
+  clockToleranceSeconds: 0,
+  clientKeys: { find: noOutside },
+  clientAssertions: { claim: noOutside },
+  ownTokens: { verify: noOutside },
+  factorRecords: { find: noOutside, put: noOutside, remove: noOutside, list: noOutside },
+  factorClaims: { claim: noOutside },
+  evidenceChallenges: { redeem: noOutside },
+  principals: {
+    find: noOutside,
+    enrol: noOutside,
+    findOwner: noOutside,
+    claimId: noOutside,
+    revoke: noOutside,
+    restore: noOutside,
+    release: noOutside,
+    list: noOutside,
+  },
+  outbound: { fetch: noOutside, ask: noOutside },
+  issuerKeys: { find: noOutside },
+})
