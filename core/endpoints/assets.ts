@@ -1,4 +1,4 @@
-import type { Asset } from '../interaction/assets.js'
+import type { Asset } from '../interaction/pages/load-assets.js'
 import type { Endpoint } from './message.js'
 
 const forEver = 'public, max-age=31536000, immutable'

@@ -1,5 +1,5 @@
 import type { Principal } from '../attestation/ports.js'
-import type { Asset } from '../interaction/assets.js'
+import type { Asset } from '../interaction/pages/load-assets.js'
 import { compileTemplates } from '../interaction/pages/templates.js'
 import { page, type Endpoint } from './message.js'
 

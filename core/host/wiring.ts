@@ -1,7 +1,7 @@
 import { instanceCachingFactory, type DependencyContainer, type InjectionToken } from 'tsyringe'
 import { createEvidenceChallenges } from '../attestation/evidence-challenges.js'
 import { createRateLimits } from '../endpoints/rate-limits.js'
-import { loadAssets } from '../interaction/assets.js'
+import { loadAssets } from '../interaction/pages/load-assets.js'
 import { createPages } from '../interaction/pages/create-pages.js'
 import { createPasswordHasher } from '../interaction/password-hasher.js'
 import { createClientKeys } from '../oauth/client-keys.js'

@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createAssets } from '../../core/endpoints/assets.js'
 import type { EndpointRequest } from '../../core/endpoints/message.js'
-import { loadAssets } from '../../core/interaction/assets.js'
+import { loadAssets } from '../../core/interaction/pages/load-assets.js'
 import { noParameters, parseParameters } from '../../core/oauth/params.js'
 
 /** What the product sends with every page. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { loadAssets } from '../../core/interaction/assets.js'
+import { loadAssets } from '../../core/interaction/pages/load-assets.js'
 import { createPages } from '../../core/interaction/pages/create-pages.js'
 import { describeWith } from '../support/services/describe-with.js'
 import { openPagesBrowser, type PagesBrowser } from './pages-browser.js'

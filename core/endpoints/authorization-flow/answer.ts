@@ -1,4 +1,4 @@
-import type { Pages } from '../../interaction/pages.js'
+import type { Pages } from '../../interaction/pages/pages.js'
 import type { AnswerTarget } from '../../oauth/authorization-request.js'
 import type { OAuthError } from '../../oauth/errors.js'
 import { page, redirect, type Reply } from '../message.js'

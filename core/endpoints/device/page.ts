@@ -1,7 +1,7 @@
 import { csrfToken } from '../../interaction/csrf.js'
 import { tieToBrowser } from '../../interaction/interaction.js'
 import { displayName } from '../../oauth/account.js'
-import type { DevicePage } from '../../interaction/pages.js'
+import type { DevicePage } from '../../interaction/pages/pages.js'
 import { formatUserCode, readUserCode } from '../../oauth/device-code.js'
 import { checkNoneRepeated } from '../../oauth/params.js'
 import type { Flow, Person } from '../authorization-flow/flow.js'

@@ -1,6 +1,6 @@
 import { isCsrfToken } from '../../interaction/csrf.js'
 import { displayName } from '../../oauth/account.js'
-import type { DeviceResultPage } from '../../interaction/pages.js'
+import type { DeviceResultPage } from '../../interaction/pages/pages.js'
 import type { Client } from '../../oauth/client.js'
 import {
   deviceCodeGrant,

@@ -1,5 +1,5 @@
 import { csrfToken, isCsrfToken } from '../../interaction/csrf.js'
-import type { LoginPage } from '../../interaction/pages.js'
+import type { LoginPage } from '../../interaction/pages/pages.js'
 import { formatUserCode } from '../../oauth/device-code.js'
 import { OAuthError } from '../../oauth/errors.js'
 import { findAuthTime } from '../../oauth/subject-end.js'

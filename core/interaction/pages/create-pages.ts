@@ -1,5 +1,5 @@
-import type { Asset } from '../assets.js'
-import type { ClientOnPage, LoginPage, Pages } from '../pages.js'
+import type { Asset } from './load-assets.js'
+import type { ClientOnPage, LoginPage, Pages } from './pages.js'
 import { deviceResults } from './device-results.js'
 import { compileTemplates } from './templates.js'
 import { describeWishes } from './wishes.js'

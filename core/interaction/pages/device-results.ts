@@ -1,4 +1,4 @@
-import type { DeviceResultPage } from '../pages.js'
+import type { DeviceResultPage } from './pages.js'
 
 interface Result {
   readonly title: string

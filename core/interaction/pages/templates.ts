@@ -2,7 +2,7 @@ import { Eta } from 'eta/core'
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { packageRoot } from '../../package-root.js'
-import type { Asset } from '../assets.js'
+import type { Asset } from './load-assets.js'
 
 export interface TemplateOptions {
   /** The name over each page: the operator's, or the product's. */

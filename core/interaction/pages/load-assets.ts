@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
-import { packageRoot } from '../package-root.js'
+import { packageRoot } from '../../package-root.js'
 
 /** A file that the pages link to. */
 export interface Asset {
