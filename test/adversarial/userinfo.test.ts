@@ -167,6 +167,8 @@ describe('/userinfo', () => {
       'the account is gone or disabled',
     ])
       expect(reasons).toContain(reason)
-    expect(refused.every((line) => typeof line['request_id'] === 'string')).toBe(true)
+    // Lines with a count stand for several requests; how many there are by now depends on how long the tests above took.
+    const single = refused.filter(({ count }) => count === undefined)
+    expect(single.every((line) => typeof line['request_id'] === 'string')).toBe(true)
   })
 })
