@@ -42,7 +42,7 @@ export default defineConfig({
         test: {
           name: 'mongodb+redis',
           include: hasStores
-            ? ['test/flows/*.test.ts', 'test/contract/races-http*.test.ts', 'test/faults/kill-exchange.test.ts']
+            ? ['test/flows/*.test.ts', 'test/contract/races-http*.test.ts', 'test/token/kill-exchange.fault.test.ts']
             : ['test/support/services/shared-stores.skipped.ts'],
           exclude: [...exclude, ...ownStores.map((name) => `test/flows/${name}.test.ts`)],
           globalSetup: hasStores ? [built, 'test/support/services/shared-stores.ts'] : [],

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { buildMongoServer, isMongoServerOutdated } from '../mongo-server/build.js'
+import { buildMongoServer, isMongoServerOutdated } from '../stores/mongo-server/build.js'
 import { findService, howToGet, onContinuousIntegration, packagesOf, serviceNames } from './table.js'
 
 /** Brings what tests need beside Node: as root on Debian by apt-get, otherwise it says what is missing. */

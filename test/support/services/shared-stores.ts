@@ -1,7 +1,7 @@
 import { MongoClient } from 'mongodb'
-import { startMongo } from '../mongo-server/start.js'
-import { startRedis } from '../redis/server.js'
-import { shareStores } from '../test-stores.js'
+import { startMongo } from '../stores/mongo-server/start.js'
+import { startRedis } from '../stores/redis/server.js'
+import { shareStores } from '../stores/test-stores.js'
 const dropDatabases = async (uri: string, run: string): Promise<void> => {
   const client = await MongoClient.connect(uri)
   const { databases } = await client.db().admin().listDatabases({ nameOnly: true })

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { mongoServerDirectory } from '../mongo-server/build.js'
+import { mongoServerDirectory } from '../stores/mongo-server/build.js'
 
 /** What tests need beside Node: a program, and the Debian packages that bring it. */
 interface Service {

@@ -1,0 +1,277 @@
+import type { JwsAlg } from '../core/jose/jwk.js'
+import { createProver } from '../test/support/clients/dpop-proof.js'
+import {
+  apiScope,
+  codeVerifier,
+  confidential,
+  publicClient,
+  redirectUri,
+  signing,
+  type CodeRequest,
+  type Contestant,
+} from './contestant.js'
+import { completions, renewals } from './attestation-cases.js'
+import { assertionClaims, assertionType, signAssertion } from '../test/support/clients/client-assertion.js'
+
+/** Sends requests and brings back one member of each JSON answer, in order: for what must be there before a measurement. */
+export type Collect = (requests: readonly string[], member: string) => Promise<readonly string[]>
+
+export interface Requests {
+  readonly requests: readonly string[]
+  /** False: each works once. */
+  readonly repeat: boolean
+}
+
+export interface Case {
+  readonly name: string
+  readonly alg: JwsAlg
+  /** Where Signet's key is: a file, or SoftHSM; then its child process has the other core. */
+  readonly keysIn?: 'softhsm'
+  /** What the peer has not: Signet alone is measured. */
+  readonly alone?: true
+  /** Both servers on MongoDB and Redis. */
+  readonly stores?: true
+  /** With the registry of principals, which answers for their status and learns of their enrolment. */
+  readonly registry?: true
+  /** What one request cannot do without, on P-256: held against a loop that does nothing else, of which it is to reach a share. */
+  readonly bare?: { readonly verifications: number; readonly signatures: number; readonly target: number }
+  /** The share of the peer's figure that this is to reach, in requests a second. */
+  readonly target: number | undefined
+  /** `count` is how many one-time requests the round may use up. */
+  prepare(server: Contestant, count: number, collect: Collect): Promise<Requests>
+}
+
+const get = (path: string, headers = ''): string => `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${headers}\r\n`
+
+const post = (path: string, form: Record<string, string>, headers = '', host = '127.0.0.1'): string => {
+  const body = new URLSearchParams(form).toString()
+  const type = 'Content-Type: application/x-www-form-urlencoded\r\n'
+  return `POST ${path} HTTP/1.1\r\nHost: ${host}\r\n${headers}${type}Content-Length: ${body.length}\r\n\r\n${body}`
+}
+
+const basic = `Authorization: Basic ${Buffer.from(`${confidential.id}:${confidential.secret}`).toString('base64')}\r\n`
+
+export const clientCredentials = (alg: JwsAlg, target: number | undefined): Case => ({
+  name: `client_credentials ${alg}`,
+  alg,
+  target,
+  prepare: async (server) => ({
+    requests: [post(server.paths.token, { grant_type: 'client_credentials', scope: apiScope }, basic)],
+    repeat: true,
+  }),
+})
+
+/**
+ * A new proof for each request, made beforehand, with the nonce that the server asks for: one verification of the client's
+ * key, one signature, one id remembered.
+ */
+const bound: Case = {
+  name: 'DPoP client_credentials ES256',
+  alg: 'ES256',
+  target: 3.5,
+  prepare: async (server, count) => {
+    const prover = createProver('ES256')
+    // The peer makes `htu` from the request's Host.
+    const host = `127.0.0.1:${server.port}`
+    const url = `http://${host}${server.paths.token}`
+    const form = { grant_type: 'client_credentials', scope: apiScope }
+    const refused = await fetch(url, {
+      method: 'POST',
+      body: new URLSearchParams(form),
+      headers: { authorization: basic.slice(15).trim(), dpop: prover.proof(url, undefined) },
+    })
+    const nonce = refused.headers.get('dpop-nonce') ?? undefined
+    const request = () => post(server.paths.token, form, `${basic}DPoP: ${prover.proof(url, nonce)}\r\n`, host)
+    return { requests: Array.from({ length: count }, request), repeat: false }
+  },
+}
+
+/** Each assertion works once: its signature is verified and its id remembered over all processes. */
+const privateKeyJwt: Case = {
+  name: 'private_key_jwt ES256',
+  alg: 'ES256',
+  target: 3.5,
+  prepare: async (server, count) => {
+    const { id, key } = signing
+    const exp = Math.floor(Date.now() / 1000) + 290
+    const requests = Array.from({ length: count }, () =>
+      post(server.paths.token, {
+        grant_type: 'client_credentials',
+        scope: apiScope,
+        client_assertion_type: assertionType,
+        client_assertion: signAssertion(
+          key,
+          { alg: key.alg, kid: key.kid },
+          assertionClaims(id, `http://127.0.0.1:${String(server.port)}`, Date.now(), { exp }),
+        ),
+      }),
+    )
+    return { requests, repeat: false }
+  },
+}
+
+const redemption = (server: Contestant, code: string, clientId: string): string => {
+  const form = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: codeVerifier }
+  return clientId === confidential.id
+    ? post(server.paths.token, form, basic)
+    : post(server.paths.token, { ...form, client_id: clientId })
+}
+
+export const redemptions = async (
+  server: Contestant,
+  count: number,
+  request: CodeRequest,
+): Promise<readonly string[]> =>
+  (await server.mintCodes(count, request)).map((code) => redemption(server, code, request.clientId))
+
+/** A code for an access token and an id_token: two signatures and one consumption. */
+const code: Case = {
+  name: 'code redemption',
+  alg: 'ES256',
+  target: 2.5,
+  prepare: async (server, count) => ({
+    requests: await redemptions(server, count, {
+      clientId: confidential.id,
+      scope: `openid ${apiScope}`,
+      forResource: true,
+    }),
+    repeat: false,
+  }),
+}
+
+/** A public client: each token is rotated, so each works once. Two signatures and one rotation. */
+const refresh: Case = {
+  name: 'refresh, rotated',
+  alg: 'ES256',
+  target: 2.5,
+  prepare: async (server, count, collect) => {
+    const scope = `openid offline_access ${apiScope}`
+    const codes = await redemptions(server, count, { clientId: publicClient.id, scope, forResource: true })
+    const tokens = await collect(codes, 'refresh_token')
+    return {
+      requests: tokens.map((token) =>
+        post(server.paths.token, { grant_type: 'refresh_token', refresh_token: token, client_id: publicClient.id }),
+      ),
+      repeat: false,
+    }
+  },
+}
+
+/** A confidential client: the token stays. */
+const refreshKept: Case = {
+  name: 'refresh, kept',
+  alg: 'ES256',
+  target: 2.5,
+  prepare: async (server, _count, collect) => {
+    const scope = `openid offline_access ${apiScope}`
+    const codes = await redemptions(server, 64, { clientId: confidential.id, scope, forResource: true })
+    const tokens = await collect(codes, 'refresh_token')
+    return {
+      requests: tokens.map((token) =>
+        post(server.paths.token, { grant_type: 'refresh_token', refresh_token: token }, basic),
+      ),
+      repeat: true,
+    }
+  },
+}
+
+/**
+ * Signet verifies its JWT; the peer looks an opaque token up in its map, because its userinfo endpoint takes no JWT
+ * access tokens.
+ */
+const userinfo: Case = {
+  name: 'userinfo',
+  alg: 'ES256',
+  target: undefined,
+  prepare: async (server, _count, collect) => {
+    const codes = await redemptions(server, 64, {
+      clientId: confidential.id,
+      scope: 'openid email',
+      forResource: false,
+    })
+    const tokens = await collect(codes, 'access_token')
+    return {
+      requests: tokens.map((token) => get(server.paths.userinfo, `Authorization: Bearer ${token}\r\n`)),
+      repeat: true,
+    }
+  },
+}
+
+/** So many tokens a process knows as its own for certain (`core/tokens/access-token-verifier.ts`). */
+const recent = 16_000
+
+/**
+ * A resource server asks for the same few tokens again and again, or for each once: soon after the process issued it, or when
+ * it has issued so many others that it has to verify it, as it has those of another process. The peer looks an
+ * opaque token up in its map: it introspects no JWT access tokens.
+ */
+const introspection = (name: string, target: number | undefined, most: number, repeat = false): Case => ({
+  name,
+  alg: 'ES256',
+  target,
+  prepare: async (server, count, collect) => {
+    const request = { clientId: confidential.id, scope: 'openid email', forResource: false }
+    const tokens = await collect(await redemptions(server, Math.min(count, most), request), 'access_token')
+    return { requests: tokens.map((token) => post(server.paths.introspection, { token }, basic)), repeat }
+  },
+})
+
+/**
+ * A service passes a user's token on for one of its own: the subject token is verified as introspection does, then one
+ * signature. The same few subject tokens again and again.
+ */
+const tokenExchange: Case = {
+  name: 'token exchange',
+  alg: 'ES256',
+  alone: true,
+  target: undefined,
+  prepare: async (server, _count, collect) => {
+    const request = { clientId: confidential.id, scope: `openid ${apiScope}`, forResource: true }
+    const tokens = await collect(await redemptions(server, 64, request), 'access_token')
+    const form = {
+      grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+      subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+      scope: apiScope,
+    }
+    return {
+      requests: tokens.map((token) => post(server.paths.token, { ...form, subject_token: token }, basic)),
+      repeat: true,
+    }
+  },
+}
+
+const document = (name: string, path: (server: Contestant) => string): Case => ({
+  name,
+  alg: 'ES256',
+  target: 2.4,
+  prepare: async (server) => ({ requests: [get(path(server))], repeat: true }),
+})
+
+export const cases: readonly Case[] = [
+  clientCredentials('ES256', 4),
+  clientCredentials('EdDSA', 3.3),
+  clientCredentials('RS256', 1.8),
+  clientCredentials('ES384', undefined),
+  { ...clientCredentials('ES256', 2), name: 'client_credentials ES256, key in SoftHSM', keysIn: 'softhsm' },
+  bound,
+  privateKeyJwt,
+  code,
+  refresh,
+  refreshKept,
+  userinfo,
+  introspection('introspection', 3, 64, true),
+  introspection('introspection, each token once', undefined, recent),
+  introspection('introspection, each token once, long after', undefined, Infinity),
+  tokenExchange,
+  completions,
+  renewals('attestation: renewals', false),
+  renewals('attestation: renewals, with the registry', true),
+  document('jwks', (server) => server.paths.keySet),
+  document('discovery', (server) => server.paths.discovery),
+]
+
+/** What depends on the stores: Signet on its embedded one, then both servers on MongoDB and Redis. */
+export const storeCases: readonly Case[] = [code, refresh, bound].flatMap((entry) => [
+  { ...entry, name: `${entry.name} on embedded`, alone: true as const, target: undefined },
+  { ...entry, name: `${entry.name} on MongoDB + Redis`, stores: true as const, target: 2 },
+])

@@ -1,0 +1,91 @@
+import type { KeyObject } from 'node:crypto'
+import type { JwsAlg } from '../core/jose/jwk.js'
+import { newAssertionKey } from '../test/support/clients/client-assertion.js'
+import type { SoftToken } from '../test/support/signers/softhsm/token.js'
+import type { BenchStores } from '../test/support/peer/stores.js'
+
+/** What both servers are given alike. */
+export interface Setting {
+  readonly alg: JwsAlg
+  readonly privateKey: KeyObject
+  /** Signet's key is in this token and not in a file; the peer has `privateKey` all the same. */
+  readonly token?: Pick<SoftToken, 'module' | 'label' | 'pin' | 'environment'>
+  readonly registry?: true
+  /** Where both servers keep everything; absent: Signet in its embedded store, the peer in its memory. */
+  readonly stores?: BenchStores
+  /** Of Signet's embedded store; absent: as it is by default. */
+  readonly maxSizeMb?: number
+  /** So many workers, on both cores when they are several; absent: one process. */
+  readonly workers?: number
+  /** id_tokens are signed by this key of a KMS, and the rest by `privateKey`. */
+  readonly idTokensBy?: { readonly endpoint: string; readonly ref: string }
+  /** Of Signet: at `info`, as it is delivered, it logs each request. The peer logs nothing. */
+  readonly logLevel: string
+  /** Where Signet's CPU profile goes; absent: none is taken. */
+  readonly profileDirectory?: string
+}
+
+export interface CodeRequest {
+  readonly clientId: string
+  readonly scope: string
+  /** True: the access token is a JWT for the API. False: it is for the userinfo endpoint. */
+  readonly forResource: boolean
+}
+
+/** One of the two servers, running. */
+export interface Contestant extends AsyncDisposable {
+  readonly name: string
+  readonly port: number
+  readonly pid: number
+  readonly paths: {
+    readonly token: string
+    readonly userinfo: string
+    readonly introspection: string
+    readonly keySet: string
+    readonly discovery: string
+  }
+  /** Codes as `/authorize` would have given them, all bound to `codeChallenge`. Nothing of it is measured. */
+  mintCodes(count: number, request: CodeRequest): Promise<readonly string[]>
+}
+
+export const confidential = { id: 'bench-service', secret: 'bench-secret-of-a-confidential-client-0123456789' } as const
+export const publicClient = { id: 'bench-app' } as const
+export const signing = { id: 'bench-signer', key: newAssertionKey('ES256', 'bench-client') } as const
+export const redirectUri = 'https://app.bench.example/callback'
+export const resource = 'https://api.bench.example'
+export const apiScope = 'api:read'
+
+/** RFC 7636 appendix B. */
+export const codeVerifier = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
+export const codeChallenge = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
+
+/** RFC 7591 metadata of the clients, the same on both sides. */
+export const clientMetadata = [
+  {
+    client_id: confidential.id,
+    client_secret: confidential.secret,
+    grant_types: ['client_credentials', 'authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    redirect_uris: [redirectUri],
+    token_endpoint_auth_method: 'client_secret_basic',
+    scope: `openid offline_access email ${apiScope}`,
+  },
+  {
+    client_id: publicClient.id,
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    redirect_uris: [redirectUri],
+    token_endpoint_auth_method: 'none',
+    scope: `openid offline_access email ${apiScope}`,
+  },
+  {
+    client_id: signing.id,
+    grant_types: ['client_credentials'],
+    response_types: [],
+    redirect_uris: [],
+    token_endpoint_auth_method: 'private_key_jwt',
+    token_endpoint_auth_signing_alg: 'ES256',
+    jwks: { keys: [signing.key.publicJwk] },
+    scope: apiScope,
+  },
+] as const

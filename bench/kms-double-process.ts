@@ -1,0 +1,18 @@
+/**
+ * The KMS double in a process of its own, so that its signatures cost the caller nothing. Says its endpoint. With the
+ * argument `slow` it takes from 0.9 to 1.5 s for a signature: not all the same, so that callers do not come as one.
+ */
+import { startKmsDouble } from '../test/support/signers/kms-double/index.js'
+
+const double = await startKmsDouble()
+if (process.argv[2] === 'slow') {
+  for (const [latency, rate] of [
+    [1500, 1 / 4],
+    [1300, 1 / 3],
+    [1100, 1 / 2],
+    [900, 1],
+  ] as const)
+    double.fail({ action: 'Sign', fault: { latency }, rate })
+}
+process.send?.(double.endpoint)
+process.once('disconnect', () => void double[Symbol.asyncDispose]())

@@ -1,0 +1,61 @@
+import { fileURLToPath } from 'node:url'
+import { receive, startPinned, type Pinned } from '../test/support/peer/pinned.js'
+
+export interface Job {
+  readonly port: number
+  /** Of the server, for its CPU time. */
+  readonly pid: number
+  readonly connections: number
+  /** Whole HTTP requests. */
+  readonly requests: readonly string[]
+  /** True: round and round until the time is over. False: each once; ends when they or the time are used up. */
+  readonly repeat: boolean
+  readonly warmMs: number
+  readonly measureMs: number
+  /** A member of the JSON answers to bring back. */
+  readonly collect?: string
+}
+
+export interface Measured {
+  readonly count: number
+  /** Answers other than 200: there must be none. */
+  readonly refused: number
+  readonly firstRefusal: string | undefined
+  readonly seconds: number
+  /** Milliseconds. */
+  readonly p50: number
+  readonly p99: number
+  readonly cpuSeconds: number
+  /** Share of its core that the generator used: near 1 it was the generator that was measured. */
+  readonly busy: number
+  readonly collected: readonly string[]
+}
+
+/** The load generator: a process of its own on the second core. */
+export class Load implements AsyncDisposable {
+  readonly #process: Pinned
+
+  private constructor(process: Pinned) {
+    this.#process = process
+  }
+
+  static async start(): Promise<Load> {
+    const file = fileURLToPath(new URL('load-generator.ts', import.meta.url))
+    const process = startPinned(1, ['--import', 'tsx', file])
+    await receive(process)
+    return new Load(process)
+  }
+
+  /** Throws when a request was refused: a figure of errors is no figure. */
+  async run(job: Job): Promise<Measured> {
+    this.#process.send(job)
+    const { measured, error } = (await receive(this.#process)) as { measured?: Measured; error?: string }
+    if (measured === undefined) throw new Error(error)
+    if (measured.refused > 0) throw new Error(`${measured.refused} requests refused: ${measured.firstRefusal}`)
+    return measured
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#process.kill()
+  }
+}

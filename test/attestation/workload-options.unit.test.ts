@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import plugin from '../../plugins/attestation/workload-jwt/index.js'
+import { newAssertionKey, signAssertion } from '../support/clients/client-assertion.js'
+import { readDocument } from '../support/document.js'
+import { createDevice } from '../support/clients/attestation.js'
+import { startFactorServer } from '../support/server/factor-server.js'
+
+type Json = Record<string, unknown>
+
+const cluster = newAssertionKey('ES256', 'cluster-1')
+const kubernetes = 'https://kubernetes.default.svc.cluster.local'
+
+describe('options of the workload token', () => {
+  const rule = { when: { sub: 'a' }, principal: { subject: '{sub}', principal_id: 'x' } }
+  const good = { issuer: kubernetes, jwks: { keys: [cluster.publicJwk] }, rules: [rule] }
+  it.each<[string, Json, RegExp]>([
+    ['both kinds of keys', { jwks_uri: 'https://a.example/jwks' }, /exactly one of jwks_uri and jwks/],
+    ['no keys', { jwks: undefined }, /exactly one of jwks_uri and jwks/],
+    ['http that is not loopback', { jwks: undefined, jwks_uri: 'http://a.example/' }, /jwks_uri.*https/],
+    ['a private key', { jwks: { keys: [cluster.privateKey.export({ format: 'jwk' })] } }, /jwks.*private/],
+    ['HS256', { algs: ['HS256'] }, /algs/],
+    ['no rule', { rules: [] }, /rules.*at least one/],
+    ['a rule for everybody', { rules: [{ ...rule, when: {} }] }, /when.*at least one claim/],
+    ['a broken template', { rules: [{ ...rule, principal: { subject: '{sub', principal_id: 'x' } }] }, /brace/],
+    ['claims side by side', { rules: [{ ...rule, principal: { subject: '{a}{b}', principal_id: 'x' } }] }, /between/],
+  ])('refuses %s', async (_name, options, told) => {
+    const plugin = { use: 'plugins/attestation/workload-jwt', options: { ...good, ...options } }
+    const error = await startFactorServer([plugin]).catch((caught: unknown) => caught)
+    expect(JSON.stringify((error as { problems: unknown }).problems)).toMatch(told)
+  })
+
+  it('accepts those of the documents', async () => {
+    const text = readDocument('docs/attestation-factors.md')
+    const blocks = [...text.matchAll(/^```yaml\n(- use: plugins\/attestation\/workload-jwt\n[\s\S]*?)^```$/gm)]
+    const entries = blocks.flatMap(([, yaml = '']) => parse(yaml) as { options: unknown }[])
+    expect(entries).toHaveLength(2)
+    for (const { options } of entries)
+      expect((await plugin.options?.['~standard'].validate(options))?.issues).toBeUndefined()
+  })
+})
+
+it('a token enrols once, also where two kinds are of one issuer', async () => {
+  const options = {
+    issuer: kubernetes,
+    jwks: { keys: [cluster.publicJwk] },
+    rules: [{ when: { sub: 'a' }, principal: { subject: '{sub}', principal_id: 'x' } }],
+  }
+  await using server = await startFactorServer([
+    { use: 'plugins/attestation/workload-jwt', options },
+    { use: 'plugins/attestation/workload-jwt', options: { ...options, kind: 'other' } },
+  ])
+  const iat = Math.floor(server.now() / 1000)
+  const claims = { iss: kubernetes, aud: server.issuer, sub: 'a', iat, exp: iat + 60, jti: 'one' }
+  const value = signAssertion(cluster, { alg: 'ES256', kid: cluster.kid }, claims)
+  const device = await createDevice(server.issuer, { subject: 'a', principal_id: 'x', principal_type: 'service' })
+  const enrol = async (kind: string) => (await device.enrol({ second_factor: { kind, value } })).status
+  expect([await enrol('workload_jwt'), await enrol('other')]).toEqual([200, 401])
+})

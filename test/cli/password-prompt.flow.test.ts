@@ -1,0 +1,58 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { packageRoot } from '../../core/package-root.js'
+import { describeWith } from '../support/services/describe-with.js'
+import { configuration, openCommandLine, type CommandLine } from '../support/server/command-line.js'
+
+/** `script` gives the program a terminal of its own. */
+describeWith('script', 'signet accounts add on a terminal', (script) => {
+  let cli: CommandLine
+  beforeAll(async () => {
+    cli = await openCommandLine()
+    await cli.write('signet.yaml', configuration())
+  })
+  afterAll(() => cli[Symbol.asyncDispose]())
+
+  /** Types each line when its question is there. Returns all that the terminal showed. */
+  const type = async (username: string, answers: readonly (readonly [question: string, typed: string])[]) => {
+    const main = join(packageRoot, 'dist', 'core', 'main.js')
+    const command = `'${process.execPath}' '${main}' accounts add ${username} --config signet.yaml`
+    const child = spawn(script, ['-qec', command, '/dev/null'], { cwd: cli.folder })
+    const closed = once(child, 'close')
+    let shown = ''
+    const waiting = [...answers]
+    child.stdout.on('data', (chunk: Buffer) => {
+      shown += chunk.toString()
+      const [question, typed] = waiting[0] ?? []
+      if (question === undefined || !shown.includes(question)) return
+      waiting.shift()
+      child.stdin.write(typed)
+    })
+    await closed
+    return { code: child.exitCode, shown }
+  }
+
+  it('asks twice and shows nothing of what is typed', async () => {
+    const { code, shown } = await type('bob', [
+      ['Password: ', 'corr\u007frect horse\r'],
+      ['Once more: ', 'correct horse\r'],
+    ])
+    expect(code).toBe(0)
+    expect(shown).toContain('Added bob')
+    expect(shown).not.toMatch(/corr|horse|\*/)
+  })
+
+  it('adds nothing when the two differ, or on Ctrl-C', async () => {
+    const different = await type('carol', [
+      ['Password: ', 'one\r'],
+      ['Once more: ', 'two\r'],
+    ])
+    expect(different).toEqual({ code: 1, shown: expect.stringContaining('The two passwords differ.') })
+    const abandoned = await type('carol', [['Password: ', 'one\u0003']])
+    expect(abandoned).toEqual({ code: 1, shown: expect.stringContaining('Cancelled.') })
+    const { stdout } = await cli.run(['accounts', 'list', '--json', '--config', 'signet.yaml'])
+    expect((JSON.parse(stdout) as { username: string }[]).map((row) => row.username)).toEqual(['bob'])
+  })
+})

@@ -1,0 +1,231 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { decodeQR } from 'qr/decode.js'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { drawQrCode } from '../../core/cli/qr-code.js'
+import { packageRoot } from '../../core/package-root.js'
+import { describeWith } from '../support/services/describe-with.js'
+import { configuration, openCommandLine, type CommandLine } from '../support/server/command-line.js'
+
+const plugins = `  - { use: plugins/attestation/totp, options: { sealing_key: { $env: SEALING_KEY } } }
+  - use: plugins/attestation/bootstrap
+  - { use: plugins/attestation/combination, options: { kind: both, all: [totp, bootstrap_secret] } }`
+const sealingKey = 'QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVphYmNkZWY'
+const env = { SEALING_KEY: sealingKey }
+
+let cli: CommandLine
+beforeAll(async () => {
+  cli = await openCommandLine()
+  await cli.write('signet.yaml', configuration(plugins))
+  await cli.write('plain.yaml', configuration())
+})
+afterAll(() => cli[Symbol.asyncDispose]())
+
+const flags = { kind: 'totp', subject: 'alice', 'principal-id': 'phone-1', type: 'device', config: 'signet.yaml' }
+
+const toArgs = (given: Readonly<Record<string, string | undefined>>): string[] =>
+  Object.entries({ ...flags, ...given }).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, value]))
+
+const run = (
+  command: 'issue' | 'withdraw',
+  given: Readonly<Record<string, string | undefined>> = {},
+  more: string[] = [],
+) => cli.run(['principals', command, ...toArgs(given), ...more], { env })
+
+describe('signet principals issue', () => {
+  it('prints what an authenticator app needs, and no picture where there is no terminal', async () => {
+    const { code, stdout, stderr } = await run('issue')
+    const fields = Object.fromEntries(stdout.split('\n').map((line) => line.split(/ {2,}/)))
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(fields).toMatchObject({
+      secret: expect.stringMatching(/^[A-Z2-7]{32}$/),
+      algorithm: 'SHA1',
+      digits: '6',
+      period: '30 s',
+      uri: `otpauth://totp/localhost:alice%20phone-1?secret=${fields.secret}&issuer=localhost&algorithm=SHA1&digits=6&period=30`,
+    })
+    expect(stdout).toContain('Shown only once.')
+    expect(stdout).not.toContain('█')
+  })
+
+  it('prints JSON', async () => {
+    const { code, stdout } = await run('issue', { kind: 'bootstrap_secret', type: 'service' }, ['--json'])
+    const { secret, expires, ...rest } = JSON.parse(stdout)
+    expect({ code, rest }).toEqual({ code: 0, rest: {} })
+    expect(secret).toMatch(/^[\w-]{43}$/)
+    expect(Date.parse(expires) - Date.now()).toBeGreaterThan(86_000_000)
+  })
+
+  it.each([
+    [
+      'a kind that there is not',
+      { kind: 'sms' },
+      'No plugin provides the second factor sms. There are: totp, bootstrap_secret, both\n',
+    ],
+    ['a combination', { kind: 'both' }, 'The second factor both cannot issue anything.\n'],
+    ['no second factors', { config: 'plain.yaml' }, 'No plugin of the configuration provides second factors.\n'],
+    [
+      'an empty subject',
+      { subject: '' },
+      'An identifier must have 1 to 256 printable characters in Unicode normal form C.\n',
+    ],
+    [
+      'a control character',
+      { 'principal-id': 'a\u001bb' },
+      'An identifier must have 1 to 256 printable characters in Unicode normal form C.\n',
+    ],
+    ['a file that is not there', { config: 'none.yaml' }, 'none.yaml'],
+  ])('fails with %s', async (_what, given, message) => {
+    const { code, stdout, stderr } = await run('issue', given)
+    expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: expect.stringContaining(message) })
+  })
+
+  it.each([
+    ['kind', '--kind <kind>'],
+    ['subject', '--subject <subject>'],
+    ['principal-id', '--principal-id <id>'],
+    ['type', '--type <type>'],
+  ])('wants --%s', async (name, shown) => {
+    for (const command of ['issue', 'withdraw'] as const) {
+      const { code, stderr } = await run(command, { [name]: undefined })
+      expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(`'${shown}' not specified`) })
+    }
+  })
+
+  it('knows devices and services alone, and no other option', async () => {
+    expect(await run('issue', { type: 'robot' })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('Allowed choices are device, service'),
+    })
+    expect(await run('issue', {}, ['--secret', 'mine'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("unknown option '--secret'"),
+    })
+  })
+
+  it('says which option of a plugin is wrong, without the key', async () => {
+    const { code, stdout, stderr } = await cli.run(['principals', 'issue', ...toArgs({})], {
+      env: { SEALING_KEY: 'not a key at all' },
+    })
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toContain('plugins[6].options.sealing_key: must be 32 random bytes in base64url: 43 characters')
+    expect(stderr).not.toContain('not a key')
+  })
+
+  it('says which part of a combination there is not', async () => {
+    await cli.write('early.yaml', configuration(plugins.split('\n').toReversed().join('\n')))
+    const { code, stderr } = await run('issue', { config: 'early.yaml' })
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringContaining('no plugin before it provides the second factor totp; list both after its parts'),
+    })
+  })
+})
+
+describe('signet principals withdraw', () => {
+  it('forgets what was issued, once', async () => {
+    await run('issue', { subject: 'bob' })
+    expect(await run('withdraw', { subject: 'bob' })).toEqual({ code: 0, stdout: 'Withdrawn.\n', stderr: '' })
+    expect(await run('withdraw', { subject: 'bob' })).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'There is nothing to withdraw.\n',
+    })
+    expect(await run('withdraw', { kind: 'both' })).toMatchObject({
+      code: 1,
+      stderr: 'The second factor both cannot withdraw anything.\n',
+    })
+  })
+
+  it('prints JSON', async () => {
+    await run('issue', { subject: 'dave' })
+    const { code, stdout } = await run('withdraw', { subject: 'dave' }, ['--json'])
+    const principal = { subject: 'dave', principal_id: 'phone-1', principal_type: 'device' }
+    expect({ code, told: JSON.parse(stdout) }).toEqual({
+      code: 0,
+      told: { kind: 'totp', ...principal, state: 'withdrawn' },
+    })
+  })
+})
+
+it('records both in the audit log, and no secret anywhere', async () => {
+  const secrets = []
+  for (const kind of ['totp', 'bootstrap_secret']) {
+    const { stdout } = await run('issue', { kind, subject: 'carol' }, ['--json'])
+    secrets.push(String(JSON.parse(stdout).secret))
+    await run('withdraw', { kind, subject: 'carol' })
+  }
+  const audit = await readFile(join(cli.folder, 'data', 'audit.jsonl'), 'utf8')
+  const entries = audit
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+    .filter(({ sub }) => sub === 'carol')
+  const common = { event: 'administration', sub: 'carol', principal_id: 'phone-1', principal_type: 'device' }
+  expect(entries.filter(({ event }) => event === 'administration.begun')).toHaveLength(4)
+  expect(entries.filter(({ event }) => event === 'administration')).toEqual([
+    expect.objectContaining({ ...common, action: 'principal.issue', kind: 'totp' }),
+    expect.objectContaining({ ...common, action: 'principal.withdraw', kind: 'totp' }),
+    expect.objectContaining({ ...common, action: 'principal.issue', kind: 'bootstrap_secret' }),
+    expect.objectContaining({ ...common, action: 'principal.withdraw', kind: 'bootstrap_secret' }),
+  ])
+  const files = await readdir(join(cli.folder, 'data'), { recursive: true, withFileTypes: true })
+  for (const file of files.filter((one) => one.isFile())) {
+    const content = await readFile(join(file.parentPath, file.name))
+    for (const secret of [...secrets, sealingKey]) expect(content.includes(secret)).toBe(false)
+  }
+})
+
+/** What a camera reads of a code on the terminal. */
+const scan = (shown: string): string => {
+  const [opening, closing] = ['\u001b[30;107m', '\u001b[0m']
+  const lines = shown
+    .split(opening)
+    .slice(1)
+    .map((line) => line.slice(0, line.indexOf(closing)))
+  const rows = lines.flatMap((line) => [
+    Array.from(line, (character) => '▀█'.includes(character)),
+    Array.from(line, (character) => '▄█'.includes(character)),
+  ])
+  const [scale, width] = [4, rows[0]?.length ?? 0]
+  const data = new Uint8Array(rows.length * scale * width * scale * 4).fill(255)
+  for (let y = 0; y < rows.length * scale; y += 1)
+    for (let x = 0; x < width * scale; x += 1)
+      if (rows[Math.floor(y / scale)]?.[Math.floor(x / scale)])
+        data.fill(0, (y * width * scale + x) * 4, (y * width * scale + x) * 4 + 3)
+  return decodeQR({ width: width * scale, height: rows.length * scale, data })
+}
+
+describe('a QR code', () => {
+  const colours = { isTTY: true, columns: 80, hasColors: () => true }
+
+  it('reads as what it was made of', () => {
+    const uri =
+      'otpauth://totp/id.bank.example:alice%20phone-1?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=id.bank.example'
+    expect(scan(drawQrCode(uri, colours) ?? '')).toBe(uri)
+  })
+
+  it('is not drawn where it cannot be seen', () => {
+    expect(drawQrCode('text', { ...colours, isTTY: false })).toBeUndefined()
+    expect(drawQrCode('text', { ...colours, columns: 20 })).toBeUndefined()
+    expect(drawQrCode('text', { ...colours, hasColors: () => false })).toBeUndefined()
+  })
+})
+
+describeWith('script', 'signet principals issue on a terminal', (script) => {
+  it('shows the URI and a code that reads the same', async () => {
+    const main = join(packageRoot, 'dist', 'core', 'main.js')
+    const command = `stty cols 120; '${process.execPath}' '${main}' principals issue ${toArgs({}).join(' ')}`
+    const terminal: NodeJS.ProcessEnv = { ...process.env, ...env, TERM: 'xterm-256color' }
+    // Each of these would say that nobody sees colours, or that somebody does.
+    for (const name of ['NO_COLOR', 'FORCE_COLOR', 'CI']) delete terminal[name]
+    const child = spawn(script, ['-qec', command, '/dev/null'], { cwd: cli.folder, env: terminal })
+    const [shown] = await Promise.all([text(child.stdout), once(child, 'close')])
+    expect(child.exitCode).toBe(0)
+    const [, uri] = /^uri +(otpauth:\S+)\r?$/m.exec(shown) ?? []
+    expect(scan(shown)).toBe(uri)
+  })
+})

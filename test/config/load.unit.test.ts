@@ -1,0 +1,159 @@
+import { join } from 'node:path'
+import { inspect } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import { loadConfig, readConfig } from '../../config/load.js'
+import { ConfigurationError } from '../../config/problems.js'
+import { configWith, folderWith, minimal } from '../support/server/config-files.js'
+
+const problemsOf = async (text: string, env: NodeJS.ProcessEnv = {}) =>
+  (await readConfig(await configWith(text), env)).problems
+
+const paths = async (text: string) => (await problemsOf(text)).map(({ path }) => path)
+
+describe('reading a configuration', () => {
+  it('fills in the defaults of the contract', async () => {
+    const config = await loadConfig(await configWith(minimal()), {})
+    expect(config).toMatchObject({
+      listen: { host: '0.0.0.0', port: 3000 },
+      admin: { host: '127.0.0.1', port: 3001 },
+      workers: 1,
+      trusted_proxies: [],
+      response_types_supported: ['code'],
+      access_token_signing_alg: 'ES256',
+      default_audience: 'http://localhost:3000',
+      authorization_code_ttl_secs: 60,
+      access_token_ttl_secs: 600,
+      id_token_ttl_secs: 3600,
+      refresh_token_idle_ttl_secs: 14 * 86_400,
+      refresh_token_absolute_ttl_secs: 90 * 86_400,
+      session_ttl_secs: 14 * 86_400,
+      clock_tolerance_secs: 10,
+      token_exchange_enabled: false,
+      storage: { records: { use: 'embedded', options: { path: './data/store' } } },
+      log: { level: 'info' },
+      audit: { file: './data/audit.jsonl' },
+    })
+    expect(config.keys[0]?.purposes).toEqual(['access_token', 'id_token', 'attestation', 'userinfo', 'introspection'])
+    expect(config.grant_types_supported).toBeUndefined()
+  })
+
+  it('is frozen to the last member', async () => {
+    const config = await loadConfig(await configWith(minimal('accounts: [{ username: a, password: b, sub: c }]')), {})
+    const open: string[] = []
+    const walk = (value: unknown, path: string): void => {
+      if (typeof value !== 'object' || value === null) return
+      if (!Object.isFrozen(value)) open.push(path)
+      for (const [name, inner] of Object.entries(value)) walk(inner, `${path}.${name}`)
+    }
+    walk(config, 'config')
+    expect(open).toEqual([])
+  })
+
+  it('reads JSON, which is YAML', async () => {
+    const json = JSON.stringify({
+      issuer: 'https://id.bank.example/op',
+      scopes_supported: ['openid'],
+      keys: [{ kid: 'a', alg: 'EdDSA', signer: 'local', ref: 'a' }],
+    })
+    expect((await loadConfig(await configWith(json), {})).issuer).toBe('https://id.bank.example/op')
+  })
+
+  it('puts variables and files where they are named, and trims one line end', async () => {
+    const folder = await folderWith({
+      'signet.yaml': minimal(`admin: { token: { $file: secrets/token } }
+clients: [{ client_id: { $env: CLIENT }, client_secret: { $env: SECRET } }]
+default_audience: { $env: AUDIENCE }`),
+      'secrets/token': 'admin-token\n',
+    })
+    const env = { CLIENT: 'teller', SECRET: 'teller-secret', AUDIENCE: 'https://api.example' }
+    const config = await loadConfig(join(folder, 'signet.yaml'), env)
+    expect(config.admin.token?.reveal()).toBe('admin-token')
+    expect(config.clients[0]).toMatchObject({ client_id: 'teller' })
+    expect(config.clients[0]?.client_secret?.reveal()).toBe('teller-secret')
+    expect(config.default_audience).toBe('https://api.example')
+  })
+
+  it('reports a missing variable and a missing file once each, with path and line', async () => {
+    const problems = await problemsOf(
+      minimal(`admin: { token: { $file: nowhere } }
+default_audience: { $env: NOT_SET }`),
+    )
+    expect(problems).toEqual([
+      { path: 'admin.token', message: 'the file nowhere cannot be read (ENOENT)', line: 6 },
+      { path: 'default_audience', message: 'the environment variable NOT_SET is not set', line: 7 },
+    ])
+  })
+
+  it('shows no secret anywhere', async () => {
+    const file = await configWith(
+      minimal(`admin: { token: s3cret-token }
+clients: [{ client_id: teller, client_secret: s3cret-client }]
+accounts: [{ username: alice, password: s3cret-password, sub: '1' }]
+plugins: [{ use: ./p.js, options: { nested: [{ key: { $env: KEY } }], pin: s3cret-pin, a_key: s3cret-a, product: loan } }]`),
+    )
+    const config = await loadConfig(file, { KEY: 's3cret-key' })
+    for (const text of [inspect(config, { depth: 9 }), JSON.stringify(config)]) {
+      expect(text).not.toContain('s3cret')
+      expect(text.match(/\[secret\]/g)).toHaveLength(6)
+      expect(text).toContain('loan')
+    }
+  })
+
+  it('repeats no value in what it reports', async () => {
+    const problems = await problemsOf(
+      minimal(`admin: { token: [s3cret] }
+accounts: [{ username: alice, password: s3cret, sub: '1', pasword: s3cret }]
+log: { level: s3cret }
+audit: s3cret
+workers: s3cret`),
+    )
+    expect(problems).toHaveLength(5)
+    expect(JSON.stringify(problems)).not.toContain('s3cret')
+  })
+
+  it('throws every problem in one error', async () => {
+    const file = await configWith('isuer: http://localhost\nlog: { level: inof }\nkeys: []\nscopes_supported: [openid]')
+    const error = await loadConfig(file, {}).catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(ConfigurationError)
+    expect((error as ConfigurationError).message.split('\n')).toEqual([
+      'isuer: unknown key; did you mean `issuer`? (line 1)',
+      'log.level: must be one of debug, info, warn, error; did you mean `info`? (line 2)',
+      'keys: must have at least one key (line 3)',
+    ])
+  })
+
+  it.each([
+    ['a file that is not there', undefined, /cannot be read \(ENOENT\)/],
+    ['broken YAML', 'issuer: [', /is not proper YAML/],
+    ['a custom tag', minimal('log: !!js/function "x"'), /is not proper YAML: tag resolve failed/],
+    ['an alias bomb', bomb(), /too many YAML aliases/],
+  ])('refuses %s', async (_name, text, message) => {
+    const file = text === undefined ? join(await folderWith({}), 'none.yaml') : await configWith(text)
+    const { problems, config } = await readConfig(file, {})
+    expect(config).toBeUndefined()
+    expect(problems.map((problem) => problem.message).join()).toMatch(message)
+  })
+
+  it('refuses a key that is written twice, and goes on', async () => {
+    expect(await paths(minimal('log: { level: info, level: debug }\nworkers: 0'))).toEqual(['log.level', 'workers'])
+  })
+
+  it('an empty file: the problems name what is required', async () => {
+    expect(await paths('')).toEqual(['issuer', 'scopes_supported', 'keys'])
+  })
+
+  it('does not let a key reach a prototype', async () => {
+    expect(await paths(minimal('__proto__: { admin: 1 }\nconstructor: 1'))).toEqual(['__proto__', 'constructor'])
+  })
+})
+
+function bomb(): string {
+  const levels = ['a0: &a0 [x, x, x, x, x, x, x, x, x]']
+  for (let level = 1; level < 8; level++)
+    levels.push(
+      `a${String(level)}: &a${String(level)} [${Array(9)
+        .fill(`*a${String(level - 1)}`)
+        .join()}]`,
+    )
+  return levels.join('\n')
+}

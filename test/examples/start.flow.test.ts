@@ -1,0 +1,91 @@
+import { execFile } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { readFile, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { createRemoteJWKSet, jwtVerify } from 'jose'
+import { describe, expect, it } from 'vitest'
+import { packageRoot } from '../../core/package-root.js'
+import { runExample, type RunningExample } from '../support/server/run-example.js'
+import { UserAgent } from '../support/clients/user-agent.js'
+
+// Each example, by its one command.
+
+const secret = 'known-to-all-who-read-this-example'
+
+const requestToken = ({ issuer }: RunningExample, client: string, form: Record<string, string>): Promise<Response> =>
+  fetch(`${issuer}/token`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${btoa(`${client}:${secret}`)}` },
+    body: new URLSearchParams(form),
+  })
+
+/** Header and claims of the access token of an answer, which a published key must verify. */
+const verified = async ({ issuer }: RunningExample, response: Response) => {
+  const { access_token } = (await response.json()) as { access_token: string }
+  return jwtVerify(access_token, createRemoteJWKSet(new URL(`${issuer}/jwks.json`)), { issuer, typ: 'at+jwt' })
+}
+
+const runs: Readonly<Record<string, (example: RunningExample) => Promise<void>>> = {
+  grant: async (example) => {
+    const grant = { grant_type: 'urn:bank.example:grant:loan' }
+    const refused = await requestToken(example, 'branch-7', { ...grant, loan: 'L-1002' })
+    expect(await refused.json()).toMatchObject({ error: 'invalid_grant' })
+    const given = await requestToken(example, 'branch-7', { ...grant, loan: 'L-1001' })
+    expect((await verified(example, given)).payload).toMatchObject({ sub: 'L-1001', product: 'mortgage' })
+    const { stdout } = await promisify(execFile)('npm', ['run', 'attack'], { cwd: example.folder })
+    expect(stdout).toContain(' 0 findings')
+  },
+
+  'login-plugin': async ({ issuer, other, folder }) => {
+    const [, link = ''] = /<(http.+)>/.exec(await readFile(join(folder, 'README.md'), 'utf8')) ?? []
+    const agent = new UserAgent()
+    const { response, url } = await agent.follow(link)
+    expect(url.origin).toBe(issuer)
+    const wrong = await agent.submit(url, await response.text(), { username: 'alice', password: 'wrong' })
+    expect(wrong.response.status).toBe(403)
+    const back = await new UserAgent().authorize(link, { username: 'alice', password: 'correct horse' })
+    expect(back.port).toBe(new URL(other).port)
+    expect(await (await fetch(back)).text()).toMatch(/^Signed in/)
+  },
+
+  signer: async (example) => {
+    const given = await requestToken(example, 'reports', { grant_type: 'client_credentials' })
+    expect((await verified(example, given)).protectedHeader).toMatchObject({ kid: 'es-1' })
+    for (const name of await readdir(join(example.folder, 'data/keys')))
+      expect(await readFile(join(example.folder, 'data/keys', name), 'utf8')).toMatch(
+        /^-----BEGIN ENCRYPTED PRIVATE KEY/,
+      )
+  },
+
+  'storage-adapter': async (example) => {
+    const given = await requestToken(example, 'reports', { grant_type: 'client_credentials' })
+    expect((await verified(example, given)).payload).toMatchObject({ sub: 'reports' })
+    expect(await readdir(join(example.folder, 'data/records'), { recursive: true })).not.toEqual([])
+  },
+
+  'express-relying-party': async ({ other }) => {
+    const browser = new UserAgent()
+    expect(await (await browser.fetch(other)).text()).toContain('Not signed in')
+    const { left } = await browser.follow(`${other}/login`)
+    const person = { username: 'alice', password: 'correct horse battery staple' }
+    const { response } = await browser.follow(await new UserAgent().authorize(left!, person))
+    expect(await response.json()).toMatchObject({ sub: '248289761001', name: 'Alice Adams' })
+  },
+
+  device: async (example) => {
+    await example.printed('The same proof again: The proof was used before.')
+    expect(example.output()).toMatch(/Enrolled: ey[\s\S]*Renewed with the key alone: ey[\s\S]*Verified: \{/)
+  },
+}
+
+describe('npm start of', () => {
+  const folders = readdirSync(join(packageRoot, 'examples'), { withFileTypes: true }).filter((entry) =>
+    entry.isDirectory(),
+  )
+
+  it.each(folders.map(({ name }) => name))('examples/%s serves what its page shows', async (name) => {
+    await using example = await runExample(name)
+    await runs[name]!(example)
+  })
+})

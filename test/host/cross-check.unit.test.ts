@@ -1,0 +1,224 @@
+import { describe, expect, it } from 'vitest'
+import { ConfigurationError, formatProblem } from '../../config/problems.js'
+import { checkConfiguration } from '../../core/host/checks/check-configuration.js'
+import { configWith, minimal, plugins } from '../support/server/config-files.js'
+
+/** The problems of this configuration, checked as `signet check` does it. */
+const told = async (text: string): Promise<string[]> => {
+  try {
+    const { warnings } = await checkConfiguration(await configWith(text), {})
+    return warnings.map((warning) => `warning ${formatProblem(warning)}`)
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error
+    return error.problems.map(({ path, message }) => `${path}: ${message}`)
+  }
+}
+
+const full = (extra = '') => minimal(plugins + extra)
+
+const client = (members: string) =>
+  `clients: [{ client_id: c, client_secret: a-secret-of-more-than-256-bits-for-tests, redirect_uris: ['https://c.example'], ${members} }]`
+
+describe('cross-checks', () => {
+  it('find nothing where all fits', async () => {
+    expect(await told(full(client('grant_types: [authorization_code, refresh_token]')))).toEqual([])
+  })
+
+  it.each([
+    ...['2', 'auto'].map((workers): [string, string] => [
+      'workers: must be 1 with `audit: stdout`, which only one process can print: log to a file, or run replicas',
+      full(`audit: stdout\nworkers: ${workers}\n`),
+    ]),
+    [
+      'keys[0].signer: there is no signer with this name; did you mean `local`?',
+      full().replace('signer: local', 'signer: locla'),
+    ],
+    [
+      'keys[1].kid: is the same as keys[0].kid',
+      full().replace('ref: a.pem }]', 'ref: a.pem }, { kid: a, alg: ES256, signer: local, ref: b.pem }]'),
+    ],
+    [
+      'id_token_signing_alg: there is no key for RS256 with the purpose id_token',
+      full().replace('_alg: ES256', '_alg: RS256\naccess_token_signing_alg: ES256'),
+    ],
+    [
+      'access_token_signing_alg: there is no key for EdDSA with the purpose access_token',
+      full('access_token_signing_alg: EdDSA'),
+    ],
+    [
+      'access_token_signing_alg: there is no key for ES256 with the purpose access_token',
+      full().replace('ref: a.pem', 'ref: a.pem, purposes: [id_token]'),
+    ],
+    [
+      'clients[0].id_token_signed_response_alg: there is no key for RS256 with the purpose id_token',
+      full(client('id_token_signed_response_alg: RS256')),
+    ],
+    [
+      'clients[0].userinfo_signed_response_alg: there is no key for EdDSA with the purpose userinfo',
+      full(client('userinfo_signed_response_alg: EdDSA')),
+    ],
+    [
+      'grant_types_supported[1]: no plugin provides this grant; did you mean `refresh_token`?',
+      full('grant_types_supported: [authorization_code, refresh_tokn]'),
+    ],
+    ['clients[0].grant_types[0]: no plugin provides this grant', full(client("grant_types: ['urn:bank:grant:loan']"))],
+    [
+      'clients[0].grant_types[1]: this grant is not in grant_types_supported',
+      full(
+        `grant_types_supported: [authorization_code]\n${client('grant_types: [authorization_code, refresh_token]')}`,
+      ),
+    ],
+    [
+      'clients[0].token_endpoint_auth_method: no plugin provides this method',
+      full(client('token_endpoint_auth_method: tls_client_auth')),
+    ],
+    ['clients[0].scope: admin is not in scopes_supported', full(client('scope: openid admin'))],
+    [
+      'clients[1].client_id: is the same as clients[0].client_id',
+      full(
+        'clients: [{ client_id: c, client_secret: a-secret-of-more-than-256-bits-for-tests, grant_types: [client_credentials] }, { client_id: c, client_secret: a-secret-of-more-than-256-bits-for-tests, grant_types: [client_credentials] }]',
+      ),
+    ],
+    [
+      'clients[0].client_id: is the subject of a person: accounts[0].sub',
+      full(`accounts: [{ username: a, password: correct horse, sub: c }]\n${client('scope: openid')}`),
+    ],
+    [
+      'accounts[1].sub: is the same as accounts[0].sub',
+      full(
+        "accounts: [{ username: a, password: correct horse, sub: '1' }, { username: b, password: correct horse, sub: '1' }]",
+      ),
+    ],
+    [
+      'accounts[1].username: is the same as accounts[0].username',
+      full(
+        "accounts: [{ username: a, password: correct horse, sub: '1' }, { username: a, password: correct horse, sub: '2' }]",
+      ),
+    ],
+    [
+      'resources[0].scope: pay is not in scopes_supported',
+      full("resources: [{ identifier: 'https://api.example', scope: pay }]"),
+    ],
+    [
+      'resources[1].identifier: is the same as resources[0].identifier',
+      full("resources: [{ identifier: 'https://api.example' }, { identifier: 'https://api.example' }]"),
+    ],
+    [
+      'refresh_token_idle_ttl_secs: must be at most refresh_token_absolute_ttl_secs',
+      full('refresh_token_idle_ttl_secs: 10\nrefresh_token_absolute_ttl_secs: 9'),
+    ],
+    [
+      'plugins: the grant authorization_code needs a login plugin',
+      full().replace('  - use: plugins/login/password\n', ''),
+    ],
+    ['plugins: no plugin provides a grant', minimal()],
+    [
+      'accounts: no login plugin is configured',
+      minimal(
+        "plugins: [{ use: plugins/grants/client-credentials }]\naccounts: [{ username: a, password: correct horse, sub: '1' }]",
+      ),
+    ],
+    [
+      'plugins[6]: client-auth/none provides the client authentication method none, which client-auth/none (plugins[3]) provides already',
+      full('  - use: plugins/client-auth/none'),
+    ],
+  ])('%s', async (problem, text) => {
+    expect(await told(text)).toEqual([problem])
+  })
+
+  it('an account without a client, a signer without a key and a lone refresh grant are allowed', async () => {
+    const spare = full().replace(
+      'signers: { local:',
+      'signers: { spare: { use: signers/local, options: { directory: x } }, local:',
+    )
+    expect(await told(spare)).toEqual(['warning signers.spare: this signer has no key (line 4)'])
+    expect(await told(full().replace(', offline_access', ''))).toEqual([
+      'warning scopes_supported: without offline_access no refresh token is issued (line 2)',
+    ])
+  })
+
+  const account = (password: string) => full(`accounts: [{ username: alice.adams, password: '${password}', sub: '1' }]`)
+
+  it.each([
+    '1',
+    'short77',
+    'ALICE.adams',
+    'aaaaaaaa',
+    '12345678',
+    '98765432109876',
+    'abcdefghij',
+    'a\u0301a\u0301a\u0301a\u0301',
+    'x'.repeat(1025),
+  ])('CA31 an account of the configuration may not have the password %.20s', async (password) => {
+    expect(await told(account(password))).toEqual([expect.stringMatching(/^accounts\[0\]\.password: must /)])
+  })
+
+  it.each([
+    ['10.0.0.0/8', '10.0.0.0/8'],
+    ['10.0.0.0/7', '10.0.0.0/8'],
+    ['172.16.0.0/12', '172.16.0.0/12'],
+    ['172.20.1.1/12', '172.16.0.0/12'],
+    ['192.168.0.0/16', '192.168.0.0/16'],
+    ['0.0.0.0/0', '10.0.0.0/8'],
+    ['128.0.0.0/1', '172.16.0.0/12'],
+    ['fc00::/7', 'fd00::/8'],
+    ['fd00::/8', 'fd00::/8'],
+    ['::/0', 'fd00::/8'],
+  ])('HX10 trusted_proxies with %s is a warning', async (network, whole) => {
+    expect(await told(full(`trusted_proxies: [unix, '${network}']\n`))).toEqual([
+      expect.stringContaining(`warning trusted_proxies[1]: contains all of ${whole}: `),
+    ])
+  })
+
+  it('HX10 trusted_proxies with parts of private networks is none', async () => {
+    const parts = ['unix', '10.244.7.0/28', '10.0.0.0/9', '172.30.30.0/24', '192.168.1.0/24', 'fd12:3456:789a::/48']
+    const others = ['127.0.0.0/8', '198.51.100.0/24', '2001:db8::/32', '::1/128']
+    expect(await told(full(`trusted_proxies: ${JSON.stringify([...parts, ...others])}\n`))).toEqual([])
+  })
+
+  it('CA31 a password of 8 to 11 characters is a warning, a longer one is none, whatever it is made of', async () => {
+    expect(await told(account('xkcd 936'))).toEqual([
+      expect.stringMatching(/^warning accounts\[0\]\.password: has fewer/),
+    ])
+    expect(await told(account('staple horse'))).toEqual([])
+    expect(await told(account('🐎🔋🧷✅🐎🔋🧷🐎🔋🧷✅🐎'))).toEqual([])
+  })
+
+  it('CA30 a short client_secret is a problem, one of 16 to 31 characters a warning', async () => {
+    const secretOf = (length: number) =>
+      full(`clients: [{ client_id: c, client_secret: ${'s'.repeat(length)}, grant_types: [client_credentials] }]`)
+    expect(await told(secretOf(15))).toEqual([
+      expect.stringMatching(/^clients\[0\]\.client_secret: must be 16 to 1024/),
+    ])
+    expect(await told(secretOf(31))).toEqual([expect.stringMatching(/^warning clients\[0\]\.client_secret: should /)])
+    expect(await told(secretOf(32))).toEqual([])
+  })
+
+  it('nothing follows from what is missing in a section that is wrong itself', async () => {
+    expect(
+      await told(
+        full(client('token_endpoint_auth_method: client_secret_post')).replace('alg: ES256, ', 'alg: ES265, '),
+      ),
+    ).toEqual([expect.stringMatching(/^keys\[0\]\.alg: .*did you mean `ES256`/)])
+    expect(await told(full(client('scope: openid')).replace('password\n', 'pasword\n'))).toEqual([
+      'plugins[5].use: unknown; did you mean `plugins/login/password`?',
+    ])
+    expect(await told(full(client('scope: openid')).replace('[openid, ', "['open id', "))).toEqual([
+      expect.stringMatching(/^scopes_supported\[0\]: /),
+    ])
+  })
+
+  it('a client’s mistakes are told beneath its place in the list', async () => {
+    expect(
+      await told(
+        full("clients: [{ client_id: c, redirect_uris: ['https://c.example/#x'], client_secret: { $env: NONE } }, {}]"),
+      ),
+    ).toEqual([
+      'clients[0].client_secret: the environment variable NONE is not set',
+      'clients[0].redirect_uris[0]: must have no fragment (RFC 6749 §3.1.2)',
+      'clients[1].client_id: is required',
+      'clients[1].redirect_uris: is required for the grant authorization_code',
+      'clients[1].client_secret: is required for token_endpoint_auth_method client_secret_basic',
+    ])
+  })
+})

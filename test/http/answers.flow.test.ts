@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest'
+import { json } from '../../core/endpoints/message.js'
+import { raw, startFixture, startUntilTestEnds } from '../support/server/http-server.js'
+
+const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`
+const last = 'GET /userinfo HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
+
+const bodies = (replies: string): readonly string[] => replies.match(/\{"n":\d+\}/g) ?? []
+
+describe('answers of one turn of the event loop', () => {
+  it('reach each its own client, however many there are', async () => {
+    let n = 0
+    const { port } = await startUntilTestEnds({ endpoints: { userinfo: () => json(200, { n: n++ }) } })
+    const clients = Array.from({ length: 11 }, () => raw(port, last))
+    const told = (await Promise.all(clients)).flatMap(bodies)
+    expect(told.sort()).toEqual(Array.from({ length: 11 }, (_, index) => `{"n":${index}}`).sort())
+  })
+
+  it('come in the order of the requests of their connection', async () => {
+    let n = 0
+    const { port } = await startUntilTestEnds({ endpoints: { userinfo: () => json(200, { n: n++ }) } })
+    const replies = await raw(port, get('/userinfo').repeat(6) + last)
+    expect(bodies(replies)).toEqual(Array.from({ length: 7 }, (_, index) => `{"n":${index}}`))
+  })
+
+  it('are sent, and their connections closed behind them, when the stop begins before they are', async () => {
+    let stopped: Promise<void> | undefined
+    const server = await startFixture({
+      endpoints: {
+        userinfo: () => {
+          // Comes before the answers of this turn, whose headers are made by then.
+          setImmediate(() => void (stopped ??= server.close(60_000)))
+          return json(200, { n: 1 })
+        },
+      },
+    })
+    const reply = await raw(server.port, get('/userinfo'))
+    expect(reply).toContain('HTTP/1.1 200 OK')
+    expect(reply).toMatch(/\r\n\r\n\{"n":1\}$/)
+    await stopped
+  })
+})

@@ -1,0 +1,199 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { createRemoteJWKSet, jwtVerify } from 'jose'
+import { chromium, type Browser, type Page, type Route } from 'playwright-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { packageRoot } from '../../core/package-root.js'
+import { describeWith } from '../support/services/describe-with.js'
+import { startDemoServer, type DemoServer } from '../support/server/demo-server.js'
+
+describeWith('chromium', 'the demo page as a device that is enrolled', (executablePath) => {
+  let browser: Browser
+  let server: DemoServer
+
+  beforeAll(async () => {
+    browser = await chromium.launch({ executablePath })
+    server = await startDemoServer('/op', 'ES256')
+  })
+  afterAll(async () => {
+    await browser.close()
+    await server[Symbol.asyncDispose]()
+  })
+
+  const withPage = async (look: (page: Page) => Promise<void>, width = 1280): Promise<void> => {
+    await using context = await browser.newContext({ viewport: { width, height: 900 } })
+    const page = await context.newPage()
+    const complaints: string[] = []
+    page.on('console', (message) => complaints.push(message.text()))
+    page.on('pageerror', (error) => complaints.push(error.message))
+    await page.goto(`${server.issuer}/`)
+    await page.locator('#demo-enrolment').waitFor({ state: 'visible' })
+    await look(page)
+    // Chromium reports each answer that is not 200.
+    expect(complaints.filter((text) => !/status of (4\d\d|503)|ERR_FAILED/.test(text))).toEqual([])
+    expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBe(0)
+  }
+
+  /** What a person does with a command of the page: types it into a shell, beside the service. */
+  const type = async (page: Page, id: string): Promise<string> => {
+    const [npx, signet, ...words] = ((await page.locator(`#${id}`).textContent()) ?? '').split(' ')
+    expect([npx, signet]).toEqual(['npx', 'signet'])
+    const main = join(packageRoot, 'dist', 'core', 'main.js')
+    return (await promisify(execFile)(process.execPath, [main, ...words, '--config', server.file])).stdout
+  }
+
+  const newSecret = async (page: Page): Promise<string> =>
+    /^secret:?\s+(\S{43})$/m.exec(await type(page, 'issue-command'))?.[1] ?? 'none was printed'
+
+  const enrol = async (page: Page, secret: string): Promise<void> => {
+    await page.fill('#enrol-secret', secret)
+    await page.click('#enrol-start')
+  }
+  const status = (page: Page, text: string) => page.locator('#enrol-status', { hasText: text }).waitFor()
+  const problem = async (page: Page): Promise<string> => {
+    await page.locator('#enrol-problem').waitFor({ state: 'visible' })
+    return page.locator('#enrol-problem').innerText()
+  }
+  const attestation = async (page: Page) => (await page.locator('#attestation .compact').textContent()) ?? ''
+  const expectGood = async (page: Page): Promise<void> => {
+    expect(await page.locator('#enrolled .checks .failed').allInnerTexts()).toEqual([])
+    expect(await page.locator('#enrolled .checks .passed').count()).toBe(8)
+  }
+
+  it.each([1280, 375])('%i pixels wide: enrols, renews, is revoked, restored, and forgets', async (width) => {
+    await withPage(async (page) => {
+      const secret = await newSecret(page)
+      await enrol(page, secret)
+      await status(page, 'Enrolled.')
+      await expectGood(page)
+      const first = await attestation(page)
+      const keys = createRemoteJWKSet(new URL(`${server.issuer}/jwks.json`))
+      const { payload } = await jwtVerify(first, keys, { issuer: server.issuer, typ: 'device-attestation+jwt' })
+      expect(payload).toMatchObject({ did: 'demo-browser', att: { model: 'browser', status: 'active' } })
+      const { jkt } = payload['cnf'] as { jkt: string }
+      expect(await page.innerText('#device-key')).toContain(jkt)
+
+      // The key is still there after a reload, and stays inside.
+      await page.reload()
+      await page.locator('#enrolled').waitFor({ state: 'visible' })
+      expect(await attestation(page)).toBe(first)
+      expect(await page.evaluate<string, string>(exportKey, server.issuer)).toBe('InvalidAccessError')
+
+      await page.click('#enrol-renew')
+      await status(page, 'Renewed')
+      await expectGood(page)
+      const second = await attestation(page)
+      expect(second).not.toBe(first)
+      expect((await jwtVerify(second, keys)).payload['cnf']).toEqual({ jkt })
+
+      expect(await page.locator('#restore').isVisible()).toBe(false)
+      await type(page, 'revoke-command')
+      await page.click('#enrol-renew')
+      expect(await problem(page)).toMatch(/revoked.*PrincipalRevoked/)
+      expect(await attestation(page)).toBe(second)
+      expect(await page.locator('#restore').isVisible()).toBe(true)
+      await type(page, 'restore-command')
+      await page.click('#enrol-renew')
+      await status(page, 'Renewed')
+      expect(await page.locator('#restore').isVisible()).toBe(false)
+
+      await page.click('#enrol-forget')
+      await status(page, 'has deleted the key')
+      expect(await page.locator('#enrol').isVisible()).toBe(true)
+      expect(await page.content()).not.toContain(jkt)
+      expect(await page.evaluate<string, string>(exportKey, server.issuer)).toBe('no key')
+
+      await enrol(page, secret)
+      expect(await problem(page)).toMatch(/wrong, already used or expired.*SecondFactorFailed/)
+      await enrol(page, await newSecret(page))
+      await status(page, 'Enrolled.')
+      await expectGood(page)
+      expect(await page.innerText('#device-key')).not.toContain(jkt)
+    }, width)
+  })
+
+  it('a second browser takes the place of the first, which shows it', () =>
+    withPage(async (first) => {
+      await enrol(first, await newSecret(first))
+      await status(first, 'Enrolled.')
+      await withPage(async (second) => {
+        await enrol(second, await newSecret(second))
+        await status(second, 'Enrolled.')
+      })
+      await first.click('#enrol-renew')
+      expect(await problem(first)).toMatch(/another browser was enrolled in its place/)
+    }))
+
+  it.each([
+    ['InvalidChallenge', 401, /to enrol, make another secret/],
+    ['RateLimited', 429, /Too many requests/],
+    ['Unavailable', 503, /Your secret is still valid: try again/],
+    ['AttributesDenied', 403, /^words of the provider \(AttributesDenied\)$/],
+  ])('says in words: %s', (code, answer, expected) =>
+    withPage(async (page) => {
+      await page.route('**/enrol', (route) =>
+        route.fulfill({ status: answer, json: { error_code: code, error_description: 'words of the provider' } }),
+      )
+      await enrol(page, 'anything')
+      expect(await problem(page)).toMatch(expected)
+      expect(await page.locator('#enrolled').isVisible()).toBe(false)
+    }),
+  )
+
+  it('completes at the next press what an outage stopped: the secret is used up already', () =>
+    withPage(async (page) => {
+      const faults = [
+        (route: Route) => route.fulfill({ status: 503, json: { error_code: 'Unavailable' } }),
+        (route: Route) => route.abort(),
+      ]
+      await page.route('**/enrol/complete', (route) => faults.shift()?.(route) ?? route.continue())
+      await enrol(page, await newSecret(page))
+      expect(await problem(page)).toMatch(/Your secret is still valid: try again/)
+      await page.click('#enrol-start')
+      await page.locator('#enrol-problem', { hasText: 'not responding' }).waitFor()
+      await page.click('#enrol-start')
+      await status(page, 'Enrolled.')
+      await expectGood(page)
+    }))
+
+  it('starts over, with another secret, when the challenge is no longer valid', () =>
+    withPage(async (page) => {
+      // Done, and the answer was lost.
+      const lose = async (route: Route) => {
+        await route.fetch()
+        await route.abort()
+      }
+      await page.route('**/enrol/complete', lose, { times: 1 })
+      await enrol(page, await newSecret(page))
+      expect(await problem(page)).toMatch(/not responding/)
+      await page.click('#enrol-start')
+      await page.locator('#enrol-problem', { hasText: 'InvalidChallenge' }).waitFor()
+      await enrol(page, await newSecret(page))
+      await status(page, 'Enrolled.')
+    }))
+
+  it('says in words that nobody answers', () =>
+    withPage(async (page) => {
+      await page.route('**/enrol', (route) => route.abort())
+      await enrol(page, 'anything')
+      expect(await problem(page)).toBe('The provider is not responding. Is it running?')
+    }))
+})
+
+/** Runs in the page: what comes of taking the stored private key out. */
+const exportKey = (issuer: string): Promise<string> =>
+  new Promise((resolve) => {
+    const opening = indexedDB.open('signet-demo')
+    opening.onsuccess = () => {
+      const reading = opening.result.transaction('devices').objectStore('devices').get(issuer)
+      reading.onsuccess = () => {
+        const stored = reading.result as { keys: CryptoKeyPair } | undefined
+        if (stored === undefined) return resolve('no key')
+        crypto.subtle.exportKey('jwk', stored.keys.privateKey).then(
+          () => resolve('taken'),
+          (error: unknown) => resolve((error as DOMException).name),
+        )
+      }
+    }
+  })

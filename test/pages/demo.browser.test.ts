@@ -1,0 +1,116 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { chromium, type Browser, type Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describeWith } from '../support/services/describe-with.js'
+import { startDemoServer, type DemoServer } from '../support/server/demo-server.js'
+
+const verified = (alg: string) => `signature verified (${alg}, key the-key)`
+
+describeWith('chromium', 'the demo page', (executablePath) => {
+  let browser: Browser
+
+  beforeAll(async () => {
+    browser = await chromium.launch({ executablePath })
+  })
+
+  afterAll(async () => {
+    await browser.close()
+  })
+
+  describe.each([
+    ['', 'ES256'],
+    ['/op', 'RS256'],
+    ['/a/b', 'EdDSA'],
+  ])('of an issuer with the path %j and %s', (path, alg) => {
+    let server: DemoServer
+
+    beforeAll(async () => {
+      server = await startDemoServer(path, alg)
+    })
+
+    afterAll(async () => {
+      await server[Symbol.asyncDispose]()
+    })
+
+    const open = async (look: (page: Page) => Promise<void>): Promise<void> => {
+      await using context = await browser.newContext()
+      const page = await context.newPage()
+      const complaints: string[] = []
+      page.on('console', (message) => complaints.push(message.text()))
+      page.on('pageerror', (error) => complaints.push(error.message))
+      await page.goto(`${server.issuer}/`)
+      await page.waitForSelector('#demo-sign-in:enabled')
+      await look(page)
+      expect(complaints).toEqual([])
+    }
+
+    const signIn = async (page: Page, decision: 'allow' | 'deny' = 'allow'): Promise<void> => {
+      await page.click('#demo-sign-in')
+      await page.waitForSelector('#login-submit')
+      expect(await page.inputValue('#username')).toBe(server.demo.page.username)
+      await page.fill('#password', server.demo.page.password)
+      await page.click('#login-submit')
+      await page.click(`#consent-${decision}`)
+    }
+
+    const textOf = (page: Page, id: string) => page.locator(`#${id}`).innerText()
+    const status = (page: Page, text: string) =>
+      page.locator('#demo-status', { hasText: text }).waitFor({ state: 'visible' })
+
+    it('signs in, shows verified tokens and userinfo, refreshes, and forgets', async () => {
+      await open(async (page) => {
+        await signIn(page)
+        await page.locator('#demo-result').waitFor({ state: 'visible' })
+        expect(page.url()).toBe(`${server.issuer}/`)
+        for (const id of ['id-token', 'access-token']) expect(await textOf(page, id)).toContain(verified(alg))
+        expect(await page.locator('.checks .failed').allInnerTexts()).toEqual([])
+        expect(await page.locator('.checks .passed').count()).toBe(12)
+        expect(await textOf(page, 'userinfo')).toContain('Dana Q. Example')
+
+        const compact = () => page.locator('#access-token .compact').textContent()
+        const before = await compact()
+        expect(before).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+$/)
+        await page.click('#demo-refresh')
+        await status(page, 'Refreshed')
+        expect(await compact()).not.toBe(before)
+        expect(await page.locator('.checks .failed').allInnerTexts()).toEqual([])
+
+        await page.click('#demo-ask')
+        await status(page, 'Userinfo answered')
+        await page.click('#demo-forget')
+        expect(await page.locator('#demo-result').isVisible()).toBe(false)
+        expect(await page.content()).not.toContain(before)
+        expect(await page.evaluate<number>('sessionStorage.length + localStorage.length')).toBe(0)
+      })
+    })
+
+    it('shows a refusal as text', async () => {
+      await open(async (page) => {
+        await signIn(page, 'deny')
+        await page.locator('#demo-problem').waitFor({ state: 'visible' })
+        expect(await textOf(page, 'demo-problem')).toContain('access_denied')
+        expect(page.url()).toBe(`${server.issuer}/`)
+      })
+    })
+
+    it('takes no answer that it did not ask for', async () => {
+      await open(async (page) => {
+        const query = new URLSearchParams({ code: 'c', state: '<img src=x onerror=alert(1)>', iss: server.issuer })
+        await page.goto(`${server.issuer}/?${query}`)
+        await page.locator('#demo-problem').waitFor({ state: 'visible' })
+        expect(await textOf(page, 'demo-problem')).toBe('This response does not match a sign-in started in this tab.')
+      })
+    })
+
+    describeWith('curl', 'for a terminal', () => {
+      it('shows a command that gets a token', async () => {
+        await open(async (page) => {
+          const command = await textOf(page, 'demo-curl')
+          const { stdout } = await promisify(execFile)('sh', ['-c', `${command} -s`])
+          expect(JSON.parse(stdout)).toMatchObject({ token_type: 'Bearer' })
+        })
+      })
+    })
+  })
+})

@@ -1,0 +1,246 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { loadAssets } from '../../core/interaction/pages/load-assets.js'
+import { createPages } from '../../core/interaction/pages/create-pages.js'
+import { describeWith } from '../support/services/describe-with.js'
+import { openPagesBrowser, type PagesBrowser } from '../support/server/pages-browser.js'
+
+const pages = createPages({ assetsPath: '/assets', assets: loadAssets() })
+const client = { name: 'Teller', policyUri: 'https://teller.example/privacy', tosUri: 'http://teller.example/terms' }
+const account = { name: 'Alice Adams' }
+const nothing = { scopes: [], claims: [], resources: [] }
+
+describeWith('chromium', 'the pages in a browser', (executablePath) => {
+  let opened: PagesBrowser
+  let show: PagesBrowser['show']
+  let action: string
+
+  beforeAll(async () => {
+    opened = await openPagesBrowser(executablePath)
+    show = opened.show
+    action = `${opened.server.origin}/post`
+  })
+
+  afterAll(async () => {
+    await opened[Symbol.asyncDispose]()
+  })
+
+  const submit = async (page: Page, button: string): Promise<[string, string][]> => {
+    await page.click(button)
+    await page.waitForSelector('#posted')
+    return [...new URLSearchParams(opened.server.posted.at(-1)?.body)]
+  }
+
+  describe.each([true, false])('with javaScriptEnabled: %s', (javaScriptEnabled) => {
+    it('signs in by a plain form whose first field has the focus', async () => {
+      const html = pages.login({ action, csrf: 'token', client })
+      const { seen, complaints } = await show(
+        html,
+        async (page) => {
+          await expect(page.getByRole('heading', { level: 1 }).innerText()).resolves.toBe('Sign in')
+          expect(await page.locator('#username:focus').count()).toBe(1)
+          await page.keyboard.type('alice')
+          await page.getByLabel('Password', { exact: true }).fill('correct horse')
+          return await submit(page, '#login-submit')
+        },
+        { javaScriptEnabled },
+      )
+      expect(seen).toEqual([
+        ['csrf', 'token'],
+        ['username', 'alice'],
+        ['password', 'correct horse'],
+      ])
+      expect(complaints).toEqual([])
+    })
+
+    it('cancels without username and password', async () => {
+      const html = pages.login({ action, csrf: 'token', client, cancel: true })
+      const { seen } = await show(html, (page) => submit(page, '#login-cancel'), { javaScriptEnabled })
+      expect(new Map(seen).get('decision')).toBe('cancel')
+    })
+
+    it.each(['allow', 'deny'])('sends the decision %s', async (decision) => {
+      const html = pages.consent({ action, csrf: 'token', client, account, ...nothing, scopes: ['openid'] })
+      const { seen, complaints } = await show(
+        html,
+        async (page) => {
+          await expect(page.getByRole('heading', { level: 1 }).innerText()).resolves.toBe('Allow access')
+          return await submit(page, `#consent-${decision}`)
+        },
+        { javaScriptEnabled },
+      )
+      expect(seen).toEqual([
+        ['csrf', 'token'],
+        ['decision', decision],
+      ])
+      expect(complaints).toEqual([])
+    })
+
+    it('posts the parameters to the client, by script or by the button', async () => {
+      const state = `"><script>alert(1)</script>&'\u2028%0d%0a`
+      const html = pages.formPost({
+        action: `${action}?a=b&c=d`,
+        parameters: { code: 'the code', state, iss: 'https://op' },
+      })
+      const { seen, complaints } = await show(
+        html,
+        async (page) => {
+          if (!javaScriptEnabled) return await submit(page, '#form-post-continue')
+          await page.waitForSelector('#posted')
+          return [...new URLSearchParams(opened.server.posted.at(-1)?.body)]
+        },
+        { javaScriptEnabled },
+      )
+      expect(seen).toEqual([
+        ['code', 'the code'],
+        ['state', state],
+        ['iss', 'https://op'],
+      ])
+      expect(opened.server.posted).toHaveLength(1)
+      expect(complaints).toEqual([])
+    })
+  })
+
+  describe('the login page', () => {
+    const wrong = () => pages.login({ action, csrf: 'token', client, username: 'alice', problem: 'wrong' })
+
+    it('tells browsers and password stores what its fields are', async () => {
+      const { seen } = await show(wrong(), (page) =>
+        page.$$eval('#username, #password', (fields) =>
+          fields.map((field) => [field.getAttribute('autocomplete'), field.getAttribute('type')]),
+        ),
+      )
+      expect(seen).toEqual([
+        ['username', 'text'],
+        ['current-password', 'password'],
+      ])
+    })
+
+    it('tells what is wrong, keeps the username, and goes on at the password', async () => {
+      const { seen } = await show(wrong(), async (page) => ({
+        alert: await page.getByRole('alert').innerText(),
+        live: await page.locator('[aria-live] #problem').count(),
+        described: await page.locator('#password[aria-describedby=problem][aria-invalid=true]:focus').count(),
+        username: await page.inputValue('#username'),
+        password: await page.inputValue('#password'),
+      }))
+      expect(seen).toEqual({
+        alert: 'Wrong username or password.',
+        live: 1,
+        described: 1,
+        username: 'alice',
+        password: '',
+      })
+    })
+
+    it.each([
+      [1, 'a moment'],
+      [30, '30 seconds'],
+      [899.5, '15 minutes'],
+    ])('says how long %s seconds are', (retryAfterSeconds, text) => {
+      expect(pages.login({ action, csrf: 'c', client, problem: 'locked', retryAfterSeconds })).toContain(
+        `Too many attempts. Try again in ${text}.`,
+      )
+    })
+  })
+
+  describe('the consent page', () => {
+    it('says in plain words what standard scopes and claims are, and names the others', async () => {
+      const html = pages.consent({
+        action,
+        csrf: 'token',
+        client,
+        account,
+        scopes: ['openid', 'email', 'offline_access', 'payments:initiate'],
+        claims: ['birthdate', 'shoe_size'],
+        resources: ['https://api.bank.example'],
+      })
+      const { seen } = await show(html, async (page) => ({
+        wishes: await page.locator('.wishes li').allInnerTexts(),
+        account: await page.innerText('#consent-account'),
+        links: await page.$$eval('.links a', (links) =>
+          links.map((link) => [link.textContent, link.getAttribute('href')]),
+        ),
+      }))
+      expect(seen.wishes).toEqual([
+        'Know who you are',
+        'See your email address',
+        'Keep this access while you are away',
+        'Use the permission payments:initiate',
+        'See your date of birth',
+        'See the detail shoe_size',
+        'Use this access at https://api.bank.example',
+      ])
+      expect(seen.account).toBe('Alice Adams')
+      expect(seen.links).toEqual([
+        ['Privacy policy', 'https://teller.example/privacy'],
+        ['Terms of service', 'http://teller.example/terms'],
+      ])
+    })
+  })
+
+  describe('the error page', () => {
+    it('names error and request and nothing else', async () => {
+      const html = pages.error({
+        title: 'Authorization error',
+        message: 'No.',
+        requestId: 'r-1',
+        error: 'invalid_request',
+      })
+      const { seen, complaints } = await show(html, async (page) => [
+        await page.getByRole('heading', { level: 1 }).innerText(),
+        await page.getByRole('alert').innerText(),
+        await page.innerText('#error-code'),
+        await page.innerText('#request-id'),
+      ])
+      expect(seen).toEqual(['Authorization error', 'No.', 'invalid_request', 'r-1'])
+      expect(complaints).toEqual([])
+    })
+  })
+
+  describe('every page', () => {
+    const long = 'W'.repeat(200)
+    const all = (): string[] => [
+      pages.login({
+        action,
+        csrf: 'c',
+        client: { ...client, name: long },
+        username: 'a',
+        problem: 'wrong',
+        cancel: true,
+      }),
+      pages.consent({ action, csrf: 'c', client, account: { name: long }, scopes: [long], claims: [], resources: [] }),
+      pages.error({ title: 'Authorization error', message: long, requestId: long, error: long }),
+    ]
+
+    it('fits a phone of 320 pixels, with targets of 44 pixels and a language', async () => {
+      for (const html of all()) {
+        const { seen } = await show(
+          html,
+          async (page) => ({
+            overflow: await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth'),
+            small: await page.$$eval('button, input:not([type=hidden]), a', (targets) =>
+              targets.map((target) => target.getBoundingClientRect().height).filter((height) => height < 44),
+            ),
+            language: await page.getAttribute('html', 'lang'),
+          }),
+          { viewport: { width: 320, height: 640 } },
+        )
+        expect(seen).toEqual({ overflow: 0, small: [], language: 'en' })
+      }
+    })
+
+    it('follows the light or dark preference', async () => {
+      const background = (page: Page) => page.evaluate<string>('getComputedStyle(document.body).backgroundColor')
+      const html = pages.login({ action, csrf: 'c', client })
+      const light = await show(html, background, { colorScheme: 'light' })
+      const dark = await show(html, background, { colorScheme: 'dark' })
+      expect(light.seen).toBe('rgb(255, 255, 255)')
+      expect(dark.seen).toBe('rgb(25, 30, 41)')
+    })
+
+    it('holds no script and no style of its own', () => {
+      for (const html of all()) expect(html).not.toMatch(/<style|style=|<script(?! (type="module" )?src=)| on\w+=/)
+    })
+  })
+})

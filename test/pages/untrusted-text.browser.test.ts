@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { loadAssets } from '../../core/interaction/pages/load-assets.js'
+import { createPages } from '../../core/interaction/pages/create-pages.js'
+import { describeWith } from '../support/services/describe-with.js'
+import { openPagesBrowser, type PagesBrowser } from '../support/server/pages-browser.js'
+
+const pages = createPages({ assetsPath: '/assets', assets: loadAssets() })
+const account = { name: 'Alice Adams' }
+const nothing = { scopes: [], claims: [], resources: [] }
+
+describeWith('chromium', 'untrusted text on the pages', (executablePath) => {
+  let opened: PagesBrowser
+  let show: PagesBrowser['show']
+  let action: string
+
+  beforeAll(async () => {
+    opened = await openPagesBrowser(executablePath)
+    show = opened.show
+    action = `${opened.server.origin}/post`
+  })
+
+  afterAll(async () => {
+    await opened[Symbol.asyncDispose]()
+  })
+
+  describe('text from outside', () => {
+    const attacks = [
+      '<script>window.hit = 1</script>',
+      '"><img src=x onerror="window.hit=1">',
+      `' autofocus onfocus='window.hit=1`,
+      '</title><svg onload=window.hit=1>',
+      '<%= 1 %> {{1}}',
+    ]
+
+    const everyPage = (text: string): string[] => [
+      pages.login({ action, csrf: text, client: { name: text }, username: text, problem: 'wrong', cancel: true }),
+      pages.consent({
+        action,
+        csrf: text,
+        client: { name: text, logoUri: text, policyUri: text, tosUri: text },
+        account: { name: text },
+        scopes: [text],
+        claims: [text],
+        resources: [text],
+      }),
+      pages.error({ title: 'Authorization error', message: text, requestId: text, error: text }),
+    ]
+
+    it.each(attacks)('is text: %s', async (text) => {
+      for (const html of everyPage(text)) {
+        const { seen, complaints } = await show(html, async (page) => ({
+          hit: await page.evaluate<unknown>('window.hit'),
+          elements: await page.locator('script, img:not([src^="/assets/"]), body svg, [onerror], [onfocus]').count(),
+          text: await page.locator('main').innerText(),
+        }))
+        expect(seen.hit).toBeUndefined()
+        expect(seen.elements).toBe(0)
+        expect(seen.text).toContain(text)
+        expect(complaints).toEqual([])
+      }
+    })
+
+    it.each([
+      'javascript:alert(1)',
+      'JAVASCRIPT:alert(1)',
+      ' \tjava\nscript:alert(1)',
+      'data:text/html,x',
+      'file:///x',
+      '//x',
+    ])('is no link and no picture: %s', async (uri) => {
+      const hostile = { name: 'Teller', logoUri: uri, policyUri: uri, tosUri: uri }
+      const html = pages.consent({ action, csrf: 'c', client: hostile, account, ...nothing })
+      const { seen } = await show(html, (page) => page.locator('main a, main img').count())
+      expect(seen).toBe(0)
+    })
+  })
+})
