@@ -3,7 +3,7 @@
  * is reported there.
  */
 
-const ours = '^(core|plugins|signers|config|test)/'
+const ours = '^(core|plugins|signers|config|test|bench)/'
 /** Root files of core: they import nothing of ours, and any room may import them. */
 const roots =
   '^core/(address-bucket|clean-up|clock|deadline|disk-space|json|opaque-token|package-root|recent-map|report-fault|unavailable)\\.ts$'
@@ -200,7 +200,21 @@ module.exports = {
       name: 'only-tests-import-tests',
       severity: 'error',
       from: { path: '^(core|plugins|signers|config)/' },
-      to: { path: '^test/' },
+      to: { path: '^(test|bench)/' },
+    },
+    {
+      name: 'tests-share-test-support',
+      comment: 'Fixtures have one home: no folder of tests looks into another.',
+      severity: 'error',
+      from: { path: '^test/([^/]+)/' },
+      to: { path: '^(test|bench)/', pathNot: ['^test/support/', '^test/$1/'] },
+    },
+    {
+      name: 'bench-imports-test-support',
+      comment: 'What a measurement and a test share is a fixture.',
+      severity: 'error',
+      from: { path: '^bench/' },
+      to: { path: '^test/', pathNot: '^test/support/' },
     },
     reserved('only-http-knows-koa', 'koa|@koa/router|koa-body', 'core/http'),
     reserved('only-host-knows-tsyringe', 'tsyringe|reflect-metadata', 'core/host'),
@@ -219,7 +233,7 @@ module.exports = {
       name: 'no-orphans',
       comment: 'A file that neither imports nor is imported is dead. A plugin at least imports the door.',
       severity: 'error',
-      from: { orphan: true, pathNot: '^core/interaction/assets/' },
+      from: { orphan: true, pathNot: ['^core/interaction/assets/', '^(test|bench)/'] },
       to: {},
     },
     {
@@ -256,6 +270,7 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
+    exclude: { path: '^test/(architecture/broken-tree|support/server/acme-grant)/' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: `${__dirname}/tsconfig.json` },
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'types', 'node', 'default'] },

@@ -6,7 +6,16 @@ import tseslint from 'typescript-eslint'
 const maxLines = ['error', { max: 300, skipBlankLines: false, skipComments: false }]
 
 export default defineConfig(
-  { ignores: ['dist/', '**/node_modules/', 'coverage/', '**/data/', 'examples/storage-adapter/files.js', 'test/architecture/broken-tree/'] },
+  {
+    ignores: [
+      'dist/',
+      '**/node_modules/',
+      'coverage/',
+      '**/data/',
+      'examples/storage-adapter/files.js',
+      'test/architecture/broken-tree/',
+    ],
+  },
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
   js.configs.recommended,
   {
@@ -57,7 +66,7 @@ export default defineConfig(
     },
   },
   {
-    files: ['test/**/*.ts'],
+    files: ['{test,bench}/**/*.ts'],
     rules: {
       'no-console': 'off',
       // A test says what it expects to be there, and fails where it is not.
@@ -77,7 +86,15 @@ export default defineConfig(
     languageOptions: { sourceType: 'module', globals: globals.browser },
   },
   {
-    files: ['*.config.js', '.ci/*.js', 'bin/*.js', '**/*.cjs', 'deploy/*.js', 'test/**/*.js', 'examples/**/*.js'],
+    files: [
+      '*.config.js',
+      '.ci/*.js',
+      'bin/*.js',
+      '**/*.cjs',
+      'deploy/*.js',
+      '{test,bench}/**/*.js',
+      'examples/**/*.js',
+    ],
     languageOptions: { globals: { ...globals.node, ...globals.commonjs } },
     rules: { 'no-console': 'off' },
   },

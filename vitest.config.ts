@@ -3,10 +3,13 @@ import { findService } from './test/support/services/table.js'
 
 const built = 'test/support/services/built.ts'
 const hasStores = findService('mongodb') !== undefined && findService('redis') !== undefined
-/** Flows of other things than a server: the command line, HTTP alone, processes with stores that they name themselves. */
-const ownStores = ['cli-*', 'http-*', 'haproxy', 'round-trips', 'attestation-{documented,factors,script}', 'custom-*']
-/** Loads, outages, races and deadlines: they have the machine to themselves. */
-const timely = ['test/faults/*.test.ts', 'test/signers/*.test.ts', 'test/contract/races*.test.ts']
+/** Flows and races over HTTP whose outcome depends on a store. */
+const onEveryStore = [
+  'test/{attestation,authorize,clients,device,dpop,keys,limits,people,token}/*.{flow,race}.test.ts',
+  'test/token/kill-exchange.fault.test.ts',
+]
+/** Races, loads and the deadlines of the product: they have the machine to themselves. */
+const timely = ['test/**/*.{race,load}.test.ts']
 const alone = { maxWorkers: 1, sequence: { groupOrder: 1 } }
 const exclude = ['test/architecture/broken-tree/**']
 
@@ -35,16 +38,13 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'faults', include: timely, globalSetup: [built], ...alone },
+        test: { name: 'alone', include: timely, globalSetup: [built], ...alone },
       },
       {
         extends: true,
         test: {
           name: 'mongodb+redis',
-          include: hasStores
-            ? ['test/flows/*.test.ts', 'test/contract/races-http*.test.ts', 'test/token/kill-exchange.fault.test.ts']
-            : ['test/support/services/shared-stores.skipped.ts'],
-          exclude: [...exclude, ...ownStores.map((name) => `test/flows/${name}.test.ts`)],
+          include: hasStores ? onEveryStore : ['test/support/services/shared-stores.skipped.ts'],
           globalSetup: hasStores ? [built, 'test/support/services/shared-stores.ts'] : [],
           env: { SIGNET_TEST_ON: 'mongodb+redis' },
           ...alone,

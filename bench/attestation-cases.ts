@@ -1,5 +1,5 @@
 import { generateKeyPairSync, sign, type KeyObject } from 'node:crypto'
-import type { Case, Collect } from './cases.js'
+import type { Case, Collect } from './case.js'
 
 interface Device {
   readonly name: string

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { receive, startPinned, stop } from '../test/support/peer/pinned.js'
-import type { Case } from './cases.js'
+import type { Case } from './case.js'
 
 export interface BareFigures {
   /** Requests a second that the cryptography of one request would leave room for. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { BareFigures } from './bare.js'
-import type { Case, Collect } from './cases.js'
+import type { Case, Collect } from './case.js'
 import type { Contestant } from './contestant.js'
 import type { Load, Measured } from './load.js'
 

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { completions } from './attestation-cases.js'
-import type { Collect } from './cases.js'
+import type { Collect } from './case.js'
 import { memory } from './compete.js'
 import type { Load } from './load.js'
 import { startSignet } from './signet.js'

@@ -1,6 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { clientCredentials, redemptions, type Case } from './cases.js'
+import type { Case } from './case.js'
+import { clientCredentials, redemptions } from './cases.js'
 import type { Options } from './compete.js'
 import { apiScope, confidential, type Contestant } from './contestant.js'
 import { startKms } from './kms.js'

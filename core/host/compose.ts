@@ -8,6 +8,7 @@ import { routes, type Endpoints } from '../http/routes.js'
 import type { AccountDirectory } from '../interaction/account-directory.js'
 import type { ClientDirectory } from '../oauth/client.js'
 import { observeAudit } from '../observe/audit-counts.js'
+import type { AuditLog } from '../observe/audit.js'
 import { openAudit } from '../observe/audit-file.js'
 import { createReadiness } from '../observe/health.js'
 import type { Log } from '../observe/log.js'
@@ -39,7 +40,7 @@ import {
 import { deploymentNeeds } from '../keys/lifecycle/signing-needs.js'
 import { observeShares, openShares } from './shares.js'
 import { tellStoreWarnings, watchStoreHealth } from './store-health.js'
-import { openStores } from './stores.js'
+import { openStores, type Stores } from './stores.js'
 import { tokens } from './injection-tokens.js'
 import { traceSignatures } from './instruments/traced.js'
 import { isWorthWaiting, waitForStores } from './wait-for-stores.js'
@@ -53,6 +54,13 @@ export interface HostOptions {
   readonly demo?: Demo
   /** Ends a start that waits for a store. */
   readonly stopping?: AbortSignal
+  /** What a test puts between the core and its stores or its audit log. */
+  readonly doubles?: Doubles
+}
+
+export interface Doubles {
+  readonly stores?: (sound: Stores) => Stores
+  readonly audit?: (sound: AuditLog) => AuditLog
 }
 
 export interface Host {
@@ -103,16 +111,18 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
   const metrics = createMetrics()
   const traces: TraceContexts = new Map()
   cleanUp.add(observeProcess(metrics))
-  const audit = keep(await openAudit(config.audit, clock, { recorded: observeAudit(metrics), traces }))
+  const auditFile = keep(await openAudit(config.audit, clock, { recorded: observeAudit(metrics), traces }))
+  const audit = options.doubles?.audit?.(auditFile) ?? auditFile
   container.register(tokens.audit, { useValue: audit })
-  const watched = watchStores(keep(await openStores(config, clock)), metrics, tracing)
+  const opened = keep(await openStores(config, clock))
+  const watched = watchStores(options.doubles?.stores?.(opened) ?? opened, metrics, tracing)
   const { shares } = keep(openShares(watched, clock))
   observeShares(metrics, shares)
   const stores = { ...watched, shares }
   container.register(tokens.stores, { useValue: stores })
   const limits = container.resolve(tokens.rateLimits)
   // Closed before the audit log, in which it writes what it has counted.
-  const refusals = keep(createRefusals({ audit, hasRoom: () => audit.hasRoom(), limits }))
+  const refusals = keep(createRefusals({ audit, hasRoom: () => auditFile.hasRoom(), limits }))
   container.register(tokens.refusals, { useValue: refusals })
   const publications = await readPublications(collections(stores).publications)
   const passwords = container.resolve(tokens.passwords)
@@ -142,7 +152,7 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
   const readiness = createReadiness(() => performance.now(), log)
   cleanUp.add(() => readiness.close())
   watchStoreHealth(readiness, stores, clock)
-  readiness.register({ name: 'audit', intervalMs: 1000, deadlineMs: 1000, check: () => audit.check() })
+  readiness.register({ name: 'audit', intervalMs: 1000, deadlineMs: 1000, check: () => auditFile.check() })
   observeReadiness(metrics, readiness)
   observeRateLimits(metrics, limits)
   observeRefusals(metrics, refusals)

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { expectNamed, startAttestationServer, type AttestationServer } from '../support/server/attestation-server.js'
-import { failingAudit, failingStore, type Faults } from '../support/stores/failing-store.js'
+import { failingAudit, failingStore, type Faults, inBothRoles } from '../support/stores/failing-store.js'
 import type { Principal } from '../../core/api/index.js'
 import { createAttemptLimiter } from '../../core/storage/attempts.js'
 import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
@@ -25,7 +25,7 @@ let backend: StorageBackend
 beforeAll(async () => {
   server = await startAttestationServer({
     status: true,
-    doubles: { store: failingStore(faults), audit: failingAudit(lost) },
+    doubles: { stores: inBothRoles(failingStore(faults)), audit: failingAudit(lost) },
     configure: (written) => ({
       ...written,
       plugins: [

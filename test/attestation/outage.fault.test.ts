@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { expectNamed, startAttestationServer, type AttestationServer } from '../support/server/attestation-server.js'
-import { failingAudit, failingStore, type Faults } from '../support/stores/failing-store.js'
+import { failingAudit, failingStore, type Faults, inBothRoles } from '../support/stores/failing-store.js'
 import { packageRoot } from '../../core/package-root.js'
 import { postJson, type AttestationAnswer, type Device } from '../support/clients/attestation.js'
 
@@ -20,7 +20,7 @@ beforeAll(async () => {
     status: true,
     // So few that every request of a key is counted in the store.
     limits: { address_per_minute: 1_000_000, subject_per_minute: 1_000_000, principal_free: 1000, key_per_minute: 9 },
-    doubles: { store: failingStore(faults), audit: failingAudit(lost) },
+    doubles: { stores: inBothRoles(failingStore(faults)), audit: failingAudit(lost) },
   })
 })
 beforeEach(async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import { failingStore, type Faults } from '../support/stores/failing-store.js'
+import { failingStore, type Faults, inBothRoles } from '../support/stores/failing-store.js'
 import { expectRefusal, startTokenServer, type TokenServer } from '../support/server/token-server.js'
 import { newAssertionKey } from '../support/clients/client-assertion.js'
 import { newAssertion, signedForm, signingClient } from '../support/clients/signing-client.js'
@@ -8,7 +8,7 @@ const faults: Faults = new Map()
 let host: TokenServer
 beforeAll(async () => {
   host = await startTokenServer({
-    doubles: { store: failingStore(faults) },
+    doubles: { stores: inBothRoles(failingStore(faults)) },
     configure: (written) => ({ ...written, clients: [...(written['clients'] as object[]), signingClient] }),
   })
 })

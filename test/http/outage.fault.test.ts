@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { noLog } from '../../core/observe/log.js'
-import { failingAudit, failingStore, type Fault, type Faults } from '../support/stores/failing-store.js'
+import { failingAudit, failingStore, type Fault, type Faults, inBothRoles } from '../support/stores/failing-store.js'
 import { signedClient } from '../support/clients/clients.js'
 import { expectRefusal, startTokenServer, type Answer, type TokenServer } from '../support/server/token-server.js'
 import { publicClient, webClient } from '../support/server/server.js'
@@ -75,7 +75,7 @@ describe('a signer that fails', () => {
 describe('a store that fails', () => {
   const faults: Faults = new Map()
   beforeAll(async () => {
-    host = await startTokenServer({ doubles: { store: failingStore(faults) } })
+    host = await startTokenServer({ doubles: { stores: inBothRoles(failingStore(faults)) } })
   })
   beforeEach(() => faults.clear())
   afterEach(async () => {
@@ -178,7 +178,7 @@ describe('a store that fails', () => {
 describe('an audit log that cannot be written', () => {
   const lost = new Set<string>()
   beforeAll(async () => {
-    host = await startTokenServer({ doubles: { store: (sound) => sound, audit: failingAudit(lost) } })
+    host = await startTokenServer({ doubles: { audit: failingAudit(lost) } })
   })
   afterEach(async () => {
     lost.clear()

@@ -3,6 +3,7 @@ import type { AuditEvent, AuditLog } from '../../core/observe/audit.js'
 import type { OneTimeStore, StorageBackend } from '../../core/storage/ports.js'
 import { auditServer, unfinished } from '../support/load/ledger/audit-books.js'
 import { Ledger } from '../support/load/ledger/ledger.js'
+import { inBothRoles } from '../support/stores/failing-store.js'
 import { chaosKey, inParallel, localKey, startUntilTestEnds } from '../support/signers/signer-driver.js'
 
 /** The oracle of the faults, run on builds that are broken on purpose: it must find what is wrong with each. */
@@ -48,7 +49,7 @@ describe('the ledger', () => {
     }))
     const { redeem, host, contradictions } = await startUntilTestEnds({
       keys: [localKey('es256.pem')],
-      doubles: { store },
+      doubles: { stores: inBothRoles(store) },
     })
     const { code } = await host.mint.code()
     await Promise.all([redeem(code), redeem(code, false)])
@@ -60,7 +61,7 @@ describe('the ledger', () => {
     const store = withCodes(() => ({ find: nothing, findUnused: nothing }))
     const { redeem, host, contradictions, ledger } = await startUntilTestEnds({
       keys: [localKey('es256.pem')],
-      doubles: { store },
+      doubles: { stores: inBothRoles(store) },
     })
     const { code } = await host.mint.code()
     await redeem(code)

@@ -9,6 +9,7 @@ import { Ledger } from '../support/load/ledger/ledger.js'
 import { migrateMongo } from '../support/stores/mongo-server/migrate.js'
 import { startMongo } from '../support/stores/mongo-server/start.js'
 import { startRedis } from '../support/stores/redis/server.js'
+import { inBothRoles } from '../support/stores/failing-store.js'
 import { describeWith } from '../support/services/describe-with.js'
 import { newAssertion, signedForm, signingClient } from '../support/clients/signing-client.js'
 import { expectNoHarm, startStoresLoad, type StoresLoad } from '../support/load/stores-load.js'
@@ -92,7 +93,7 @@ describe('the ledger finds out a build', () => {
   /** Codes and assertions are shown several times, and a code after its time. */
   const judge = async (store: (sound: StorageBackend) => StorageBackend): Promise<readonly string[]> => {
     await using host = await startTokenServer({
-      doubles: { store },
+      doubles: { stores: inBothRoles(store) },
       configure: (written) => ({ ...written, clients: [...(written['clients'] as object[]), signingClient] }),
     })
     const ledger = new Ledger()

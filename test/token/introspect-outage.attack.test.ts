@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { webClient } from '../support/server/server.js'
 import { basic } from '../support/clients/clients.js'
-import { failingAudit, failingStore, type Faults } from '../support/stores/failing-store.js'
+import { failingAudit, failingStore, type Faults, inBothRoles } from '../support/stores/failing-store.js'
 import { expectRefusal, read, startTokenServer, type Answer, type TokenServer } from '../support/server/token-server.js'
 
 const authorization = basic(webClient)
@@ -22,7 +22,7 @@ const issue = async (on: TokenServer) => {
 describe('/introspect in an outage', () => {
   it('IN04 the store is down: 503 with Retry-After, neither active nor not', async () => {
     const faults: Faults = new Map()
-    await using broken = await startTokenServer({ doubles: { store: failingStore(faults) } })
+    await using broken = await startTokenServer({ doubles: { stores: inBothRoles(failingStore(faults)) } })
     const { access_token, refresh_token } = await issue(broken)
     for (const fault of ['revocations.isRevoked', '*'])
       for (const [token, accept] of [

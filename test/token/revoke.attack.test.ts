@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { publicClient, serviceClient, subject, webClient } from '../support/server/server.js'
 import { basic, disabledClient, otherClient, otherPublicClient, type Credentials } from '../support/clients/clients.js'
-import { failingAudit, failingStore, type Fault, type Faults } from '../support/stores/failing-store.js'
+import { failingAudit, failingStore, inBothRoles, type Fault, type Faults } from '../support/stores/failing-store.js'
 import { decode, forge, part } from '../support/forge/forge.js'
 import {
   expectRefusal,
@@ -218,7 +218,7 @@ describe('/revoke', () => {
 describe('/revoke in an outage', () => {
   it('RV03 the store is down: 503 with Retry-After, and the same request works afterwards', async () => {
     const faults: Faults = new Map()
-    await using broken = await startTokenServer({ doubles: { store: failingStore(faults) } })
+    await using broken = await startTokenServer({ doubles: { stores: inBothRoles(failingStore(faults)) } })
     const cases: readonly (readonly [string, Fault, 'access_token' | 'refresh_token'])[] = [
       ['*', 'before', 'refresh_token'],
       ['refresh_families.find', 'before', 'refresh_token'],
@@ -245,7 +245,7 @@ describe('/revoke in an outage', () => {
 
   it('RV03 the audit log cannot be written: 503, and the grant is dead all the same', async () => {
     const lost = new Set(['grant.revoked'])
-    const doubles = { store: failingStore(new Map()), audit: failingAudit(lost) }
+    const doubles = { audit: failingAudit(lost) }
     await using broken = await startTokenServer({ doubles })
     const issued = await issue(webClient, broken)
     const answer = await revoke(issued.refresh_token, webClient, {}, broken)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { stringify } from 'yaml'
 import type { Clock } from '../../../core/clock.js'
 import { checkConfiguration } from '../../../core/host/checks/check-configuration.js'
-import { startHost } from '../../../core/host/compose.js'
+import { startHost, type Doubles } from '../../../core/host/compose.js'
 import type { Log } from '../../../core/observe/log.js'
 import { freePort } from '../free-port.js'
 import { prepareStores, testStorage } from '../stores/test-stores.js'
@@ -78,6 +78,7 @@ export interface TestServerOptions {
   readonly configure?: (configuration: Json) => Json
   readonly clock?: Clock
   readonly log?: Log
+  readonly doubles?: Doubles
 }
 
 /** A configuration in a temporary folder with stores of its own, of which servers may be started one after another. */
@@ -97,7 +98,7 @@ export const prepareDeployment = async (options: TestServerOptions = {}): Promis
     async start() {
       const checked = await checkConfiguration(file, {})
       await prepareStores(checked.config)
-      const host = await startHost(checked, { clock: options.clock ?? Date.now, log: options.log ?? quiet })
+      const host = await startHost(checked, { clock: Date.now, log: quiet, ...options })
       return {
         issuer: checked.config.issuer,
         admin: host.listening.admin,

@@ -2,14 +2,14 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { expect } from 'vitest'
+import type { Doubles } from '../../../core/host/compose.js'
 import type { Clock } from '../../../core/clock.js'
-import type { Log } from '../../../core/observe/log.js'
+import { noLog, type Log } from '../../../core/observe/log.js'
 import type { StorageBackend } from '../../../core/storage/ports.js'
 import { fromAnotherAddress } from '../addresses.js'
 import { publicClient, redirectUri, startServer, subject, webClient, type TestServer } from './server.js'
 import { openTestRecords } from '../stores/test-stores.js'
 import { basic, clients, type Credentials } from '../clients/clients.js'
-import { startServerWithDoubles, type Doubles } from './composed-host.js'
 import { createMint, verifier, type Mint } from '../forge/mint.js'
 
 type Json = Record<string, unknown>
@@ -103,12 +103,13 @@ export const startTokenServer = async (options: TokenServerOptions = {}): Promis
   const settings = {
     clock,
     ...(options.log && { log: options.log }),
+    ...(options.doubles && { doubles: options.doubles, log: options.log ?? noLog }),
     configure: (written: Json) => {
       const configured = { ...written, clients, trusted_proxies: ['127.0.0.1/32'] }
       return options.configure?.(configured) ?? configured
     },
   }
-  const server = await (options.doubles ? startServerWithDoubles(settings, options.doubles) : startServer(settings))
+  const server = await startServer(settings)
   const store = await (options.openStore?.(clock) ?? openTestRecords(join(server.directory, 'store'), clock))
   const stored = createMint(store)
   const mint: Mint = {

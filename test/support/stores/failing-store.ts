@@ -1,3 +1,4 @@
+import type { Stores } from '../../../core/host/stores.js'
 import type { AuditLog } from '../../../core/observe/audit.js'
 import type { CounterStore, StorageBackend } from '../../../core/storage/ports.js'
 import { Unavailable } from '../../../core/unavailable.js'
@@ -43,6 +44,14 @@ const faultyCounters = (name: string, sound: CounterStore, faults: Faults): Coun
     return result
   },
 })
+
+/** A double of one store, in the place of both that the product opened. */
+export const inBothRoles =
+  (double: (sound: StorageBackend) => StorageBackend) =>
+  (opened: Stores): Stores => {
+    const records = double(opened.records)
+    return { ...opened, records, ephemeral: records }
+  }
 
 /** A double: a sound store whose connection breaks on command. */
 export const failingStore =

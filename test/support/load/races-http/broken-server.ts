@@ -1,5 +1,7 @@
 import type { RefreshFamily, StorageBackend } from '../../../../core/storage/ports.js'
-import { startWithDoubles } from '../../server/composed-host.js'
+import { checkConfiguration } from '../../../../core/host/checks/check-configuration.js'
+import { startHost } from '../../../../core/host/compose.js'
+import { inBothRoles } from '../../stores/failing-store.js'
 
 // The product on a store that looks first and saves afterwards. The races must find it out, else they prove nothing.
 
@@ -51,5 +53,9 @@ const breakStore = (sound: StorageBackend): StorageBackend => ({
 
 const [file = ''] = process.argv.slice(2)
 const log = { debug() {}, info() {}, warn() {}, error: console.error }
-await startWithDoubles(file, { clock: Date.now, log, store: breakStore })
+await startHost(await checkConfiguration(file, {}), {
+  clock: Date.now,
+  log,
+  doubles: { stores: inBothRoles(breakStore) },
+})
 console.log('"started"')

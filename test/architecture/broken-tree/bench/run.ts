@@ -1,0 +1,2 @@
+// bench-imports-test-support
+import '../test/device/code.js'

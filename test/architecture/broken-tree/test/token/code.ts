@@ -1,0 +1,2 @@
+// tests-share-test-support
+import '../device/code.js'
