@@ -20,7 +20,7 @@ beforeAll(async () => {
   cli = await openCommandLine()
   writeExample(cli.folder, 'grant', ['loan.js', 'attack-loan.js'])
   const acme = join(cli.folder, 'node_modules', '@acme', 'signet-voucher-grant')
-  cpSync(join(packageRoot, 'test/support/acme-grant'), acme, { recursive: true })
+  cpSync(join(packageRoot, 'test/support/server/acme-grant'), acme, { recursive: true })
   const loan = '  - { use: ./loan.js, options: { product: mortgage, branches: { L-1001: branch-7 } } }\n'
   const voucher = "  - { use: '@acme/signet-voucher-grant', options: { vouchers: [V-1] } }\n"
   await cli.write(

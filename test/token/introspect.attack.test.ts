@@ -3,25 +3,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { addAccount, openAccountStore, removeAccount } from '../../core/interaction/accounts.js'
 import { createPasswordHasher } from '../../core/interaction/password-hasher.js'
 import { publicClient, serviceClient, subject, webClient } from '../support/server/server.js'
-import {
-  api,
-  basic,
-  clients,
-  disabledClient,
-  otherClient,
-  signedClient,
-  type Credentials,
-} from '../support/clients/clients.js'
+import { api, basic, clients, disabledClient, otherClient, signedClient } from '../support/clients/clients.js'
+import type { Credentials } from '../support/clients/clients.js'
 import { decode, forge, part } from '../support/forge/forge.js'
-import {
-  expectRefusal,
-  postForm,
-  read,
-  startTokenServer,
-  type Answer,
-  type Form,
-  type TokenServer,
-} from '../support/server/token-server.js'
+import { expectRefusal, postForm, read, startTokenServer } from '../support/server/token-server.js'
+import type { Answer, Form, TokenServer } from '../support/server/token-server.js'
 
 /** A resource server: its own tokens are those for `api`. */
 const apiServer = { ...serviceClient, client_id: 'api', introspection_audiences: [api] }
