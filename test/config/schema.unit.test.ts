@@ -128,7 +128,7 @@ describe('storage', () => {
     [
       `ephemeral: { use: redis, options: { ${uri}, cluster: {}, sentinel: { name: a } } }`,
       'ephemeral.options.cluster',
-      /does not go with sentinel/,
+      /must not be given together with sentinel/,
     ],
     [
       `ephemeral: { use: redis, options: { ${uri}, eviction_policy_acknowledged: allkeys-lru } }`,
