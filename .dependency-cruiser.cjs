@@ -40,7 +40,8 @@ const limits = '^core/limits/'
 const outbound = '^core/outbound/'
 const ports = '^core/storage/ports\\.ts$'
 /** What every endpoint may use, beside authorization-flow: all else in core/endpoints is an endpoint, or a folder of one. */
-const endpointWords = '^core/endpoints/(access-token|message|rate-limits|refusals|token-question|token-request)\\.ts$'
+const endpointWords =
+  '^core/endpoints/(access-token|client-request|endpoint|message|rate-limits|refusals|supported|token-question)\\.ts$'
 
 module.exports = {
   forbidden: [

@@ -1,5 +1,6 @@
 import type { Asset } from '../interaction/pages/load-assets.js'
-import type { Endpoint } from './message.js'
+import type { Declaration } from './endpoint.js'
+import type { Handler } from './message.js'
 
 const forEver = 'public, max-age=31536000, immutable'
 const briefly = 'public, max-age=300'
@@ -8,8 +9,15 @@ const briefly = 'public, max-age=300'
  * `GET /assets/{name}`: a file from the map or 404. A link that carries the file's version may be cached for ever
  * (RFC 8246), any other for five minutes.
  */
-export const createAssets =
-  (assets: ReadonlyMap<string, Asset>): Endpoint =>
+export const assetEndpoint = {
+  path: '/assets/{name}',
+  methods: ['GET'],
+  body: 'none',
+  limit: { byAddress: 'documents', byRefusals: false },
+} as const satisfies Declaration
+
+export const createAssetEndpoint =
+  (assets: ReadonlyMap<string, Asset>): Handler =>
   (request) => {
     const asset = assets.get(request.path.get('name') ?? '')
     if (!asset) {

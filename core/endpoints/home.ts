@@ -1,7 +1,8 @@
 import type { Principal } from '../attestation/ports.js'
 import type { Asset } from '../interaction/pages/load-assets.js'
 import { compileTemplates } from '../interaction/pages/templates.js'
-import { page, type Endpoint } from './message.js'
+import type { Declaration } from './endpoint.js'
+import { page, type Handler } from './message.js'
 
 /** What the demo page may show to everybody who opens it: of the demo configuration alone, on loopback alone. */
 export interface Demo {
@@ -33,7 +34,15 @@ export interface HomeOptions {
  * `GET /`: says whose provider this is, and not by what it runs. With `demo` it tells that too, and is a client of this
  * provider, run by the browser.
  */
-export const createHome = (options: HomeOptions): Endpoint => {
+export const homeEndpoint = {
+  path: '/',
+  methods: ['GET'],
+  body: 'none',
+  errorTitle: 'Error',
+  limit: { byAddress: 'documents', byRefusals: false },
+} as const satisfies Declaration
+
+export const createHomeEndpoint = (options: HomeOptions): Handler => {
   const { issuer, name, version, demo, assetsPath, assets } = options
   const render = compileTemplates({ brand: demo ? name : new URL(issuer).host, assetsPath, assets })
   const html = demo

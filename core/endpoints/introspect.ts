@@ -11,11 +11,13 @@ import type { RevocationStore } from '../storage/ports.js'
 import type { IdentifiedAccessToken } from '../tokens/access-token-verifier.js'
 import type { IdentifiedRefreshToken, IdentifyToken } from '../tokens/identify-token.js'
 import type { TokenIssuer } from '../tokens/issuer.js'
-import { jsonText, type Endpoint } from './message.js'
-import type { Refusals } from './refusals.js'
+import type { Declaration } from './endpoint.js'
+import { jsonText } from './message.js'
+import type { RecordedHandler } from './refusals.js'
+import { clientAuthentication } from './supported.js'
 import { readTokenQuestion } from './token-question.js'
 
-export interface IntrospectOptions {
+export interface IntrospectionOptions {
   readonly issuer: string
   readonly authenticateClient: ClientAuthentication
   readonly identify: IdentifyToken
@@ -29,7 +31,6 @@ export interface IntrospectOptions {
   /** What there are keys for. */
   readonly signingAlgs: () => readonly JwsAlg[]
   readonly audit: AuditLog
-  readonly refusals: Refusals
   readonly clock: Clock
 }
 
@@ -64,8 +65,25 @@ const mayKnow = (client: Client, { claims, clientId }: IdentifiedAccessToken): b
 }
 
 /** `POST /introspect` (RFC 7662, signed answers by RFC 9701). Nobody learns why a token is not active. */
-export const createIntrospect = (options: IntrospectOptions): Endpoint => {
-  const { issuer, authenticateClient, identify, clients, login, revocations, tokens, audit, refusals } = options
+export const introspectionEndpoint = {
+  path: '/introspect',
+  methods: ['POST'],
+  body: 'form',
+  limit: { byAddress: 'introspect', byRefusals: true },
+  refusedEvent: 'introspection.refused',
+  discovery: (supported) => ({
+    introspection_endpoint: `${supported.issuer}/introspect`,
+    ...clientAuthentication(
+      'introspection',
+      supported,
+      supported.clientAuthMethods.filter((method) => method !== 'none'),
+    ),
+    introspection_signing_alg_values_supported: supported.introspectionAlgs(),
+  }),
+} as const satisfies Declaration
+
+export const createIntrospectionEndpoint = (options: IntrospectionOptions): RecordedHandler => {
+  const { issuer, authenticateClient, identify, clients, login, revocations, tokens, audit } = options
   /** The answer for an access token is the same for as long as it is remembered: 3 of 44 µs. */
   const answers = new WeakMap<IdentifiedAccessToken, Answer>()
 
@@ -120,9 +138,7 @@ export const createIntrospect = (options: IntrospectOptions): Endpoint => {
     return described ?? inactive
   }
 
-  const eventOf = ({ code }: OAuthError) => (code === 'invalid_client' ? 'client.refused' : 'introspection.refused')
-
-  return refusals.recording(eventOf, async (request, seen) => {
+  return async (request, seen) => {
     const { client, token } = await readTokenQuestion(request, authenticateClient, seen)
     if (isPublicClient(client))
       throw new OAuthError('invalid_client', 'Client authentication failed.', { reason: 'a public client' })
@@ -142,7 +158,7 @@ export const createIntrospect = (options: IntrospectOptions): Endpoint => {
     })
     const headers = { 'Content-Type': mediaType, 'Cache-Control': 'no-store', Pragma: 'no-cache' }
     return { status: 200, headers, body: signed.token }
-  })
+  }
 }
 
 const isDpopBound = (confirmation: unknown): boolean =>

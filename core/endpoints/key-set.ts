@@ -1,9 +1,20 @@
 import type { KeyRing } from '../keys/ports.js'
-import type { Endpoint } from './message.js'
+import type { Declaration } from './endpoint.js'
+import type { Handler } from './message.js'
 
 /** `GET /jwks.json` (RFC 7517 §5): from memory, never from a signer. */
-export const createKeySet =
-  (ring: KeyRing): Endpoint =>
+export const keySetEndpoint = {
+  path: '/jwks.json',
+  methods: ['GET'],
+  body: 'none',
+  cors: 'any',
+  fromMemory: true,
+  limit: { byAddress: 'documents', byRefusals: false },
+  discovery: ({ issuer }) => ({ jwks_uri: `${issuer}/jwks.json` }),
+} as const satisfies Declaration
+
+export const createKeySetEndpoint =
+  (ring: KeyRing): Handler =>
   (request) => {
     const { body, etag, maxAgeSeconds } = ring.keySet()
     const headers = {

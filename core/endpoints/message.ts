@@ -29,7 +29,8 @@ export interface Reply {
   readonly body?: string | Buffer
 }
 
-export type Endpoint = (request: EndpointRequest) => Promise<Reply> | Reply
+/** Answers one request. Throws `OAuthError` for a refusal, `Unavailable` for an outage. */
+export type Handler = (request: EndpointRequest) => Promise<Reply> | Reply
 
 const noStore = { 'Cache-Control': 'no-store', Pragma: 'no-cache' } as const
 

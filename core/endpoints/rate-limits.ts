@@ -7,14 +7,14 @@ import { isPublicClient } from '../oauth/client.js'
 import { OAuthError } from '../oauth/errors.js'
 import { Counts } from '../observe/counts.js'
 import type { AttemptLimiter } from '../storage/ports.js'
-import type { Endpoint } from './message.js'
+import type { Handler } from './message.js'
 
 /** How many ids one process remembers in one minute; those that come then are not counted. */
 const mostRemembered = 100_000
 
 export interface RateLimits {
   /** The endpoint, for so many requests a minute from one IPv4 address, or one /64 of IPv6. */
-  byAddress(name: string, perMinute: number, endpoint: Endpoint): Endpoint
+  byAddress(name: string, perMinute: number, endpoint: Handler): Handler
   /**
    * The authentication, for so many requests a minute of one client that has proved who it is: a public one has not, and
    * would be at anybody's mercy.
@@ -24,7 +24,7 @@ export interface RateLimits {
    * The endpoint, for an address of which no more than so many requests in this minute were refused as nobody's. Of these
    * each process knows its own. Throws before anything is read of the request.
    */
-  byRefusals(perMinute: number, endpoint: Endpoint): Endpoint
+  byRefusals(perMinute: number, endpoint: Handler): Handler
   /** Counts a request that was refused as nobody's. Gets an address bucket. */
   countRefusal(bucket: string | undefined): void
   /** Requests that were refused, by limit. */

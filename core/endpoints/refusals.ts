@@ -6,7 +6,7 @@ import { Counts } from '../observe/counts.js'
 import type { AuditEvent, AuditEventName } from '../observe/audit.js'
 import type { AuditFile } from '../observe/audit-log.js'
 import { RefusalCounts } from '../observe/refusal-counts.js'
-import type { Endpoint, EndpointRequest, Reply } from './message.js'
+import type { Handler, EndpointRequest, Reply } from './message.js'
 import type { RateLimits } from './rate-limits.js'
 
 /** Who sent a request, as far as an endpoint has found out. */
@@ -20,6 +20,9 @@ export interface RequestTrail {
   /** Further members of a line that is about this request alone. */
   trail?: Readonly<Record<string, JsonValue | undefined>>
 }
+
+/** Answers one request, and says in `seen` who sent it as soon as it knows: its refusals are recorded with that. */
+export type RecordedHandler = (http: EndpointRequest, seen: RequestTrail) => Promise<Reply>
 
 /** A request that was refused. */
 export interface Refused extends RequestTrail {
@@ -37,11 +40,8 @@ export interface Refusals extends AsyncDisposable {
    * anyone else, and of requests over a limit: counted, as `RefusalCounts` does, and never an outage.
    */
   record(http: EndpointRequest, refused: Refused): Promise<void>
-  /** The endpoint that answers so; what it refuses is recorded under the name that `eventOf` gives. */
-  recording(
-    eventOf: (error: OAuthError) => AuditEventName,
-    answer: (http: EndpointRequest, seen: RequestTrail) => Promise<Reply>,
-  ): Endpoint
+  /** The handler, with its refusals recorded under this name; that of a client that did not authenticate as `client.refused`. */
+  recording(event: AuditEventName, handler: RecordedHandler): Handler
   /** Refusals that were not written because the room was kept for other lines, or because nothing could be written. */
   readonly dropped: Counts
 }
@@ -62,6 +62,9 @@ const expected: ReadonlySet<string | undefined> = new Set<ErrorCode>([
   'use_dpop_nonce',
   'login_required',
 ])
+
+/** RFC 6749 §5.2. `/authorize` authenticates nobody, and answers 400 for a client that it does not know. */
+const isUnauthenticated = ({ code, status }: OAuthError): boolean => code === 'invalid_client' && status === 401
 
 /** The one way by which a refusal gets into the audit log. Disposing of it writes what is still counted. */
 export const createRefusals = ({ audit, hasRoom, limits }: RefusalOptions): Refusals => {
@@ -133,12 +136,13 @@ export const createRefusals = ({ audit, hasRoom, limits }: RefusalOptions): Refu
 
   return {
     record,
-    recording: (eventOf, answer) => async (http) => {
+    recording: (event, handler) => async (http) => {
       const seen: RequestTrail = {}
       try {
-        return await answer(http, seen)
+        return await handler(http, seen)
       } catch (error) {
-        if (error instanceof OAuthError) await record(http, { event: eventOf(error), why: error, ...seen })
+        if (error instanceof OAuthError)
+          await record(http, { event: isUnauthenticated(error) ? 'client.refused' : event, why: error, ...seen })
         throw error
       }
     },

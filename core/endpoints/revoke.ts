@@ -1,23 +1,23 @@
 import { epochSeconds, type Clock } from '../clock.js'
 import type { ClientAuthentication } from '../oauth/client-authentication.js'
 import type { Client } from '../oauth/client.js'
-import type { OAuthError } from '../oauth/errors.js'
 import type { Grant } from '../oauth/grant.js'
 import type { AuditLog } from '../observe/audit.js'
 import type { RefreshFamilyStore, RevocationStore } from '../storage/ports.js'
 import type { IdentifiedAccessToken } from '../tokens/access-token-verifier.js'
 import type { IdentifiedRefreshToken, IdentifyToken } from '../tokens/identify-token.js'
-import { json, type Endpoint } from './message.js'
-import type { Refusals } from './refusals.js'
+import type { Declaration } from './endpoint.js'
+import { json } from './message.js'
+import type { RecordedHandler } from './refusals.js'
+import { clientAuthentication } from './supported.js'
 import { readTokenQuestion } from './token-question.js'
 
-export interface RevokeOptions {
+export interface RevocationOptions {
   readonly authenticateClient: ClientAuthentication
   readonly identify: IdentifyToken
   readonly families: RefreshFamilyStore<Grant>
   readonly revocations: RevocationStore
   readonly audit: AuditLog
-  readonly refusals: Refusals
   readonly clock: Clock
   readonly toleranceSeconds: number
   /** How long a revoked grant must be remembered: until its last token has expired. */
@@ -25,8 +25,21 @@ export interface RevokeOptions {
 }
 
 /** `POST /revoke` (RFC 7009). A token that is unknown or another client's is answered like one that was revoked (§2.2). */
-export const createRevoke = (options: RevokeOptions): Endpoint => {
-  const { authenticateClient, identify, families, revocations, audit, refusals, clock } = options
+export const revocationEndpoint = {
+  path: '/revoke',
+  methods: ['POST'],
+  body: 'form',
+  cors: 'public-client',
+  limit: { byAddress: 'revoke', byRefusals: true },
+  refusedEvent: 'revocation.refused',
+  discovery: (supported) => ({
+    revocation_endpoint: `${supported.issuer}/revoke`,
+    ...clientAuthentication('revocation', supported),
+  }),
+} as const satisfies Declaration
+
+export const createRevocationEndpoint = (options: RevocationOptions): RecordedHandler => {
+  const { authenticateClient, identify, families, revocations, audit, clock } = options
 
   /**
    * The grant, with all that came and will come from it: a refresh that is under way cannot bring it back. A token that
@@ -60,13 +73,11 @@ export const createRevoke = (options: RevokeOptions): Endpoint => {
     })
   }
 
-  const eventOf = ({ code }: OAuthError) => (code === 'invalid_client' ? 'client.refused' : 'revocation.refused')
-
-  return refusals.recording(eventOf, async (request, seen) => {
+  return async (request, seen) => {
     const { client, token } = await readTokenQuestion(request, authenticateClient, seen)
     const identified = await identify(token)
     if (identified?.kind === 'refresh_token') await revokeGrant(identified, client, request.requestId)
     if (identified?.kind === 'access_token') await revokeAccessToken(identified, client, request.requestId)
     return json(200, {})
-  })
+  }
 }

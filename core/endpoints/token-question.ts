@@ -1,9 +1,8 @@
 import type { AuthenticatedClient, ClientAuthentication } from '../oauth/client-authentication.js'
 import { OAuthError } from '../oauth/errors.js'
-import { checkNoneRepeated } from '../oauth/params.js'
+import { readClientForm, tokenRequestOf } from './client-request.js'
 import type { EndpointRequest } from './message.js'
 import type { RequestTrail } from './refusals.js'
-import { tokenRequestOf } from './token-request.js'
 
 export interface TokenQuestion extends AuthenticatedClient {
   readonly token: string
@@ -18,9 +17,7 @@ export const readTokenQuestion = async (
   authenticateClient: ClientAuthentication,
   seen: RequestTrail,
 ): Promise<TokenQuestion> => {
-  if (request.query.values.size > 0)
-    throw new OAuthError('invalid_request', 'Parameters belong in the body of the request.')
-  const params = checkNoneRepeated(request.form)
+  const params = readClientForm(request)
   const authenticated = await authenticateClient(tokenRequestOf(request, params), request.signal)
   seen.client = authenticated.client
   const token = params.get('token')

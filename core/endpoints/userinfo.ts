@@ -5,10 +5,12 @@ import type { Dpop } from '../oauth/dpop.js'
 import { OAuthError } from '../oauth/errors.js'
 import type { AuditLog } from '../observe/audit.js'
 import type { RevocationStore } from '../storage/ports.js'
+import { standardClaims } from '../tokens/claims.js'
 import type { AccessTokenVerifier } from '../tokens/access-token-verifier.js'
 import type { TokenIssuer } from '../tokens/issuer.js'
 import { createAccessTokens, type PresentedToken } from './access-token.js'
-import { json, type Endpoint, type EndpointRequest } from './message.js'
+import type { Declaration } from './endpoint.js'
+import { json, type Handler, type EndpointRequest } from './message.js'
 import type { Refusals, RequestTrail } from './refusals.js'
 
 export interface UserinfoOptions {
@@ -33,8 +35,24 @@ const strings = (value: unknown): readonly string[] => {
 
 const outage = { error: 'temporarily_unavailable' }
 
+/** Of every id_token. */
+const idTokenClaims = ['sub', 'iss', 'aud', 'exp', 'iat', 'auth_time', 'nonce', 'acr', 'amr', 'sid']
+
 /** `GET` and `POST /userinfo` (OIDC Core §5.3). */
-export const createUserinfo = (options: UserinfoOptions): Endpoint => {
+export const userinfoEndpoint = {
+  path: '/userinfo',
+  methods: ['GET', 'POST'],
+  body: 'form',
+  cors: 'public-client',
+  limit: { byAddress: 'userinfo', byRefusals: true },
+  discovery: ({ issuer, claims }) => ({
+    userinfo_endpoint: `${issuer}/userinfo`,
+    claim_types_supported: ['normal'],
+    claims_supported: [...new Set([...idTokenClaims, ...standardClaims, ...claims])],
+  }),
+} as const satisfies Declaration
+
+export const createUserinfoEndpoint = (options: UserinfoOptions): Handler => {
   const { accessTokenVerifier, audiences, clients, login, revocations, tokens, audit, refusals, dpop } = options
   const { readToken, checkSender, challenge, ...access } = createAccessTokens('/userinfo', dpop)
 

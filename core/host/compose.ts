@@ -4,7 +4,7 @@ import { container as root, type DependencyContainer } from 'tsyringe'
 import type { Clock } from '../clock.js'
 import type { TraceContexts } from '../http/carry-trace.js'
 import { createRefusals } from '../endpoints/refusals.js'
-import { routes, type Endpoints } from '../http/routes.js'
+import { routes } from '../http/routes.js'
 import type { AccountDirectory } from '../interaction/account-directory.js'
 import type { ClientDirectory } from '../oauth/client.js'
 import { observeAudit } from '../observe/audit-counts.js'
@@ -24,7 +24,7 @@ import { closeGeneration, openGeneration, type Generation } from './generation.j
 import { createKeyLedger } from '../keys/lifecycle/ledger.js'
 import { describeHeld, readPublications } from '../keys/lifecycle/publications.js'
 import { observeKeys } from './instruments/key-metrics.js'
-import { createLiveEndpoints } from './live-endpoints.js'
+import { liveEndpoints, type Serving } from './endpoint-list.js'
 import { probeKeys } from '../keys/lifecycle/open-ring.js'
 import { createRegistries } from '../modules/registries.js'
 import { createReload, type Reload } from './reload.js'
@@ -142,7 +142,7 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
   container.register(tokens.publishedKeys, { useValue: publishedKeys })
   const registries = keep(await createRegistries(checked.modules.plugins, container.resolve(tokens.services)))
   container.register(tokens.registries, { useValue: registries })
-  let endpoints = endpointsOf(container, generation)
+  let serving = servingOf(container, generation)
 
   const ledger = createKeyLedger({ ...sources, store: collections(stores).publications }, generation)
   // What cannot be remembered is not published.
@@ -169,7 +169,7 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
     ledger,
     serving: () => generation,
     serve: (next) => {
-      endpoints = endpointsOf(container, next)
+      serving = servingOf(container, next)
       generation = next
     },
   })
@@ -181,7 +181,7 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
     pages: container.resolve(tokens.pages),
     routes: routes(
       config.issuer,
-      createLiveEndpoints(() => ({ endpoints, uses: generation.uses })),
+      liveEndpoints(() => serving),
     ),
     readiness,
     reload,
@@ -215,13 +215,14 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
 }
 
 /** The endpoints that stand on one generation; all else is that of the container. */
-const endpointsOf = (container: DependencyContainer, generation: Generation): Endpoints => {
+const servingOf = (container: DependencyContainer, generation: Generation): Serving => {
   const own = container.createChildContainer()
   wireGeneration(own)
   own.register(tokens.config, { useValue: generation.checked.config })
   own.register(tokens.clients, { useValue: generation.clients })
   own.register(tokens.ring, { useValue: traceSignatures(generation.ring, container.resolve(tokens.options).tracing) })
-  return own.resolve(tokens.endpoints)
+  const endpoints = new Map(own.resolve(tokens.endpoints).map((endpoint) => [endpoint.path, endpoint]))
+  return { endpoints, uses: generation.uses }
 }
 
 /** Plugins live longer than a generation. */

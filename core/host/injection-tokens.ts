@@ -4,7 +4,7 @@ import type { EvidenceChallenges } from '../attestation/evidence-challenges.js'
 import type { Clock } from '../clock.js'
 import type { RateLimits } from '../endpoints/rate-limits.js'
 import type { Refusals } from '../endpoints/refusals.js'
-import type { Endpoints } from '../http/routes.js'
+import type { Endpoint } from '../endpoints/endpoint.js'
 import type { AccountDirectory, PasswordHasher } from '../interaction/account-directory.js'
 import type { Asset } from '../interaction/pages/load-assets.js'
 import type { Pages } from '../interaction/pages/pages.js'
@@ -13,16 +13,23 @@ import type { AuditLog } from '../observe/audit.js'
 import type { Log } from '../observe/log.js'
 import type { Tracing } from '../observe/tracing.js'
 import type { ClientDirectory } from '../oauth/client.js'
+import type { ClientAuthentication } from '../oauth/client-authentication.js'
 import type { ClientKeys } from '../oauth/client-keys.js'
 import type { Dpop } from '../oauth/dpop.js'
+import type { GrantHandler } from '../oauth/grant.js'
+import type { GrantIndex } from '../oauth/grant-index.js'
 import type { AccessTokenVerifier } from '../tokens/access-token-verifier.js'
 import type { TokenIssuer } from '../tokens/issuer.js'
 import type { RevokedGrants } from '../tokens/redeem.js'
+import type { OwnTokenVerification } from '../tokens/verify-own-token.js'
 import type { Collections } from './collections.js'
 import type { Demo } from './demo.js'
 import type { Services } from '../modules/contract.js'
 import type { Registries } from '../modules/registries.js'
 import type { Stores } from './stores.js'
+
+/** Gives what a token names. Throws when nobody has registered it. */
+export type Resolve = <T>(token: InjectionToken<T>) => T
 
 const token = <T>(name: string): InjectionToken<T> => Symbol(name)
 
@@ -50,9 +57,17 @@ export const tokens = {
   ring: token<KeyRing>('ring'),
   /** The keys of whatever ring is in force. */
   publishedKeys: token<Pick<KeyRing, 'publishedKey'>>('publishedKeys'),
+  /** What our own tokens are verified by, whichever kind they are of. */
+  verification: token<OwnTokenVerification>('verification'),
   accessTokenVerifier: token<AccessTokenVerifier>('accessTokenVerifier'),
+  /** Path of the folder of assets, for links in pages. */
+  assetsPath: token<string>('assetsPath'),
   assets: token<ReadonlyMap<string, Asset>>('assets'),
   pages: token<Pages>('pages'),
   issuer: token<TokenIssuer>('issuer'),
-  endpoints: token<Endpoints>('endpoints'),
+  grantIndex: token<GrantIndex>('grantIndex'),
+  /** By `grant_type`: what is loaded and switched on. */
+  grants: token<ReadonlyMap<string, GrantHandler>>('grants'),
+  clientAuthentication: token<ClientAuthentication>('clientAuthentication'),
+  endpoints: token<readonly Endpoint[]>('endpoints'),
 } as const

@@ -1,4 +1,4 @@
-import { json, type Endpoint, type EndpointRequest } from '../endpoints/message.js'
+import { json, type Handler, type EndpointRequest } from '../endpoints/message.js'
 import { OAuthError } from '../oauth/errors.js'
 import { describeChanges, type Reload } from './reload.js'
 
@@ -16,7 +16,7 @@ export const readForce = ({ form }: Pick<EndpointRequest, 'form'>): boolean => {
  * form takes keys out although tokens that they signed may live.
  */
 export const createReloadEndpoint =
-  (reload: Reload): Endpoint =>
+  (reload: Reload): Handler =>
   async (request) => {
     const result = await reload({ force: readForce(request) })
     if (result.outcome === 'unchanged') return json(200, { status: 'unchanged' })

@@ -53,7 +53,12 @@ export const serve = async (options: ServeOptions): Promise<{ public: Listening;
   })
   const adminApp = createApp({
     ...common,
-    routes: adminRoutes(readiness, config.admin.token?.reveal(), createReloadEndpoint(reload), metrics),
+    routes: adminRoutes({
+      readiness,
+      token: config.admin.token?.reveal(),
+      reload: createReloadEndpoint(reload),
+      metrics,
+    }),
     secure: false,
     trustedProxies: [],
     logLevel: 'debug',

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Config } from '../../config/schema.js'
 import type { Clock } from '../clock.js'
-import type { Endpoint } from '../endpoints/message.js'
-import { routes, type Endpoints } from '../http/routes.js'
+import type { Handler } from '../endpoints/message.js'
+import { routes } from '../http/routes.js'
 import { loadAssets } from '../interaction/pages/load-assets.js'
 import { createPages } from '../interaction/pages/create-pages.js'
 import { createReadiness } from '../observe/health.js'
@@ -11,6 +11,7 @@ import { createMetrics } from '../observe/metrics.js'
 import { Unavailable } from '../unavailable.js'
 import { CleanUp } from '../clean-up.js'
 import { collections } from './collections.js'
+import { declarations } from './endpoint-list.js'
 import { readPublications } from '../keys/lifecycle/publications.js'
 import { serve } from './serve.js'
 import { observeReadiness } from './instruments/service-metrics.js'
@@ -34,22 +35,8 @@ export const isWorthWaiting = ({ storage }: Config, error: unknown): error is Un
     (role) => error.component === `storage.${role}` && storage[role].use !== 'embedded',
   )
 
-const refuse: Endpoint = () => {
+const refuse: Handler = () => {
   throw new Unavailable('start', 'no', 'startup is waiting for a store')
-}
-
-/** Whatever this deployment serves when it has started. */
-const refusing: Endpoints = {
-  discovery: refuse,
-  keySet: refuse,
-  token: refuse,
-  introspect: refuse,
-  revoke: refuse,
-  home: refuse,
-  asset: refuse,
-  device: { authorization: refuse, page: refuse, verify: refuse },
-  attestation: { enrol: refuse, complete: refuse, reissue: refuse, challenge: refuse },
-  interactive: { authorize: refuse, userinfo: refuse, login: refuse, consent: refuse },
 }
 
 /**
@@ -79,7 +66,10 @@ export const waitForStores = async (config: Config, options: WaitOptions, failur
       config,
       log,
       pages: createPages({ assetsPath: '', assets: loadAssets() }),
-      routes: routes(config.issuer, refusing),
+      routes: routes(
+        config.issuer,
+        declarations.map((declaration) => ({ ...declaration, answer: refuse })),
+      ),
       readiness,
       reload: () => Promise.reject(new Unavailable('start', 'no', 'startup is waiting for a store')),
       metrics,

@@ -3,8 +3,12 @@ import { createEvidenceChallenges } from '../attestation/evidence-challenges.js'
 import { createRateLimits } from '../endpoints/rate-limits.js'
 import { loadAssets } from '../interaction/pages/load-assets.js'
 import { createPages } from '../interaction/pages/create-pages.js'
+import { grantEntryLifetime } from '../keys/lifecycle/open-ring.js'
 import { createPasswordHasher } from '../interaction/password-hasher.js'
+import { createClientAuthentication } from '../oauth/client-authentication.js'
 import { createClientKeys } from '../oauth/client-keys.js'
+import { createGrantIndex } from '../oauth/grant-index.js'
+import { createSecretGuesses } from '../oauth/secret-guesses.js'
 import { createIssuerKeys } from '../outbound/issuer-keys.js'
 import { createOutboundFetch } from '../outbound/outbound-fetch.js'
 import { createRemoteKeySets } from '../outbound/remote-key-sets.js'
@@ -16,8 +20,10 @@ import { createTokenIssuer } from '../tokens/issuer.js'
 import { collections, openPrincipals } from './collections.js'
 import { createOwnTokens } from './own-tokens.js'
 import { readCodes, readDeviceCodes, readRefreshTokens } from '../modules/code-readers.js'
-import { tokens } from './injection-tokens.js'
-import { assetsPath, verificationOf, wireEndpoints, type Resolve } from './wire-endpoints.js'
+import { enabledGrants } from './checks/enabled-grants.js'
+import { createEndpoints } from './endpoint-list.js'
+import { tokens, type Resolve } from './injection-tokens.js'
+import { traceClientAuthentication } from './instruments/traced.js'
 
 /** 60 bytes each. */
 const maxRevokedGrants = 10_000
@@ -35,10 +41,9 @@ export const wire = (container: DependencyContainer): void => {
   provide(tokens.collections, (get) => collections(get(tokens.stores)))
   provide(tokens.revokedGrants, () => new RecentMap<string, string>(maxRevokedGrants))
   provide(tokens.passwords, () => createPasswordHasher())
+  provide(tokens.assetsPath, (get) => `${new URL(get(tokens.config).issuer).pathname.replace(/\/$/, '')}/assets`)
   provide(tokens.assets, () => loadAssets())
-  provide(tokens.pages, (get) =>
-    createPages({ assetsPath: assetsPath(get(tokens.config).issuer), assets: get(tokens.assets) }),
-  )
+  provide(tokens.pages, (get) => createPages({ assetsPath: get(tokens.assetsPath), assets: get(tokens.assets) }))
   provide(tokens.clientKeys, (get) => {
     const { allow_private_addresses: allowPrivateAddresses } = get(tokens.config).outbound
     const fetch = createOutboundFetch({ allowPrivateAddresses })
@@ -57,7 +62,13 @@ export const wire = (container: DependencyContainer): void => {
     const ttlSeconds = attestation?.challenge_ttl_secs ?? 0
     return createEvidenceChallenges({ secrets, redeemed, clock: get(tokens.clock), ttlSeconds, toleranceSeconds })
   })
-  provide(tokens.accessTokenVerifier, (get) => createAccessTokenVerifier(verificationOf(get)))
+  provide(tokens.verification, (get) => ({
+    ring: get(tokens.publishedKeys),
+    issuer: get(tokens.config).issuer,
+    clock: get(tokens.clock),
+    toleranceSeconds: get(tokens.config).clock_tolerance_secs,
+  }))
+  provide(tokens.accessTokenVerifier, (get) => createAccessTokenVerifier(get(tokens.verification)))
   provide(tokens.services, (get) => {
     const config = get(tokens.config)
     const stored = get(tokens.collections)
@@ -81,7 +92,7 @@ export const wire = (container: DependencyContainer): void => {
       clientKeys: get(tokens.clientKeys),
       clientAssertions,
       ownTokens: createOwnTokens({
-        ...verificationOf(get),
+        ...get(tokens.verification),
         accessTokenVerifier: get(tokens.accessTokenVerifier),
         revocations,
         clients: get(tokens.clients),
@@ -115,5 +126,27 @@ export const wireGeneration = (container: DependencyContainer): void => {
       accessTokenVerifier: get(tokens.accessTokenVerifier),
     })
   })
-  provide(tokens.endpoints, wireEndpoints)
+  provide(tokens.grantIndex, (get) =>
+    createGrantIndex({
+      store: get(tokens.collections).grantIndex,
+      clock: get(tokens.clock),
+      lifetime: grantEntryLifetime(get(tokens.config)),
+    }),
+  )
+  provide(tokens.grants, (get) => {
+    const { grants } = get(tokens.registries)
+    const enabled = enabledGrants(get(tokens.config), grants.keys())
+    return new Map([...grants].filter(([name]) => enabled.includes(name)))
+  })
+  provide(tokens.clientAuthentication, (get) =>
+    traceClientAuthentication(
+      createClientAuthentication({
+        authenticators: get(tokens.registries).clientAuthenticators,
+        clients: get(tokens.clients),
+        guesses: createSecretGuesses(get(tokens.collections).attempts),
+      }),
+      get(tokens.options).tracing,
+    ),
+  )
+  provide(tokens.endpoints, createEndpoints)
 }

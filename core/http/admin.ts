@@ -1,37 +1,37 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { json, type Endpoint } from '../endpoints/message.js'
+import { json, type Handler } from '../endpoints/message.js'
 import { OAuthError } from '../oauth/errors.js'
 import type { Readiness, ReadinessReport } from '../observe/health.js'
 import type { Metrics } from '../observe/metrics.js'
 import type { Route } from './route.js'
+
+export interface AdminOptions {
+  readonly readiness: Pick<Readiness, 'report'>
+  readonly token?: string | undefined
+  readonly reload?: Handler
+  readonly metrics?: Metrics
+}
 
 /**
  * The table of the admin listener, which is another port than the public one. With a `token` everything but
  * `/health/live` wants it as `Authorization: Bearer`; without one the listener is on loopback or a unix socket, and
  * everything but `/health/live` is for programs of that host alone.
  */
-export const adminRoutes = (
-  readiness: Pick<Readiness, 'report'>,
-  token?: string,
-  reload?: Endpoint,
-  metrics?: Metrics,
-): readonly Route[] => {
+export const adminRoutes = ({ readiness, token, reload, metrics }: AdminOptions): readonly Route[] => {
   const guard = token === undefined ? refuseWebsites : createGuard(token)
   return [
     // Answers for as long as the event loop turns: no dependency is asked.
-    { path: '/health/live', methods: ['GET'], body: 'none', endpoint: () => json(200, { status: 'live' }) },
-    { path: '/health/ready', methods: ['GET'], body: 'none', endpoint: guard(() => readyReply(readiness.report())) },
-    ...(metrics
-      ? [{ path: '/metrics', methods: ['GET'], body: 'none', endpoint: guard(expose(metrics)) } as const]
-      : []),
+    { path: '/health/live', methods: ['GET'], body: 'none', answer: () => json(200, { status: 'live' }) },
+    { path: '/health/ready', methods: ['GET'], body: 'none', answer: guard(() => readyReply(readiness.report())) },
+    ...(metrics ? [{ path: '/metrics', methods: ['GET'], body: 'none', answer: guard(expose(metrics)) } as const] : []),
     ...(reload
-      ? [{ path: '/reload', methods: ['POST'], body: 'form', endpoint: guard(refusePages(reload)) } as const]
+      ? [{ path: '/reload', methods: ['POST'], body: 'form', answer: guard(refusePages(reload)) } as const]
       : []),
   ]
 }
 
 const expose =
-  (metrics: Metrics): Endpoint =>
+  (metrics: Metrics): Handler =>
   async () => {
     const { type, text } = await metrics.expose()
     return { ...json(200, undefined, { 'Content-Type': type }), body: text }
@@ -49,7 +49,7 @@ const readyReply = ({ ready, components }: ReadinessReport) => {
 
 /** A page of any site can post a form to loopback; its browser says so (Fetch §3.2). */
 const refusePages =
-  (endpoint: Endpoint): Endpoint =>
+  (endpoint: Handler): Handler =>
   (request) => {
     if (request.header('origin') === undefined) return endpoint(request)
     throw new OAuthError('access_denied', 'Requests from web pages are not accepted here.', { status: 403 })
@@ -63,7 +63,7 @@ const loopbackHost = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i
  * who typed the address. No page reaches a unix socket. Only HTTP/1.0, which no browser speaks, has no `Host`.
  */
 const refuseWebsites =
-  (endpoint: Endpoint): Endpoint =>
+  (endpoint: Handler): Handler =>
   (request) => {
     if (request.address === 'unix') return endpoint(request)
     const isLocal = loopbackHost.test(request.header('host') ?? 'localhost')
@@ -75,7 +75,7 @@ const refuseWebsites =
     )
   }
 
-const createGuard = (token: string): ((endpoint: Endpoint) => Endpoint) => {
+const createGuard = (token: string): ((endpoint: Handler) => Handler) => {
   const expected = digest(`Bearer ${token}`)
   return (endpoint) => (request) => {
     if (!timingSafeEqual(digest(request.header('authorization') ?? ''), expected)) {

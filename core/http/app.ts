@@ -6,9 +6,10 @@ import { carryTrace, type TraceContexts } from './carry-trace.js'
 import { createAddressReader } from './client-address.js'
 import { cors } from './cors.js'
 import { createDeadlines } from './request-deadlines.js'
-import { exactRoutes, notFound, pageRoutes } from './dispatch.js'
+import { dispatch, notFound } from './dispatch.js'
 import { errorFunnel, type ErrorPage } from './error-response.js'
 import { checkHeaders, type Context, type Exchange, type Middleware } from './exchange.js'
+import { findRoute } from './find-route.js'
 import { identify, requestLog, type RequestObserver } from './request-log.js'
 import type { Route } from './route.js'
 import { securityHeaders } from './security-headers.js'
@@ -73,11 +74,11 @@ export const createApp = (options: AppOptions): ((request: IncomingMessage, resp
   app.use(errorFunnel(log, errorPage))
   app.use(requestLog(log, logLevel, observe))
   app.use(securityHeaders(secure))
+  app.use(findRoute(routes))
   app.use(cors(routes))
-  if (shedding !== undefined) app.use(shedLoad(routes, shedding))
+  if (shedding !== undefined) app.use(shedLoad(shedding))
   app.use(refuseBadHeaders)
-  app.use(exactRoutes(routes, services))
-  app.use(pageRoutes(routes, services))
+  app.use(dispatch(services))
   app.use(notFound)
   // The funnel has answered everything; what comes here is a socket that broke.
   app.on('error', () => log.debug('A connection was lost'))

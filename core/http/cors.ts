@@ -7,11 +7,9 @@ import type { Route } from './route.js'
  * so that `*` is safe for every origin, `null` too (Fetch §3.2.5). Preflights of these routes end here.
  */
 export const cors = (table: readonly Route[]): Middleware => {
-  const byPath = new Map(
-    table.filter((route) => route.cors !== undefined).map((route) => [route.path, headersOf(route)]),
-  )
+  const byRoute = new Map(table.filter(({ cors }) => cors !== undefined).map((route) => [route, headersOf(route)]))
   return (ctx, next) => {
-    const headers = byPath.get(ctx.state.path)
+    const headers = ctx.state.route && byRoute.get(ctx.state.route)
     if (headers === undefined) return next()
     if (ctx.req.method === 'OPTIONS') {
       ctx.state.routePath = ctx.state.path

@@ -1,52 +1,22 @@
-import Router from '@koa/router'
-import type { Next } from 'koa'
 import { noParameters } from '../oauth/params.js'
 import { OAuthError } from '../oauth/errors.js'
 import { answer } from './answer.js'
 import type { Context, Middleware } from './exchange.js'
-import { isSegment } from './find-route.js'
 import { readForm } from './form-reader.js'
 import { readJsonBody } from './json-reader.js'
 import { readPageForm } from './page-form.js'
 import { HttpRequest, type RequestServices } from './request.js'
 import type { Route } from './route.js'
 
-const isExact = (route: Route): boolean => !route.path.includes('{') && route.body !== 'page-form'
-
-/** Serves the rows with a fixed path, those that machines call: one look into a map. */
-export const exactRoutes = (table: readonly Route[], services: RequestServices): Middleware => {
-  const byPath = new Map(table.filter(isExact).map((route) => [route.path, route]))
-  return (ctx, next) => {
-    const route = byPath.get(ctx.state.path)
+/** Hands the request to the endpoint of its row. */
+export const dispatch =
+  (services: RequestServices): Middleware =>
+  (ctx, next) => {
+    const { route } = ctx.state
     return route === undefined ? next() : serve(ctx, route, services)
   }
-}
 
-/** Serves pages and the rows whose path has parameters. */
-export const pageRoutes = (table: readonly Route[], services: RequestServices): Middleware => {
-  const router = new Router<Context['state']>({ sensitive: true, strict: true })
-  for (const route of table) {
-    if (isExact(route)) continue
-    router.all(route.path.replaceAll(/\{(\w+)\}/g, ':$1'), (ctx, next) => {
-      const path = new Map(Object.entries(ctx.params))
-      return [...path.values()].every(isSegment) ? serve(ctx, route, services, path) : next()
-    })
-  }
-  const route = router.routes() as unknown as (ctx: Context, next: Next) => Promise<void>
-  return (ctx, next) => {
-    // The router decodes; no path of ours has anything encoded.
-    if (ctx.state.path.includes('%')) return next()
-    ;(ctx as { newRouterPath?: string }).newRouterPath = ctx.state.path
-    return route(ctx, next)
-  }
-}
-
-const serve = async (
-  ctx: Context,
-  route: Route,
-  services: RequestServices,
-  path?: ReadonlyMap<string, string>,
-): Promise<void> => {
+const serve = async (ctx: Context, route: Route, services: RequestServices): Promise<void> => {
   ctx.state.routePath = route.path
   ctx.state.hasErrorCodes = route.body === 'json'
   checkMethod(ctx, route)
@@ -54,7 +24,7 @@ const serve = async (
   const isPost = ctx.req.method === 'POST'
   const form = isPost ? await readFormOf(ctx, route) : noParameters
   const body = isPost && route.body === 'json' ? await readJsonBody(ctx.req) : undefined
-  answer(ctx, await route.endpoint(new HttpRequest(ctx.req, ctx.state, services, { form, path, body })))
+  answer(ctx, await route.answer(new HttpRequest(ctx.req, ctx.state, services, form, body)))
 }
 
 const checkMethod = (ctx: Context, route: Route): void => {

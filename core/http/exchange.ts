@@ -1,6 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import type { Middleware as KoaMiddleware, ParameterizedContext } from 'koa'
 import { OAuthError, type ErrorCode } from '../oauth/errors.js'
+import type { Route } from './route.js'
+
+const noPathParameters: ReadonlyMap<string, string> = new Map()
 
 /** What the middlewares know of one request and its answer: `ctx.state`. */
 export class Exchange {
@@ -13,6 +16,10 @@ export class Exchange {
   readonly headers: string[]
   /** Headers that pages carry beside those, unless the reply has its own. */
   pageHeaders: Readonly<Record<string, string>>
+  /** The row that serves this path. */
+  route: Route | undefined
+  /** What stands in the path where the row has `{name}`. */
+  pathParameters: ReadonlyMap<string, string>
   /** The row's path once it is found: what the log tells. */
   routePath: string | undefined
   /** Heading of the error page; undefined: errors are JSON. */
@@ -32,6 +39,8 @@ export class Exchange {
     this.search = mark === -1 ? '' : target.slice(mark + 1)
     this.headers = ['X-Request-Id', requestId]
     this.pageHeaders = {}
+    this.route = undefined
+    this.pathParameters = noPathParameters
     this.routePath = undefined
     this.errorTitle = undefined
     this.hasErrorCodes = false

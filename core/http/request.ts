@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { EndpointRequest } from '../endpoints/message.js'
 import { OAuthError } from '../oauth/errors.js'
-import { noParameters, parseParameters, type ParameterList } from '../oauth/params.js'
+import { parseParameters, type ParameterList } from '../oauth/params.js'
 import type { Exchange } from './exchange.js'
 
 /** What a request needs of the application. */
@@ -10,14 +10,6 @@ export interface RequestServices {
   readonly deadline: () => AbortSignal
 }
 
-/** What was read of it before. */
-export interface RequestParts {
-  readonly form?: ParameterList
-  readonly path?: ReadonlyMap<string, string> | undefined
-  readonly body?: Buffer | undefined
-}
-
-const noPath: ReadonlyMap<string, string> = new Map()
 const visibleAscii = /^[\x21-\x7e]*$/
 
 /** The only way from HTTP into an endpoint. Nothing is parsed before somebody asks for it. */
@@ -37,7 +29,8 @@ export class HttpRequest implements EndpointRequest {
     request: IncomingMessage,
     exchange: Exchange,
     services: RequestServices,
-    { form = noParameters, path = noPath, body }: RequestParts = {},
+    form: ParameterList,
+    body: Buffer | undefined,
   ) {
     this.#request = request
     this.#exchange = exchange
@@ -45,7 +38,7 @@ export class HttpRequest implements EndpointRequest {
     // The body of an answer to HEAD is left out by node:http.
     this.method = request.method === 'HEAD' ? 'GET' : (request.method ?? 'GET')
     this.form = form
-    this.path = path
+    this.path = exchange.pathParameters
     this.body = body
   }
 

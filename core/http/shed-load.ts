@@ -1,8 +1,6 @@
 import { OAuthError } from '../oauth/errors.js'
 import { retryAfter } from './error-response.js'
 import type { Middleware } from './exchange.js'
-import { createFindRoute } from './find-route.js'
-import type { Route } from './route.js'
 
 /** Milliseconds of lag beyond which more work only makes everything later (F27). */
 const maxLagMs = 200
@@ -15,13 +13,11 @@ export interface LoadShedding {
 }
 
 /** While the event loop is late, turns away every request but those that are answered from memory. */
-export const shedLoad = (table: readonly Route[], { lag, shed }: LoadShedding): Middleware => {
-  const findRoute = createFindRoute(table)
-  return (ctx, next) => {
-    if (lag.current <= maxLagMs) return next()
-    const { state } = ctx
-    const route = findRoute(state.path)
-    if (route?.fromMemory) return next()
+export const shedLoad =
+  ({ lag, shed }: LoadShedding): Middleware =>
+  ({ state }, next) => {
+    const { route } = state
+    if (lag.current <= maxLagMs || route?.fromMemory) return next()
     shed()
     state.routePath = route?.path
     state.errorTitle = route?.errorTitle
@@ -30,4 +26,3 @@ export const shedLoad = (table: readonly Route[], { lag, shed }: LoadShedding): 
       headers: { 'Retry-After': retryAfter() },
     })
   }
-}

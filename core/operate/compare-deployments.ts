@@ -20,7 +20,7 @@ import { compareOutcomes, notIssued, type Difference, type Issued, type Outcome 
 import { auditProbes } from '../keys/lifecycle/audited-probes.js'
 import { openRing } from '../keys/lifecycle/open-ring.js'
 import { createSignerProviders } from '../modules/registries.js'
-import { wireAttestationTokens } from '../host/wire-attestation.js'
+import { openAttestationTokens } from '../host/attestation-endpoints.js'
 
 /** One of the two deployments. */
 export interface ComparedDeployment {
@@ -213,7 +213,7 @@ const issueAll = async (config: Config, ring: KeyRing, clock: Clock, audit: Audi
     await attempt([`introspection with ${alg}`], () =>
       issueOne(() => issuer.signIntrospection(service, alg, { active: true, sub }, signal)),
     )
-  const attestations = wireAttestationTokens(config, { ring, clock })
+  const attestations = config.attestation && openAttestationTokens(config, config.attestation, { ring, clock })
   if (attestations !== undefined)
     await attempt(['attestation'], () =>
       issueOne(() => attestations.sign(attestations.prepare(deviceAt(clock)), 'enrolment', signal)),

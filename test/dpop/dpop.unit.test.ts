@@ -130,13 +130,12 @@ describe('without a replay guard', () => {
   it('DPoP is not advertised', async () => {
     const metadata = async (dpopAlgs?: readonly 'ES256'[]) => {
       const algs = () => ['ES256'] as const
-      const reply = await createDiscovery({
+      const reply = await createDiscovery([], {
         issuer: 'https://bank.example',
         scopes: [],
         claims: [],
         responseTypes: [],
         grantTypes: [],
-        userinfo: false,
         clientAuthMethods: [],
         idTokenAlgs: algs,
         userinfoAlgs: algs,

@@ -23,7 +23,7 @@ afterEach(async () => {
 const log = memoryLog()
 const start = async (token?: string, clock = Date.now, host = '127.0.0.1') => {
   const ready = (readiness = createReadiness(clock, log))
-  const routes = adminRoutes(ready, token, undefined, createMetrics())
+  const routes = adminRoutes({ readiness: ready, token, metrics: createMetrics() })
   const options = { secure: false, trustedProxies: [], requestBudgetMs: 1000, logLevel: 'debug' } as const
   const admin = (listening = await listen(createApp({ routes, log, errorPage, ...options }), {
     host,

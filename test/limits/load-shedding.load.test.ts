@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { basic } from '../support/clients/clients.js'
-import { echo, startUntilTestEnds } from '../support/server/http-server.js'
+import { startUntilTestEnds } from '../support/server/http-server.js'
 import { serviceClient } from '../support/server/server.js'
 
 let child: ChildProcess
@@ -56,9 +56,8 @@ describe('F27: an event loop that is late', () => {
 
 it('F27: tells a device by the name of the error, and what is no endpoint nothing of itself', async () => {
   let shed = 0
-  const attestation = { enrol: echo, complete: echo, reissue: echo, challenge: echo }
   const busy = { lag: { current: 201 }, shed: () => void shed++ }
-  const fixture = await startUntilTestEnds({ endpoints: { attestation }, shedding: busy })
+  const fixture = await startUntilTestEnds({ shedding: busy })
   const post = async (path: string) => {
     const reply = await fetch(fixture.origin + path, { method: 'POST', body: '{}' })
     return { status: reply.status, ...((await reply.json()) as object) }

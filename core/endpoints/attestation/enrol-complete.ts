@@ -8,7 +8,8 @@ import { statusComponent, type PrincipalStatus } from '../../attestation/status.
 import { OAuthError } from '../../oauth/errors.js'
 import type { AuditLog } from '../../observe/audit.js'
 import { recordingRefusals, trailOf } from './trail.js'
-import { json, type Endpoint } from '../message.js'
+import type { Declaration } from '../endpoint.js'
+import { json, type Handler } from '../message.js'
 import type { Refusals } from '../refusals.js'
 
 export interface EnrolCompleteOptions {
@@ -26,7 +27,15 @@ export interface EnrolCompleteOptions {
 const questionOf = ({ principal, jkt, step }: ChallengeRecord): StatusQuestion => ({ principal, jkt, step })
 
 /** `POST /enrol/complete`: possession of the key for an attestation. Signed first, then consumed, then answered. */
-export const createEnrolComplete = (options: EnrolCompleteOptions): Endpoint => {
+export const enrolmentCompletionEndpoint = {
+  path: '/enrol/complete',
+  methods: ['POST'],
+  body: 'json',
+  // Counted by itself: what an address could begin it can complete, although each ceremony asks more than once.
+  limit: { byAddress: 'attestation', countedAs: 'attestation_completion', byRefusals: true },
+} as const satisfies Declaration
+
+export const createEnrolmentCompletionEndpoint = (options: EnrolCompleteOptions): Handler => {
   const { challenges, checkProof, limits, status, tokens, audit, refusals } = options
 
   /** A wrong signature has one attempt: the challenge is burnt before anybody hears of it. */

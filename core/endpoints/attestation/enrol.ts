@@ -17,7 +17,8 @@ import type { JsonObject } from '../../json.js'
 import type { AuditLog } from '../../observe/audit.js'
 import { Unavailable } from '../../unavailable.js'
 import { recordingRefusals, trailOf } from './trail.js'
-import { json, type Endpoint } from '../message.js'
+import type { Declaration } from '../endpoint.js'
+import { json, type Handler } from '../message.js'
 import type { Refusals } from '../refusals.js'
 
 export interface EnrolOptions {
@@ -35,7 +36,14 @@ export interface EnrolOptions {
 }
 
 /** `POST /enrol`: a key and a second factor for a challenge. Nothing is bound to the key yet. */
-export const createEnrol = (options: EnrolOptions): Endpoint => {
+export const enrolmentEndpoint = {
+  path: '/enrol',
+  methods: ['POST'],
+  body: 'json',
+  limit: { byAddress: 'attestation', byRefusals: true },
+} as const satisfies Declaration
+
+export const createEnrolmentEndpoint = (options: EnrolOptions): Handler => {
   const { limits, keys, allowedAttributes, factors, status, tokens, challenges, audit, refusals, clock } = options
 
   /** Asked for is not granted, and `status` is granted by nobody but us. */

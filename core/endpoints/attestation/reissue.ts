@@ -9,7 +9,8 @@ import type { PrincipalStatus } from '../../attestation/status.js'
 import { epochSeconds, type Clock } from '../../clock.js'
 import type { AuditLog } from '../../observe/audit.js'
 import { recordingRefusals, trailOf } from './trail.js'
-import { json, type Endpoint } from '../message.js'
+import type { Declaration } from '../endpoint.js'
+import { json, type Handler } from '../message.js'
 import type { Refusals } from '../refusals.js'
 
 export interface ReissueOptions {
@@ -25,7 +26,14 @@ export interface ReissueOptions {
 }
 
 /** `POST /reissue`: an attestation and its key for a fresh challenge. Continuity of the key stands in for a second factor. */
-export const createReissue = (options: ReissueOptions): Endpoint => {
+export const reissueEndpoint = {
+  path: '/reissue',
+  methods: ['POST'],
+  body: 'json',
+  limit: { byAddress: 'attestation', byRefusals: true },
+} as const satisfies Declaration
+
+export const createReissueEndpoint = (options: ReissueOptions): Handler => {
   const { tokens, keys, limits, status, challenges, maxContinuitySeconds, audit, refusals, clock } = options
 
   return recordingRefusals(refusals, async (http, seen) => {

@@ -1,6 +1,6 @@
 import type { Principal, StatusQuestion } from '../../attestation/ports.js'
 import { OAuthError } from '../../oauth/errors.js'
-import type { Endpoint, EndpointRequest, Reply } from '../message.js'
+import type { Handler, EndpointRequest, Reply } from '../message.js'
 import type { Refusals } from '../refusals.js'
 
 /** What is known of a request of the ceremony, for the audit log. Never the factor's value, nor a challenge. */
@@ -27,7 +27,7 @@ export const trailOf = ({ requestId }: EndpointRequest, { step, principal, jkt, 
 
 /** Records who was refused, and by which rule. Requests over a limit are counted by the metrics alone. */
 export const recordingRefusals =
-  (refusals: Refusals, answer: (http: EndpointRequest, seen: CeremonyTrail) => Promise<Reply>): Endpoint =>
+  (refusals: Refusals, answer: (http: EndpointRequest, seen: CeremonyTrail) => Promise<Reply>): Handler =>
   async (http) => {
     const seen: CeremonyTrail = {}
     try {

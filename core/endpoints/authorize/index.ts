@@ -5,8 +5,9 @@ import { checkRequest, stepsAt } from '../authorization-flow/check-request.js'
 import type { Flow, AuthorizationContext } from '../authorization-flow/flow.js'
 import type { AuthorizationOptions } from '../authorization-flow/options.js'
 import { getTarget } from '../authorization-flow/target.js'
-import { redirect, type Endpoint, type EndpointRequest, type Reply } from '../message.js'
-import type { RequestTrail } from '../refusals.js'
+import type { Declaration } from '../endpoint.js'
+import { redirect, type EndpointRequest, type Reply } from '../message.js'
+import type { RecordedHandler } from '../refusals.js'
 import { getClient, getParameters } from './request.js'
 
 const steps = stepsAt('authorization')
@@ -15,14 +16,46 @@ const steps = stepsAt('authorization')
  * GET and POST `/authorize` (RFC 6749 §3.1, OIDC Core §3.1.2). What may not be answered to the client is thrown as
  * `OAuthError`; everything else goes to its redirect URI.
  */
-export const createAuthorizationEndpoint = (options: AuthorizationOptions, flow: Flow): Endpoint => {
+export const authorizationEndpoint = {
+  path: '/authorize',
+  methods: ['GET', 'POST'],
+  body: 'page-form',
+  errorTitle: 'Authorization error',
+  limit: { byAddress: 'authorize', byRefusals: false },
+  refusedEvent: 'authorization.refused',
+  discovery: ({ issuer, grantTypes, responseTypes }) =>
+    grantTypes.includes('authorization_code')
+      ? {
+          authorization_endpoint: `${issuer}/authorize`,
+          response_types_supported: responseTypes,
+          response_modes_supported: ['query', 'form_post'],
+          code_challenge_methods_supported: ['S256'],
+          prompt_values_supported: ['none', 'login', 'consent', 'select_account'],
+          display_values_supported: ['page', 'popup', 'touch', 'wap'],
+          claims_parameter_supported: true,
+          authorization_response_iss_parameter_supported: true,
+        }
+      : {},
+} as const satisfies Declaration
+
+export const createAuthorizationEndpoint = (options: AuthorizationOptions, flow: Flow): RecordedHandler => {
   /** Stores the request and sends the browser to the page where the person answers. */
   const interact = async ({ http, request }: AuthorizationContext, to: InteractionPage): Promise<Reply> => {
     const { id, cookies } = await flow.interactions.begin({ request }, http.cookie(flow.cookies.browser), http.address)
     return redirect(flow.interactions.pageUrl(id, to), cookies)
   }
 
-  const answer = async (http: EndpointRequest, seen: RequestTrail): Promise<Reply> => {
+  /**
+   * A form that another site posts comes without our cookies, so a cookie that we set now would replace the one that ties
+   * the browser's other sign-ins. The page it is sent to is got with the cookies.
+   */
+  const lacksLaxCookies = (http: EndpointRequest): boolean =>
+    http.method === 'POST' &&
+    http.header('sec-fetch-site') === 'cross-site' &&
+    http.cookie(flow.cookies.session) === undefined &&
+    http.cookie(flow.cookies.browser) === undefined
+
+  return async (http, seen) => {
     const params = getParameters(http)
     const client = await getClient(params, options.clients)
     seen.claimedClientId = client.client_id
@@ -46,16 +79,4 @@ export const createAuthorizationEndpoint = (options: AuthorizationOptions, flow:
       code: (session) => flow.grant(context, session),
     })
   }
-
-  /**
-   * A form that another site posts comes without our cookies, so a cookie that we set now would replace the one that ties
-   * the browser's other sign-ins. The page it is sent to is got with the cookies.
-   */
-  const lacksLaxCookies = (http: EndpointRequest): boolean =>
-    http.method === 'POST' &&
-    http.header('sec-fetch-site') === 'cross-site' &&
-    http.cookie(flow.cookies.session) === undefined &&
-    http.cookie(flow.cookies.browser) === undefined
-
-  return options.refusals.recording(() => 'authorization.refused', answer)
 }

@@ -5,18 +5,18 @@ import { isPublicClient, type Client } from '../../oauth/client.js'
 import { deviceCodeGrant, formatUserCode, newUserCode, type DeviceRequest } from '../../oauth/device-code.js'
 import { OAuthError } from '../../oauth/errors.js'
 import { hashOpaqueToken, newOpaqueToken } from '../../opaque-token.js'
-import { checkNoneRepeated } from '../../oauth/params.js'
 import { checkRequest, stepsAt } from '../authorization-flow/check-request.js'
 import type { AuthorizationOptions } from '../authorization-flow/options.js'
 import type { RequestRules } from '../authorization-flow/step.js'
-import { json, type Endpoint, type EndpointRequest, type Reply } from '../message.js'
-import type { RequestTrail } from '../refusals.js'
-import { tokenRequestOf } from '../token-request.js'
+import { readClientForm, tokenRequestOf } from '../client-request.js'
+import type { Declaration } from '../endpoint.js'
+import { json } from '../message.js'
+import type { RecordedHandler } from '../refusals.js'
 import { takeDeviceStart } from './attempts.js'
 import type { DeviceOptions } from './options.js'
 
 export interface DeviceAuthorizationOptions
-  extends DeviceOptions, RequestRules, Pick<AuthorizationOptions, 'issuer' | 'clock' | 'audit' | 'refusals'> {
+  extends DeviceOptions, RequestRules, Pick<AuthorizationOptions, 'issuer' | 'clock' | 'audit'> {
   readonly authenticateClient: ClientAuthentication
   /** How many codes of public clients one address may have open. */
   readonly openCodes: Places
@@ -32,8 +32,18 @@ const intervalSeconds = 5
 const maxTries = 5
 
 /** `POST /device_authorization` (RFC 8628 §3.1). */
-export const createDeviceAuthorization = (options: DeviceAuthorizationOptions): Endpoint => {
-  const { issuer, deviceCodes, attempts, openCodes, ttlSeconds, audit, refusals, clock } = options
+export const deviceAuthorizationEndpoint = {
+  path: '/device_authorization',
+  methods: ['POST'],
+  body: 'form',
+  cors: 'public-client',
+  limit: { byAddress: 'device_authorization', byRefusals: true },
+  refusedEvent: 'device.refused',
+  discovery: ({ issuer }) => ({ device_authorization_endpoint: `${issuer}/device_authorization` }),
+} as const satisfies Declaration
+
+export const createDeviceAuthorizationEndpoint = (options: DeviceAuthorizationOptions): RecordedHandler => {
+  const { issuer, deviceCodes, attempts, openCodes, ttlSeconds, audit, clock } = options
 
   const checkGrant = ({ grant_types }: Client): void => {
     if (!grant_types.includes(deviceCodeGrant))
@@ -67,10 +77,8 @@ export const createDeviceAuthorization = (options: DeviceAuthorizationOptions): 
     throw new Error('no user code is free')
   }
 
-  const answer = async (http: EndpointRequest, seen: RequestTrail): Promise<Reply> => {
-    if (http.query.values.size > 0)
-      throw new OAuthError('invalid_request', 'Parameters belong in the body of the request.')
-    const params = checkNoneRepeated(http.form, 'resource')
+  return async (http, seen) => {
+    const params = readClientForm(http, 'resource')
     const { client } = await options.authenticateClient(tokenRequestOf(http, params), http.signal)
     seen.client = client
     checkGrant(client)
@@ -105,6 +113,4 @@ export const createDeviceAuthorization = (options: DeviceAuthorizationOptions): 
       interval: intervalSeconds,
     })
   }
-
-  return refusals.recording(({ code }) => (code === 'invalid_client' ? 'client.refused' : 'device.refused'), answer)
 }

@@ -6,7 +6,8 @@ import { formatUserCode, readUserCode } from '../../oauth/device-code.js'
 import { checkNoneRepeated } from '../../oauth/params.js'
 import type { Flow, Person } from '../authorization-flow/flow.js'
 import type { AuthorizationOptions } from '../authorization-flow/options.js'
-import { page, redirect, type Endpoint, type EndpointRequest, type Reply } from '../message.js'
+import type { Declaration } from '../endpoint.js'
+import { page, redirect, type Handler, type EndpointRequest, type Reply } from '../message.js'
 
 /** Good for this person's page and no other; `confirm` names the code that was shown to be decided. */
 export const deviceCsrf = (browser: string, { session }: Person, confirm = ''): string =>
@@ -30,7 +31,16 @@ export const createShowEntry =
  * GET `/device`. A code in the address fills in the field and does nothing else (RFC 8628 §5.4): it is not even looked
  * up. Who is not signed in signs in first, so that guesses are somebody's.
  */
-export const createDevicePage = (options: AuthorizationOptions, flow: Flow): Endpoint => {
+export const devicePage = {
+  path: '/device',
+  methods: ['GET'],
+  body: 'none',
+  errorTitle: 'Device error',
+  // It stores what a sign-in is about before anybody has signed in, as `/authorize` does.
+  limit: { byAddress: 'authorize', byRefusals: false },
+} as const satisfies Declaration
+
+export const createDevicePage = (options: AuthorizationOptions, flow: Flow): Handler => {
   const showEntry = createShowEntry(options, flow)
   return async (http) => {
     const userCode = readUserCode(checkNoneRepeated(http.query).get('user_code'))

@@ -16,7 +16,8 @@ import { authenticationOf, newGrantId } from '../authorization-flow/code-record.
 import type { Flow, Person } from '../authorization-flow/flow.js'
 import type { AuthorizationOptions } from '../authorization-flow/options.js'
 import { checkForm, clientOnPage, refuseForgery } from '../authorization-flow/page-form.js'
-import { page, type Endpoint, type EndpointRequest, type Reply } from '../message.js'
+import type { Declaration } from '../endpoint.js'
+import { page, type Handler, type EndpointRequest, type Reply } from '../message.js'
 import { takeUserCodeAttempt } from './attempts.js'
 import { createShowEntry, deviceCsrf } from './page.js'
 import type { DeviceOptions } from './options.js'
@@ -43,7 +44,15 @@ const overOutcomes: Readonly<Record<Exclude<DeviceCodeState, 'pending'>, DeviceR
  * POST `/device/verify`: with `user_code` alone it shows what the device asks for; with `decision` as well it decides.
  * The token of the second form is made of the code, so nobody decides what was not shown (RFC 8628 §5.4).
  */
-export const createDeviceVerify = (options: AuthorizationOptions & DeviceOptions, flow: Flow): Endpoint => {
+export const deviceVerification = {
+  path: '/device/verify',
+  methods: ['POST'],
+  body: 'page-form',
+  errorTitle: 'Device error',
+  limit: { byAddress: 'device_verify', byRefusals: false },
+} as const satisfies Declaration
+
+export const createDeviceVerification = (options: AuthorizationOptions & DeviceOptions, flow: Flow): Handler => {
   const { issuer, pages, audit, refusals, clock, deviceCodes, grantIndex, attempts } = options
   const { clients, defaultAudience } = options
   const showEntry = createShowEntry(options, flow)

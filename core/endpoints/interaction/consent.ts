@@ -6,11 +6,20 @@ import { OAuthError } from '../../oauth/errors.js'
 import type { Flow } from '../authorization-flow/flow.js'
 import type { AuthorizationOptions } from '../authorization-flow/options.js'
 import { checkForm, clientOnPage, refuseForgery } from '../authorization-flow/page-form.js'
-import { page, redirect, type Endpoint, type Reply } from '../message.js'
+import type { Declaration } from '../endpoint.js'
+import { page, redirect, type Handler, type Reply } from '../message.js'
 import { getInteraction, openInteraction, type OpenInteraction } from './open-interaction.js'
 
 /** GET and POST `/interaction/{id}/consent`. What is granted stands in the interaction; the form says yes or no to it. */
-export const createConsentPage = (options: AuthorizationOptions, flow: Flow): Endpoint => {
+export const consentPage = {
+  path: '/interaction/{id}/consent',
+  methods: ['GET', 'POST'],
+  body: 'page-form',
+  errorTitle: 'Sign-in error',
+  limit: { byAddress: 'interaction', byRefusals: false },
+} as const satisfies Declaration
+
+export const createConsentPage = (options: AuthorizationOptions, flow: Flow): Handler => {
   const { pages, audit } = options
 
   /** Good for the person who was shown the page and no other, should somebody else sign in meanwhile. */

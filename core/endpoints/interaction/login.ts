@@ -6,7 +6,8 @@ import { findAuthTime } from '../../oauth/subject-end.js'
 import type { Flow } from '../authorization-flow/flow.js'
 import type { AuthorizationOptions } from '../authorization-flow/options.js'
 import { checkForm, clientOnPage, refuseForgery } from '../authorization-flow/page-form.js'
-import { page, redirect, type Endpoint, type Reply } from '../message.js'
+import type { Declaration } from '../endpoint.js'
+import { page, redirect, type Handler, type Reply } from '../message.js'
 import {
   claimInteraction,
   findInteraction,
@@ -23,7 +24,15 @@ interface LoginContext {
 }
 
 /** GET and POST `/interaction/{id}/login`. Where to go next is the interaction's own; nothing in the form can say. */
-export const createLoginPage = (options: AuthorizationOptions, flow: Flow): Endpoint => {
+export const loginPage = {
+  path: '/interaction/{id}/login',
+  methods: ['GET', 'POST'],
+  body: 'page-form',
+  errorTitle: 'Sign-in error',
+  limit: { byAddress: 'interaction', byRefusals: false },
+} as const satisfies Declaration
+
+export const createLoginPage = (options: AuthorizationOptions, flow: Flow): Handler => {
   const { issuer, pages, login, audit, clock, revocations } = options
 
   const csrfOf = ({ browserCookie, interactionId }: OwnInteraction): string =>

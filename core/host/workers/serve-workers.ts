@@ -44,7 +44,7 @@ export const serveWorkers = async (config: Config, log: Log): Promise<ServingWor
   const reload = createWorkerReload(pool, log, (difference) => readiness.differ(difference))
   const endpoint = createWorkerReloadEndpoint(reload)
   const app = createApp({
-    routes: adminRoutes(readiness, config.admin.token?.reveal(), endpoint, metrics),
+    routes: adminRoutes({ readiness, token: config.admin.token?.reveal(), reload: endpoint, metrics }),
     log,
     errorPage: (_status, title, message) => `${title}: ${message}`,
     secure: false,

@@ -1,5 +1,5 @@
 import { formatProblem, type Problem } from '../../../config/problems.js'
-import type { Endpoint, Reply } from '../../endpoints/message.js'
+import type { Handler, Reply } from '../../endpoints/message.js'
 import { json } from '../../endpoints/message.js'
 import type { Log } from '../../observe/log.js'
 import { Unavailable } from '../../unavailable.js'
@@ -98,7 +98,7 @@ const readBody = (body: string): ReloadBody => {
 
 /** `POST /reload`, as a worker answers it. */
 export const createWorkerReloadEndpoint =
-  (reload: ReloadWorkers): Endpoint =>
+  (reload: ReloadWorkers): Handler =>
   async (request): Promise<Reply> => {
     const { status, body } = await reload(readForce(request))
     return { ...json(status, undefined), body }

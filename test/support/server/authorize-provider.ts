@@ -132,7 +132,7 @@ export const startProvider = async (overrides: Partial<AuthorizationOptions> = {
   }
   const flow = createFlow(options)
   const endpoints = {
-    authorize: createAuthorizationEndpoint(options, flow),
+    authorization: refusals.recording('authorization.refused', createAuthorizationEndpoint(options, flow)),
     login: createLoginPage(options, flow),
     consent: createConsentPage(options, flow),
   }

@@ -1,9 +1,13 @@
 import { connect, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { createApp, type AppOptions } from '../../../core/http/app.js'
-import { routes, type Endpoints } from '../../../core/http/routes.js'
+import { routes } from '../../../core/http/routes.js'
+import { attestationEndpoints } from '../../../core/host/attestation-endpoints.js'
+import { machineEndpoints } from '../../../core/host/machine-endpoints.js'
+import { peopleEndpoints } from '../../../core/host/people-endpoints.js'
+import type { Endpoint } from '../../../core/endpoints/endpoint.js'
 import { listen, type ListenOptions, type Listening } from '../../../core/http/server.js'
-import { json, page, type Endpoint } from '../../../core/endpoints/message.js'
+import { json, page, type Handler } from '../../../core/endpoints/message.js'
 import type { JsonObject } from '../../../core/json.js'
 import type { Log } from '../../../core/observe/log.js'
 
@@ -28,7 +32,7 @@ export const errorPage: AppOptions['errorPage'] = (status, title, message, reque
   `<!doctype html><title>${title}</title><h1>${title}</h1><p>${message}</p><p>${status} ${requestId}</p>`
 
 /** Tells back what it was given. */
-export const echo: Endpoint = (request) =>
+export const echo: Handler = (request) =>
   json(200, {
     method: request.method,
     query: Object.fromEntries(request.query.values),
@@ -40,29 +44,27 @@ export const echo: Endpoint = (request) =>
     cookie: request.cookie('sid') ?? null,
   })
 
-type Interactive = NonNullable<Endpoints['interactive']>
+const declared = { ...machineEndpoints, ...peopleEndpoints, ...attestationEndpoints }
 
-/** Endpoints by name; those that are not given tell back what they got. */
-export type TinyEndpoints = Partial<Omit<Endpoints, 'interactive'> & Interactive>
+/** Handlers by the name of their endpoint; those that are not given tell back what they got. */
+export type TinyEndpoints = Partial<Record<keyof typeof declared, Handler>>
 
-const tinyEndpoints = (issuer: string, given: TinyEndpoints): Endpoints => ({
-  discovery: () => json(200, { issuer, token_endpoint: `${issuer}/token` }, { 'Cache-Control': 'public, max-age=60' }),
-  keySet: given.keySet ?? (() => json(200, { keys: [] })),
-  token: given.token ?? echo,
-  introspect: given.introspect ?? echo,
-  revoke: given.revoke ?? echo,
-  home: given.home ?? (() => page(200, '<h1>Signet</h1>')),
-  asset: given.asset ?? echo,
-  attestation: given.attestation,
-  interactive: {
-    authorize: given.authorize ?? echo,
-    userinfo: given.userinfo ?? echo,
-    login:
-      given.login ??
-      ((request) => page(200, `<h1>Sign in</h1>${request.path.get('id')} ${request.form.values.get('username')}`)),
-    consent: given.consent ?? echo,
-  },
-})
+const tinyEndpoints = (issuer: string, given: TinyEndpoints): readonly Endpoint[] => {
+  const discovery: Handler = () =>
+    json(200, { issuer, token_endpoint: `${issuer}/token` }, { 'Cache-Control': 'public, max-age=60' })
+  const handlers: TinyEndpoints = {
+    openidConfiguration: discovery,
+    authorizationServerMetadata: discovery,
+    keySet: () => json(200, { keys: [] }),
+    home: () => page(200, '<h1>Signet</h1>'),
+    login: (request) => page(200, `<h1>Sign in</h1>${request.path.get('id')} ${request.form.values.get('username')}`),
+    ...given,
+  }
+  return Object.entries(declared).map(([name, declaration]) => ({
+    ...declaration,
+    answer: handlers[name as keyof typeof declared] ?? echo,
+  }))
+}
 
 export interface Fixture extends Listening {
   readonly origin: string

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createAssets } from '../../../core/endpoints/assets.js'
+import { createAssetEndpoint } from '../../../core/endpoints/assets.js'
 import type { EndpointRequest } from '../../../core/endpoints/message.js'
 import { loadAssets } from '../../../core/interaction/pages/load-assets.js'
 import { noParameters, parseParameters } from '../../../core/oauth/params.js'
@@ -28,7 +28,7 @@ export interface PagesServer extends AsyncDisposable {
 export const startPagesServer = async (): Promise<PagesServer> => {
   const pages = new Map<string, string>()
   const posted: { path: string; body: string }[] = []
-  const assets = createAssets(loadAssets())
+  const assets = createAssetEndpoint(loadAssets())
   const server = createServer((request, response) => {
     void (async () => {
       const url = new URL(request.url ?? '/', 'http://localhost')

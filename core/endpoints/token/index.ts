@@ -1,22 +1,23 @@
-import type { SignaturePriority } from '../keys/ports.js'
-import type { LoginProvider } from '../interaction/login-provider.js'
-import type { ClientAuthentication } from '../oauth/client-authentication.js'
-import { isPublicClient, type Client } from '../oauth/client.js'
-import type { Dpop, DpopProof } from '../oauth/dpop.js'
-import { OAuthError } from '../oauth/errors.js'
-import { bindGrant } from '../oauth/grant-binding.js'
-import type { GrantDecision, GrantHandler, SenderConstraint } from '../oauth/grant.js'
-import { checkNoneRepeated } from '../oauth/params.js'
-import { checkResources } from '../oauth/resource.js'
-import { checkClientAuthentication, runGrant, withoutCredentials } from '../oauth/run-grant.js'
-import { checkScope } from '../oauth/scope.js'
-import type { AuditLog } from '../observe/audit.js'
-import type { PreparedTokens, SignedTokens, TokenIssuer } from '../tokens/issuer.js'
-import type { Redeem } from '../tokens/redeem.js'
-import type { SignatureRecord } from '../tokens/sign-token.js'
-import { json, type Endpoint, type EndpointRequest, type Reply } from './message.js'
-import type { Refusals, RequestTrail } from './refusals.js'
-import { tokenRequestOf } from './token-request.js'
+import type { SignaturePriority } from '../../keys/ports.js'
+import type { LoginProvider } from '../../interaction/login-provider.js'
+import type { ClientAuthentication } from '../../oauth/client-authentication.js'
+import { isPublicClient, type Client } from '../../oauth/client.js'
+import type { Dpop, DpopProof } from '../../oauth/dpop.js'
+import { OAuthError } from '../../oauth/errors.js'
+import { bindGrant } from '../../oauth/grant-binding.js'
+import type { GrantDecision, GrantHandler, SenderConstraint } from '../../oauth/grant.js'
+import { checkResources } from '../../oauth/resource.js'
+import { checkClientAuthentication, runGrant, withoutCredentials } from '../../oauth/run-grant.js'
+import { checkScope } from '../../oauth/scope.js'
+import type { AuditLog } from '../../observe/audit.js'
+import type { PreparedTokens, SignedTokens, TokenIssuer } from '../../tokens/issuer.js'
+import type { Redeem } from '../../tokens/redeem.js'
+import { readClientForm, tokenRequestOf } from '../client-request.js'
+import type { Declaration } from '../endpoint.js'
+import { json, type EndpointRequest, type Reply } from '../message.js'
+import type { RecordedHandler } from '../refusals.js'
+import { clientAuthentication } from '../supported.js'
+import { TokenTrail } from './trail.js'
 
 export interface TokenOptions {
   readonly authenticateClient: ClientAuthentication
@@ -28,14 +29,26 @@ export interface TokenOptions {
   readonly tokens: TokenIssuer
   readonly redeem: Redeem
   readonly audit: AuditLog
-  readonly refusals: Refusals
   /** Absent without a replay guard: then proofs are refused. */
   readonly dpop?: Dpop | undefined
 }
 
 /** `POST /token` (RFC 6749 §3.2), from the form to the answer in the order of things. */
-export const createToken = (options: TokenOptions): Endpoint => {
-  const { authenticateClient, grants, login, tokens, redeem, audit, refusals, dpop } = options
+export const tokenEndpoint = {
+  path: '/token',
+  methods: ['POST'],
+  body: 'form',
+  cors: 'public-client',
+  limit: { byAddress: 'token', byRefusals: true },
+  refusedEvent: 'token.refused',
+  discovery: (supported) => ({
+    token_endpoint: `${supported.issuer}/token`,
+    ...clientAuthentication('token', supported),
+  }),
+} as const satisfies Declaration
+
+export const createTokenEndpoint = (options: TokenOptions): RecordedHandler => {
+  const { authenticateClient, grants, login, tokens, redeem, audit, dpop } = options
 
   /** Registered and loaded are two things: RFC 6749 §5.2 names them differently. */
   const grantOf = (params: ReadonlyMap<string, string>, client: Client): GrantHandler => {
@@ -75,10 +88,8 @@ export const createToken = (options: TokenOptions): Endpoint => {
     prepared.client.grant_types.includes('refresh_token') &&
     grants.has('refresh_token')
 
-  const answer = async (request: EndpointRequest, seen: RequestTrail): Promise<Reply> => {
-    if (request.query.values.size > 0)
-      throw new OAuthError('invalid_request', 'Parameters belong in the body of the request.')
-    const { resources, audience, params } = readForm(request)
+  return async (request, seen) => {
+    const { params, resources, audience } = readForm(request)
     const { client, method, confirmation } = await authenticateClient(tokenRequestOf(request, params), request.signal)
     seen.client = client
     const proof = await checkProof(request, client)
@@ -99,53 +110,29 @@ export const createToken = (options: TokenOptions): Endpoint => {
     const prepared = tokens.prepare(client, decision, account, constraint)
     const refresh = wantsRefresh(decision, prepared)
     const settled = refresh ? withGrant(decision, prepared, constraint) : decision
-    const trail = {
-      request_id: request.requestId,
-      client_id: client.client_id,
-      sub: prepared.subject,
-      jti: prepared.jti,
-    }
-    const made: SignatureRecord[] = []
-    const signatures = { event: 'token.signed', ...trail, signatures: made } as const
-    const signed = await tokens.sign(prepared, priorityOf(decision), request.signal, made).catch(async (error) => {
-      if (made.length > 0) await audit.record(signatures)
-      throw error
-    })
-    const issued = {
-      event: 'token.issued',
-      ...trail,
-      grant_type: handler.grantType,
-      client_auth_method: method,
-      grant_id: settled.grant?.grantId ?? decision.grantId,
-      aud: prepared.audience,
-      scope: prepared.scope.join(' '),
-      exp: prepared.expiresAt,
-      id_token: signed.idToken !== undefined,
-      refresh_token: refresh,
-      jkt: proof?.jkt,
-      claims_dropped: prepared.dropped.length > 0 ? prepared.dropped : undefined,
-    } as const
-    const consume = async () => {
+    const { requestId, signal } = request
+    const { subject: sub, jti } = prepared
+    const trail = new TokenTrail(audit, { request_id: requestId, client_id: client.client_id, sub, jti })
+    try {
+      const signed = await tokens.sign(prepared, priorityOf(decision), signal, trail.signatures)
+      // A signature that nobody can record burns nothing (F34), so it is recorded before the code is consumed.
+      if (decision.redeem !== undefined) await trail.signed()
       await proof?.claim()
-      return redeem({ client, requestId: request.requestId, signal: request.signal }, settled, refresh)
-    }
-    const reply = (refreshToken: string | undefined): Reply => respond(decision, prepared, signed, refreshToken, proof)
-    if (decision.redeem === undefined) {
-      const refreshToken = await consume().catch(async (error: unknown) => {
-        await audit.record(signatures)
-        throw error
+      const refreshToken = await redeem({ client, requestId, signal }, settled, refresh)
+      await trail.issued({
+        grant_type: handler.grantType,
+        client_auth_method: method,
+        grant_id: settled.grant?.grantId ?? decision.grantId,
+        ...describe(prepared, signed),
+        refresh_token: refresh,
+        jkt: proof?.jkt,
       })
-      await audit.record(signatures, issued)
-      return reply(refreshToken)
+      return respond(decision, prepared, signed, refreshToken, proof)
+    } catch (error) {
+      await trail.refused()
+      throw error
     }
-    // A signature that nobody can record burns nothing (F34), so it is recorded before the code is consumed.
-    await audit.record(signatures)
-    const refreshToken = await consume()
-    await audit.record(issued)
-    return reply(refreshToken)
   }
-
-  return refusals.recording(({ code }) => (code === 'invalid_client' ? 'client.refused' : 'token.refused'), answer)
 }
 
 /** People who wait for a sign-in go first. */
@@ -155,10 +142,19 @@ const priorityOf = ({ authentication, redeem }: GrantDecision): SignaturePriorit
 }
 
 /** `resource` and `audience` alone may be repeated (RFC 8707 §2, RFC 8693 §2.1). */
-const readForm = ({ form }: EndpointRequest) => ({
-  resources: form.all('resource'),
-  audience: [...new Set(form.all('audience'))],
-  params: checkNoneRepeated(form, 'resource', 'audience'),
+const readForm = (request: EndpointRequest) => ({
+  params: readClientForm(request, 'resource', 'audience'),
+  resources: request.form.all('resource'),
+  audience: [...new Set(request.form.all('audience'))],
+})
+
+/** What was issued, in words that may be logged. */
+const describe = ({ audience, scope, expiresAt, dropped }: PreparedTokens, { idToken }: SignedTokens) => ({
+  aud: audience,
+  scope: scope.join(' '),
+  exp: expiresAt,
+  id_token: idToken !== undefined,
+  claims_dropped: dropped.length > 0 ? dropped : undefined,
 })
 
 /** A grant of a deployer's own has no record yet: what is issued now is what its refresh tokens continue. */

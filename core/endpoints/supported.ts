@@ -1,0 +1,33 @@
+import { understoodAlgorithms } from '../jose/algorithms.js'
+import type { JwsAlg } from '../jose/jwk.js'
+import type { JsonObject } from '../json.js'
+
+/** What a deployment supports, for its discovery document. Algorithms change by clock. */
+export interface Supported {
+  /** The issuer identifier, a URL without a slash at its end. */
+  readonly issuer: string
+  readonly scopes: readonly string[]
+  /** Beside the standard ones. */
+  readonly claims: readonly string[]
+  readonly responseTypes: readonly string[]
+  readonly grantTypes: readonly string[]
+  readonly clientAuthMethods: readonly string[]
+  /** Absent: DPoP is not available. */
+  readonly dpopAlgs?: readonly string[] | undefined
+  readonly idTokenAlgs: () => readonly JwsAlg[]
+  readonly userinfoAlgs: () => readonly JwsAlg[]
+  readonly introspectionAlgs: () => readonly JwsAlg[]
+}
+
+/** How clients authenticate at the endpoint of this name: `token`, `introspection`, `revocation` (RFC 8414 §2). */
+export const clientAuthentication = (
+  name: string,
+  { clientAuthMethods }: Supported,
+  methods: readonly string[] = clientAuthMethods,
+): JsonObject => ({
+  [`${name}_endpoint_auth_methods_supported`]: methods,
+  // Required beside this method.
+  ...(clientAuthMethods.includes('private_key_jwt') && {
+    [`${name}_endpoint_auth_signing_alg_values_supported`]: understoodAlgorithms,
+  }),
+})

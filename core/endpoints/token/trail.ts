@@ -1,0 +1,48 @@
+import type { JsonValue } from '../../json.js'
+import type { AuditLog } from '../../observe/audit.js'
+import type { SignatureRecord } from '../../tokens/sign-token.js'
+
+/** Which answer it is. */
+interface Answered {
+  readonly request_id: string
+  readonly client_id: string
+  readonly sub: string
+  readonly jti: string
+}
+
+/** What the audit log learns of one answer: every signature once, whatever becomes of it, and what was issued. */
+export class TokenTrail {
+  /** What was signed so far. */
+  readonly signatures: SignatureRecord[] = []
+  readonly #audit: AuditLog
+  readonly #answered: Answered
+  #isRecorded = false
+
+  constructor(audit: AuditLog, answered: Answered) {
+    this.#audit = audit
+    this.#answered = answered
+  }
+
+  /** Records the signatures before anything is consumed. Throws `Unavailable`. */
+  signed(): Promise<void> {
+    this.#isRecorded = true
+    return this.#audit.record(this.#signedLine())
+  }
+
+  /** Records what goes to the client, and the signatures unless `signed` has. Throws `Unavailable`. */
+  issued(more: Readonly<Record<string, JsonValue | undefined>>): Promise<void> {
+    const issued = { event: 'token.issued', ...this.#answered, ...more } as const
+    if (this.#isRecorded) return this.#audit.record(issued)
+    this.#isRecorded = true
+    return this.#audit.record(this.#signedLine(), issued)
+  }
+
+  /** Records signatures that go nowhere. Throws `Unavailable`. */
+  async refused(): Promise<void> {
+    if (!this.#isRecorded && this.signatures.length > 0) await this.signed()
+  }
+
+  #signedLine() {
+    return { event: 'token.signed', ...this.#answered, signatures: this.signatures } as const
+  }
+}

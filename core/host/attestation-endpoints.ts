@@ -1,0 +1,97 @@
+import type { Config } from '../../config/schema.js'
+import { createAttestationTokens, type AttestationTokens } from '../attestation/attestation-token.js'
+import { createCheckProof } from '../attestation/challenge-proof.js'
+import { createChallenges } from '../attestation/challenges.js'
+import { createEnrolmentKeys } from '../attestation/enrolment-keys.js'
+import { createAttestationLimits } from '../attestation/limits.js'
+import { createSecondFactors } from '../attestation/second-factor.js'
+import { createPrincipalStatus } from '../attestation/status.js'
+import type { Clock } from '../clock.js'
+import { challengeEndpoint, createChallengeEndpoint } from '../endpoints/attestation/challenge.js'
+import {
+  createEnrolmentCompletionEndpoint,
+  enrolmentCompletionEndpoint,
+} from '../endpoints/attestation/enrol-complete.js'
+import { createEnrolmentEndpoint, enrolmentEndpoint } from '../endpoints/attestation/enrol.js'
+import { createReissueEndpoint, reissueEndpoint } from '../endpoints/attestation/reissue.js'
+import type { KeyRing } from '../keys/ports.js'
+import type { HandlersOf } from '../endpoints/endpoint.js'
+import { tokens, type Resolve } from './injection-tokens.js'
+
+/** The ceremony; served with the section `attestation` alone. */
+export const attestationEndpoints = {
+  enrolment: enrolmentEndpoint,
+  enrolmentCompletion: enrolmentCompletionEndpoint,
+  reissue: reissueEndpoint,
+  challenge: challengeEndpoint,
+}
+
+type Section = NonNullable<Config['attestation']>
+
+/** What signs attestations, and reads them. */
+export const openAttestationTokens = (
+  { issuer, clock_tolerance_secs: toleranceSeconds }: Config,
+  { attestation_ttl_secs: ttlSeconds, reissue_grace_secs: graceSeconds, signing_alg: alg, typ }: Section,
+  { ring, clock }: { readonly ring: KeyRing; readonly clock: Clock },
+): AttestationTokens =>
+  createAttestationTokens({ issuer, ring, clock, toleranceSeconds, ttlSeconds, graceSeconds, alg, typ })
+
+export const createAttestationEndpoints = (get: Resolve, section: Section): HandlersOf<typeof attestationEndpoints> => {
+  const config = get(tokens.config)
+  const { issuer, clock_tolerance_secs: toleranceSeconds, rate_limits: rates } = config
+  const { attestation_ttl_secs: ttlSeconds, require_audience_in_proof: requireAudience } = section
+  const clock = get(tokens.clock)
+  const audit = get(tokens.audit)
+  const refusals = get(tokens.refusals)
+  const { secondFactors, statusProvider } = get(tokens.registries)
+  const stored = get(tokens.collections)
+  const limits = createAttestationLimits({
+    attempts: stored.attempts,
+    clock,
+    keyPerMinute: rates.attestation.key_per_minute,
+    subjectPerMinute: rates.attestation.subject_per_minute,
+    principalFree: rates.attestation.principal_free,
+    hits: get(tokens.rateLimits).hits,
+  })
+  const keys = createEnrolmentKeys()
+  const status = createPrincipalStatus(statusProvider)
+  const challenges = createChallenges(stored.challenges, section.challenge_ttl_secs)
+  const attestations = openAttestationTokens(config, section, { ring: get(tokens.ring), clock })
+  return {
+    enrolment: createEnrolmentEndpoint({
+      limits,
+      keys,
+      allowedAttributes: section.attributes?.allow,
+      factors: createSecondFactors(secondFactors),
+      status,
+      tokens: attestations,
+      challenges,
+      audit,
+      refusals,
+      clock,
+    }),
+    enrolmentCompletion: createEnrolmentCompletionEndpoint({
+      challenges,
+      checkProof: createCheckProof({ issuer, clock, toleranceSeconds, requireAudience, keys }),
+      limits,
+      status,
+      tokens: attestations,
+      ttlSeconds,
+      reissueAfterSeconds: section.attestation_reissue_after_secs,
+      audit,
+      refusals,
+    }),
+    reissue: createReissueEndpoint({
+      tokens: attestations,
+      keys,
+      limits,
+      status,
+      challenges,
+      maxContinuitySeconds: section.max_continuity_secs,
+      audit,
+      refusals,
+      clock,
+    }),
+    challenge: createChallengeEndpoint({ evidence: get(tokens.evidence), refusals }),
+  }
+}

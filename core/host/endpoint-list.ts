@@ -1,0 +1,90 @@
+import type { Config } from '../../config/schema.js'
+import type { Declaration, Endpoint, HandlersOf } from '../endpoints/endpoint.js'
+import type { Handler } from '../endpoints/message.js'
+import type { RecordedHandler } from '../endpoints/refusals.js'
+import { deviceCodeGrant } from '../oauth/device-code.js'
+import { attestationEndpoints, createAttestationEndpoints } from './attestation-endpoints.js'
+import { tokens, type Resolve } from './injection-tokens.js'
+import { createMachineEndpoints, machineEndpoints } from './machine-endpoints.js'
+import {
+  createDeviceEndpoints,
+  createPeopleEndpoints,
+  createSignIn,
+  deviceEndpoints,
+  peopleEndpoints,
+} from './people-endpoints.js'
+import type { InFlight } from './in-flight.js'
+
+type Limited = Declaration & { readonly limit: { readonly byAddress: keyof Config['rate_limits'] } }
+
+/** Every endpoint that a deployment can serve. */
+export const declarations: readonly Limited[] = Object.values({
+  ...machineEndpoints,
+  ...peopleEndpoints,
+  ...deviceEndpoints,
+  ...attestationEndpoints,
+})
+
+/** The endpoints of one generation, those that its configuration and plugins call for. */
+export const createEndpoints = (get: Resolve): readonly Endpoint[] => {
+  const { attestation: section } = get(tokens.config)
+  const { login } = get(tokens.registries)
+  const behindLimits = createBehindLimits(get)
+
+  const listed = <Declared extends Readonly<Record<string, Limited>>>(
+    declared: Declared,
+    handlers: HandlersOf<Declared>,
+  ): readonly Endpoint[] =>
+    Object.entries(declared).map(([name, declaration]) => behindLimits(declaration, handlers[name] as RecordedHandler))
+
+  const others: Endpoint[] = []
+  if (login !== undefined) {
+    const signIn = createSignIn(get, login)
+    others.push(...listed(peopleEndpoints, createPeopleEndpoints(get, signIn)))
+    if (get(tokens.grants).has(deviceCodeGrant))
+      others.push(...listed(deviceEndpoints, createDeviceEndpoints(get, signIn)))
+  }
+  if (section !== undefined) others.push(...listed(attestationEndpoints, createAttestationEndpoints(get, section)))
+  const served = [...Object.values(machineEndpoints), ...others]
+  return [...listed(machineEndpoints, createMachineEndpoints(get, served)), ...others]
+}
+
+/** What stands before every answer, as the endpoint declares it: limits, and the record of what was refused. */
+const createBehindLimits = (get: Resolve) => {
+  const { rate_limits: rates } = get(tokens.config)
+  const limits = get(tokens.rateLimits)
+  const refusals = get(tokens.refusals)
+  return (declaration: Limited, handler: RecordedHandler): Endpoint => {
+    const { limit, refusedEvent } = declaration
+    // Without a name for its refusals the handler is one that does not say who sent the request (`HandlerOf`).
+    const recorded = refusedEvent === undefined ? (handler as Handler) : refusals.recording(refusedEvent, handler)
+    const perMinute = rates[limit.byAddress].address_per_minute
+    const answer = limits.byAddress(limit.countedAs ?? limit.byAddress, perMinute, recorded)
+    return {
+      ...declaration,
+      answer: limit.byRefusals ? limits.byRefusals(rates.refused.address_per_minute, answer) : answer,
+    }
+  }
+}
+
+/** A generation as requests see it. */
+export interface Serving {
+  readonly uses: InFlight
+  /** Those that stand on it, by path. */
+  readonly endpoints: ReadonlyMap<string, Endpoint>
+}
+
+/**
+ * The endpoints of whatever serves now: no reload changes which there are. A request is answered by one generation from
+ * its first step to its last, and counts as a use of it.
+ */
+export const liveEndpoints = (serving: () => Serving): readonly Endpoint[] =>
+  [...serving().endpoints.values()].map((first) => ({
+    ...first,
+    answer: (request) => {
+      const { endpoints, uses } = serving()
+      const { answer } = endpoints.get(first.path) ?? first
+      const reply = answer(request)
+      return reply instanceof Promise ? uses.during(reply) : reply
+    },
+  }))

@@ -1,0 +1,120 @@
+import { assetEndpoint, createAssetEndpoint } from '../endpoints/assets.js'
+import { authorizationServerMetadata, createDiscovery, openidConfiguration } from '../endpoints/discovery.js'
+import type { Declaration, HandlersOf } from '../endpoints/endpoint.js'
+import { createHomeEndpoint, homeEndpoint } from '../endpoints/home.js'
+import { createIntrospectionEndpoint, introspectionEndpoint } from '../endpoints/introspect.js'
+import { createKeySetEndpoint, keySetEndpoint } from '../endpoints/key-set.js'
+import { createRevocationEndpoint, revocationEndpoint } from '../endpoints/revoke.js'
+import { createTokenEndpoint, tokenEndpoint } from '../endpoints/token/index.js'
+import { grantLifetime } from '../keys/lifecycle/open-ring.js'
+import { packageVersion } from '../package-root.js'
+import { createIdentifyToken } from '../tokens/identify-token.js'
+import { createRedeem } from '../tokens/redeem.js'
+import { tokens, type Resolve } from './injection-tokens.js'
+
+/** What every deployment serves. */
+export const machineEndpoints = {
+  openidConfiguration,
+  authorizationServerMetadata,
+  keySet: keySetEndpoint,
+  token: tokenEndpoint,
+  introspection: introspectionEndpoint,
+  revocation: revocationEndpoint,
+  home: homeEndpoint,
+  assets: assetEndpoint,
+}
+
+/** `served`: the endpoints of the whole deployment, for its discovery document. */
+export const createMachineEndpoints = (
+  get: Resolve,
+  served: readonly Declaration[],
+): HandlersOf<typeof machineEndpoints> => {
+  const config = get(tokens.config)
+  const { issuer, rate_limits: rates } = config
+  const clock = get(tokens.clock)
+  const audit = get(tokens.audit)
+  const ring = get(tokens.ring)
+  const limits = get(tokens.rateLimits)
+  const dpop = get(tokens.dpop)
+  const authenticateClient = get(tokens.clientAuthentication)
+  const clients = get(tokens.clients)
+  const { clientAuthenticators, login } = get(tokens.registries)
+  const grants = get(tokens.grants)
+  const { codes, deviceCodes, families, revocations } = get(tokens.collections)
+  const identify = createIdentifyToken({ accessTokenVerifier: get(tokens.accessTokenVerifier), families })
+  const assets = get(tokens.assets)
+  const { demo } = get(tokens.options)
+  const discovery = createDiscovery(served, {
+    issuer,
+    scopes: config.scopes_supported,
+    claims: config.claims_supported,
+    responseTypes: config.response_types_supported,
+    grantTypes: [...grants.keys()],
+    clientAuthMethods: [...clientAuthenticators.keys()],
+    dpopAlgs: dpop.algs,
+    idTokenAlgs: () => ring.algorithms('id_token'),
+    userinfoAlgs: () => ring.algorithms('userinfo'),
+    introspectionAlgs: () => ring.algorithms('introspection'),
+  })
+  return {
+    openidConfiguration: discovery,
+    authorizationServerMetadata: discovery,
+    keySet: createKeySetEndpoint(ring),
+    token: createTokenEndpoint({
+      authenticateClient: limits.byClient('token', rates.token.client_per_minute, authenticateClient),
+      grants,
+      login,
+      defaultAudience: config.default_audience,
+      tokens: get(tokens.issuer),
+      redeem: createRedeem({
+        revokedGrants: get(tokens.revokedGrants),
+        codes,
+        deviceCodes,
+        families,
+        grantIndex: get(tokens.grantIndex),
+        revocations,
+        login,
+        clients,
+        audit,
+        clock,
+        refreshIdleTtl: config.refresh_token_idle_ttl_secs,
+        refreshAbsoluteTtl: config.refresh_token_absolute_ttl_secs,
+        grantLifetime: grantLifetime(config),
+      }),
+      audit,
+      dpop,
+    }),
+    introspection: createIntrospectionEndpoint({
+      issuer,
+      authenticateClient: limits.byClient('introspect', rates.introspect.client_per_minute, authenticateClient),
+      identify,
+      clients,
+      login,
+      revocations,
+      tokens: get(tokens.issuer),
+      signingAlg: config.id_token_signing_alg,
+      signingAlgs: () => ring.algorithms('introspection'),
+      audit,
+      clock,
+    }),
+    revocation: createRevocationEndpoint({
+      authenticateClient,
+      identify,
+      families,
+      revocations,
+      audit,
+      clock,
+      toleranceSeconds: config.clock_tolerance_secs,
+      grantLifetime: grantLifetime(config),
+    }),
+    home: createHomeEndpoint({
+      issuer,
+      name: 'Signet',
+      version: packageVersion,
+      assetsPath: get(tokens.assetsPath),
+      assets,
+      ...(demo && { demo: demo.page }),
+    }),
+    assets: createAssetEndpoint(assets),
+  }
+}

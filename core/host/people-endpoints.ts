@@ -1,0 +1,103 @@
+import { createFlow, type Flow } from '../endpoints/authorization-flow/flow.js'
+import type { AuthorizationOptions } from '../endpoints/authorization-flow/options.js'
+import { authorizationEndpoint, createAuthorizationEndpoint } from '../endpoints/authorize/index.js'
+import { createDeviceAuthorizationEndpoint, deviceAuthorizationEndpoint } from '../endpoints/device/authorization.js'
+import { createDevicePage, devicePage } from '../endpoints/device/page.js'
+import { createDeviceVerification, deviceVerification } from '../endpoints/device/verify.js'
+import type { HandlersOf } from '../endpoints/endpoint.js'
+import { consentPage, createConsentPage } from '../endpoints/interaction/consent.js'
+import { createLoginPage, loginPage } from '../endpoints/interaction/login.js'
+import { createUserinfoEndpoint, userinfoEndpoint } from '../endpoints/userinfo.js'
+import type { LoginProvider } from '../interaction/login-provider.js'
+import { createPlaces, type Places } from '../interaction/places.js'
+import { verifyIdTokenHint } from '../tokens/id-token-hint.js'
+import { tokens, type Resolve } from './injection-tokens.js'
+
+/** What is served where people sign in. */
+export const peopleEndpoints = {
+  userinfo: userinfoEndpoint,
+  authorization: authorizationEndpoint,
+  login: loginPage,
+  consent: consentPage,
+}
+
+/** What is served where the device flow (RFC 8628) is enabled, too. */
+export const deviceEndpoints = {
+  deviceAuthorization: deviceAuthorizationEndpoint,
+  devicePage,
+  deviceVerification,
+}
+
+/** What the pages of `/authorize` and of the device flow share. */
+export interface SignIn {
+  readonly options: AuthorizationOptions
+  readonly flow: Flow
+}
+
+/** How many of one thing an address may have open. */
+const placesFor = (get: Resolve, limit: string, { address_open: most }: { readonly address_open: number }): Places =>
+  createPlaces({ occupancy: get(tokens.collections).occupancy, limit, most, hits: get(tokens.rateLimits).hits })
+
+export const createSignIn = (get: Resolve, login: LoginProvider): SignIn => {
+  const config = get(tokens.config)
+  const verification = get(tokens.verification)
+  const { codes, sessions, sessionIndex, interactions, consents, secrets, revocations } = get(tokens.collections)
+  const options: AuthorizationOptions = {
+    issuer: config.issuer,
+    defaultAudience: config.default_audience,
+    scopesSupported: config.scopes_supported,
+    claimsSupported: config.claims_supported,
+    codeTtlSeconds: config.authorization_code_ttl_secs,
+    sessionTtlSeconds: config.session_ttl_secs,
+    clock: get(tokens.clock),
+    audit: get(tokens.audit),
+    refusals: get(tokens.refusals),
+    login,
+    pages: get(tokens.pages),
+    clients: get(tokens.clients),
+    verifyIdTokenHint: (text) => verifyIdTokenHint(text, verification),
+    codes,
+    sessions,
+    sessionIndex,
+    grantIndex: get(tokens.grantIndex),
+    interactions,
+    openSignIns: placesFor(get, 'authorize_open', config.rate_limits.authorize),
+    consents,
+    secrets,
+    revocations,
+  }
+  return { options, flow: createFlow(options) }
+}
+
+export const createPeopleEndpoints = (get: Resolve, { options, flow }: SignIn): HandlersOf<typeof peopleEndpoints> => ({
+  userinfo: createUserinfoEndpoint({
+    accessTokenVerifier: get(tokens.accessTokenVerifier),
+    audiences: [options.issuer, options.defaultAudience],
+    clients: options.clients,
+    login: options.login,
+    revocations: options.revocations,
+    tokens: get(tokens.issuer),
+    audit: options.audit,
+    refusals: options.refusals,
+    dpop: get(tokens.dpop),
+  }),
+  authorization: createAuthorizationEndpoint(options, flow),
+  login: createLoginPage(options, flow),
+  consent: createConsentPage(options, flow),
+})
+
+export const createDeviceEndpoints = (get: Resolve, signIn: SignIn): HandlersOf<typeof deviceEndpoints> => {
+  const { device_code_ttl_secs: ttlSeconds, rate_limits: rates } = get(tokens.config)
+  const { deviceCodes, attempts } = get(tokens.collections)
+  const options = { ...signIn.options, deviceCodes, attempts }
+  return {
+    deviceAuthorization: createDeviceAuthorizationEndpoint({
+      ...options,
+      authenticateClient: get(tokens.clientAuthentication),
+      openCodes: placesFor(get, 'device_open', rates.device_authorization),
+      ttlSeconds,
+    }),
+    devicePage: createDevicePage(options, signIn.flow),
+    deviceVerification: createDeviceVerification(options, signIn.flow),
+  }
+}
