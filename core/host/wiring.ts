@@ -95,7 +95,8 @@ export const wire = (container: DependencyContainer): void => {
         ...get(tokens.verification),
         accessTokenVerifier: get(tokens.accessTokenVerifier),
         revocations,
-        clients: get(tokens.clients),
+        // Asked for when a token is: a command that uses plugins has no clients.
+        clients: { findEnabled: (id) => get(tokens.clients).findEnabled(id) },
       }),
       factorRecords,
       factorClaims,
