@@ -113,7 +113,7 @@ describeWith('chromium', 'the demo page as a device', (executablePath) => {
     withTelevision(async ({ page, nextPoll }) => {
       await answer(await openLink(page, '#demo-device-complete'), 'deny')
       expect(await nextPoll()).toBe('access_denied')
-      expect(await problem(page)).toMatch(/refused on the other device.*no token/)
+      expect(await problem(page)).toMatch(/denied on the other device.*no token/)
       expect(await page.locator('#demo-result').isVisible()).toBe(false)
     }))
 
