@@ -64,7 +64,7 @@ describeWith('redis', 'Redis evicts, is full, or does not tell', () => {
     const uri = server.uri().replace('redis://', 'redis://signet:pa55-w0rd@')
     const silent = await startStoresLoad({ options: { uri }, settled: false })
     await expect.poll(async () => (await silent.health()).status, { timeout: 5000 }).toBe('down')
-    expect((await silent.health()).message).toMatch(/does not tell its maxmemory-policy.*eviction_policy_acknowledged/)
+    expect((await silent.health()).message).toMatch(/does not report maxmemory-policy.*eviction_policy_acknowledged/)
     expect(await silent.ask('proof')).toBe(503)
     await silent[Symbol.asyncDispose]()
 
