@@ -192,7 +192,7 @@ const jump = async (library: string, place: Place): Promise<void> => {
   for (const answer of seen) if (answer.status >= 500) expect(told(answer)).toBe(outage)
   set(4 * hour)
   await expectGood()
-  expect(server.running.output()).not.toMatch(/"status":50[0-24-9]|A request failed/)
+  expect(server.running.output()).not.toMatch(/"status":50[0-24-9]|A request failed"/)
   await server.running.stop('SIGTERM')
 
   const lifetimes = server.lifetimes()

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 const here = dirname(fileURLToPath(import.meta.url))
 
 /** Everything that Java needs to run the stand-in for MongoDB. */
-export const mongoServerDirectory = join(here, '../..', '../..', '../..', 'node_modules', '.cache', 'mongo-server')
+export const mongoServerDirectory = join(here, '../../../..', 'node_modules', '.cache', 'mongo-server')
 
 const source = join(here, 'MongoStandIn.java')
 
