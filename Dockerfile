@@ -28,6 +28,8 @@ RUN ln -s /app/bin/signet.js /usr/local/bin/signet \
   && install -d -o 1000 -g 1000 -m 0700 /data
 # The sockets of workers are temporary files, and nothing else can be written to where the root file system is read-only.
 ENV TMPDIR=/data
+# Every command works on this one, `docker exec … signet clients add` too.
+ENV SIGNET_CONFIG=/config/signet.yaml
 # Relative paths of the configuration start here, so that its defaults (./data/…) are in the volume.
 WORKDIR /
 # By number, so that an orchestrator can see that it is not root.
@@ -36,4 +38,4 @@ VOLUME /data
 EXPOSE 3000 3001
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s CMD ["node", "/app/deploy/health-check.js", "live"]
 ENTRYPOINT ["signet"]
-CMD ["start", "--config", "/config/signet.yaml"]
+CMD ["start"]

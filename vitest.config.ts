@@ -8,9 +8,9 @@ const onEveryStore = [
   'test/{attestation,authorize,clients,device,dpop,keys,limits,people,token}/*.{flow,race}.test.ts',
   'test/token/kill-exchange.fault.test.ts',
 ]
-/** Races, loads and the deadlines of the product: they have the machine to themselves. */
-const timely = ['test/**/*.{race,load}.test.ts']
-const alone = { maxWorkers: 1, sequence: { groupOrder: 1 } }
+/** Races, loads and the deadlines of the product: after everything else, so that no browser and no compiler disturbs them. */
+const loads = ['test/**/*.{race,load}.test.ts']
+const last = { maxWorkers: 2, sequence: { groupOrder: 1 } }
 const exclude = ['test/architecture/broken-tree/**']
 
 export default defineConfig({
@@ -31,14 +31,14 @@ export default defineConfig({
         test: {
           name: 'embedded',
           include: ['test/**/*.test.ts'],
-          exclude: [...exclude, ...timely],
+          exclude: [...exclude, ...loads],
           globalSetup: [built],
           maxWorkers: 2,
         },
       },
       {
         extends: true,
-        test: { name: 'alone', include: timely, globalSetup: [built], ...alone },
+        test: { name: 'loads', include: loads, globalSetup: [built], ...last },
       },
       {
         extends: true,
@@ -47,7 +47,7 @@ export default defineConfig({
           include: hasStores ? onEveryStore : ['test/support/services/shared-stores.skipped.ts'],
           globalSetup: hasStores ? [built, 'test/support/services/shared-stores.ts'] : [],
           env: { SIGNET_TEST_ON: 'mongodb+redis' },
-          ...alone,
+          ...last,
         },
       },
     ],

@@ -11,7 +11,7 @@ import {
   type Contestant,
 } from './contestant.js'
 import { completions, renewals } from './attestation-cases.js'
-import type { Case } from './case.js'
+import type { Case, Collect } from './case.js'
 import { assertionClaims, assertionType, signAssertion } from '../test/support/clients/client-assertion.js'
 
 const get = (path: string, headers = ''): string => `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${headers}\r\n`
@@ -112,21 +112,23 @@ const code: Case = {
   }),
 }
 
+/** As many refresh tokens, each of another code. */
+const refreshTokens = async (server: Contestant, count: number, collect: Collect, clientId: string) => {
+  const request = { clientId, scope: `openid offline_access ${apiScope}`, forResource: true }
+  return await collect(await redemptions(server, count, request), 'refresh_token')
+}
+
+const refreshForm = (token: string) => ({ grant_type: 'refresh_token', refresh_token: token })
+
 /** A public client: each token is rotated, so each works once. Two signatures and one rotation. */
 const refresh: Case = {
   name: 'refresh, rotated',
   alg: 'ES256',
   target: 2.5,
   prepare: async (server, count, collect) => {
-    const scope = `openid offline_access ${apiScope}`
-    const codes = await redemptions(server, count, { clientId: publicClient.id, scope, forResource: true })
-    const tokens = await collect(codes, 'refresh_token')
-    return {
-      requests: tokens.map((token) =>
-        post(server.paths.token, { grant_type: 'refresh_token', refresh_token: token, client_id: publicClient.id }),
-      ),
-      repeat: false,
-    }
+    const tokens = await refreshTokens(server, count, collect, publicClient.id)
+    const form = (token: string) => ({ ...refreshForm(token), client_id: publicClient.id })
+    return { requests: tokens.map((token) => post(server.paths.token, form(token))), repeat: false }
   },
 }
 
@@ -136,15 +138,8 @@ const refreshKept: Case = {
   alg: 'ES256',
   target: 2.5,
   prepare: async (server, _count, collect) => {
-    const scope = `openid offline_access ${apiScope}`
-    const codes = await redemptions(server, 64, { clientId: confidential.id, scope, forResource: true })
-    const tokens = await collect(codes, 'refresh_token')
-    return {
-      requests: tokens.map((token) =>
-        post(server.paths.token, { grant_type: 'refresh_token', refresh_token: token }, basic),
-      ),
-      repeat: true,
-    }
+    const tokens = await refreshTokens(server, 64, collect, confidential.id)
+    return { requests: tokens.map((token) => post(server.paths.token, refreshForm(token), basic)), repeat: true }
   },
 }
 

@@ -2,7 +2,7 @@
  * The KMS double in a process of its own, so that its signatures cost the caller nothing. Says its endpoint. With the
  * argument `slow` it takes from 0.9 to 1.5 s for a signature: not all the same, so that callers do not come as one.
  */
-import { startKmsDouble } from '../test/support/signers/kms-double/index.js'
+import { startKmsDouble } from '../core/testing/kms-double/index.js'
 
 const double = await startKmsDouble()
 if (process.argv[2] === 'slow') {

@@ -17,7 +17,7 @@ import {
   type Contestant,
   type Setting,
 } from './contestant.js'
-import { doubleRegion } from '../test/support/signers/kms-double/index.js'
+import { doubleRegion } from '../core/testing/kms-double/index.js'
 import { freePort } from '../test/support/free-port.js'
 import { receive, startPinned, stop, type Pinned } from '../test/support/peer/pinned.js'
 

@@ -1,10 +1,18 @@
 import { isMap, isPair, isScalar, isSeq, LineCounter, parseDocument, type Document } from 'yaml'
 import { formatPath, type Path, type Problem } from './problems.js'
 
+/** Where something is written. */
+export interface Place {
+  /** From 1. */
+  readonly line: number
+  /** As the file that extends it names it; absent: the file itself. */
+  readonly file?: string
+}
+
 /** A YAML file as plain values, with the line of every path in it. */
 export interface ConfigDocument {
   readonly value: unknown
-  readonly lines: ReadonlyMap<string, number>
+  readonly lines: ReadonlyMap<string, Place>
   readonly problems: readonly Problem[]
 }
 
@@ -15,9 +23,10 @@ export const parseConfigDocument = (source: string): ConfigDocument => {
   const counter = new LineCounter()
   const document = parseDocument(source, { lineCounter: counter, strict: true, uniqueKeys: true, prettyErrors: false })
   const places = findPlaces(document)
-  const lines = new Map<string, number>()
+  const lines = new Map<string, Place>()
   // The first of two equal keys wins here; the second is a problem of its own below.
-  for (const place of places) if (!lines.has(place.path)) lines.set(place.path, counter.linePos(place.offset).line)
+  for (const place of places)
+    if (!lines.has(place.path)) lines.set(place.path, { line: counter.linePos(place.offset).line })
 
   const problems = [...document.errors, ...document.warnings].map((error): Problem => {
     const path =
@@ -40,14 +49,14 @@ export const parseConfigDocument = (source: string): ConfigDocument => {
   }
 }
 
-interface Place {
+interface Node {
   readonly path: string
   readonly offset: number
 }
 
 /** Where each key and each item begins. What an alias brings in has no place of its own. */
-const findPlaces = (document: Document.Parsed): Place[] => {
-  const places: Place[] = []
+const findPlaces = (document: Document.Parsed): Node[] => {
+  const places: Node[] = []
   const visit = (node: unknown, path: Path): void => {
     if (isMap(node)) {
       for (const pair of node.items) {

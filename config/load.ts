@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { parseConfigDocument } from './document.js'
+import type { Place } from './document.js'
 import { describeIssue, explainIssues, salvage, type Salvaged } from './explain.js'
+import { readExtended } from './extend.js'
 import { ConfigurationError, type Problem } from './problems.js'
 import { complete, configObject, configSchema, type Config, type Written } from './schema.js'
 import { Secret } from './secret.js'
@@ -12,6 +12,8 @@ import { substitute } from './substitute.js'
 export interface ConfigReading {
   /** Absolute path of the file. */
   readonly file: string
+  /** Absolute paths of the file and of those that it extends. */
+  readonly sources: readonly string[]
   /** Present when there is no problem. */
   readonly config?: Config
   /** What is right of it. Where something is wrong, `undefined` stands. */
@@ -29,8 +31,8 @@ const deepFreeze = <T>(value: T): T => {
 
 const parent = (path: string): string => path.replace(/(?:\.?[^.[\]]+|\[[^\]]*\])$/, '')
 
-const lineOf = (lines: ReadonlyMap<string, number>, path: string): number | undefined =>
-  path === '' ? undefined : (lines.get(path) ?? lineOf(lines, parent(path)))
+const placeOf = (lines: ReadonlyMap<string, Place>, path: string): Place | undefined =>
+  path === '' ? undefined : (lines.get(path) ?? placeOf(lines, parent(path)))
 
 /** Below a place that could not be read nothing else is worth telling. */
 const isWithin = (path: string, outer: string): boolean =>
@@ -39,21 +41,13 @@ const isWithin = (path: string, outer: string): boolean =>
 /** Reads the file and finds all that is wrong with it. Throws nothing. */
 export const readConfig = async (file: string, env: NodeJS.ProcessEnv): Promise<ConfigReading> => {
   const path = resolve(file)
-  let source: string
-  try {
-    source = await readFile(path, 'utf8')
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? 'unknown error'
-    const problems = [{ path: '', message: `the configuration file ${file} cannot be read (${code})` }]
-    return { file: path, salvaged: {}, problems, locate: (later) => [...later] }
-  }
-  const document = parseConfigDocument(source)
+  const document = await readExtended(path, file)
+  const { sources } = document
   const locate = (problems: readonly Problem[]): Problem[] =>
-    problems.map((problem) => {
-      const line = problem.line ?? lineOf(document.lines, problem.path)
-      return line === undefined ? problem : { ...problem, line }
-    })
-  if (document.value === undefined) return { file: path, salvaged: {}, problems: document.problems, locate }
+    problems.map((problem) =>
+      problem.line === undefined ? { ...problem, ...placeOf(document.lines, problem.path) } : problem,
+    )
+  if (document.value === undefined) return { file: path, sources, salvaged: {}, problems: document.problems, locate }
 
   // An empty file is an empty configuration: the problems name what is required.
   const { value, problems: unread } = await substitute(document.value ?? {}, { directory: dirname(path), env })
@@ -67,10 +61,10 @@ export const readConfig = async (file: string, env: NodeJS.ProcessEnv): Promise<
   if (result.success && problems.length === 0) {
     const located = { ...result.data, storage: locateAdapters(result.data.storage, dirname(path)) }
     const config = deepFreeze(located) as Config
-    return { file: path, config, salvaged: config, problems, locate }
+    return { file: path, sources, config, salvaged: config, problems, locate }
   }
   const salvaged = deepFreeze(complete((salvage(configObject, value) ?? {}) as Written)) as Salvaged<Config>
-  return { file: path, salvaged, problems, locate }
+  return { file: path, sources, salvaged, problems, locate }
 }
 
 /** The configuration in `file`. Throws `ConfigurationError` with every problem. */

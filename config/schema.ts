@@ -1,17 +1,7 @@
 import { z } from 'zod'
 import { attestation, rateLimits } from './attestation.js'
-import {
-  isLoopbackHost,
-  isSocketPath,
-  issuer,
-  notAvailable,
-  resourceUri,
-  claimName,
-  scopeToken,
-  seconds,
-  signingAlg,
-  text,
-} from './fields.js'
+import { claims, scopes } from './claims.js'
+import { isLoopbackHost, isSocketPath, issuer, notAvailable, resourceUri, seconds, signingAlg, text } from './fields.js'
 import {
   accounts,
   admin,
@@ -35,6 +25,8 @@ const workersForm = 'must be a whole number from 1 to 64, or auto'
 
 /** The whole file. Every key here is honoured, or refused with the reason. */
 export const configObject = z.strictObject({
+  /** Read before this schema: what it names is merged by then. */
+  extends: text.optional(),
   issuer,
   listen,
   admin,
@@ -44,9 +36,11 @@ export const configObject = z.strictObject({
   trusted_proxies: trustedProxies,
   client_certificate_header: notAvailable,
 
-  scopes_supported: z.array(scopeToken).min(1, 'must name at least one scope'),
-  /** Claims of accounts, beside those of OIDC Core §5.1, that the parameter `claims` may ask for. */
-  claims_supported: z.array(claimName).max(100, 'must name at most 100 claims').default([]),
+  /** Required where a plugin provides a grant. */
+  scopes_supported: scopes,
+  claims,
+  /** At `/authorize` and `/device_authorization` (OIDC Core §3.1.2.1). */
+  unknown_scopes: z.enum(['ignore', 'refuse']).default('ignore'),
   response_types_supported: z
     .array(z.enum(['code']))
     .min(1, 'must name at least one response type')
@@ -63,6 +57,8 @@ export const configObject = z.strictObject({
   refresh_token_absolute_ttl_secs: seconds(90 * day),
   session_ttl_secs: seconds(14 * day),
   clock_tolerance_secs: seconds(10, { min: 0, max: 120 }),
+  // Common libraries sign for an hour.
+  client_assertion_max_age_secs: seconds(3600, { min: 10, max: day }),
   // RFC 8628 §5.1: short, because a longer life is more time to guess.
   device_code_ttl_secs: seconds(600, { max: 3600 }),
   par_ttl_secs: notAvailable,
@@ -92,12 +88,35 @@ const defaultDelaySeconds = 5
 
 const staysHere = (host: string): boolean => isLoopbackHost(host) || isSocketPath(host)
 
+type Scope = Written['scopes_supported'][number]
+
+/** Of a file with mistakes any of them may be missing. */
+const namesOf = (scopes: readonly (Scope | undefined)[] | undefined): string[] =>
+  (scopes ?? []).flatMap((scope) => scope?.name ?? [])
+
+/** An http issuer is on loopback, and nobody else needs to reach it in clear text. */
+const hostOf = ({ listen: { host }, issuer: written }: Pick<Written, 'listen' | 'issuer'>): string => {
+  if (host !== undefined) return host
+  const { protocol, hostname } = new URL(URL.canParse(written) ? written : 'https://issuer.invalid')
+  if (protocol !== 'http:') return '0.0.0.0'
+  return hostname === 'localhost' ? '127.0.0.1' : hostname.replaceAll(/[[\]]/g, '')
+}
+
 /** What follows from what was written. */
-export const complete = ({ client_certificate_header: _header, par_ttl_secs: _par, ...written }: Written) => ({
+export const complete = ({
+  extends: _base,
+  client_certificate_header: _header,
+  par_ttl_secs: _par,
+  ...written
+}: Written) => ({
   ...written,
+  /** With titles, descriptions and claims. */
+  scopes: written.scopes_supported,
+  scopes_supported: namesOf(written.scopes_supported),
   access_token_signing_alg: written.access_token_signing_alg ?? written.id_token_signing_alg,
   default_audience: written.default_audience ?? written.issuer,
-  shutdown: { delay_secs: written.shutdown.delay_secs ?? (staysHere(written.listen.host) ? 0 : defaultDelaySeconds) },
+  listen: { ...written.listen, host: hostOf(written) },
+  shutdown: { delay_secs: written.shutdown.delay_secs ?? (staysHere(hostOf(written)) ? 0 : defaultDelaySeconds) },
 })
 
 export const configSchema = configObject.transform(complete)

@@ -27,13 +27,16 @@ const tls = z.strictObject({
     .default('none'),
 })
 
-const noPortOnSocket = (value: { host: string; port?: number | undefined }) =>
-  !isSocketPath(value.host) || value.port === undefined
+const noPortOnSocket = (value: { host?: string | undefined; port?: number | undefined }) =>
+  value.host === undefined || !isSocketPath(value.host) || value.port === undefined
 const noPortMessage = { path: ['port'], message: 'a unix socket has no port' }
 
-/** Where the public listener is: `host` is a name, an address, or the path of a unix socket (then `port` means nothing). */
+/**
+ * Where the public listener is: `host` is a name, an address, or the path of a unix socket (then `port` means nothing).
+ * Absent: every address, and only loopback where the issuer is http, which is for loopback alone.
+ */
 export const listen = z
-  .strictObject({ host: text.default('0.0.0.0'), port: port.optional(), tls: tls.optional() })
+  .strictObject({ host: text.optional(), port: port.optional(), tls: tls.optional() })
   .refine(noPortOnSocket, noPortMessage)
   .transform((value) => ({ ...value, port: value.port ?? 3000 }))
   .prefault({})

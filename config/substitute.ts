@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { formatPath, type Path, type Problem } from './problems.js'
+import { describeReadFault, formatPath, type Path, type Problem } from './problems.js'
 import { Secret } from './secret.js'
 import { isAdapter } from './storage.js'
 
@@ -50,7 +50,7 @@ export const substitute = async (
     try {
       return (await readFile(resolve(sources.directory, name), 'utf8')).replace(/\r?\n$/, '')
     } catch (error) {
-      return fail(`the file ${name} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`)
+      return fail(`the file ${name} ${describeReadFault(error)}`)
     }
   }
 

@@ -78,6 +78,22 @@ export const withDeadline = <T>(
   })
 }
 
+/** Settles as `work` does, but rejects after `milliseconds` with what `late` makes. The work goes on: it gets no signal. */
+export const within = <T>(milliseconds: number, work: Promise<T>, late: () => Error): Promise<T> =>
+  new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(late()), milliseconds)
+    work.then(
+      (value) => {
+        clearTimeout(timer)
+        resolve(value)
+      },
+      (cause: Error) => {
+        clearTimeout(timer)
+        reject(cause)
+      },
+    )
+  })
+
 /** Waits for `work`, for so many milliseconds at most. Rejects as the work does. */
 export const atMost = async (milliseconds: number, work: Promise<unknown>): Promise<void> => {
   let timer: NodeJS.Timeout | undefined

@@ -4,7 +4,7 @@ import { statfsSync } from 'node:fs'
 export interface DiskSpace {
   /** Bytes. */
   readonly total: number
-  /** Bytes that this process may still write, as the system told them at most so many milliseconds ago. */
+  /** Bytes that this process may still write, as the system reported them at most so many milliseconds ago. */
   free(maxAgeMs: number): number
 }
 

@@ -12,6 +12,10 @@ export class RecentMap<K, V extends object | string> {
     this.#half = Math.ceil(most / 2)
   }
 
+  get isEmpty(): boolean {
+    return this.#young.size === 0 && this.#old.size === 0
+  }
+
   get(key: K): V | undefined {
     const young = this.#young.get(key)
     if (young !== undefined) return young

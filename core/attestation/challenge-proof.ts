@@ -1,5 +1,6 @@
 import { epochSeconds, type Clock } from '../clock.js'
 import type { JsonObject } from '../json.js'
+import { isNumericDate } from '../jose/claim-times.js'
 import { parseCompactJws } from '../jose/compact-jws.js'
 import { parseStrictJsonObject } from '../jose/strict-json.js'
 import { verifySignature } from '../jose/verify-signature.js'
@@ -49,7 +50,7 @@ export const createCheckProof = (options: ChallengeProofOptions) => {
       refuse('iss is neither the principal nor the key')
     if (iat === undefined) return
     const now = epochSeconds(clock)
-    if (!Number.isSafeInteger(iat) || Number(iat) < issuedAt - toleranceSeconds || Number(iat) > now + toleranceSeconds)
+    if (!isNumericDate(iat) || iat < issuedAt - toleranceSeconds || iat > now + toleranceSeconds)
       refuse('iat is too old or in the future')
   }
 

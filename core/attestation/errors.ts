@@ -10,6 +10,7 @@ const rows = {
   InvalidRequest: [400, 'invalid_request', 'The request is malformed.'],
   BadJwk: [400, 'invalid_request', 'The key is not accepted.'],
   BadAlg: [400, 'invalid_request', 'The challenge must be signed with ES256.'],
+  ApprovalPending: [400, 'authorization_pending', 'Somebody has to decide first. Repeat the same request.'],
   SecondFactorFailed: [401, 'invalid_grant', 'The second factor was not accepted.'],
   InvalidChallenge: [401, 'invalid_grant', 'The challenge is unknown, expired or was already used.'],
   ChallengeSignatureInvalid: [

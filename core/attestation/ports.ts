@@ -48,7 +48,7 @@ export interface SecondFactorDenied {
   readonly ok: false
   /** For the audit log: why, in constant words, without the factor's value. */
   readonly reason?: string
-  /** Somebody still has to decide: the caller may repeat the same request after this long. */
+  /** Somebody still has to decide: the caller gets `ApprovalPending` and may repeat the same request after this long. */
   readonly retryAfterSeconds?: number
 }
 

@@ -17,7 +17,10 @@ export interface AcceptedFactor {
 export interface SecondFactors {
   /** Has it this kind, asked for by itself? For the audit log; no answer may depend on it. */
   has(kind: string): boolean
-  /** Throws `SecondFactorFailed` for a wrong factor and for a kind that there is not, `Unavailable` for a fault. */
+  /**
+   * Throws `SecondFactorFailed` for a wrong factor and for a kind that there is not, `ApprovalPending` where somebody
+   * still has to decide, `Unavailable` for a fault.
+   */
   check(enrolment: EnrolmentContext, proof: SecondFactorProof): Promise<AcceptedFactor>
 }
 
@@ -48,11 +51,12 @@ const readAnswer = (component: string, answer: unknown, { attributes, signal }: 
   if (typeof answer !== 'object' || answer === null) throw hookFault(component, 'the plugin returned no answer')
   const members = answer as Readonly<Record<string, unknown>>
   const { ok, reason, retryAfterSeconds, attributes: granted, amr, consume } = members
-  if (ok === false)
-    throw attestationError('SecondFactorFailed', {
-      ...(typeof reason === 'string' && { reason }),
-      ...(Number.isFinite(retryAfterSeconds) && { retryAfterSeconds: retryAfterSeconds as number }),
-    })
+  if (ok === false) {
+    const why = typeof reason === 'string' ? { reason } : {}
+    throw typeof retryAfterSeconds === 'number' && Number.isFinite(retryAfterSeconds)
+      ? attestationError('ApprovalPending', { ...why, retryAfterSeconds })
+      : attestationError('SecondFactorFailed', why)
+  }
   if (ok !== true || (consume !== undefined && typeof consume !== 'function'))
     throw hookFault(component, 'the plugin returned no answer')
   return {

@@ -2,7 +2,7 @@ import { InvalidArgumentError, type Command } from 'commander'
 import type { JsonObject } from '../json.js'
 import type { SetPasswordOptions } from './account-changes.js'
 import type { AccountOptions, AddAccountOptions } from './accounts.js'
-import { configOption, jsonOption } from './options.js'
+import { configOption, jsonOption, wideOption } from './options.js'
 
 /** Accounts for sign-in by password. */
 export const addAccountCommands = (accounts: Command): void => {
@@ -11,6 +11,7 @@ export const addAccountCommands = (accounts: Command): void => {
     .description('list all accounts, of the configuration and of the store')
     .addOption(configOption())
     .addOption(jsonOption())
+    .addOption(wideOption())
     .action(async (options: AccountOptions) => (await import('./accounts.js')).printAccounts(options))
   oneAccount(accounts, 'show', 'show an account, without its password').action(
     async (username: string, options: AccountOptions) =>
@@ -23,7 +24,8 @@ export const addAccountCommands = (accounts: Command): void => {
     .addOption(configOption())
     .option('--password-stdin', 'read the password from standard input')
     .option('--sub <sub>', 'the subject that clients see; default: a random UUID')
-    .option('--claim <name=value>', 'a claim, as JSON or text; may be repeated', collectClaim, {})
+    .option('--claim <name=value>', 'a claim, as JSON or text; may be repeated', collectClaim)
+    .addOption(jsonOption())
     .action(async (username: string, options: AddAccountOptions) =>
       (await import('./accounts.js')).addAccountTo(username, options),
     )
@@ -55,7 +57,7 @@ const oneAccount = (accounts: Command, name: string, description: string): Comma
     .addOption(jsonOption())
 
 /** `name=value`; the value is JSON where it parses, else text. */
-const collectClaim = (written: string, before: JsonObject): JsonObject => {
+const collectClaim = (written: string, before: JsonObject = {}): JsonObject => {
   const [, name, value = ''] = /^([^=]+)=(.*)$/s.exec(written) ?? []
   if (name === undefined) throw new InvalidArgumentError('Write name=value.')
   if (name === 'sub') throw new InvalidArgumentError('The subject has an option of its own, --sub.')

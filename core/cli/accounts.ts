@@ -1,5 +1,6 @@
 import type { Config } from '../../config/schema.js'
 import { collections } from '../host/collections.js'
+import { findUnreleased, unreleased } from '../host/checks/claim-rules.js'
 import { endSubjectIn } from '../host/end-subject.js'
 import type { Stores } from '../host/stores.js'
 import type { AccountRecord } from '../interaction/account-directory.js'
@@ -7,10 +8,11 @@ import { addAccount, findAccount, listAccounts, openAccountStore } from '../inte
 import { createPasswordHasher } from '../interaction/password-hasher.js'
 import { canonicalUsername } from '../interaction/username.js'
 import type { JsonObject } from '../json.js'
-import { findClient, isConfigured } from './clients.js'
+import { describeState, findClient, isConfigured } from './clients.js'
 import { listAll, readDeployment, recordChange, withStores, type DeploymentOptions } from './deployment.js'
 import { CommandFailed } from './failure.js'
-import { print, printJson, printTable, printYaml } from './output.js'
+import { print, printError, printJson, printYaml } from './output.js'
+import { printList } from './table.js'
 import { askPassword, readPassword } from './password.js'
 
 export interface AccountOptions extends DeploymentOptions {
@@ -32,15 +34,10 @@ export const printAccounts = async (options: AccountOptions): Promise<void> => {
     ...stored.map((account) => describe(account, 'store')),
   ]
   if (options.json) return printJson(rows)
-  printTable(
+  printList(
+    'accounts',
     ['USERNAME', 'SUB', 'SOURCE', 'STATE', 'CLAIMS'],
-    rows.map((row) => [
-      row.username,
-      row.sub,
-      row.source,
-      row.disabled ? 'disabled' : 'active',
-      Object.keys(row.claims).join(' '),
-    ]),
+    rows.map((row) => [row.username, row.sub, row.source, describeState(row), Object.keys(row.claims).join(' ')]),
   )
 }
 
@@ -64,16 +61,16 @@ const describe = (
 const isClient = async (config: Config, stores: Stores, id: string): Promise<boolean> =>
   isConfigured(config, id) || (await findClient(collections(stores).clients, id)) !== undefined
 
-export interface AddAccountOptions extends DeploymentOptions {
+export interface AddAccountOptions extends AccountOptions {
   readonly passwordStdin?: true
   readonly sub?: string
-  readonly claim: JsonObject
+  readonly claim?: JsonObject
 }
 
 /** `signet accounts add`. The password comes from the terminal or standard input, never from the arguments. */
 export const addAccountTo = async (username: string, options: AddAccountOptions): Promise<void> => {
   const config = await readDeployment(options)
-  const { sub, claim: claims } = options
+  const { sub, claim: claims = {} } = options
   const name = canonicalUsername(username)
   const fixed = config.accounts.some((one) => canonicalUsername(one.username) === name || one.sub === sub)
   if (fixed) throw new CommandFailed('The configuration has an account with this username or subject.')
@@ -92,5 +89,7 @@ export const addAccountTo = async (username: string, options: AddAccountOptions)
       return result.account
     }),
   )
+  for (const name of findUnreleased(config, claims)) printError(`warning: claim ${name}: ${unreleased}`)
+  if (options.json) return printJson({ username: account.username, sub: account.sub, state: 'added' })
   print(`Added ${account.username}, sub ${account.sub}`)
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { ConfigurationError, formatProblem } from '../../config/problems.js'
+import { ConfigurationError, describeReadFault, formatProblem } from '../../config/problems.js'
 import { checkClient } from '../host/checks/check-configuration.js'
 import { collections } from '../host/collections.js'
 import { openAccountStore } from '../interaction/accounts.js'
@@ -12,8 +12,12 @@ import { changeStores, checkDeployment } from './deployment.js'
 import { CommandFailed } from './failure.js'
 import { print, printError, printJson } from './output.js'
 
-export interface AddClientOptions extends ClientOptions {
+export interface AddClientOptions extends MetadataOptions {
   readonly clientId?: string
+}
+
+/** What `add` and `update` take as metadata. */
+export interface MetadataOptions extends ClientOptions {
   readonly name?: string
   readonly applicationType?: string
   readonly redirectUri?: readonly string[]
@@ -28,8 +32,8 @@ export interface AddClientOptions extends ClientOptions {
 export const addClient = async (options: AddClientOptions): Promise<void> => {
   const checked = await checkDeployment(options)
   const { config } = checked
-  const written = { ...(await readMetadata(options.file)), ...fromFlags(options) }
-  const clientId = written['client_id'] ?? randomUUID()
+  const written = await readMetadata(options)
+  const clientId = options.clientId ?? written['client_id'] ?? randomUUID()
   const generated = needsSecret(written) ? newOpaqueToken() : undefined
   const { client, problems, warnings } = parseClientMetadata(
     { ...written, client_id: clientId, ...(generated !== undefined && { client_secret: generated }) },
@@ -49,20 +53,28 @@ export const addClient = async (options: AddClientOptions): Promise<void> => {
   })
   if (!added) throw new CommandFailed('There is a client with this id in the store.')
   for (const warning of warnings) printError(`warning: ${formatProblem(warning)}`)
-  const shown = { client_id, ...(generated !== undefined && { client_secret: generated }) }
-  if (options.json) return printJson(shown)
+  printCredentials(client_id, generated, options)
+}
+
+/** The id of a client and the secret that was generated for it: nothing shows it again. */
+export const printCredentials = (client_id: string, generated: string | undefined, { json }: ClientOptions): void => {
+  if (json) return printJson({ client_id, ...(generated !== undefined && { client_secret: generated }) })
   print(`client_id      ${client_id}`)
   if (generated !== undefined) print(`client_secret  ${generated}  (shown this once: only its hash is kept)`)
 }
 
-const readMetadata = async (file: string | undefined): Promise<JsonObject> => {
-  if (file === undefined) return {}
+/** The metadata of the file, under that of the options. Throws `CommandFailed`. */
+export const readMetadata = async (options: MetadataOptions): Promise<JsonObject> => ({
+  ...(options.file !== undefined && (await readMetadataFile(options.file))),
+  ...fromFlags(options),
+})
+
+const readMetadataFile = async (file: string): Promise<JsonObject> => {
   let value: unknown
   try {
     value = JSON.parse(await readFile(file, 'utf8'))
   } catch (error) {
-    const reason =
-      error instanceof SyntaxError ? 'is not JSON' : `cannot be read (${(error as NodeJS.ErrnoException).code})`
+    const reason = error instanceof SyntaxError ? 'is not JSON' : describeReadFault(error)
     throw new CommandFailed(`${file} ${reason}`)
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -71,9 +83,8 @@ const readMetadata = async (file: string | undefined): Promise<JsonObject> => {
   return value as JsonObject
 }
 
-const fromFlags = (options: AddClientOptions): JsonObject => {
+const fromFlags = (options: MetadataOptions): JsonObject => {
   const flags = {
-    client_id: options.clientId,
     client_name: options.name,
     application_type: options.applicationType,
     redirect_uris: options.redirectUri,
@@ -85,8 +96,8 @@ const fromFlags = (options: AddClientOptions): JsonObject => {
   return Object.fromEntries(Object.entries(flags).filter(([, value]) => value !== undefined))
 }
 
-/** RFC 7591 §2: without a method it is `client_secret_basic`. A secret that the file brings stays. */
-const needsSecret = (metadata: JsonObject): boolean =>
+/** Without a method the client authenticates with a secret. One that the file brings stays. */
+export const needsSecret = (metadata: JsonObject): boolean =>
   !('client_secret' in metadata) &&
   ['client_secret_basic', 'client_secret_post', undefined].includes(
     metadata['token_endpoint_auth_method'] as string | undefined,

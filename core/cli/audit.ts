@@ -1,10 +1,12 @@
 import { readConfig, type ConfigReading } from '../../config/load.js'
 import { ConfigurationError } from '../../config/problems.js'
 import { verifyAudit, type AuditVerification } from '../operate/audit-verify.js'
+import { countSignatures } from '../operate/count-signatures.js'
 import { readLines, RecordsUnreadable } from '../operate/json-records.js'
 import { reconcile } from '../operate/reconcile.js'
 import { CommandFailed } from './failure.js'
-import { print, printJson, printTable } from './output.js'
+import { print, printError, printJson } from './output.js'
+import { printList, printTable } from './table.js'
 
 export interface ReconcileCommandOptions {
   readonly cloudtrail: readonly string[]
@@ -30,12 +32,14 @@ const readWritten = async (file: string | undefined): Promise<ConfigReading['sal
   return salvaged
 }
 
+const logsOf = ({ audit }: ConfigReading['salvaged']): readonly string[] =>
+  typeof audit === 'object' && audit.file !== undefined ? [audit.file] : []
+
 /** `signet audit reconcile`: exit code 1 when the two logs do not tell of the same signatures. */
 export const reconcileAudit = async (options: ReconcileCommandOptions): Promise<void> => {
   const { cloudtrail, from, until } = options
   const config = await readWritten(options.config)
-  const ownLog = typeof config.audit === 'object' ? config.audit.file : undefined
-  const audit = options.audit ?? (ownLog === undefined ? [] : [ownLog])
+  const audit = options.audit ?? logsOf(config)
   if (audit.length === 0) throw new CommandFailed('No audit log was given: use --audit, or a --config that has one.')
   const keys = config.keys
     ?.map((key) => ({ signer: key?.signer, ref: key?.ref }))
@@ -72,7 +76,32 @@ export const reconcileAudit = async (options: ReconcileCommandOptions): Promise<
     )
 }
 
+export interface CountCommandOptions {
+  readonly config?: string
+  readonly from?: number
+  readonly until?: number
+  readonly json?: true
+}
+
+/** `signet audit count`. */
+export const countAudit = async (files: readonly string[], options: CountCommandOptions): Promise<void> => {
+  const { from, until, json } = options
+  const audit = files.length === 0 ? await findLogs(options) : files
+  const counts = await countSignatures({
+    audit,
+    ...(from !== undefined && { from }),
+    ...(until !== undefined && { until }),
+  }).catch(explain)
+  if (json) return printJson(counts)
+  printList(
+    'signatures',
+    ['KID', 'SIGNER', 'ISSUED', 'PROBES', 'FIRST', 'LAST'],
+    counts.map((row) => [row.kid, row.signer, String(row.issued), String(row.probes), row.first, row.last]),
+  )
+}
+
 export interface VerifyCommandOptions {
+  readonly config?: string
   readonly partial?: true
   readonly head?: readonly string[]
   readonly json?: true
@@ -81,14 +110,23 @@ export interface VerifyCommandOptions {
 /** `signet audit verify`: exit code 1 when a line is not what its writer wrote, or not where, and when there is none. */
 export const verifyAuditFiles = async (files: readonly string[], options: VerifyCommandOptions): Promise<void> => {
   const { partial = false, head: heads = [], json } = options
-  const found = await verifyAudit((files.length === 0 ? ['-'] : files).map(readLines), { partial, heads }).catch(
-    explain,
-  )
+  const logs = files.length === 0 ? await findLogs(options) : files
+  const found = await verifyAudit(logs.map(readLines), { partial, heads }).catch(explain)
   // An empty file would pass for a whole log.
   if (found.lines === 0) throw new CommandFailed('The log is empty: nothing was verified.')
   if (found.faults.length + found.lostHeads.length > 0) process.exitCode = 1
   if (json) return printJson(found)
   printVerification(found)
+}
+
+/** Without a configuration, standard input. */
+const findLogs = async ({ config: file }: { readonly config?: string }): Promise<readonly string[]> => {
+  if (file === undefined) return ['-']
+  const logs = logsOf(await readWritten(file))
+  if (logs.length === 0) throw new CommandFailed('The audit log of this configuration is not a file: name the files.')
+  // What is verified is said, since nobody has named it.
+  for (const log of logs) printError(`audit log: ${log}`)
+  return logs
 }
 
 const printVerification = ({ lines, writers, faults, torn, unchained, lostHeads }: AuditVerification): void => {

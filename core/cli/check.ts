@@ -1,21 +1,47 @@
 import { ConfigurationError, formatProblem } from '../../config/problems.js'
-import { checkConfiguration } from '../host/checks/check-configuration.js'
-import { print, printError } from './output.js'
+import { checkConfiguration, type CheckedConfiguration } from '../host/checks/check-configuration.js'
+import { printProblems } from './failure.js'
+import { good, print, printError, printJson } from './output.js'
+
+export interface CheckOptions {
+  readonly config: string
+  readonly json?: true
+}
 
 /** `signet check`: a line for each problem and exit code 1, or what was found to be in order. */
-export const check = async (options: { readonly config: string }): Promise<void> => {
+export const check = async ({ config: file, json }: CheckOptions): Promise<void> => {
   try {
-    const { file, config, clients, warnings } = await checkConfiguration(options.config, process.env)
-    for (const warning of warnings) printError(`warning: ${formatProblem(warning)}`)
-    const keys = config.keys.map((key) => `${key.kid} (${key.alg}, ${key.signer})`)
-    print(`${file} is in order.`)
-    print(`issuer   ${config.issuer}`)
-    print(`keys     ${keys.join(', ')}`)
-    print(`plugins  ${config.plugins.map((plugin) => plugin.use).join(', ')}`)
-    print(`clients  ${clients.map((client) => client.client_id).join(', ') || 'only those in the store'}`)
+    const checked = await checkConfiguration(file, process.env)
+    if (json) printJson({ ok: true, ...summarize(checked), warnings: checked.warnings, problems: [] })
+    else printSummary(checked)
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error
-    for (const problem of error.problems) print(formatProblem(problem))
     process.exitCode = 1
+    if (json)
+      printJson({
+        ok: false,
+        file,
+        warnings: [],
+        problems: error.problems.map(({ stack: _stack, ...problem }) => problem),
+      })
+    else printProblems(error.problems, print)
   }
+}
+
+const summarize = ({ file, config, clients }: CheckedConfiguration) => ({
+  file,
+  issuer: config.issuer,
+  keys: config.keys.map(({ kid, alg, signer }) => ({ kid, alg, signer })),
+  plugins: config.plugins.map(({ use }) => use),
+  clients: clients.map(({ client_id }) => client_id),
+})
+
+const printSummary = (checked: CheckedConfiguration): void => {
+  const { file, issuer, keys, plugins, clients } = summarize(checked)
+  for (const warning of checked.warnings) printError(`warning: ${formatProblem(warning)}`)
+  print(good(`${file} is in order.`))
+  print(`issuer   ${issuer}`)
+  print(`keys     ${keys.map(({ kid, alg, signer }) => `${kid} (${alg}, ${signer})`).join(', ')}`)
+  print(`plugins  ${plugins.join(', ')}`)
+  print(`clients  ${clients.join(', ') || 'only those in the store'}`)
 }

@@ -5,7 +5,8 @@ import { isClientId, type Client } from '../oauth/client.js'
 import type { RecordStore } from '../storage/ports.js'
 import { changeStores, listAll, readDeployment, withStores, type DeploymentOptions } from './deployment.js'
 import { CommandFailed } from './failure.js'
-import { print, printJson, printTable, printYaml } from './output.js'
+import { print, printJson, printYaml } from './output.js'
+import { printList, type Cell } from './table.js'
 
 export interface ClientOptions extends DeploymentOptions {
   readonly json?: true
@@ -28,18 +29,23 @@ export const printClients = async (options: ClientOptions): Promise<void> => {
     ...stored.map((client) => ({ source: 'store', ...client })),
   ]
   if (options.json) return printJson(rows.map(mask))
-  printTable(
+  printList(
+    'clients',
     ['CLIENT_ID', 'NAME', 'SOURCE', 'STATE', 'AUTHENTICATION', 'GRANTS'],
     rows.map((row) => [
       row.client_id,
       row.client_name ?? '',
       row.source,
-      row.disabled ? 'disabled' : 'active',
-      row.token_endpoint_auth_method,
+      describeState(row),
+      row.token_endpoint_auth_method ?? 'client_secret',
       row.grant_types.join(' '),
     ]),
   )
 }
+
+/** As accounts and clients have it. */
+export const describeState = ({ disabled }: { readonly disabled?: boolean }): Cell =>
+  disabled ? { text: 'disabled', tone: 'red' } : 'active'
 
 /** `signet clients show`. */
 export const printClient = async (clientId: string, options: ClientOptions): Promise<void> => {
@@ -53,13 +59,13 @@ export const printClient = async (clientId: string, options: ClientOptions): Pro
 }
 
 /** `signet clients remove`. */
-export const removeClient = async (clientId: string, options: DeploymentOptions): Promise<void> => {
+export const removeClient = async (clientId: string, options: ClientOptions): Promise<void> => {
   const config = await readDeployment(options)
   const removed = await changeStores(config, { action: 'client.remove', client_id: clientId }, async (stores) => {
     const { clients } = collections(stores)
     return (await findClient(clients, clientId)) !== undefined && (await clients.remove(clientId))
   })
-  if (removed) return print(`Removed ${clientId}`)
+  if (removed) return options.json ? printJson({ client_id: clientId, state: 'removed' }) : print(`Removed ${clientId}`)
   throw new CommandFailed(
     isConfigured(config, clientId)
       ? 'This client is in the configuration: remove it there.'
@@ -75,5 +81,8 @@ const configuredClients = (config: Config): readonly Client[] =>
   config.clients.flatMap((metadata) => parseClientMetadata(metadata, config.scopes_supported).client ?? [])
 
 /** Not even the hash of a secret is shown. */
-const mask = <T extends Client>(client: T): T =>
-  client.client_secret_sha256 === undefined ? client : { ...client, client_secret_sha256: '[secret]' }
+const mask = <T extends Client>(client: T): T => ({
+  ...client,
+  ...(client.client_secret_sha256 !== undefined && { client_secret_sha256: '[secret]' }),
+  ...(client.previous_client_secret_sha256 !== undefined && { previous_client_secret_sha256: '[secret]' }),
+})

@@ -1,8 +1,9 @@
 import { listConsents, removeConsents } from '../host/personal-records.js'
 import { changeStores, readDeployment, withStores } from './deployment.js'
 import { CommandFailed } from './failure.js'
-import { print, printJson, printTable } from './output.js'
+import { print, printJson } from './output.js'
 import { counted, personChange, type ClientOfPersonOptions, type PersonOptions } from './person.js'
+import { printList } from './table.js'
 
 /** `signet consents list`. */
 export const printConsents = async (options: PersonOptions): Promise<void> => {
@@ -15,7 +16,8 @@ export const printConsents = async (options: PersonOptions): Promise<void> => {
     resource,
   }))
   if (options.json) return printJson(shown)
-  printTable(
+  printList(
+    'consents of this person',
     ['CLIENT_ID', 'SCOPE', 'CLAIMS', 'RESOURCE'],
     shown.map((row) => [row.client_id, row.scope, row.claims.join(' '), row.resource.join(' ')]),
   )

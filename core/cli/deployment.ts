@@ -9,21 +9,20 @@ import { packageRoot } from '../package-root.js'
 import { Unavailable } from '../unavailable.js'
 import { printError } from './output.js'
 
-/** What `start` and the other commands use without `--config`. */
-export const defaultConfigFile = join(packageRoot, 'config', 'default.yaml')
+/** What `start` serves without a configuration. */
+export const demoConfigFile = join(packageRoot, 'config', 'default.yaml')
 
 /** Options of every command of a deployment. */
 export interface DeploymentOptions {
-  readonly config?: string
+  readonly config: string
 }
 
 /** Throws `ConfigurationError`. */
-export const readDeployment = (options: DeploymentOptions): Promise<Config> =>
-  loadConfig(options.config ?? defaultConfigFile, process.env)
+export const readDeployment = (options: DeploymentOptions): Promise<Config> => loadConfig(options.config, process.env)
 
 /** As `readDeployment`, with modules, clients and all that has to fit together. */
 export const checkDeployment = (options: DeploymentOptions): Promise<CheckedConfiguration> =>
-  checkConfiguration(options.config ?? defaultConfigFile, process.env)
+  checkConfiguration(options.config, process.env)
 
 /** Does `work` on the deployment's stores and closes them. The service may run meanwhile. Throws `Unavailable`. */
 export const withStores = async <T>(config: Config, work: (stores: Stores) => Promise<T>): Promise<T> => {
@@ -47,6 +46,11 @@ export const changeStores = (
 /** Does `work`, which has changed nothing when it returns false. What cannot be recorded is not done. */
 export const recordChange = async <T>(config: Config, change: Change, work: () => Promise<T>): Promise<T> => {
   await using audit = await openAuditBeside(config)
+  return await recordIn(audit, change, work)
+}
+
+/** As `recordChange`, in an audit log that is open for many changes. */
+export const recordIn = async <T>(audit: AuditFile, change: Change, work: () => Promise<T>): Promise<T> => {
   await audit.record({ event: 'administration.begun', ...change })
   const result = await work()
   if (result === false) return result

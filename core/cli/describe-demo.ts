@@ -2,7 +2,7 @@ import type { Config } from '../../config/schema.js'
 import type { Demo } from '../host/demo.js'
 import type { Host } from '../host/compose.js'
 import { packageVersion } from '../package-root.js'
-import { defaultConfigFile } from './deployment.js'
+import { demoConfigFile } from './deployment.js'
 import { heading } from './output.js'
 
 /** What to try next, for those who started the service without a configuration. */
@@ -34,7 +34,7 @@ Health: ${listening.admin}/health/ready
 
 A configuration of your own, without demo clients and account:
 
-  cp ${defaultConfigFile} my.yaml
+  cp ${demoConfigFile} my.yaml
   npx signet check --config my.yaml
   npm start -- --config my.yaml
 `

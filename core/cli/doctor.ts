@@ -3,24 +3,27 @@ import { checkConfiguration, type CheckedConfiguration } from '../host/checks/ch
 import { compareDeployments, type Comparison } from '../operate/compare-deployments.js'
 import { examine, type Examination } from '../operate/doctor.js'
 import { noLog } from '../observe/log.js'
-import { defaultConfigFile, openAuditBeside, type DeploymentOptions } from './deployment.js'
-import { print, printError, printJson, printTable } from './output.js'
+import { openAuditBeside } from './deployment.js'
+import { bad, good, print, printError, printJson } from './output.js'
+import { printTable, type Cell } from './table.js'
 
-export interface DoctorOptions extends DeploymentOptions {
+export interface DoctorOptions {
+  /** Absent with `compare`. */
+  readonly config?: string
   readonly compare?: readonly string[]
   readonly json?: true
 }
 
 /** `signet doctor`: exit code 1 when anything is wrong. */
-export const doctor = async (options: DoctorOptions): Promise<void> => {
-  const [left, right] = options.compare ?? []
-  if (left !== undefined && right !== undefined) return compare(left, right, options.json === true)
-  const checked = await findConfiguration(options.config ?? defaultConfigFile)
+export const doctor = async ({ config: file, compare: files, json }: DoctorOptions): Promise<void> => {
+  const [left, right] = files ?? []
+  if (left !== undefined && right !== undefined) return compare(left, right, json === true)
+  const checked = file === undefined ? undefined : await findConfiguration(file)
   if (checked === undefined) return
   await using audit = await openAuditBeside(checked.config)
   const found = await examine(checked, { clock: Date.now, log: noLog, audit })
   if (found.problems.length > 0) process.exitCode = 1
-  if (options.json) printJson(found)
+  if (json) printJson(toJson(found))
   else printExamination(found)
 }
 
@@ -36,24 +39,42 @@ const findConfiguration = async (file: string): Promise<CheckedConfiguration | u
   }
 }
 
+const oneDigit = (time: number): number => Math.round(time * 10) / 10
+
+const toJson = ({ parts, keys, ...rest }: Examination) => ({
+  parts: parts.map(({ latency, ...part }) => ({
+    ...part,
+    ...(latency !== undefined && { latency_ms: oneDigit(latency) }),
+  })),
+  keys: keys.map(({ latency, ...key }) => ({
+    ...key,
+    ...(latency && { latency_ms: { p50: oneDigit(latency.p50), p99: oneDigit(latency.p99) } }),
+  })),
+  ...rest,
+})
+
 const milliseconds = (time: number | undefined): string => (time === undefined ? '' : `${time.toFixed(1)} ms`)
+
+/** What is wrong is printed once, below the tables, with its path. */
+const judge = (verdict: string, sound: boolean): Cell =>
+  sound ? { text: verdict, tone: 'green' } : { text: 'failed', tone: 'red' }
 
 const printExamination = ({ parts, keys, problems, warnings }: Examination): void => {
   printTable(
     ['PART', 'LATENCY', 'VERDICT'],
-    parts.map(({ name, latency, verdict }) => [name, milliseconds(latency), verdict]),
+    parts.map(({ name, latency, verdict, sound }) => [name, milliseconds(latency), judge(verdict, sound)]),
   )
   print('')
   printTable(
     ['KEY', 'SIGNER', 'ALG', 'STATE', 'P50', 'P99', 'VERDICT'],
-    keys.map(({ kid, signer, alg, state, latency, verdict }) => [
+    keys.map(({ kid, signer, alg, state, latency, verdict, sound }) => [
       kid,
       signer,
       alg,
       state,
       milliseconds(latency?.p50),
       milliseconds(latency?.p99),
-      verdict,
+      judge(verdict, sound),
     ]),
   )
   for (const warning of warnings) printError(`warning: ${warning}`)
@@ -90,5 +111,5 @@ const printComparison = ({ tokens, differences, alike }: Comparison, left: strin
     )
   }
   print(`\nA  ${left}\nB  ${right}`)
-  print(alike ? 'They sign alike.' : 'They do not sign alike.')
+  print(alike ? good('They sign alike.') : bad('They do not sign alike.'))
 }

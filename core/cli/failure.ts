@@ -1,6 +1,6 @@
 import cluster from 'node:cluster'
 import { CommanderError } from 'commander'
-import { ConfigurationError, formatProblem } from '../../config/problems.js'
+import { ConfigurationError, formatProblem, type Problem } from '../../config/problems.js'
 import { refusedExitCode } from '../host/workers/worker-pool.js'
 import { KeyRefused } from '../keys/ports.js'
 import { Unavailable } from '../unavailable.js'
@@ -11,6 +11,23 @@ export class CommandFailed extends Error {
   override readonly name = 'CommandFailed'
 }
 
+const describeSystemError = ({ code, path, message = '' }: Partial<NodeJS.ErrnoException>): string =>
+  code === 'ENOENT' && path !== undefined ? `${path}: there is no such file` : message
+
+let isVerbose = false
+
+/** From here on, problems are printed with the stack of the module that threw. */
+export const beVerbose = (): void => {
+  isVerbose = true
+}
+
+export const printProblems = (problems: readonly Problem[], output: (text: string) => void = printError): void => {
+  for (const problem of problems) {
+    output(formatProblem(problem))
+    if (isVerbose && problem.stack !== undefined) printError(problem.stack)
+  }
+}
+
 /**
  * Prints what went wrong on standard error and returns the exit code: 1 for a problem, 2 for wrong usage. A worker has a
  * code of its own for what waiting does not cure.
@@ -18,10 +35,10 @@ export class CommandFailed extends Error {
 export const reportFailure = (error: unknown): number => {
   // Commander has printed the error already, or help or the version was asked for.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-  if (error instanceof ConfigurationError) for (const problem of error.problems) printError(formatProblem(problem))
+  if (error instanceof ConfigurationError) printProblems(error.problems)
   else if (error instanceof CommandFailed || error instanceof KeyRefused) printError(error.message)
   else if (error instanceof Unavailable) printError(`${error.component}: ${error.message}`)
-  else if (error instanceof Error && 'syscall' in error) printError(error.message)
+  else if (error instanceof Error && 'syscall' in error) printError(describeSystemError(error as NodeJS.ErrnoException))
   else printError(error instanceof Error ? (error.stack ?? error.message) : String(error))
   return cluster.isWorker && error instanceof ConfigurationError ? refusedExitCode : 1
 }

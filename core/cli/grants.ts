@@ -1,11 +1,12 @@
 import { isoTime } from '../clock.js'
 import { collections } from '../host/collections.js'
 import { grantLifetime } from '../keys/lifecycle/open-ring.js'
-import { listGrants, revokeGrants } from '../host/personal-records.js'
+import { hasGrantRecord, listGrants, revokeGrants } from '../host/personal-records.js'
 import { changeStores, readDeployment, withStores, type DeploymentOptions } from './deployment.js'
 import { CommandFailed } from './failure.js'
-import { print, printJson, printTable } from './output.js'
+import { print, printJson } from './output.js'
 import { counted, personChange, type ClientOfPersonOptions, type PersonOptions } from './person.js'
+import { printList } from './table.js'
 
 export interface GrantOptions extends DeploymentOptions {
   readonly json?: true
@@ -15,12 +16,19 @@ export interface GrantOptions extends DeploymentOptions {
 export const revokeGrant = async (grantId: string, options: GrantOptions): Promise<void> => {
   if (!/^[\w-]{1,128}$/.test(grantId)) throw new CommandFailed('This is not a grant id.')
   const config = await readDeployment(options)
+  const found = { known: false }
   await changeStores(config, { action: 'grant.revoke', grant_id: grantId }, async (stores) => {
     await collections(stores).revocations.revoke(grantId, grantLifetime(config))
+    found.known = await hasGrantRecord(stores, grantId)
     return true
   })
-  if (options.json) return printJson({ grant_id: grantId, state: 'revoked' })
-  print(`Revoked ${grantId}`)
+  const { known } = found
+  if (!known) process.exitCode = 1
+  if (options.json) return printJson({ grant_id: grantId, state: 'revoked', known })
+  if (known) return print(`Revoked ${grantId}`)
+  throw new CommandFailed(
+    'No grant of a person has this id: check it. Tokens of such a grant, if there are any, are refused from now on.',
+  )
 }
 
 /** `signet grants list`. */
@@ -36,7 +44,8 @@ export const printGrants = async (options: PersonOptions): Promise<void> => {
     granted_at: isoTime(grantedAt * 1000),
   }))
   if (options.json) return printJson(shown)
-  printTable(
+  printList(
+    'grants of this person',
     ['GRANT_ID', 'CLIENT_ID', 'SCOPE', 'GRANTED'],
     shown.map((row) => [row.grant_id, row.client_id, row.scope, row.granted_at]),
   )

@@ -12,9 +12,10 @@ import { stateAt } from '../keys/key-states.js'
 import { explainKeyError } from '../keys/open-keys.js'
 import type { JwsAlg } from '../jose/jwk.js'
 import { noLog } from '../observe/log.js'
-import { defaultConfigFile, readDeployment, type DeploymentOptions } from './deployment.js'
+import { readDeployment, type DeploymentOptions } from './deployment.js'
 import { CommandFailed } from './failure.js'
-import { print, printError, printJson, printTable } from './output.js'
+import { print, printError, printJson } from './output.js'
+import { printTable } from './table.js'
 
 export interface ListKeysOptions extends DeploymentOptions {
   readonly json?: true
@@ -49,6 +50,7 @@ export interface CreateKeyOptions extends DeploymentOptions {
   readonly alg: JwsAlg
   readonly kid?: string
   readonly ref?: string
+  readonly json?: true
 }
 
 /** Milliseconds. An HSM may take its time for an RSA key. */
@@ -57,7 +59,7 @@ const createBudgetMs = 60_000
 /** `signet keys create`: makes a key, prints what `keys:` needs for it, opens it once to show that it works. */
 export const createKey = async (options: CreateKeyOptions): Promise<void> => {
   const { alg, signer: name } = options
-  const reading = await readConfig(options.config ?? defaultConfigFile, process.env)
+  const reading = await readConfig(options.config, process.env)
   const kid = options.kid ?? `${alg.toLowerCase()}-${randomBytes(4).toString('hex')}`
   if (reading.salvaged.keys?.some((key) => key?.kid === kid)) {
     throw new CommandFailed(`The configuration already has a key ${kid}.`)
@@ -77,11 +79,9 @@ export const createKey = async (options: CreateKeyOptions): Promise<void> => {
   const ref = await provider.create(options.ref ?? kid, alg, signal)
   // The key is there, whatever opening it says: only these lines name it.
   printError(`Created. Add this to \`keys:\` in ${reading.file}, in order of preference:`)
-  print(
-    stringify([{ kid, alg, signer: name, ref }], { lineWidth: 0 })
-      .trimEnd()
-      .replaceAll(/^/gm, '  '),
-  )
+  const created = { kid, alg, signer: name, ref }
+  if (options.json) printJson(created)
+  else print(stringify([created], { lineWidth: 0 }).trimEnd().replaceAll(/^/gm, '  '))
   try {
     await provider.open(ref, alg, signal)
   } catch (error) {

@@ -1,5 +1,9 @@
+import cluster from 'node:cluster'
 import { Option, type Command } from 'commander'
 import { principalTypes } from '../attestation/ports.js'
+import { beVerbose } from './failure.js'
+import { printError } from './output.js'
+import { beWide } from './table.js'
 
 /** Refuses missing options after unknown ones, which are what was meant; commander's own order is the other. */
 export const demand = (command: Command, ...names: readonly string[]): void => {
@@ -9,20 +13,88 @@ export const demand = (command: Command, ...names: readonly string[]): void => {
   if (missing) command.error(`error: required option '${missing.flags}' not specified`)
 }
 
-export const configOption = (description = 'the configuration; default: that of the demo'): Option =>
-  new Option('-c, --config <file>', description)
+class ConfigOption extends Option {
+  /** Without a configuration the command has nothing to work on. */
+  readonly isRequired: boolean
+
+  constructor(description: string, isRequired: boolean) {
+    super('-c, --config <file>', description)
+    this.isRequired = isRequired
+    this.env('SIGNET_CONFIG')
+  }
+}
+
+/** The configuration of a command that needs one. */
+export const configOption = (): Option => new ConfigOption('the configuration', true)
+
+/** The configuration of a command that has something to do without one, which `description` says. */
+export const optionalConfig = (description: string): Option => new ConfigOption(description, false)
+
+const findConfigOption = (command: Command): ConfigOption | undefined =>
+  command.options.find((one) => one instanceof ConfigOption)
+
+/** Names, on standard error, a configuration that the environment names and the command line does not. */
+export const nameConfig = (command: Command): void => {
+  if (command.getOptionValueSource('config') !== 'env') return
+  const file = String(command.getOptionValue('config'))
+  // A variable that is set to nothing names nothing.
+  if (file === '') command.setOptionValue('config', undefined)
+  else if (!cluster.isWorker) printError(`configuration: ${file} (SIGNET_CONFIG)`)
+}
+
+/** As `nameConfig`, and refuses a command without a configuration: none works on the demo by mistake. */
+export const requireConfig = (command: Command): void => {
+  nameConfig(command)
+  if (!command.getOptionValue('config'))
+    command.error('error: no configuration: name it with --config FILE or in the environment variable SIGNET_CONFIG')
+}
+
+/** What comes before every command. */
+export const settle = (command: Command): void => {
+  const { wide, verbose } = command.opts<{ readonly wide?: true; readonly verbose?: true }>()
+  if (wide) beWide()
+  if (verbose) beVerbose()
+  if (findConfigOption(command)?.isRequired) requireConfig(command)
+}
 
 export const jsonOption = (): Option => new Option('--json', 'print JSON')
 
-const principalNames = ['subject', 'principal-id', 'type'] as const
+/** Of commands that print tables. */
+export const wideOption = (): Option => new Option('--wide', 'do not shorten tables to the width of the terminal')
+
+/** Of commands that load plugins. */
+export const verboseOption = (): Option => new Option('--verbose', 'print the stack of what a plugin threw')
 
 /** What names one principal. */
 export const addPrincipalOptions = (command: Command): Command =>
   command
-    .option('--subject <subject>', 'whose device or service it is (required)')
-    .option('--principal-id <id>', 'the id of the device or service (required)')
-    .addOption(new Option('--type <type>', 'principal_type (required)').choices(principalTypes))
+    .argument('[subject/principal_id]', 'the principal; or use --subject and --principal-id')
+    .option('--subject <subject>', 'whose device or service it is')
+    .option('--principal-id <id>', 'the id of the device or service')
+    .addOption(new Option('--type <type>', 'principal_type').choices(principalTypes).default('device'))
 
-/** As `demand`, for a principal and what stands beside it. */
-export const demandPrincipal = (command: Command, ...others: readonly string[]): void =>
-  demand(command, ...others, ...principalNames)
+export interface PrincipalOptions {
+  readonly subject?: string
+  readonly principalId?: string
+}
+
+/** The names of a principal, from `subject/principal_id` or the options. Refuses a command that has not exactly one of both. */
+export const namePrincipal = (
+  written: string | undefined,
+  { subject, principalId }: PrincipalOptions,
+  command: Command,
+): Required<PrincipalOptions> => {
+  const isNamed = subject !== undefined && principalId !== undefined
+  if (written === undefined && isNamed) return { subject, principalId }
+  if (written === undefined || subject !== undefined || principalId !== undefined)
+    return command.error('error: name the principal: subject/principal_id, or --subject and --principal-id')
+  const [first = '', second = '', ...more] = written.split('/')
+  if (first === '' || second === '' || more.length > 0)
+    return command.error(
+      'error: write subject/principal_id; if one of them has a slash, use --subject and --principal-id',
+    )
+  return { subject: first, principalId: second }
+}
+
+/** The values of an option that may be repeated. */
+export const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]

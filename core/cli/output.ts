@@ -1,5 +1,4 @@
 import { styleText } from 'node:util'
-import Table from 'cli-table3'
 import { stringify } from 'yaml'
 
 /** What a terminal would obey instead of showing: names come from clients and people. Written as JSON escapes it. */
@@ -7,7 +6,7 @@ const obeyed = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu
 
 const escape = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 
-const show = (text: string): string => text.replaceAll(obeyed, escape)
+export const show = (text: string): string => text.replaceAll(obeyed, escape)
 
 const showLines = (text: string): string => text.split('\n').map(show).join('\n')
 
@@ -23,26 +22,22 @@ export const printError = (text: string): void => {
 
 export const printJson = (value: unknown): void => print(showLines(JSON.stringify(value, null, 2)))
 
+/** One of JSON Lines. */
+export const printJsonLine = (value: unknown): void => print(show(JSON.stringify(value)))
+
 export const printYaml = (value: unknown): void => print(showLines(stringify(value, { lineWidth: 0 }).trimEnd()))
 
-/** Bold where standard output is a terminal that has it and `NO_COLOR` is not set. */
-export const heading = (text: string): string =>
-  process.stdout.isTTY && process.stdout.hasColors() ? styleText('bold', text) : text
+export type Tone = 'bold' | 'green' | 'red'
 
-const sides = ['top', 'bottom', 'left', 'right', 'mid', 'top-mid', 'top-left', 'top-right', 'bottom-mid', 'bottom-left']
-const corners = ['bottom-right', 'left-mid', 'mid-mid', 'right-mid']
-const noBorders = Object.fromEntries<string>([...sides, ...corners].map((name) => [name, '']))
+/** Only where standard output is a terminal that has colours, and `NO_COLOR` is not set. */
+export const colored = (tone: Tone, text: string): string =>
+  process.stdout.isTTY && process.stdout.hasColors() ? styleText(tone, text) : text
 
-/** Columns without borders, so that `awk` and people read the same lines. An empty cell shows as `-`. */
-export const printTable = (head: readonly string[], rows: readonly (readonly string[])[]): void => {
-  const table = new Table({
-    head: head.map(heading),
-    chars: { ...noBorders, middle: '  ' },
-    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
-  })
-  for (const row of rows) table.push(row.map((cell) => (cell === '' ? '-' : show(cell))))
-  print(table.toString().replaceAll(/ +$/gm, ''))
-}
+export const heading = (text: string): string => colored('bold', text)
+
+export const good = (text: string): string => colored('green', text)
+
+export const bad = (text: string): string => colored('red', text)
 
 /** A line for each name and value, the values below each other. */
 export const printFields = (fields: Readonly<Record<string, string>>): void => {

@@ -1,60 +1,42 @@
 import type { Command } from 'commander'
 import type { GrantOptions } from './grants.js'
-import { configOption, demand, jsonOption } from './options.js'
+import { configOption, demand, jsonOption, wideOption } from './options.js'
 import type { ClientOfPersonOptions, PersonOptions } from './person.js'
 import type { SessionOptions } from './sessions.js'
 
 /** What a person has opened and allowed: found and ended by the person. */
 export const addPersonCommands = (program: Command): void => {
   const sessions = program.command('sessions').description('sign-ins, one for each browser').helpCommand(false)
-  ofPerson(sessions, 'list', 'list the sessions of a person').action(
-    async (options: PersonOptions, command: Command) => {
-      demand(command, 'sub')
-      await (await import('./sessions.js')).printSessions(options)
-    },
-  )
+  ofPerson(sessions, 'list', 'list the sessions of a person')
+    .addOption(wideOption())
+    .action(async (options: PersonOptions) => (await import('./sessions.js')).printSessions(options))
   ofPerson(sessions, 'end', 'end the sessions of a person; grants to clients stay valid')
     .option('--sid <sid>', 'only this session')
-    .action(async (options: SessionOptions, command: Command) => {
-      demand(command, 'sub')
-      await (await import('./sessions.js')).endSessions(options)
-    })
+    .action(async (options: SessionOptions) => (await import('./sessions.js')).endSessions(options))
 
   addGrantCommands(program.command('grants').description('what people have granted to clients').helpCommand(false))
 
   const consents = program.command('consents').description('consents that Signet remembers').helpCommand(false)
-  ofPerson(consents, 'list', 'list the consents of a person').action(
-    async (options: PersonOptions, command: Command) => {
-      demand(command, 'sub')
-      await (await import('./consents.js')).printConsents(options)
-    },
-  )
+  ofPerson(consents, 'list', 'list the consents of a person')
+    .addOption(wideOption())
+    .action(async (options: PersonOptions) => (await import('./consents.js')).printConsents(options))
   ofPerson(consents, 'revoke', 'forget consents of a person: Signet asks the person again')
     .option('--client <client_id>', 'only this client')
-    .action(async (options: ClientOfPersonOptions, command: Command) => {
-      demand(command, 'sub')
-      await (await import('./consents.js')).revokeConsents(options)
-    })
+    .action(async (options: ClientOfPersonOptions) => (await import('./consents.js')).revokeConsents(options))
 
   const people = program
     .command('people')
     .description('people, whichever login plugin signs them in')
     .helpCommand(false)
   ofPerson(people, 'end', 'end all sessions, grants and consents of a person at once').action(
-    async (options: PersonOptions, command: Command) => {
-      demand(command, 'sub')
-      await (await import('./people.js')).endPerson(options)
-    },
+    async (options: PersonOptions) => (await import('./people.js')).endPerson(options),
   )
 }
 
 const addGrantCommands = (grants: Command): void => {
-  ofPerson(grants, 'list', 'list what a person has granted to clients, with the ids for revoke').action(
-    async (options: PersonOptions, command: Command) => {
-      demand(command, 'sub')
-      await (await import('./grants.js')).printGrants(options)
-    },
-  )
+  ofPerson(grants, 'list', 'list what a person has granted to clients, with the ids for revoke')
+    .addOption(wideOption())
+    .action(async (options: PersonOptions) => (await import('./grants.js')).printGrants(options))
   grants
     .command('revoke')
     .description('end a grant with all its tokens, by the grant_id of the audit log; or those of a person')
@@ -85,3 +67,4 @@ const ofPerson = (group: Command, name: string, description: string): Command =>
     .option('--sub <sub>', 'the subject that clients see (required)')
     .addOption(configOption())
     .addOption(jsonOption())
+    .hook('preAction', (command) => demand(command, 'sub'))

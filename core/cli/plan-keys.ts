@@ -2,10 +2,11 @@ import { isoTime } from '../clock.js'
 import type { Config } from '../../config/schema.js'
 import { collections } from '../host/collections.js'
 import { planKeys, type KeyPlan } from '../keys/lifecycle/plan.js'
-import { holdBack, readPublications, type KeyPublications } from '../keys/lifecycle/publications.js'
+import { readPublications, type KeyPublications } from '../keys/lifecycle/publications.js'
 import { Unavailable } from '../unavailable.js'
 import { readDeployment, withStores, type DeploymentOptions } from './deployment.js'
-import { heading, print, printError, printJson, printTable } from './output.js'
+import { heading, print, printError, printJson } from './output.js'
+import { printTable } from './table.js'
 
 export interface PlanKeysOptions extends DeploymentOptions {
   readonly json?: true
@@ -20,6 +21,8 @@ const findPublications = async (config: Config): Promise<KeyPublications> => {
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error
     printError(`warning: ${error.component}: ${error.message}: the publication times of the keys are unknown`)
+    // Nobody can say what a reload will refuse.
+    process.exitCode = 1
     return none
   }
 }
@@ -28,7 +31,7 @@ const findPublications = async (config: Config): Promise<KeyPublications> => {
 export const printPlan = async (options: PlanKeysOptions): Promise<void> => {
   const config = await readDeployment(options)
   const now = Date.now()
-  const plan = planKeys(config, holdBack(config.keys, await findPublications(config), now, 'start'), now)
+  const plan = planKeys(config, await findPublications(config), now)
   if (plan.warnings.length > 0) process.exitCode = 1
   if (options.json) printJson(toJson(plan))
   else printTables(plan, now)

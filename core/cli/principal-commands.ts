@@ -1,5 +1,14 @@
-import { Option, type Command } from 'commander'
-import { addPrincipalOptions, configOption, demandPrincipal, jsonOption } from './options.js'
+import { InvalidArgumentError, Option, type Command } from 'commander'
+import { principalTypes } from '../attestation/ports.js'
+import type { ListOptions } from './list-principals.js'
+import {
+  addPrincipalOptions,
+  configOption,
+  jsonOption,
+  namePrincipal,
+  wideOption,
+  type PrincipalOptions,
+} from './options.js'
 import type { OnePrincipalOptions, PrincipalsOptions } from './principals.js'
 import type { DenyOptions } from './waiting-principals.js'
 
@@ -7,39 +16,35 @@ import type { DenyOptions } from './waiting-principals.js'
 export const addPrincipalCommands = (principals: Command): void => {
   principals
     .command('list')
-    .description('list all principals that have enrolled a key')
+    .description('list principals that have enrolled a key')
+    .addOption(new Option('--state <state>', 'only these').choices(['active', 'revoked']))
+    .option('--subject <subject>', 'only those of this subject')
+    .addOption(new Option('--type <type>', 'only this principal_type').choices(principalTypes))
+    .option('--limit <count>', 'at most so many; default: 1000 in a table, otherwise all', parseCount)
+    .option('--after <id>', 'begin after the principal with this id, which the output before names')
     .addOption(configOption())
+    .addOption(new Option('--json-lines', 'print one JSON object a line').conflicts('json'))
     .addOption(jsonOption())
-    .action(async (options: PrincipalsOptions) => (await import('./principals.js')).printPrincipals(options))
-  onePrincipal(principals.command('show').description('show a principal')).action(
-    async (options: OnePrincipalOptions, command: Command) => {
-      demandPrincipal(command)
-      await (await import('./principals.js')).printPrincipal(options)
-    },
+    .addOption(wideOption())
+    .action(async (options: ListOptions) => (await import('./list-principals.js')).printPrincipals(options))
+  onePrincipal(principals, 'show', 'show a principal', async (options) =>
+    (await import('./principals.js')).printPrincipal(options),
   )
-  onePrincipal(
-    principals.command('revoke').description('refuse a principal from its next request on, with any key'),
-  ).action(async (options: OnePrincipalOptions, command: Command) => {
-    demandPrincipal(command)
-    await (await import('./principals.js')).revokePrincipal(options)
-  })
-  onePrincipal(principals.command('restore').description('restore a revoked principal')).action(
-    async (options: OnePrincipalOptions, command: Command) => {
-      demandPrincipal(command)
-      await (await import('./principals.js')).restorePrincipal(options)
-    },
+  onePrincipal(principals, 'revoke', 'refuse a principal from its next request on, with any key', async (options) =>
+    (await import('./principals.js')).revokePrincipal(options),
   )
-  onePrincipal(
-    principals.command('release').description('end an enrolment, so that another subject may enrol the id'),
-  ).action(async (options: OnePrincipalOptions, command: Command) => {
-    demandPrincipal(command)
-    await (await import('./principals.js')).releasePrincipal(options)
-  })
+  onePrincipal(principals, 'restore', 'restore a revoked principal', async (options) =>
+    (await import('./principals.js')).restorePrincipal(options),
+  )
+  onePrincipal(principals, 'release', 'end an enrolment, so that another subject may enrol the id', async (options) =>
+    (await import('./principals.js')).releasePrincipal(options),
+  )
   principals
     .command('waiting')
     .description('list enrolments that are waiting for approval')
     .addOption(configOption())
     .addOption(jsonOption())
+    .addOption(wideOption())
     .action(async (options: PrincipalsOptions) => (await import('./waiting-principals.js')).printWaiting(options))
   principals
     .command('approve')
@@ -69,5 +74,22 @@ export const addPrincipalCommands = (principals: Command): void => {
     })
 }
 
-const onePrincipal = (command: Command): Command =>
-  addPrincipalOptions(command.addOption(configOption())).addOption(jsonOption())
+const onePrincipal = (
+  principals: Command,
+  name: string,
+  description: string,
+  run: (options: OnePrincipalOptions) => Promise<void>,
+): void => {
+  addPrincipalOptions(principals.command(name).description(description).addOption(configOption()))
+    .addOption(jsonOption())
+    .action(async (written: string | undefined, options: WrittenOptions, command: Command) =>
+      run({ ...options, ...namePrincipal(written, options, command) }),
+    )
+}
+
+type WrittenOptions = Omit<OnePrincipalOptions, keyof PrincipalOptions> & PrincipalOptions
+
+const parseCount = (written: string): number => {
+  if (!/^[1-9]\d{0,8}$/.test(written)) throw new InvalidArgumentError('Write a whole number from 1 on.')
+  return Number(written)
+}

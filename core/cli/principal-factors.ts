@@ -1,11 +1,19 @@
-import { readPrincipal } from '../attestation/read-body.js'
 import type { IssuedFactor, Principal, PrincipalType, SecondFactorVerifier } from '../attestation/ports.js'
 import { withRegistries } from '../host/with-registries.js'
-import { OAuthError } from '../oauth/errors.js'
 import { noLog } from '../observe/log.js'
-import { checkDeployment, recordChange, type DeploymentOptions } from './deployment.js'
+import {
+  checkDeployment,
+  openAuditBeside,
+  recordChange,
+  recordIn,
+  type Change,
+  type DeploymentOptions,
+} from './deployment.js'
 import { CommandFailed } from './failure.js'
-import { print, printFields, printJson } from './output.js'
+import { print, printError, printFields, printJson, printJsonLine } from './output.js'
+import { counted } from './person.js'
+import { readPrincipalList } from './principal-list.js'
+import { toAudit, toPrincipal, toWire } from './principal-names.js'
 import { drawQrCode } from './qr-code.js'
 
 export interface FactorOptions extends DeploymentOptions {
@@ -28,10 +36,49 @@ export const issueFactor = async (options: FactorOptions): Promise<void> => {
 
 /** Makes what a principal enrols with, and records that it did. Throws `CommandFailed`. */
 export const makeFactor = (options: FactorOptions): Promise<IssuedFactor> =>
-  changeFactor(options, 'principal.issue', async (factor, principal) => {
-    if (factor.issue === undefined) throw new CommandFailed(`The second factor ${factor.kind} cannot issue anything.`)
-    return factor.issue(principal)
+  changeFactor(options, 'principal.issue', issueTo)
+
+const issueTo = async (factor: SecondFactorVerifier, principal: Principal): Promise<IssuedFactor> => {
+  if (factor.issue === undefined) throw new CommandFailed(`The second factor ${factor.kind} cannot issue anything.`)
+  return factor.issue(principal)
+}
+
+/** So many are issued at a time: each is some writes. */
+const atATime = 20
+
+/**
+ * `signet principals issue --from`: a JSON object a line for each principal of the file, in its order. Checks the whole file
+ * before it issues anything.
+ */
+export const issueFactors = async (file: string, options: BulkOptions): Promise<void> => {
+  const principals = await readPrincipalList(file, options.type)
+  const checked = await checkDeployment(options)
+  await withRegistries(checked, { clock: Date.now, log: noLog }, async ({ secondFactors }) => {
+    const factor = findFactor(secondFactors, options.kind)
+    await using audit = await openAuditBeside(checked.config)
+    for (let start = 0; start < principals.length; start += atATime) {
+      const some = principals.slice(start, start + atATime)
+      const issued = await Promise.allSettled(
+        some.map((principal) =>
+          recordIn(audit, describeChange('principal.issue', options.kind, principal), () => issueTo(factor, principal)),
+        ),
+      )
+      for (const [index, outcome] of issued.entries()) {
+        const principal = some[index]
+        if (principal === undefined || outcome.status === 'rejected') continue
+        const { lines, uri } = outcome.value
+        printJsonLine({ ...toWire(principal), ...lines, ...(uri !== undefined && { uri }) })
+      }
+      const failed = issued.find((outcome) => outcome.status === 'rejected')
+      if (failed === undefined) continue
+      printError('Not all were issued: standard output has those that were.')
+      throw failed.reason
+    }
   })
+  printError(`Issued to ${counted(principals.length, 'principal')}. Shown only once.`)
+}
+
+export type BulkOptions = Omit<FactorOptions, 'subject' | 'principalId'>
 
 /** `signet principals withdraw`. */
 export const withdrawFactor = async (options: FactorOptions): Promise<void> => {
@@ -52,26 +99,19 @@ const changeFactor = async <T>(
 ): Promise<T> => {
   const principal = toPrincipal(options)
   const checked = await checkDeployment(options)
-  const { kind, subject: sub, principalId: principal_id, type: principal_type } = options
   return await withRegistries(checked, { clock: Date.now, log: noLog }, ({ secondFactors }) => {
-    const factor = findFactor(secondFactors, kind)
-    const told = { action, kind, sub, principal_id, principal_type }
-    return recordChange(checked.config, told, () => change(factor, principal))
+    const factor = findFactor(secondFactors, options.kind)
+    return recordChange(checked.config, describeChange(action, options.kind, principal), () =>
+      change(factor, principal),
+    )
   })
 }
 
-/** The same names that can be enrolled. */
-export const toPrincipal = ({
-  subject,
-  principalId,
-  type,
-}: Pick<FactorOptions, 'subject' | 'principalId' | 'type'>): Principal => {
-  try {
-    return readPrincipal({ subject, principal_id: principalId, principal_type: type })
-  } catch (error) {
-    throw error instanceof OAuthError ? new CommandFailed(error.description) : error
-  }
-}
+const describeChange = (action: string, kind: string, principal: Principal): Change => ({
+  action,
+  kind,
+  ...toAudit(principal),
+})
 
 const findFactor = (factors: ReadonlyMap<string, SecondFactorVerifier>, kind: string): SecondFactorVerifier => {
   const factor = factors.get(kind)

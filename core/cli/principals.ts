@@ -1,12 +1,13 @@
+import type { Config } from '../../config/schema.js'
 import { isoTime } from '../clock.js'
 import type { Principal, PrincipalType } from '../attestation/ports.js'
 import type { PrincipalStatus } from '../attestation/principal-registry.js'
 import type { CheckedConfiguration } from '../host/checks/check-configuration.js'
 import { openPrincipals } from '../host/collections.js'
-import { changeStores, checkDeployment, listAll, withStores, type DeploymentOptions } from './deployment.js'
+import { changeStores, checkDeployment, withStores, type DeploymentOptions } from './deployment.js'
 import { CommandFailed } from './failure.js'
-import { print, printJson, printTable, printYaml } from './output.js'
-import { toPrincipal } from './principal-factors.js'
+import { print, printJson, printYaml } from './output.js'
+import { toAudit, toPrincipal, toWire } from './principal-names.js'
 
 export interface PrincipalsOptions extends DeploymentOptions {
   readonly json?: true
@@ -18,35 +19,13 @@ export interface OnePrincipalOptions extends PrincipalsOptions {
   readonly type: PrincipalType
 }
 
-/** `signet principals list`. */
-export const printPrincipals = async (options: PrincipalsOptions): Promise<void> => {
-  const { config } = await readRegistered(options)
-  const rows = await withStores(config, (stores) =>
-    listAll(
-      (after) => openPrincipals(stores).list(after, 100),
-      ({ id }) => id,
-    ),
-  )
-  const shown = rows.flatMap(({ enrolment, revokedAt }) =>
-    enrolment === undefined ? [] : [describe(enrolment.principal, { enrolment, ...(revokedAt && { revokedAt }) })],
-  )
-  if (options.json) return printJson(shown)
-  printTable(
-    ['SUBJECT', 'PRINCIPAL_ID', 'TYPE', 'KEY', 'STATE', 'ENROLLED'],
-    shown.map((row) => [
-      ...[row.subject, row.principal_id, row.principal_type, fingerprint(row.jkt ?? '')],
-      ...[row.state, row.enrolled_at ?? ''],
-    ]),
-  )
-}
-
 /** `signet principals show`. */
 export const printPrincipal = async (options: OnePrincipalOptions): Promise<void> => {
   const principal = toPrincipal(options)
   const { config } = await readRegistered(options)
   const standing = await withStores(config, (stores) => openPrincipals(stores).find(principal))
   if (standing.enrolment === undefined) throw new CommandFailed('There is no such principal.')
-  const shown = describe(principal, standing)
+  const shown = describePrincipal(principal, standing)
   if (options.json) printJson(shown)
   else printYaml(shown)
 }
@@ -61,9 +40,16 @@ export const revokePrincipal = async (options: OnePrincipalOptions): Promise<voi
     if (await registry.revoke({ principal, revokedAt: Math.floor(Date.now() / 1000) })) return true
     throw new CommandFailed('This principal is already revoked.')
   })
-  if (options.json) return printJson({ ...toWire(principal), state: 'revoked' })
-  print(`Revoked ${principal.principalId}`)
+  const until = lastAttestationEnd(config)
+  if (options.json) return printJson({ ...toWire(principal), state: 'revoked', attestations_valid_until: until })
+  print(
+    `Revoked ${principal.principalId}. It gets no new attestation; verifiers accept an earlier one until ${until} at most.`,
+  )
 }
+
+/** An attestation that was issued just now, and that a verifier with another clock looks at. */
+const lastAttestationEnd = ({ attestation, clock_tolerance_secs: tolerance }: Config): string =>
+  isoTime(Date.now() + ((attestation?.attestation_ttl_secs ?? 0) + tolerance) * 1000)
 
 /** `signet principals restore`. */
 export const restorePrincipal = async (options: OnePrincipalOptions): Promise<void> => {
@@ -92,27 +78,15 @@ export const releasePrincipal = async (options: OnePrincipalOptions): Promise<vo
   print(`Released ${principal.principalId}${owner === undefined ? '' : `. The id still belongs to ${owner}`}`)
 }
 
-/** What a person compares with what a device shows: the first 16 characters of a thumbprint, 96 bits. */
-export const fingerprint = (jkt: string): string => jkt.slice(0, 16)
-
-/** Names of a principal as the audit log has them. */
-export const toAudit = ({ subject: sub, principalId: principal_id, principalType: principal_type }: Principal) => ({
-  ...{ sub, principal_id, principal_type },
-})
-
-/** Names of a principal as requests have them. */
-export const toWire = ({ subject, principalId: principal_id, principalType: principal_type }: Principal) => ({
-  ...{ subject, principal_id, principal_type },
-})
-
 /** Throws `CommandFailed` when no plugin of the configuration reads what these commands write. */
-const readRegistered = async (options: DeploymentOptions): Promise<CheckedConfiguration> => {
+export const readRegistered = async (options: DeploymentOptions): Promise<CheckedConfiguration> => {
   const checked = await checkDeployment(options)
   if (checked.modules.plugins.some(({ module }) => module.needs?.includes('principals'))) return checked
   throw new CommandFailed('The configuration has no registry of principals: add plugins/attestation/registry.')
 }
 
-const describe = (principal: Principal, { enrolment, revokedAt }: PrincipalStatus) => ({
+/** A principal as commands print it. */
+export const describePrincipal = (principal: Principal, { enrolment, revokedAt }: PrincipalStatus) => ({
   ...toWire(principal),
   state: revokedAt === undefined ? 'active' : 'revoked',
   ...(enrolment && {

@@ -4,12 +4,13 @@ import { isSocketPath } from '../../config/fields.js'
 import { formatProblem, type Problem } from '../../config/problems.js'
 import { readConfig } from '../../config/load.js'
 import { reloadDeadlines } from '../host/workers/ask-worker.js'
-import { defaultConfigFile, type DeploymentOptions } from './deployment.js'
+import type { DeploymentOptions } from './deployment.js'
 import { CommandFailed } from './failure.js'
-import { print, printError, printYaml } from './output.js'
+import { print, printError, printJson, printYaml } from './output.js'
 
 export interface ReloadOptions extends DeploymentOptions {
   readonly force?: true
+  readonly json?: true
 }
 
 interface Answer {
@@ -28,11 +29,14 @@ interface Answer {
 
 /** `signet reload`: asks the running service, by its admin listener, to reload its file. */
 export const reload = async (options: ReloadOptions): Promise<void> => {
-  const file = options.config ?? defaultConfigFile
-  const { salvaged } = await readConfig(file, process.env)
+  const { salvaged } = await readConfig(options.config, process.env)
   const { host = '127.0.0.1', port = 3001, token } = salvaged.admin ?? {}
   const target = isSocketPath(host) ? { socketPath: host } : { host, port }
   const { status, body } = await ask(target, token?.reveal(), options.force === true)
+  if (options.json && (status === 200 || body.problems !== undefined)) {
+    if (status !== 200) process.exitCode = 1
+    return printJson({ status: 'refused', ...body })
+  }
   if (status === 200) {
     print(body.status === 'unchanged' ? 'Configuration unchanged.' : 'Reloaded.')
     if (body.changes !== undefined) printYaml(body.changes)

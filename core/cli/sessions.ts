@@ -2,8 +2,9 @@ import { isoTime } from '../clock.js'
 import { listSessions, removeSessions } from '../host/personal-records.js'
 import { changeStores, readDeployment, withStores } from './deployment.js'
 import { CommandFailed } from './failure.js'
-import { print, printJson, printTable } from './output.js'
+import { print, printJson } from './output.js'
 import { counted, personChange, type PersonOptions } from './person.js'
+import { printList } from './table.js'
 
 export interface SessionOptions extends PersonOptions {
   readonly sid?: string
@@ -15,7 +16,8 @@ export const printSessions = async (options: PersonOptions): Promise<void> => {
   const found = await withStores(config, (stores) => listSessions(stores, options.sub))
   const shown = found.map(({ sid, authTime, amr }) => ({ sid, signed_in_at: isoTime(authTime * 1000), amr }))
   if (options.json) return printJson(shown)
-  printTable(
+  printList(
+    'sessions of this person',
     ['SID', 'SIGNED_IN', 'AMR'],
     shown.map((row) => [row.sid, row.signed_in_at, row.amr.join(' ')]),
   )

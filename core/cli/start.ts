@@ -1,10 +1,12 @@
 import cluster from 'node:cluster'
 import { constants } from 'node:os'
+import { relative } from 'node:path'
+import type { Config } from '../../config/schema.js'
 import { startHost } from '../host/compose.js'
 import { createDemo, deviceFactor, type Demo } from '../host/demo.js'
 import { countWorkers } from '../host/workers/serve-workers.js'
 import { createLogger, type Logger } from '../observe/logger.js'
-import { checkDeployment, type DeploymentOptions } from './deployment.js'
+import { checkDeployment, demoConfigFile } from './deployment.js'
 import { describeDemo } from './describe-demo.js'
 import { print, printError } from './output.js'
 import { makeFactor } from './principal-factors.js'
@@ -16,8 +18,13 @@ const graceMs = 25_000
 /** Milliseconds at the end for what was printed to go out. */
 const printMs = 1000
 
+export interface StartOptions {
+  /** Absent: the demo. */
+  readonly config?: string
+}
+
 /** `signet start`: serves until SIGTERM or SIGINT. */
-export const start = async (options: DeploymentOptions): Promise<void> => {
+export const start = async (options: StartOptions): Promise<void> => {
   try {
     await serve(options)
   } finally {
@@ -26,8 +33,11 @@ export const start = async (options: DeploymentOptions): Promise<void> => {
   }
 }
 
-const serve = async (options: DeploymentOptions): Promise<void> => {
-  const checked = await checkDeployment(options)
+const serve = async (options: StartOptions): Promise<void> => {
+  const file = options.config ?? demoConfigFile
+  const isDemo = options.config === undefined
+  if (isDemo && !cluster.isWorker) printError(`configuration: ${file} (the demo)`)
+  const checked = await checkDeployment({ config: file })
   const { config, warnings } = checked
   const log = createLogger({ level: config.log.level, pretty: process.stdout.isTTY })
   survivePrinting(log, config.audit === 'stdout')
@@ -36,7 +46,7 @@ const serve = async (options: DeploymentOptions): Promise<void> => {
   const stopped = untilStopped(log)
   for (const { path, message } of warnings) log.warn('configuration', { path, message })
   if (countWorkers(config) > 1) return startAbove(config, log, stopped, graceMs)
-  const demo = options.config === undefined ? createDemo(config) : undefined
+  const demo = isDemo ? createDemo(config, relative(process.cwd(), file)) : undefined
   const stopping = new AbortController()
   void stopped.then(() => stopping.abort())
   let reload = (): void => log.warn('The configuration was not reloaded: the service has not started')
@@ -53,6 +63,7 @@ const serve = async (options: DeploymentOptions): Promise<void> => {
   await log.flush()
   if (demo) print(describeDemo(config, demo, host.listening, await issueSecret(demo)))
   log.info('stopping', { signal: await stopped })
+  announceDelay(config)
   await host.close(graceMs)
   log.info('stopped')
 }
@@ -70,11 +81,18 @@ const survivePrinting = (log: Logger, isAudit: boolean): void => {
   })
 }
 
+/** A person at the terminal sees nothing else for that time. */
+const announceDelay = ({ shutdown: { delay_secs: seconds } }: Config): void => {
+  if (process.stdout.isTTY && seconds > 0)
+    printError(`Waiting ${String(seconds)} s for load balancers (shutdown.delay_secs). Press Ctrl+C again to stop now.`)
+}
+
 /** What the demo's device enrols with: new at every start, as the rest of the demo is. */
 const issueSecret = async ({ device }: Demo): Promise<string | undefined> => {
   if (device === undefined) return undefined
   const { subject, principalId, principalType: type } = device
-  return (await makeFactor({ kind: deviceFactor, subject, principalId, type })).lines['secret']
+  const wanted = { kind: deviceFactor, subject, principalId, type, config: demoConfigFile }
+  return (await makeFactor(wanted)).lines['secret']
 }
 
 /** The first signal to stop. A second one ends the process at once, and so does what nobody has caught. */

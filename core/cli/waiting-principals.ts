@@ -5,8 +5,10 @@ import { withRegistries } from '../host/with-registries.js'
 import { noLog } from '../observe/log.js'
 import { checkDeployment, recordChange } from './deployment.js'
 import { CommandFailed } from './failure.js'
-import { print, printJson, printTable } from './output.js'
-import { fingerprint, toAudit, toWire, type PrincipalsOptions } from './principals.js'
+import { print, printJson } from './output.js'
+import { printList } from './table.js'
+import { fingerprint, toAudit, toWire } from './principal-names.js'
+import type { PrincipalsOptions } from './principals.js'
 
 /** `signet principals waiting`. */
 export const printWaiting = async (options: PrincipalsOptions): Promise<void> => {
@@ -20,7 +22,8 @@ export const printWaiting = async (options: PrincipalsOptions): Promise<void> =>
     return { id, kind, ...toWire(principal), jkt, message, attributes, ...(address && { address }), requested_at }
   })
   if (options.json) return printJson(shown)
-  printTable(
+  printList(
+    'enrolments that are waiting',
     ['ID', 'SUBJECT', 'PRINCIPAL_ID', 'TYPE', 'KEY', 'MESSAGE', 'ATTRIBUTES', 'ADDRESS', 'SINCE'],
     shown.map((row) => [
       ...[row.id, row.subject, row.principal_id, row.principal_type, fingerprint(row.jkt), row.message],
@@ -91,6 +94,7 @@ export const denyWaiting = async (options: DenyOptions): Promise<void> => {
     })
     return count
   })
+  if (denied === 0) process.exitCode = 1
   if (options.json) return printJson({ denied })
   print(`Denied ${String(denied)} ${denied === 1 ? 'enrolment' : 'enrolments'}`)
 }

@@ -17,7 +17,11 @@ export interface Demo {
   /** A confidential client with the grant `client_credentials`. */
   readonly service: { readonly clientId: string; readonly clientSecret: string }
   /** Whom a browser enrols as, with a secret that the terminal shows; absent: nothing is enrolled. */
-  readonly enrolment?: Principal & { readonly kind: string }
+  readonly enrolment?: Principal & {
+    readonly kind: string
+    /** What commands about it name. */
+    readonly configFile: string
+  }
 }
 
 export interface HomeOptions {
@@ -66,8 +70,9 @@ export const clientCredentialsCommand = (issuer: string, service: Demo['service'
 }
 
 /** What a person types to let the demo's device in, and to put it out. */
-const principalCommands = ({ kind, subject, principalId, principalType }: NonNullable<Demo['enrolment']>) => {
-  const whom = ['--subject', subject, '--principal-id', principalId, '--type', principalType]
+const principalCommands = (enrolment: NonNullable<Demo['enrolment']>) => {
+  const { kind, subject, principalId, principalType, configFile } = enrolment
+  const whom = ['--subject', subject, '--principal-id', principalId, '--type', principalType, '--config', configFile]
   const command = (...words: readonly string[]): string =>
     ['npx', 'signet', 'principals', ...words, ...whom].map(shellWord).join(' ')
   return { issue: command('issue', '--kind', kind), revoke: command('revoke'), restore: command('restore') }

@@ -52,7 +52,7 @@ interface Answer {
 const answerOf = (members: JsonObject): Answer => ({ members, text: JSON.stringify(members) })
 const inactive = answerOf({ active: false })
 
-/** May this client know the token: was it issued to the client, or is it for the client or a resource server that the client is? (RFC 7662 §4) */
+/** RFC 7662 §4: the token was issued to this client, or is for the client or for a resource server that the client is. */
 const mayKnow = (client: Client, { claims, clientId }: IdentifiedAccessToken): boolean => {
   if (clientId === client.client_id) return true
   const { aud } = claims

@@ -3,7 +3,7 @@ import type { ParameterList } from '../oauth/params.js'
 /** What an endpoint may see of an HTTP request. Made by `core/http`; nothing else of HTTP comes in here. */
 export interface EndpointRequest {
   readonly method: string
-  /** Parameters of the query, flat; repeated names are told, not merged. */
+  /** Parameters of the query, flat; repeated names are reported, not merged. */
   readonly query: ParameterList
   /** Parameters of a form body; empty where there was none. */
   readonly form: ParameterList

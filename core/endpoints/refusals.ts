@@ -1,7 +1,7 @@
 import { addressBucket } from '../address-bucket.js'
 import type { JsonValue } from '../json.js'
 import { isPublicClient, type Client } from '../oauth/client.js'
-import { OAuthError, type ErrorCode } from '../oauth/errors.js'
+import { OAuthError, type AttemptedAuthentication, type ErrorCode } from '../oauth/errors.js'
 import { Counts } from '../observe/counts.js'
 import type { AuditEvent, AuditEventName } from '../observe/audit.js'
 import type { AuditFile } from '../observe/audit-log.js'
@@ -29,7 +29,7 @@ export interface Refused extends RequestTrail {
   readonly event: AuditEventName
   /** An error, or only why. */
   readonly why: OAuthError | string
-  /** The account that somebody tried to sign in to: told apart from others, and no proof of anything. */
+  /** The account that somebody tried to sign in to: distinguished from others, and not a proof of anything. */
   readonly guessed?: string | undefined
 }
 
@@ -65,6 +65,12 @@ const expected: ReadonlySet<string | undefined> = new Set<ErrorCode>([
 
 /** RFC 6749 §5.2. `/authorize` authenticates nobody, and answers 400 for a client that it does not know. */
 const isUnauthenticated = ({ code, status }: OAuthError): boolean => code === 'invalid_client' && status === 401
+
+const describe = (attempted: AttemptedAuthentication | undefined) =>
+  attempted && {
+    client_auth_method: attempted.method,
+    registered_auth_method: attempted.registered?.join(' '),
+  }
 
 /** The one way by which a refusal gets into the audit log. Disposing of it writes what is still counted. */
 export const createRefusals = ({ audit, hasRoom, limits }: RefusalOptions): Refusals => {
@@ -118,9 +124,9 @@ export const createRefusals = ({ audit, hasRoom, limits }: RefusalOptions): Refu
   }
 
   const record: Refusals['record'] = async (http, { event, why, client, sub, guessed, trail, ...named }) => {
-    const { code, errorCode, reason, status, claimedClientId } =
+    const { code, errorCode, reason, status, claimedClientId, clientAuthentication } =
       why instanceof OAuthError ? why : ({ reason: why } as Partial<OAuthError>)
-    const refusal = { event, error: code, error_code: errorCode, reason }
+    const refusal = { event, error: code, error_code: errorCode, reason, ...describe(clientAuthentication) }
     const isProved = sub !== undefined || (client !== undefined && !isPublicClient(client))
     const clientId = named.claimedClientId ?? claimedClientId ?? client?.client_id
     const own = { request_id: http.requestId, ...trail }

@@ -7,7 +7,7 @@ export interface Supported {
   /** The issuer identifier, a URL without a slash at its end. */
   readonly issuer: string
   readonly scopes: readonly string[]
-  /** Beside the standard ones. */
+  /** Of people. */
   readonly claims: readonly string[]
   readonly responseTypes: readonly string[]
   readonly grantTypes: readonly string[]

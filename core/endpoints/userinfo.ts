@@ -5,7 +5,6 @@ import type { Dpop } from '../oauth/dpop.js'
 import { OAuthError } from '../oauth/errors.js'
 import type { AuditLog } from '../observe/audit.js'
 import type { RevocationStore } from '../storage/ports.js'
-import { standardClaims } from '../tokens/claims.js'
 import type { AccessTokenVerifier } from '../tokens/access-token-verifier.js'
 import type { TokenIssuer } from '../tokens/issuer.js'
 import { createAccessTokens, type PresentedToken } from './access-token.js'
@@ -48,7 +47,7 @@ export const userinfoEndpoint = {
   discovery: ({ issuer, claims }) => ({
     userinfo_endpoint: `${issuer}/userinfo`,
     claim_types_supported: ['normal'],
-    claims_supported: [...new Set([...idTokenClaims, ...standardClaims, ...claims])],
+    claims_supported: [...new Set([...idTokenClaims, ...claims])],
   }),
 } as const satisfies Declaration
 
@@ -85,7 +84,7 @@ export const createUserinfoEndpoint = (options: UserinfoOptions): Handler => {
     const signatures = () => signed && { signatures: [{ ...signed.record }] }
     try {
       const { client, account, scope, requested, jti, proof } = await check(request, readToken(request), seen)
-      const claims = tokens.userinfo(account, scope, requested)
+      const claims = tokens.userinfo(client, account, scope, requested)
       const alg: JwsAlg | undefined = client.userinfo_signed_response_alg
       if (alg !== undefined) signed = await tokens.signUserinfo(client, alg, claims, request.signal)
       // After signing, so that an outage of the signer leaves the proof as it was.

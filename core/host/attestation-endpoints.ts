@@ -46,7 +46,7 @@ export const createAttestationEndpoints = (get: Resolve, section: Section): Hand
   const { secondFactors, statusProvider } = get(tokens.registries)
   const stored = get(tokens.collections)
   const limits = createAttestationLimits({
-    attempts: stored.attempts,
+    attempts: stored.attemptCounters,
     clock,
     keyPerMinute: rates.attestation.key_per_minute,
     subjectPerMinute: rates.attestation.subject_per_minute,
@@ -92,6 +92,6 @@ export const createAttestationEndpoints = (get: Resolve, section: Section): Hand
       refusals,
       clock,
     }),
-    challenge: createChallengeEndpoint({ evidence: get(tokens.evidence), refusals }),
+    challenge: createChallengeEndpoint({ evidence: get(tokens.evidenceChallenges), refusals }),
   }
 }

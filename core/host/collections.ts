@@ -64,10 +64,10 @@ export const collections = ({ records, ephemeral, shares }: Stores) => {
     sessions: within('sessions', shareSessions, ephemeral.records<Session>('sessions')),
     interactions: within('requests', shareOneTime, ephemeral.oneTime<Interaction>('interactions')),
     challenges: within('challenges', shareOneTime, ephemeral.oneTime<ChallengeRecord>('challenges')),
-    evidence: within('replay', shareReplays, ephemeral.replayGuard('evidence_challenges')),
-    attempts: createAttemptLimiter(counters),
+    usedEvidenceChallenges: within('replay', shareReplays, ephemeral.replayGuard('evidence_challenges')),
+    attemptCounters: createAttemptLimiter(counters),
     occupancy: createOccupancy(counters),
-    proofs: within('replay', shareReplays, ephemeral.replayGuard('dpop_proofs')),
+    usedDpopProofs: within('replay', shareReplays, ephemeral.replayGuard('dpop_proofs')),
     clientAssertions: within('replay', shareReplays, ephemeral.replayGuard('client_assertions')),
   }
 }

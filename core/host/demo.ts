@@ -21,10 +21,14 @@ export interface Demo {
 }
 
 /**
- * What a start without configuration is tried with. Secret and password are new at every start. Throws for an issuer
- * off loopback: a service that others reach has no account that it tells about.
+ * What a start without configuration is tried with. Secret and password are new at every start; `configFile` is what
+ * commands of the page name. Throws for an issuer off loopback: a service that others reach has no account that it tells
+ * about.
  */
-export const createDemo = (config: Pick<Config, 'issuer' | 'scopes_supported' | 'attestation'>): Demo => {
+export const createDemo = (
+  config: Pick<Config, 'issuer' | 'scopes_supported' | 'attestation'>,
+  configFile: string,
+): Demo => {
   const { issuer, scopes_supported } = config
   if (!isLoopbackHost(new URL(issuer).hostname)) throw new Error('The demo runs only with a loopback issuer.')
   const secret = newOpaqueToken()
@@ -37,7 +41,6 @@ export const createDemo = (config: Pick<Config, 'issuer' | 'scopes_supported' | 
     grant_types: ['client_credentials'],
     response_types: [],
     scope: apiScopes,
-    token_endpoint_auth_method: 'client_secret_basic',
     client_secret_sha256: hashOpaqueToken(secret),
   }
   const page: Client = {
@@ -71,7 +74,7 @@ export const createDemo = (config: Pick<Config, 'issuer' | 'scopes_supported' | 
       username: account.username,
       password: account.password,
       service: shown,
-      ...(config.attestation && { enrolment: { kind: deviceFactor, ...device } }),
+      ...(config.attestation && { enrolment: { kind: deviceFactor, configFile, ...device } }),
     },
     curl: clientCredentialsCommand(issuer, shown),
     ...(config.attestation && { device }),

@@ -5,7 +5,7 @@ import type { RecordedHandler } from '../endpoints/refusals.js'
 import { deviceCodeGrant } from '../oauth/device-code.js'
 import { attestationEndpoints, createAttestationEndpoints } from './attestation-endpoints.js'
 import { tokens, type Resolve } from './injection-tokens.js'
-import { createMachineEndpoints, machineEndpoints } from './machine-endpoints.js'
+import { createGrantEndpoints, createMachineEndpoints, grantEndpoints, machineEndpoints } from './machine-endpoints.js'
 import {
   createDeviceEndpoints,
   createPeopleEndpoints,
@@ -20,6 +20,7 @@ type Limited = Declaration & { readonly limit: { readonly byAddress: keyof Confi
 /** Every endpoint that a deployment can serve. */
 export const declarations: readonly Limited[] = Object.values({
   ...machineEndpoints,
+  ...grantEndpoints,
   ...peopleEndpoints,
   ...deviceEndpoints,
   ...attestationEndpoints,
@@ -38,6 +39,7 @@ export const createEndpoints = (get: Resolve): readonly Endpoint[] => {
     Object.entries(declared).map(([name, declaration]) => behindLimits(declaration, handlers[name] as RecordedHandler))
 
   const others: Endpoint[] = []
+  if (get(tokens.grants).size > 0) others.push(...listed(grantEndpoints, createGrantEndpoints(get)))
   if (login !== undefined) {
     const signIn = createSignIn(get, login)
     others.push(...listed(peopleEndpoints, createPeopleEndpoints(get, signIn)))

@@ -21,7 +21,7 @@ import {
   findPublished,
   holdBack,
   holdLate,
-  type HeldBackKeys,
+  type KeyInventory,
   type KeyPublication,
 } from '../keys/lifecycle/publications.js'
 import type { LoadedSigner } from '../modules/load-modules.js'
@@ -51,7 +51,7 @@ interface OpenSigner {
 export interface Generation {
   readonly checked: CheckedConfiguration
   /** The inventory in force. A key that is published later than was foreseen is held back longer. */
-  readonly inventory: HeldBackKeys
+  readonly inventory: KeyInventory
   readonly signers: ReadonlyMap<string, OpenSigner>
   readonly ring: SupervisedKeyRing
   readonly clients: ClientDirectory

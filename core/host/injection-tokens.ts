@@ -19,6 +19,7 @@ import type { Dpop } from '../oauth/dpop.js'
 import type { GrantHandler } from '../oauth/grant.js'
 import type { GrantIndex } from '../oauth/grant-index.js'
 import type { AccessTokenVerifier } from '../tokens/access-token-verifier.js'
+import type { ClaimReleases } from '../tokens/claim-releases.js'
 import type { TokenIssuer } from '../tokens/issuer.js'
 import type { RevokedGrants } from '../tokens/redeem.js'
 import type { OwnTokenVerification } from '../tokens/verify-own-token.js'
@@ -51,7 +52,7 @@ export const tokens = {
   clientKeys: token<ClientKeys>('clientKeys'),
   dpop: token<Dpop>('dpop'),
   rateLimits: token<RateLimits>('rateLimits'),
-  evidence: token<EvidenceChallenges>('evidence'),
+  evidenceChallenges: token<EvidenceChallenges>('evidenceChallenges'),
   services: token<Omit<Services, 'secondFactors'>>('services'),
   registries: token<Registries>('registries'),
   ring: token<KeyRing>('ring'),
@@ -64,7 +65,8 @@ export const tokens = {
   assetsPath: token<string>('assetsPath'),
   assets: token<ReadonlyMap<string, Asset>>('assets'),
   pages: token<Pages>('pages'),
-  issuer: token<TokenIssuer>('issuer'),
+  releases: token<ClaimReleases>('releases'),
+  tokenIssuer: token<TokenIssuer>('tokenIssuer'),
   grantIndex: token<GrantIndex>('grantIndex'),
   /** By `grant_type`: what is loaded and switched on. */
   grants: token<ReadonlyMap<string, GrantHandler>>('grants'),

@@ -17,11 +17,15 @@ export const machineEndpoints = {
   openidConfiguration,
   authorizationServerMetadata,
   keySet: keySetEndpoint,
+  home: homeEndpoint,
+  assets: assetEndpoint,
+}
+
+/** What is served where a plugin provides a grant. */
+export const grantEndpoints = {
   token: tokenEndpoint,
   introspection: introspectionEndpoint,
   revocation: revocationEndpoint,
-  home: homeEndpoint,
-  assets: assetEndpoint,
 }
 
 /** `served`: the endpoints of the whole deployment, for its discovery document. */
@@ -30,28 +34,18 @@ export const createMachineEndpoints = (
   served: readonly Declaration[],
 ): HandlersOf<typeof machineEndpoints> => {
   const config = get(tokens.config)
-  const { issuer, rate_limits: rates } = config
-  const clock = get(tokens.clock)
-  const audit = get(tokens.audit)
+  const { issuer } = config
   const ring = get(tokens.ring)
-  const limits = get(tokens.rateLimits)
-  const dpop = get(tokens.dpop)
-  const authenticateClient = get(tokens.clientAuthentication)
-  const clients = get(tokens.clients)
-  const { clientAuthenticators, login } = get(tokens.registries)
-  const grants = get(tokens.grants)
-  const { codes, deviceCodes, families, revocations } = get(tokens.collections)
-  const identify = createIdentifyToken({ accessTokenVerifier: get(tokens.accessTokenVerifier), families })
   const assets = get(tokens.assets)
   const { demo } = get(tokens.options)
   const discovery = createDiscovery(served, {
     issuer,
     scopes: config.scopes_supported,
-    claims: config.claims_supported,
+    claims: get(tokens.releases).supported,
     responseTypes: config.response_types_supported,
-    grantTypes: [...grants.keys()],
-    clientAuthMethods: [...clientAuthenticators.keys()],
-    dpopAlgs: dpop.algs,
+    grantTypes: [...get(tokens.grants).keys()],
+    clientAuthMethods: [...get(tokens.registries).clientAuthenticators.keys()],
+    dpopAlgs: get(tokens.dpop).algs,
     idTokenAlgs: () => ring.algorithms('id_token'),
     userinfoAlgs: () => ring.algorithms('userinfo'),
     introspectionAlgs: () => ring.algorithms('introspection'),
@@ -60,12 +54,37 @@ export const createMachineEndpoints = (
     openidConfiguration: discovery,
     authorizationServerMetadata: discovery,
     keySet: createKeySetEndpoint(ring),
+    home: createHomeEndpoint({
+      issuer,
+      name: 'Signet',
+      version: packageVersion,
+      assetsPath: get(tokens.assetsPath),
+      assets,
+      ...(demo && { demo: demo.page }),
+    }),
+    assets: createAssetEndpoint(assets),
+  }
+}
+
+export const createGrantEndpoints = (get: Resolve): HandlersOf<typeof grantEndpoints> => {
+  const config = get(tokens.config)
+  const { issuer, rate_limits: rates } = config
+  const clock = get(tokens.clock)
+  const audit = get(tokens.audit)
+  const ring = get(tokens.ring)
+  const limits = get(tokens.rateLimits)
+  const authenticateClient = get(tokens.clientAuthentication)
+  const clients = get(tokens.clients)
+  const { login } = get(tokens.registries)
+  const { codes, deviceCodes, families, revocations } = get(tokens.collections)
+  const identify = createIdentifyToken({ accessTokenVerifier: get(tokens.accessTokenVerifier), families })
+  return {
     token: createTokenEndpoint({
       authenticateClient: limits.byClient('token', rates.token.client_per_minute, authenticateClient),
-      grants,
+      grants: get(tokens.grants),
       login,
       defaultAudience: config.default_audience,
-      tokens: get(tokens.issuer),
+      tokens: get(tokens.tokenIssuer),
       redeem: createRedeem({
         revokedGrants: get(tokens.revokedGrants),
         codes,
@@ -82,7 +101,7 @@ export const createMachineEndpoints = (
         grantLifetime: grantLifetime(config),
       }),
       audit,
-      dpop,
+      dpop: get(tokens.dpop),
     }),
     introspection: createIntrospectionEndpoint({
       issuer,
@@ -91,7 +110,7 @@ export const createMachineEndpoints = (
       clients,
       login,
       revocations,
-      tokens: get(tokens.issuer),
+      tokens: get(tokens.tokenIssuer),
       signingAlg: config.id_token_signing_alg,
       signingAlgs: () => ring.algorithms('introspection'),
       audit,
@@ -107,14 +126,5 @@ export const createMachineEndpoints = (
       toleranceSeconds: config.clock_tolerance_secs,
       grantLifetime: grantLifetime(config),
     }),
-    home: createHomeEndpoint({
-      issuer,
-      name: 'Signet',
-      version: packageVersion,
-      assetsPath: get(tokens.assetsPath),
-      assets,
-      ...(demo && { demo: demo.page }),
-    }),
-    assets: createAssetEndpoint(assets),
   }
 }

@@ -46,7 +46,8 @@ export const createSignIn = (get: Resolve, login: LoginProvider): SignIn => {
     issuer: config.issuer,
     defaultAudience: config.default_audience,
     scopesSupported: config.scopes_supported,
-    claimsSupported: config.claims_supported,
+    unknownScopes: config.unknown_scopes,
+    releases: get(tokens.releases),
     codeTtlSeconds: config.authorization_code_ttl_secs,
     sessionTtlSeconds: config.session_ttl_secs,
     clock: get(tokens.clock),
@@ -76,7 +77,7 @@ export const createPeopleEndpoints = (get: Resolve, { options, flow }: SignIn): 
     clients: options.clients,
     login: options.login,
     revocations: options.revocations,
-    tokens: get(tokens.issuer),
+    tokens: get(tokens.tokenIssuer),
     audit: options.audit,
     refusals: options.refusals,
     dpop: get(tokens.dpop),
@@ -88,7 +89,7 @@ export const createPeopleEndpoints = (get: Resolve, { options, flow }: SignIn): 
 
 export const createDeviceEndpoints = (get: Resolve, signIn: SignIn): HandlersOf<typeof deviceEndpoints> => {
   const { device_code_ttl_secs: ttlSeconds, rate_limits: rates } = get(tokens.config)
-  const { deviceCodes, attempts } = get(tokens.collections)
+  const { deviceCodes, attemptCounters: attempts } = get(tokens.collections)
   const options = { ...signIn.options, deviceCodes, attempts }
   return {
     deviceAuthorization: createDeviceAuthorizationEndpoint({

@@ -52,6 +52,20 @@ export const listGrants = async (
   )
 }
 
+/**
+ * Has anybody granted a client something under this id? The index is by person, so all of it is read. Grants without a
+ * person, those of `client_credentials`, leave no record.
+ */
+export const hasGrantRecord = async (stores: Stores, grantId: string): Promise<boolean> => {
+  const { grantIndex } = collections(stores)
+  for (let after: string | undefined; ;) {
+    const page = await grantIndex.list(after, 1000)
+    if (page.some(({ record }) => record.grantId === grantId)) return true
+    after = page.at(-1)?.id
+    if (after === undefined) return false
+  }
+}
+
 export const revokeGrants = async (stores: Stores, config: Config, entries: readonly GrantEntry[]): Promise<void> => {
   const { grantIndex, revocations } = collections(stores)
   for (const entry of entries) {

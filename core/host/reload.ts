@@ -6,7 +6,7 @@ import { collections } from './collections.js'
 import { compareConfigurations, type ConfigChanges } from './checks/config-changes.js'
 import { closeGeneration, findPrevious, openGeneration, type Generation, type GenerationSources } from './generation.js'
 import type { KeyLedger } from '../keys/lifecycle/ledger.js'
-import { describeHeld, readPublications, recordWithdrawals } from '../keys/lifecycle/publications.js'
+import { findEarlyKeys, readPublications, recordWithdrawals } from '../keys/lifecycle/publications.js'
 import { findEarlyRemovals, type InForce } from '../keys/lifecycle/removals.js'
 
 export interface ReloadRequest {
@@ -32,13 +32,6 @@ export interface ReloadOptions {
 }
 
 const inForce = ({ checked, inventory }: Generation): InForce => ({ config: checked.config, keys: inventory.keys })
-
-/** A key that waits already, as it is written, goes on waiting: it refuses nothing. */
-const findEarlyKeys = (next: Generation, running: Generation): readonly Problem[] => {
-  const waiting = new Set(running.inventory.held.map(({ kid }) => kid))
-  const changed = compareConfigurations(running.checked.config, next.checked.config).sections.keys?.changed ?? []
-  return next.inventory.held.filter(({ kid }) => !waiting.has(kid) || changed.includes(kid)).map(describeHeld)
-}
 
 /** Keys that would not be published, or could not sign, as they did until now. */
 const findLostKeys = (next: Generation, running: Generation): readonly Problem[] => {
@@ -76,7 +69,9 @@ export const createReload = (options: ReloadOptions): Reload => {
   const exchange = async (next: Generation, running: Generation, changes: ConfigChanges, force: boolean) => {
     const now = clock()
     const removals = findEarlyRemovals(inForce(running), inForce(next), now)
-    const early = findEarlyKeys(next, running)
+    const waiting = new Set(running.inventory.held.map(({ kid }) => kid))
+    const changed = changes.sections.keys?.changed ?? []
+    const early = findEarlyKeys(next.inventory, (kid) => waiting.has(kid) && !changed.includes(kid))
     const idle = findIdleAlgorithms(next, changes)
     const problems = [...findLostKeys(next, running), ...idle, ...early, ...(force ? [] : removals)]
     if (problems.length > 0) throw new ConfigurationError(problems)

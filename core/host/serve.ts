@@ -5,12 +5,13 @@ import type { TraceContexts } from '../http/carry-trace.js'
 import type { RequestObserver } from '../http/request-log.js'
 import type { LoadShedding } from '../http/shed-load.js'
 import type { Route } from '../http/route.js'
-import { listen, type Listening } from '../http/server.js'
+import type { Listening } from '../http/server.js'
 import type { Pages } from '../interaction/pages/pages.js'
 import type { Readiness } from '../observe/health.js'
 import type { Log } from '../observe/log.js'
 import type { Metrics } from '../observe/metrics.js'
 import type { Tracing } from '../observe/tracing.js'
+import { listenAs } from './listen-as.js'
 import type { Reload } from './reload.js'
 import { createReloadEndpoint } from './reload-endpoint.js'
 
@@ -64,9 +65,9 @@ export const serve = async (options: ServeOptions): Promise<{ public: Listening;
     logLevel: 'debug',
   })
   const { host, port, tls } = config.listen
-  const admin = await listen(adminApp, { ...config.admin, exclusive: true, log })
+  const admin = await listenAs('admin', adminApp, { ...config.admin, exclusive: true, log })
   try {
-    const listening = await listen(app, {
+    const listening = await listenAs('listen', app, {
       host,
       port,
       ...(tls && { tls: { cert: tls.cert, key: tls.key.reveal() } }),

@@ -16,6 +16,7 @@ import { createOutbound } from '../outbound/webhook.js'
 import { createDpop } from '../oauth/dpop.js'
 import { RecentMap } from '../recent-map.js'
 import { createAccessTokenVerifier } from '../tokens/access-token-verifier.js'
+import { createClaimReleases } from '../tokens/claim-releases.js'
 import { createTokenIssuer } from '../tokens/issuer.js'
 import { collections, openPrincipals } from './collections.js'
 import { createOwnTokens } from './own-tokens.js'
@@ -43,7 +44,14 @@ export const wire = (container: DependencyContainer): void => {
   provide(tokens.passwords, () => createPasswordHasher())
   provide(tokens.assetsPath, (get) => `${new URL(get(tokens.config).issuer).pathname.replace(/\/$/, '')}/assets`)
   provide(tokens.assets, () => loadAssets())
-  provide(tokens.pages, (get) => createPages({ assetsPath: get(tokens.assetsPath), assets: get(tokens.assets) }))
+  provide(tokens.pages, (get) =>
+    createPages({
+      assetsPath: get(tokens.assetsPath),
+      assets: get(tokens.assets),
+      scopes: get(tokens.config).scopes,
+    }),
+  )
+  provide(tokens.releases, (get) => createClaimReleases(get(tokens.config)))
   provide(tokens.clientKeys, (get) => {
     const { allow_private_addresses: allowPrivateAddresses } = get(tokens.config).outbound
     const fetch = createOutboundFetch({ allowPrivateAddresses })
@@ -52,13 +60,13 @@ export const wire = (container: DependencyContainer): void => {
   })
   provide(tokens.dpop, (get) => {
     const { issuer, clock_tolerance_secs: toleranceSeconds } = get(tokens.config)
-    const { proofs, secrets } = get(tokens.collections)
+    const { usedDpopProofs: proofs, secrets } = get(tokens.collections)
     return createDpop({ issuer, clock: get(tokens.clock), toleranceSeconds, proofs, secrets })
   })
-  provide(tokens.rateLimits, (get) => createRateLimits(get(tokens.collections).attempts, get(tokens.clock)))
-  provide(tokens.evidence, (get) => {
+  provide(tokens.rateLimits, (get) => createRateLimits(get(tokens.collections).attemptCounters, get(tokens.clock)))
+  provide(tokens.evidenceChallenges, (get) => {
     const { attestation, clock_tolerance_secs: toleranceSeconds } = get(tokens.config)
-    const { secrets, evidence: redeemed } = get(tokens.collections)
+    const { secrets, usedEvidenceChallenges: redeemed } = get(tokens.collections)
     const ttlSeconds = attestation?.challenge_ttl_secs ?? 0
     return createEvidenceChallenges({ secrets, redeemed, clock: get(tokens.clock), ttlSeconds, toleranceSeconds })
   })
@@ -72,8 +80,7 @@ export const wire = (container: DependencyContainer): void => {
   provide(tokens.services, (get) => {
     const config = get(tokens.config)
     const stored = get(tokens.collections)
-    const { codes, deviceCodes, families, revocations, attempts, clientAssertions, factorRecords, factorClaims } =
-      stored
+    const { codes, deviceCodes, families, revocations, clientAssertions, factorRecords, factorClaims } = stored
     const clock = get(tokens.clock)
     const log = get(tokens.log)
     // What the deployer's own options name may be anywhere.
@@ -87,10 +94,11 @@ export const wire = (container: DependencyContainer): void => {
       refreshTokens: readRefreshTokens(families, get(tokens.revokedGrants)),
       accounts: get(tokens.accounts),
       passwords: get(tokens.passwords),
-      attempts,
+      attempts: stored.attemptCounters,
       clockToleranceSeconds: config.clock_tolerance_secs,
       clientKeys: get(tokens.clientKeys),
       clientAssertions,
+      clientAssertionMaxAgeSeconds: config.client_assertion_max_age_secs,
       ownTokens: createOwnTokens({
         ...get(tokens.verification),
         accessTokenVerifier: get(tokens.accessTokenVerifier),
@@ -100,7 +108,7 @@ export const wire = (container: DependencyContainer): void => {
       }),
       factorRecords,
       factorClaims,
-      evidenceChallenges: get(tokens.evidence),
+      evidenceChallenges: get(tokens.evidenceChallenges),
       principals: openPrincipals(get(tokens.stores)),
       outbound: createOutbound(fetch, clock),
       issuerKeys: createIssuerKeys(createRemoteKeySets({ owner: 'issuer', fetch, clock, log })),
@@ -111,7 +119,7 @@ export const wire = (container: DependencyContainer): void => {
 /** Registers what stands on keys, clients and accounts, which a reload replaces. */
 export const wireGeneration = (container: DependencyContainer): void => {
   const provide = providerFor(container)
-  provide(tokens.issuer, (get) => {
+  provide(tokens.tokenIssuer, (get) => {
     const config = get(tokens.config)
     return createTokenIssuer({
       issuer: config.issuer,
@@ -122,7 +130,7 @@ export const wireGeneration = (container: DependencyContainer): void => {
       accessTokenTtl: config.access_token_ttl_secs,
       idTokenTtl: config.id_token_ttl_secs,
       defaultAudience: config.default_audience,
-      claimsSupported: config.claims_supported,
+      releases: get(tokens.releases),
       resources: new Map(config.resources.map((resource) => [resource.identifier, resource])),
       accessTokenVerifier: get(tokens.accessTokenVerifier),
     })
@@ -144,7 +152,7 @@ export const wireGeneration = (container: DependencyContainer): void => {
       createClientAuthentication({
         authenticators: get(tokens.registries).clientAuthenticators,
         clients: get(tokens.clients),
-        guesses: createSecretGuesses(get(tokens.collections).attempts),
+        guesses: createSecretGuesses(get(tokens.collections).attemptCounters),
       }),
       get(tokens.options).tracing,
     ),

@@ -27,7 +27,7 @@ export interface AppOptions {
   readonly requestBudgetMs: number
   /** Level of the request log. */
   readonly logLevel: 'debug' | 'info'
-  /** Where requests are in traces; filled while they are under way. Absent: traces mean nothing here. */
+  /** Where requests are in traces; filled while they are under way. Absent: tracing is off. */
   readonly traces?: TraceContexts
   readonly tracing?: Tracing | undefined
   /** Absent: no request is turned away, however busy the process is. */

@@ -6,8 +6,8 @@ import type { Context, Middleware } from './exchange.js'
 export type TraceContexts = Map<string, string>
 
 /**
- * Takes a trace of the caller's further (W3C Trace Context): into the logs, and with an SDK registered into a span of this
- * request. Without either it costs nothing.
+ * Continues the caller's trace (W3C Trace Context) in the logs and, when an SDK is registered, in a span of this request.
+ * Without either it costs nothing.
  */
 export const carryTrace =
   (traces: TraceContexts, tracing: Tracing | undefined): Middleware =>

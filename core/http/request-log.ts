@@ -37,7 +37,7 @@ export interface Answered {
 export type RequestObserver = (answered: Answered) => void
 
 /**
- * One line for each answer. The path is the table's, so that it holds no id of an interaction; the query is never told.
+ * One line for each answer. The path is the table's, so that it holds no id of an interaction; the query is never logged.
  */
 export const requestLog =
   (log: Log, level: 'debug' | 'info', observe?: RequestObserver): Middleware =>

@@ -24,6 +24,7 @@ export class HttpRequest implements EndpointRequest {
   #query: ParameterList | undefined
   #cookies: ReadonlyMap<string, string | undefined> | undefined
   #signal: AbortSignal | undefined
+  #address: string | undefined
 
   constructor(
     request: IncomingMessage,
@@ -51,7 +52,7 @@ export class HttpRequest implements EndpointRequest {
   }
 
   get address(): string {
-    return this.#services.addressOf(this.#request)
+    return (this.#address ??= this.#services.addressOf(this.#request))
   }
 
   get signal(): AbortSignal {

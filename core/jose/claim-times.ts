@@ -7,8 +7,9 @@ const maxJtiLength = 256
 export const isJti = (value: unknown): value is string =>
   typeof value === 'string' && value !== '' && value.length <= maxJtiLength
 
-/** Whole seconds since the epoch (RFC 7519 §2). */
-export const isNumericDate = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
+/** Seconds since the epoch, with or without a fraction (RFC 7519 §2). */
+export const isNumericDate = (value: unknown): value is number =>
+  typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER
 
 export interface TimeRules {
   readonly clock: Clock

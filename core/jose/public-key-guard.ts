@@ -1,5 +1,13 @@
 import { createHash, createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
-import { algorithms, findAlgorithm, keyTypes, publicExponent, type KeyType, type KeyTypeRow } from './algorithms.js'
+import {
+  algorithms,
+  allAlgorithms,
+  findAlgorithm,
+  keyTypes,
+  publicExponent,
+  type KeyType,
+  type KeyTypeRow,
+} from './algorithms.js'
 import type { JwsAlg, PublicJwk } from './jwk.js'
 
 /** Why a key was refused. Constant texts that say nothing of the key. */
@@ -60,6 +68,17 @@ export const checkPublicJwk = (input: unknown, allowed: readonly JwsAlg[]): Guar
   const canonical = JSON.stringify(Object.fromEntries(row.members.map((name) => [name, spelled[name]])))
   const thumbprint = createHash('sha256').update(canonical).digest('base64url')
   return { jwk: Object.freeze(spelled) as unknown as PublicJwk, publicKey, thumbprint }
+}
+
+/** Why the guard refuses this key, with all algorithms allowed; undefined when it passes. For `reportFault`. */
+export const findJwkFault = (input: unknown): string | undefined => {
+  try {
+    checkPublicJwk(input, allAlgorithms)
+    return undefined
+  } catch (error) {
+    if (!(error instanceof BadJwk)) throw error
+    return error.message
+  }
 }
 
 type Members = ReadonlyMap<string, unknown>

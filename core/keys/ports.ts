@@ -44,6 +44,8 @@ export interface SignerProvider extends AsyncDisposable {
   ping(signal: AbortSignal): Promise<void>
   /** Makes a key inside the backend and returns its `ref`. Absent where the backend cannot. */
   create?(ref: string, alg: JwsAlg, signal: AbortSignal): Promise<string>
+  /** What an operator should know of the backend, in a line, whether it answers or not: the doctor prints it. No secret. */
+  describe?(): string
 }
 
 const brand = Symbol.for('signet.KeyRefused')

@@ -39,7 +39,10 @@ export interface DeviceCodes {
 
 /** Reads refresh tokens; rotating them is the core's. */
 export interface RefreshTokens {
-  /** The grant that the token continues; undefined when it is malformed, unknown or expired. Of a revoked one the core learns when it is redeemed. Throws `Unavailable`. */
+  /**
+   * The grant that the token continues; undefined when it is malformed, unknown or expired. The core finds out that it
+   * is revoked when it redeems it. Throws `Unavailable`.
+   */
   find(token: string): Promise<Grant | undefined>
 }
 
@@ -74,6 +77,8 @@ export interface Services {
   readonly clientKeys: ClientKeys
   /** Ids of client assertions, by client: each passes once (RFC 7523 §3). */
   readonly clientAssertions: EphemeralReplayGuard
+  /** How far ahead an assertion may expire: `client_assertion_max_age_secs`. */
+  readonly clientAssertionMaxAgeSeconds: number
   readonly ownTokens: OwnTokens
   /** What second factors keep: secrets in hashed or sealed form, approvals. An id begins with the factor's kind and a colon. */
   readonly factorRecords: RecordStore<JsonObject>

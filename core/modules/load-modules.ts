@@ -10,6 +10,7 @@ import type { PluginModule, ServiceName, SignerModule } from './contract.js'
 import { isObject } from '../json.js'
 import { inertServices } from './inert-services.js'
 import { resolveSpecifier, type ModuleKind } from './module-specifier.js'
+import { describeFailure } from '../plugin-failure.js'
 
 /** A module that was found and whose options are right. */
 export interface LoadedModule<Module> {
@@ -38,8 +39,11 @@ const serviceNames: readonly string[] = [...Object.keys(inertServices('')), 'sec
 export const findModuleFaults = (exported: unknown, makers: string, verb: 'create' | 'open'): string[] => {
   if (!isObject(exported)) return [`has no default export made with ${makers}`]
   const faults: string[] = []
-  if (exported.apiVersion !== 1)
-    faults.push(`was made for apiVersion ${String(exported.apiVersion)}, but this program supports apiVersion 1`)
+  if (exported.apiVersion === undefined) faults.push('has no apiVersion: write `apiVersion: 1`')
+  else if (exported.apiVersion !== 1)
+    faults.push(
+      `was made for apiVersion ${JSON.stringify(exported.apiVersion)}, but this program supports apiVersion 1`,
+    )
   if (typeof exported.name !== 'string' || exported.name === '') faults.push('has no name')
   if (typeof exported[verb] !== 'function') faults.push(`has no ${verb} function`)
   const { options } = exported
@@ -117,11 +121,12 @@ export const checkOptions = async (
 /** The default export of a file. */
 export const importModule = async (
   file: string,
-): Promise<{ readonly exported: unknown } | { readonly fault: string }> => {
+): Promise<{ readonly exported: unknown } | { readonly fault: string; readonly stack?: string }> => {
   try {
     return { exported: ((await import(pathToFileURL(file).href)) as { default?: unknown }).default }
   } catch (error) {
-    return { fault: `cannot be loaded: ${error instanceof Error ? error.message : 'unknown error'}` }
+    const { message, stack } = await describeFailure(error, file)
+    return { fault: `cannot be loaded: ${message}`, ...(stack !== undefined && { stack }) }
   }
 }
 
@@ -142,7 +147,7 @@ const loadModule = async <Module extends PluginModule | SignerModule>(
   base: Path,
   configDirectory: string,
 ): Promise<{ readonly loaded?: LoadedModule<Module>; readonly problems: readonly Problem[] }> => {
-  // What could not be read was told when it was read.
+  // What could not be read was reported when it was read.
   if (entry?.use === undefined) return { problems: [] }
   const fail = (messages: readonly string[]) => ({
     problems: messages.map((message): Problem => ({ path: formatPath([...base, 'use']), message })),
@@ -150,7 +155,10 @@ const loadModule = async <Module extends PluginModule | SignerModule>(
   const resolved = resolveSpecifier(kind, entry.use, configDirectory)
   if ('fault' in resolved) return fail([resolved.fault])
   const imported = await importModule(resolved.file)
-  if ('fault' in imported) return fail([imported.fault])
+  if ('fault' in imported) {
+    const { fault, ...more } = imported
+    return { problems: [{ path: formatPath([...base, 'use']), message: fault, ...more }] }
+  }
   const { exported } = imported
   const faults = findFaults(exported, kind)
   if (faults.length > 0) return fail(faults)

@@ -6,7 +6,9 @@ import type { ClientAuthenticator } from '../oauth/client-authenticator.js'
 import type { GrantHandler } from '../oauth/grant.js'
 import { Unavailable } from '../unavailable.js'
 import { CleanUp } from '../clean-up.js'
+import { findContributionFault } from './contribution-faults.js'
 import type { LoadedPlugin, LoadedSigner } from './load-modules.js'
+import { describeFailure } from '../plugin-failure.js'
 import type { Contributions, Services, SignerServices } from './contract.js'
 
 /** What the plugins provide. A name from a request is only ever a key of one of these maps; they cannot be changed. */
@@ -51,51 +53,14 @@ class Registry<T> {
   }
 }
 
-const contributionNames: Readonly<Record<keyof Contributions, true>> = {
-  grants: true,
-  clientAuthenticators: true,
-  login: true,
-  secondFactors: true,
-  statusProvider: true,
-  close: true,
-}
-
-const findFault = (contributions: unknown): string | undefined => {
-  if (typeof contributions !== 'object' || contributions === null) return 'create returned no contributions'
-  const unknown = Object.keys(contributions).find((name) => !Object.hasOwn(contributionNames, name))
-  if (unknown !== undefined) return `create returned ${unknown}, which is not a contribution`
-  const {
-    grants = [],
-    clientAuthenticators = [],
-    login,
-    secondFactors = [],
-    statusProvider,
-  } = contributions as Contributions
-  if (!grants.every((grant) => typeof grant.grantType === 'string' && typeof grant.handle === 'function'))
-    return 'create returned a grant without grantType or handle'
-  if (
-    !clientAuthenticators.every(
-      (item) =>
-        [typeof item.method, typeof item.detect, typeof item.authenticate].join() === 'string,function,function',
-    )
-  )
-    return 'create returned a client authenticator without method, detect or authenticate'
-  if (login !== undefined && (typeof login.authenticate !== 'function' || typeof login.find !== 'function'))
-    return 'create returned a login provider without authenticate or find'
-  if (!secondFactors.every((factor) => typeof factor.kind === 'string' && typeof factor.verify === 'function'))
-    return 'create returned a second factor without kind or verify'
-  if (statusProvider !== undefined && typeof statusProvider.current !== 'function')
-    return 'create returned a status provider without current'
-  return undefined
-}
-
 const pick = (services: Services, needs: LoadedPlugin['module']['needs']): Services =>
   Object.freeze(Object.fromEntries((needs ?? []).map((need) => [need, services[need]]))) as unknown as Services
 
 /** An outage is no mistake in the file: it goes on as it is. */
-const explainFailure = (error: unknown, { mask }: Pick<LoadedPlugin, 'mask'>): string => {
+const explainFailure = async (error: unknown, { mask }: Pick<LoadedPlugin, 'mask'>): Promise<Omit<Problem, 'path'>> => {
   if (error instanceof Unavailable) throw error
-  return `could not be created: ${error instanceof Error ? mask(error.message) : 'unknown error'}`
+  const { message, stack } = await describeFailure(error)
+  return { message: `could not be created: ${mask(message)}`, ...(stack !== undefined && { stack: mask(stack) }) }
 }
 
 /**
@@ -122,10 +87,10 @@ export const createRegistries = async (
     try {
       contributions = await module.create(options, pick(services, module.needs))
     } catch (error) {
-      problems.push({ path, message: explainFailure(error, plugin) })
+      problems.push({ path, ...(await explainFailure(error, plugin)) })
       return
     }
-    const fault = findFault(contributions)
+    const fault = findContributionFault(contributions)
     if (fault !== undefined) {
       problems.push({ path, message: `${module.name}: ${fault}` })
       return
@@ -184,7 +149,7 @@ export const createSignerProviders = async (
         cleanUp.add(() => provider[Symbol.asyncDispose]())
         byName.set(name, provider)
       } catch (error) {
-        problems.push({ path: formatPath(['signers', name]), message: explainFailure(error, signer) })
+        problems.push({ path: formatPath(['signers', name]), ...(await explainFailure(error, signer)) })
       }
     }
     if (problems.length > 0) throw new ConfigurationError(problems)

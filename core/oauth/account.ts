@@ -3,13 +3,16 @@ import type { JsonObject } from '../json.js'
 /** A person as relying parties may know them. */
 export interface Account {
   readonly subject: string
-  /** Standard claims (OIDC Core §5.1), of which the core releases what scope and consent allow. */
+  /** Any claims, of which the core releases what scopes and the configuration say. */
   readonly claims: JsonObject
 }
 
+/** The claims that a page can call a person by, the best first. */
+export const shownClaims: readonly string[] = ['name', 'preferred_username', 'email']
+
 /** What a page calls a person. */
 export const displayName = ({ subject, claims }: Account): string => {
-  for (const name of ['name', 'preferred_username', 'email']) {
+  for (const name of shownClaims) {
     const value = claims[name]
     if (typeof value === 'string' && value !== '') return value
   }

@@ -1,6 +1,6 @@
 import type { TokenRequest, ClientAuthenticator } from './client-authenticator.js'
-import type { Client, ClientDirectory } from './client.js'
-import { OAuthError, withDetails } from './errors.js'
+import { authenticationMethods, type Client, type ClientDirectory } from './client.js'
+import { OAuthError, withDetails, type ErrorDetails } from './errors.js'
 import type { SenderConstraint } from './grant.js'
 import type { SecretGuesses } from './secret-guesses.js'
 
@@ -18,8 +18,21 @@ export interface AuthenticatedClient {
 }
 
 type Detected = NonNullable<ReturnType<ClientAuthenticator['detect']>>
+type Found = Detected & { readonly authenticator: ClientAuthenticator }
 
 const refusal = 'Client authentication failed.'
+const refused = (reason: string, details: ErrorDetails = {}) =>
+  new OAuthError('invalid_client', refusal, { ...details, reason })
+
+/** The refusals of `detect` name its method. */
+const detectBy = (authenticator: ClientAuthenticator, request: TokenRequest): Detected | undefined => {
+  try {
+    return authenticator.detect(request)
+  } catch (error) {
+    const clientAuthentication = { method: authenticator.method }
+    throw error instanceof OAuthError ? withDetails(error, { clientAuthentication }) : error
+  }
+}
 
 /** How many credentials a request carries, known to a plugin or not (RFC 6749 §2.3, RFC 7521 §4.2). */
 const countCredentials = ({ params, header }: TokenRequest): number =>
@@ -38,42 +51,47 @@ export const createClientAuthentication = ({ authenticators, clients, guesses }:
   const methods = [...authenticators.values()]
 
   const detect = (request: TokenRequest) => {
-    let only: (Detected & { readonly authenticator: ClientAuthenticator }) | undefined
+    let only: Found | undefined
     let found = 0
     for (const authenticator of methods) {
-      const detected = authenticator.detect(request)
+      const detected = detectBy(authenticator, request)
       if (detected === undefined) continue
       found++
       only = { authenticator, clientId: detected.clientId, evidence: detected.evidence }
     }
     if (found > 1 || countCredentials(request) > 1)
       throw new OAuthError('invalid_request', 'Only one client authentication method may be used.')
-    if (only === undefined) throw new OAuthError('invalid_client', refusal, { reason: 'no client authentication' })
+    if (only === undefined) throw refused('no client authentication')
     return only
   }
 
   const authenticate = async (request: TokenRequest, signal: AbortSignal): Promise<AuthenticatedClient> => {
     const { authenticator, clientId, evidence } = detect(request)
-    const stated = request.params.get('client_id')
-    if (stated !== undefined && stated !== clientId)
-      throw new OAuthError('invalid_client', refusal, { reason: 'client_id differs from the authenticated client' })
+    const { method } = authenticator
     const client = await clients.find(clientId)
-    if (client === undefined) throw new OAuthError('invalid_client', refusal, { reason: 'unknown client' })
+    if (client === undefined) throw refused('unknown client', { clientAuthentication: { method } })
+    if (client === 'disabled')
+      throw refused('client is disabled', { claimedClientId: clientId, clientAuthentication: { method } })
+    const registered = authenticationMethods(client)
     try {
-      if (client === 'disabled') throw new OAuthError('invalid_client', refusal, { reason: 'client is disabled' })
-      if (client.token_endpoint_auth_method !== authenticator.method)
-        throw new OAuthError('invalid_client', refusal, { reason: `method is not the registered one` })
+      const stated = request.params.get('client_id')
+      if (stated !== undefined && stated !== clientId) throw refused('client_id differs from the authenticated client')
+      if (!registered.includes(method)) throw refused('method is not the registered one')
       const judge = () => authenticator.authenticate(client, evidence, signal)
       const { confirmation } = await (sendsSecret(authenticator)
-        ? guesses.slowDown(client.client_id, request.address, judge)
+        ? guesses.slowDown(clientId, request.address, judge)
         : judge())
-      return { client, method: authenticator.method, ...(confirmation && { confirmation }) }
+      return { client, method, ...(confirmation && { confirmation }) }
     } catch (error) {
-      throw error instanceof OAuthError ? withDetails(error, { claimedClientId: clientId }) : error
+      if (!(error instanceof OAuthError)) throw error
+      throw withDetails(error, { claimedClientId: clientId, clientAuthentication: { method, registered } })
     }
   }
 
-  /** Throws `invalid_client` (401, with `WWW-Authenticate` as RFC 6749 §5.2 asks), `invalid_request`, `temporarily_unavailable` (429), `Unavailable`. */
+  /**
+   * Throws `invalid_client` (401, with `WWW-Authenticate` as RFC 6749 §5.2 asks), `invalid_request`,
+   * `temporarily_unavailable` (429), `Unavailable`.
+   */
   return async (request: TokenRequest, signal: AbortSignal): Promise<AuthenticatedClient> => {
     try {
       return await authenticate(request, signal)
@@ -81,8 +99,7 @@ export const createClientAuthentication = ({ authenticators, clients, guesses }:
       if (!(error instanceof OAuthError) || error.code !== 'invalid_client') throw error
       if (request.header('authorization') === undefined) throw error
       const headers = { ...error.headers, 'WWW-Authenticate': 'Basic realm="token"' }
-      const { reason, cause, claimedClientId } = error
-      throw new OAuthError('invalid_client', refusal, { reason, headers, cause, claimedClientId })
+      throw withDetails(error, { headers })
     }
   }
 }

@@ -1,4 +1,6 @@
+import { isUtf8 } from 'node:buffer'
 import type { Client } from './client.js'
+import { OAuthError } from './errors.js'
 import type { SenderConstraint } from './grant.js'
 
 /** What a client authentication method may look at. */
@@ -20,4 +22,39 @@ export interface ClientAuthenticator<E = unknown> {
   detect(request: TokenRequest): { readonly clientId: string; readonly evidence: E } | undefined
   /** Resolves when the evidence proves the client; throws `OAuthError('invalid_client')` or `Unavailable`. */
   authenticate(client: Client, evidence: E, signal: AbortSignal): Promise<{ readonly confirmation?: SenderConstraint }>
+}
+
+const malformed = (): OAuthError =>
+  new OAuthError('invalid_client', 'Client authentication failed.', { reason: 'malformed Basic credentials' })
+
+const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
+const plain = /^[\w\-.~]*$/
+
+/** The client's id and secret are form-encoded before they are joined (RFC 6749 §2.3.1). */
+const formDecode = (text: string): string => {
+  if (plain.test(text)) return text
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    throw malformed()
+  }
+}
+
+/**
+ * Reads the client's id and secret from `Authorization: Basic` (RFC 6749 §2.3.1, RFC 7617 §2), strictly. The secret may be
+ * empty, which proves nothing. Undefined when the header is absent or of another scheme; throws `invalid_client` when it
+ * is Basic and malformed.
+ */
+export const readBasic = (header: string | undefined): { clientId: string; secret: string } | undefined => {
+  if (header === undefined || !/^basic(?: |$)/i.test(header)) return undefined
+  const encoded = header.slice(6).trim()
+  if (encoded.length > 4096 || encoded === '' || !base64.test(encoded)) throw malformed()
+  const bytes = Buffer.from(encoded, 'base64')
+  if (bytes.toString('base64') !== encoded) throw malformed()
+  if (!isUtf8(bytes)) throw malformed()
+  const text = bytes.toString('utf8')
+  const colon = text.indexOf(':')
+  const [clientId, secret] = [formDecode(text.slice(0, Math.max(colon, 0))), formDecode(text.slice(colon + 1))]
+  if (colon === -1 || clientId === '' || `${clientId}${secret}`.includes('\0')) throw malformed()
+  return { clientId, secret }
 }

@@ -1,19 +1,9 @@
 import { z } from 'zod'
 import type { JsonObject } from '../json.js'
-import { allAlgorithms } from '../jose/algorithms.js'
-import { BadJwk, checkPublicJwk } from '../jose/public-key-guard.js'
 import { maxKeys } from '../jose/key-set.js'
+import { findJwkFault } from '../jose/public-key-guard.js'
 import { findOutboundFault } from '../outbound/outbound-fetch.js'
 import { reportFault } from '../report-fault.js'
-
-const guardedKey = z.custom<JsonObject>().superRefine((key, context) => {
-  try {
-    checkPublicJwk(key, allAlgorithms)
-  } catch (error) {
-    if (!(error instanceof BadJwk)) throw error
-    context.addIssue({ code: 'custom', message: error.message })
-  }
-})
 
 const hasRepeatedKid = (keys: readonly unknown[]): boolean => {
   const kids = keys.flatMap((key) => (typeof key === 'object' && key !== null && 'kid' in key ? [key.kid] : []))
@@ -23,7 +13,7 @@ const hasRepeatedKid = (keys: readonly unknown[]): boolean => {
 /** `jwks` of a client (RFC 7591 §2): public keys for verifying, each past the guard. */
 export const clientJwks = z.strictObject({
   keys: z
-    .array(guardedKey)
+    .array(z.custom<JsonObject>().superRefine(reportFault(findJwkFault)))
     .min(1, 'must hold at least one key')
     .max(maxKeys, `must hold at most ${String(maxKeys)} keys`)
     .refine((keys) => !hasRepeatedKid(keys), 'must not repeat a kid'),

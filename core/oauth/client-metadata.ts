@@ -3,8 +3,10 @@ import { closest, distance } from 'fastest-levenshtein'
 import { z } from 'zod'
 import { allAlgorithms, findAlgorithm, isJwsAlg } from '../jose/algorithms.js'
 import type { JwsAlg } from '../jose/jwk.js'
+import type { JsonObject } from '../json.js'
 import { isClientId, type Client } from './client.js'
 import { clientJwks, clientJwksUri } from './client-jwks.js'
+import { isImpersonable } from './redirect-uri.js'
 import { findRedirectUriFault } from './redirect-uri-registration.js'
 
 /** One thing that is wrong with a client's metadata; `path` is within it: `redirect_uris[1]`. Holds no value of it. */
@@ -108,7 +110,7 @@ const metadataSchema = z.strictObject({
       'must be scope names with one blank between them',
     )
     .optional(),
-  token_endpoint_auth_method: text.default('client_secret_basic'),
+  token_endpoint_auth_method: text.optional(),
   token_endpoint_auth_signing_alg: z.preprocess((value) => findAlgorithm(value) ?? value, signingAlg).optional(),
   jwks: clientJwks.optional(),
   jwks_uri: clientJwksUri.optional(),
@@ -118,6 +120,8 @@ const metadataSchema = z.strictObject({
   subject_type: z
     .literal('public', { error: ({ input }) => (input === 'pairwise' ? `pairwise: ${unavailable}` : undefined) })
     .optional(),
+  include_claims_in_id_token: z.boolean().optional(),
+  consent: z.enum(['required', 'remembered', 'implicit']).optional(),
   default_max_age: z.int().min(0).optional(),
   require_auth_time: z.boolean().optional(),
   dpop_bound_access_tokens: z.boolean().optional(),
@@ -185,13 +189,24 @@ const findContradictions = (metadata: Partial<Metadata>): MetadataProblem[] => {
   if (usesCode === true && response_types?.length === 0)
     add('response_types', 'must hold code for the grant authorization_code (RFC 7591 §2.1)')
 
+  const isPosed = (uri: string) => isImpersonable({ token_endpoint_auth_method: method, application_type }, uri)
+  if (metadata.consent === 'implicit' && redirect_uris.some(isPosed))
+    add(
+      'consent',
+      'must not be implicit for a public client that is native or has a redirect URI on loopback (RFC 8252 §8.6)',
+    )
+
   if (method === 'none' && grant_types?.includes('client_credentials') === true)
     add('grant_types', 'client_credentials is for clients that authenticate (RFC 6749 §4.4)')
   if (method === 'none' && metadata.client_secret !== undefined)
     add('client_secret', 'a client with token_endpoint_auth_method none has no secret')
   if (method === 'client_secret_jwt') add('token_endpoint_auth_method', 'client_secret_jwt is symmetric and refused')
-  else if (method?.startsWith('client_secret_') === true && !('client_secret' in metadata))
-    add('client_secret', `is required for token_endpoint_auth_method ${method}`)
+  else if (!('client_secret' in metadata)) {
+    if (method?.startsWith('client_secret_') === true)
+      add('client_secret', `is required for token_endpoint_auth_method ${method}`)
+    if (!('token_endpoint_auth_method' in metadata))
+      add('client_secret', 'is required without a token_endpoint_auth_method')
+  }
   if ('jwks' in metadata && 'jwks_uri' in metadata)
     add('jwks_uri', 'must not be given together with jwks (RFC 7591 §2)')
   if (method !== 'private_key_jwt') return problems
@@ -223,6 +238,20 @@ const toClient = (
       client_secret_sha256: createHash('sha256').update(client_secret).digest('base64url'),
     }),
   }
+}
+
+/** What of a client is no metadata: its secret, and the one before it. */
+export const secretMembers = [
+  'client_secret_sha256',
+  'previous_client_secret_sha256',
+  'previous_client_secret_expires_at',
+] as const satisfies readonly (keyof Client)[]
+
+/** The metadata that `client` was parsed from, with defaults and without its secrets: `parseClientMetadata` reads it again. */
+export const toMetadata = (client: Client): JsonObject => {
+  const members = Object.entries(client).filter(([name]) => !secretMembers.some((secret) => secret === name))
+  const metadata: JsonObject = Object.fromEntries(members)
+  return { ...metadata, scope: client.scope.join(' ') }
 }
 
 /**

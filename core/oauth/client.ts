@@ -3,8 +3,8 @@ import type { JsonObject } from '../json.js'
 
 /**
  * A registered client. Members are the metadata names of RFC 7591 §2 and OpenID Connect Registration §2, with their
- * defaults filled in; `allowed_audiences`, `introspection_audiences`, `security_profile`, `disabled` and
- * `client_secret_sha256` are ours.
+ * defaults filled in; `allowed_audiences`, `consent`, `introspection_audiences`, `security_profile`, `disabled`,
+ * `client_secret_sha256` and what begins with `previous_` are ours.
  */
 export interface Client {
   readonly client_id: string
@@ -15,11 +15,16 @@ export interface Client {
   readonly response_types: readonly string[]
   /** The scopes that the client may ask for. */
   readonly scope: readonly string[]
-  readonly token_endpoint_auth_method: string
+  /** Absent: the client sends its secret either way, by `client_secret_basic` or by `client_secret_post`. */
+  readonly token_endpoint_auth_method?: string
   /** base64url SHA-256 of the secret. The secret itself is never kept. */
   readonly client_secret_sha256?: string
   /** Seconds since the epoch; 0 or absent: never (RFC 7591 §3.2.1). */
   readonly client_secret_expires_at?: number
+  /** As `client_secret_sha256`, of the secret before: valid until `previous_client_secret_expires_at`, which is there too. */
+  readonly previous_client_secret_sha256?: string
+  /** Seconds since the epoch. */
+  readonly previous_client_secret_expires_at?: number
   /** Absent: any algorithm that fits a key of the client. */
   readonly token_endpoint_auth_signing_alg?: JwsAlg
   /** Public keys, each past the guard. At most one of `jwks` and `jwks_uri` is there. */
@@ -28,6 +33,10 @@ export interface Client {
   readonly id_token_signed_response_alg?: JwsAlg
   readonly userinfo_signed_response_alg?: JwsAlg
   readonly introspection_signed_response_alg?: JwsAlg
+  /** The claims of the scopes are in the id_token too, for clients that ask `/userinfo` for nothing. */
+  readonly include_claims_in_id_token?: boolean
+  /** When the consent page is shown. Absent: `remembered`. */
+  readonly consent?: 'required' | 'remembered' | 'implicit'
   readonly default_max_age?: number
   /** Met for every client: `auth_time` is in every id_token. */
   readonly require_auth_time?: boolean
@@ -58,6 +67,13 @@ export interface ClientDirectory {
   /** For those who record why: tells a disabled client from an unknown one. Throws `Unavailable`. */
   find(clientId: string): Promise<Client | 'disabled' | undefined>
 }
+
+/**
+ * The methods by which a client may authenticate: the one that it registered. Without one, either way to send a secret:
+ * RFC 6749 §2.3.1 wants servers to support Basic, and half of the libraries send the secret in the form.
+ */
+export const authenticationMethods = ({ token_endpoint_auth_method: method }: Client): readonly string[] =>
+  method === undefined ? ['client_secret_basic', 'client_secret_post'] : [method]
 
 /** RFC 6749 §2.1: a public client cannot keep a credential. */
 export const isPublicClient = (client: Client): boolean => client.token_endpoint_auth_method === 'none'

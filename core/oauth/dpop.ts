@@ -69,7 +69,7 @@ export const createDpop = (options: DpopOptions): Dpop => {
     if (typeof htu !== 'string' || !isSameTarget(htu, issuer + path)) refuse('htu is not the endpoint')
     if (!isJti(jti)) return refuse('jti missing or too long')
     if (accessToken !== undefined && claims['ath'] !== hashOpaqueToken(accessToken)) refuse('ath is not the token')
-    if (!isNumericDate(iat)) return refuse('iat is not an integer')
+    if (!isNumericDate(iat)) return refuse('iat is not a time')
     const age = epochSeconds(clock) - iat
     if (age > maxAge + toleranceSeconds || age < -toleranceSeconds) refuse('iat is too old or in the future')
     return jti
@@ -95,7 +95,8 @@ export const createDpop = (options: DpopOptions): Dpop => {
       headers: { 'DPoP-Nonce': current },
       async claim() {
         // To the end of the time in which any replica takes it, whose clock may be behind ours, and ends what it took.
-        const left = (payload['iat'] as number) + maxAge + 2 * toleranceSeconds + underway - epochSeconds(clock)
+        const end = Math.ceil(payload['iat'] as number) + maxAge + 2 * toleranceSeconds + underway
+        const left = end - epochSeconds(clock)
         // A clock that was set forward since it was checked.
         if (left <= 0) refuse('iat is too old or in the future', { 'DPoP-Nonce': current })
         if (!(await proofs.claim(jkt, hashOpaqueToken(jti), left, since)))

@@ -30,11 +30,21 @@ export const errorStatus = {
 
 export type ErrorCode = keyof typeof errorStatus
 
+/** Of a request that did not authenticate its client, as far as it is known. */
+export interface AttemptedAuthentication {
+  /** A `token_endpoint_auth_method`. */
+  readonly method: string
+  /** What the client that was named may use. */
+  readonly registered?: readonly string[]
+}
+
 export interface ErrorDetails {
   /** For the audit log only: what we must know. Never a secret, never sent to the client. */
   readonly reason?: string
   /** For the audit log only: the client that the request named and did not prove to be. One that exists. */
   readonly claimedClientId?: string | undefined
+  /** For the audit log only: how a client tried to authenticate, and how it is registered to. Names of methods, nothing sent. */
+  readonly clientAuthentication?: AttemptedAuthentication | undefined
   /** Another status than the table's: 405, 413, 415, 429. */
   readonly status?: number
   /** Answered as `error_code`: the named errors of attestation. */
@@ -59,6 +69,7 @@ export class OAuthError extends Error {
   readonly reason: string
   readonly errorCode: string | undefined
   readonly claimedClientId: string | undefined
+  readonly clientAuthentication: AttemptedAuthentication | undefined
   readonly headers: Readonly<Record<string, string>>
 
   constructor(code: ErrorCode, description: string, details: ErrorDetails = {}) {
@@ -69,6 +80,7 @@ export class OAuthError extends Error {
     this.reason = details.reason ?? description
     this.errorCode = details.errorCode
     this.claimedClientId = details.claimedClientId
+    this.clientAuthentication = details.clientAuthentication
     this.headers = details.headers ?? {}
   }
 
@@ -80,11 +92,12 @@ export class OAuthError extends Error {
 
 /** The same refusal, with these details in the place of its own. */
 export const withDetails = (error: OAuthError, details: ErrorDetails): OAuthError => {
-  const { code, description, status, reason, errorCode, claimedClientId, headers, cause } = error
+  const { code, description, status, reason, errorCode, claimedClientId, clientAuthentication, headers, cause } = error
   return new OAuthError(code, description, {
     status,
     reason,
     claimedClientId,
+    clientAuthentication,
     headers,
     cause,
     ...(errorCode !== undefined && { errorCode }),

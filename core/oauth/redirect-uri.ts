@@ -29,3 +29,14 @@ export const isRegisteredRedirectUri = (client: Client, sent: string): boolean =
 
 /** True for `http` redirect URIs on this machine: other programs may listen there, too (RFC 8252 §8.6). */
 export const isLocalRedirectUri = (uri: string): boolean => localHost.test(uri)
+
+/**
+ * May another program pose as this client at this redirect URI? Any program on the machine can take the place of a public
+ * client that is native or listens on loopback (RFC 8252 §8.6).
+ */
+export const isImpersonable = (
+  client: { readonly token_endpoint_auth_method?: string | undefined; readonly application_type?: string | undefined },
+  redirectUri: string,
+): boolean =>
+  client.token_endpoint_auth_method === 'none' &&
+  (client.application_type === 'native' || isLocalRedirectUri(redirectUri))

@@ -1,3 +1,4 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { checkDecision } from './check-decision.js'
 import { errorStatus, OAuthError } from './errors.js'
 import type { GrantDecision, GrantHandler, GrantRequest } from './grant.js'
@@ -31,8 +32,15 @@ const readInput = async (schema: Schema, params: ReadonlyMap<string, string>): P
   const result = await schema['~standard'].validate(own)
   if (result.issues === undefined) return result.value
   throw new OAuthError('invalid_request', 'A parameter of the grant is missing or malformed.', {
-    reason: `parameters refused: ${String(result.issues.length)}`,
+    reason: `parameters refused: ${namesOf(result.issues)}`,
   })
+}
+
+/** Names alone, and no more of them than an operator reads: values may be secrets. */
+const namesOf = (issues: readonly StandardSchemaV1.Issue[]): string => {
+  const names = issues.map(({ path: [first] = [] }) => String(typeof first === 'object' ? first.key : (first ?? '')))
+  const plain = [...new Set(names)].filter((name) => /^[\w.-]{1,64}$/.test(name)).slice(0, 10)
+  return plain.length === 0 ? String(issues.length) : plain.join(', ')
 }
 
 /** What a plugin may throw goes on as it is; whatever else it throws is its bug, and no other plugin's outage. */

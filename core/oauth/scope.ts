@@ -14,15 +14,19 @@ export const personalScopes: ReadonlySet<string> = new Set([
   'offline_access',
 ])
 
-/**
- * The `scope` parameter as a list without repetitions; empty when none was sent. Throws `invalid_scope` when it is
- * malformed or asks for what the client has not registered.
- */
-export const checkScope = (scope: string | undefined, client: Client): readonly string[] => {
+/** The `scope` parameter as a list without repetitions; empty when none was sent. Throws `invalid_scope` when it is malformed. */
+export const parseScope = (scope: string | undefined): readonly string[] => {
   if (scope === undefined) return []
   if (!form.test(scope)) throw new OAuthError('invalid_scope', 'The scope is malformed.')
-  const names = [...new Set(scope.split(' '))]
-  if (!names.every((name) => client.scope.includes(name)))
-    throw new OAuthError('invalid_scope', 'The scope is unknown or not allowed to this client.')
+  return [...new Set(scope.split(' '))]
+}
+
+/** As `parseScope`. Throws `invalid_scope` also when it asks for what the client has not registered. */
+export const checkScope = (scope: string | undefined, client: Client): readonly string[] => {
+  const names = parseScope(scope)
+  if (!names.every((name) => client.scope.includes(name))) throw scopeRefused()
   return names
 }
+
+export const scopeRefused = (): OAuthError =>
+  new OAuthError('invalid_scope', 'The scope is unknown or not allowed to this client.')

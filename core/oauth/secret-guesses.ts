@@ -42,11 +42,12 @@ export const createSecretGuesses = (attempts: AttemptLimiter): SecretGuesses => 
     return judged
   }
 
-  const judgeFirst = async <T>(id: string, judge: () => Promise<T>): Promise<T> => {
+  const judgeFirst = async <T>(clientId: string, address: string, judge: () => Promise<T>): Promise<T> => {
     try {
       return await judge()
     } catch (error) {
-      if (!(error instanceof OAuthError) || error.code !== 'invalid_client') throw error
+      const id = idOf(clientId, address)
+      if (id === undefined || !(error instanceof OAuthError) || error.code !== 'invalid_client') throw error
       failed.set(id, 'failed')
       await take(id)
       throw error
@@ -55,10 +56,15 @@ export const createSecretGuesses = (attempts: AttemptLimiter): SecretGuesses => 
 
   return {
     slowDown(clientId, address, judge) {
-      const bucket = addressBucket(address)
-      if (bucket === undefined) return judge()
-      const id = `${bucket} ${clientId}`
-      return failed.get(id) === undefined ? judgeFirst(id, judge) : judgeCounted(id, judge)
+      // Nearly always nobody has failed, and nothing else is looked at.
+      const id = failed.isEmpty ? undefined : idOf(clientId, address)
+      if (id === undefined || failed.get(id) === undefined) return judgeFirst(clientId, address, judge)
+      return judgeCounted(id, judge)
     },
   }
+}
+
+const idOf = (clientId: string, address: string): string | undefined => {
+  const bucket = addressBucket(address)
+  return bucket === undefined ? undefined : `${bucket} ${clientId}`
 }

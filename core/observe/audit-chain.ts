@@ -11,7 +11,7 @@ export const lineHash = (line: string): string => hash('sha256', line, 'base64ur
 
 /**
  * The lines of one writer, each with the hash of the one before it. Several processes may append to one file: their
- * chains stand side by side, told apart by `writer`. The first line of each has the hash of the line that was the
+ * chains stand side by side, distinguished by `writer`. The first line of each has the hash of the line that was the
  * file's last one, of any writer, so that a restart goes on where the process before it ended.
  */
 export class AuditChain {

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.js'
-import { withDeadline } from '../deadline.js'
+import { within } from '../deadline.js'
 import { Unavailable } from '../unavailable.js'
 import { AuditChain } from './audit-chain.js'
 import type { AuditEvent, AuditLog } from './audit.js'
@@ -75,7 +75,7 @@ export const createAuditLog = (sink: Sink, clock: Clock, { recorded, traces }: A
       written.then(settle, settle)
       return refuse('unknown')
     }
-    await withDeadline(deadlineMs, () => written, late)
+    await within(deadlineMs, written, late)
   }
 
   const memberOf = (event: AuditEvent): string =>

@@ -1,9 +1,9 @@
 import { pino, type DestinationStream } from 'pino'
-import pretty from 'pino-pretty'
 import type { JsonObject } from '../json.js'
 import type { Log } from './log.js'
 import { redact, redactText } from './redact.js'
 import { standardOutput } from './standard-output.js'
+import { createTerminalLog } from './terminal-log.js'
 
 export interface LoggerOptions {
   readonly level: 'debug' | 'info' | 'warn' | 'error'
@@ -65,8 +65,9 @@ const jsonOutput = (): { stream: DestinationStream; flush: () => Promise<void> }
   return { stream: { write: output.gather }, flush: output.flush }
 }
 
+/** Terminals and pipes take what is written at once. */
 const prettyOutput = (): { stream: DestinationStream; flush: () => Promise<void> } => ({
-  stream: pretty({ destination: 1, sync: true, ignore: 'pid', translateTime: 'SYS:HH:MM:ss' }),
+  stream: createTerminalLog((text) => process.stdout.write(text)),
   flush: () => Promise.resolve(),
 })
 

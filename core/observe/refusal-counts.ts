@@ -6,6 +6,9 @@ export interface RefusalKind {
   readonly error?: string | undefined
   readonly error_code?: string | undefined
   readonly reason?: string | undefined
+  /** How a client tried to authenticate, and how it is registered to. */
+  readonly client_auth_method?: string | undefined
+  readonly registered_auth_method?: string | undefined
   /** The account that somebody tried to sign in to. */
   readonly sub?: string | undefined
 }
@@ -85,7 +88,7 @@ export class RefusalCounts {
 
   /** Counts one refusal, unless it is the first of its kind and there is a line for it: then `true`. */
   add(kind: RefusalKind, caller: RefusedCaller): boolean {
-    const key = JSON.stringify([kind.event, kind.error, kind.error_code, kind.reason, kind.sub])
+    const key = JSON.stringify(kind)
     const known = this.#callers.get(caller.address)?.kinds.get(key)
     if (known !== undefined) {
       known.add(caller)

@@ -12,6 +12,7 @@ import type { Client } from '../oauth/client.js'
 import type { GrantDecision } from '../oauth/grant.js'
 import type { AuditLog } from '../observe/audit.js'
 import type { Log } from '../observe/log.js'
+import { createClaimReleases } from '../tokens/claim-releases.js'
 import { createTokenIssuer } from '../tokens/issuer.js'
 import type { SignatureRecord, SignedToken } from '../tokens/sign-token.js'
 import { accessTokenHash } from '../tokens/profiles.js'
@@ -157,7 +158,7 @@ const issueAll = async (config: Config, ring: KeyRing, clock: Clock, audit: Audi
     accessTokenTtl: config.access_token_ttl_secs,
     idTokenTtl: config.id_token_ttl_secs,
     defaultAudience: config.default_audience,
-    claimsSupported: config.claims_supported,
+    releases: createClaimReleases(config),
     resources: new Map(config.resources.map((resource) => [resource.identifier, resource])),
   })
   const outcomes = new Map<string, Outcome>()
@@ -206,7 +207,7 @@ const issueAll = async (config: Config, ring: KeyRing, clock: Clock, audit: Audi
     const names = [`access token with an id_token, ${alg}`, `id_token with ${alg}`]
     await attempt(names, () => issueTokens(client, person(config, clock)))
   }
-  const claims = issuer.userinfo(account, config.scopes_supported, ['name'])
+  const claims = issuer.userinfo(service, account, config.scopes_supported, ['name'])
   for (const alg of orders.userinfoAlgs)
     await attempt([`userinfo with ${alg}`], () => issueOne(() => issuer.signUserinfo(service, alg, claims, signal)))
   for (const alg of orders.introspectionAlgs)

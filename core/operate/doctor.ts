@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks'
-import { ConfigurationError, formatProblem, type Problem } from '../../config/problems.js'
+import { ConfigurationError, type Problem } from '../../config/problems.js'
 import type { Config } from '../../config/schema.js'
 import type { Clock } from '../clock.js'
 import { withDeadline } from '../deadline.js'
@@ -17,8 +17,12 @@ import { CleanUp } from '../clean-up.js'
 import { collections } from '../host/collections.js'
 import { auditProbes } from '../keys/lifecycle/audited-probes.js'
 import { planKeys } from '../keys/lifecycle/plan.js'
-import { describeExchanged, holdBack, readPublications, type KeyPublications } from '../keys/lifecycle/publications.js'
-import { findEarlyRemovals, findLastInventory } from '../keys/lifecycle/removals.js'
+import {
+  describeExchanged,
+  inventoryAtReload,
+  readPublications,
+  type KeyPublications,
+} from '../keys/lifecycle/publications.js'
 import type { LoadedSigner } from '../modules/load-modules.js'
 import { lifetimeOf } from '../keys/lifecycle/open-ring.js'
 import { createSignerProviders } from '../modules/registries.js'
@@ -155,7 +159,7 @@ export const examine = async (checked: CheckedConfiguration, services: DoctorSer
   const { config, modules } = checked
   const now = services.clock()
   const { parts, warnings, publications } = await examineStores(config, services.clock)
-  const inventory = holdBack(config.keys, publications, now, 'start')
+  const inventory = inventoryAtReload(config.keys, publications, now)
   const thumbprints = new Map<string, string>()
   const cleanUp = new CleanUp()
 
@@ -203,11 +207,15 @@ export const examine = async (checked: CheckedConfiguration, services: DoctorSer
     const examined: KeyExamination[] = []
     for (const key of keys) examined.push(await examineKey(key, provider))
     const opened = provider
-    const part =
-      opened === undefined
-        ? { name: path, verdict: failure ?? 'could not be opened', sound: false }
-        : await timed(path, () => inTime(path, (signal) => opened.ping(signal)))
-    return { part, keys: examined }
+    if (opened === undefined)
+      return { part: { name: path, verdict: failure ?? 'could not be opened', sound: false }, keys: examined }
+    const detail = opened.describe?.()
+    const part = await timed(path, async () => {
+      await inTime(path, (signal) => opened.ping(signal))
+      return detail
+    })
+    if (part.sound || detail === undefined) return { part, keys: examined }
+    return { part: { ...part, verdict: `${part.verdict}; ${detail}` }, keys: examined }
   }
 
   try {
@@ -215,8 +223,6 @@ export const examine = async (checked: CheckedConfiguration, services: DoctorSer
     const rows = signers.flatMap(({ keys }) => keys)
     const order = config.keys.map(({ kid }) => kid)
     const keys = rows.toSorted((a, b) => order.indexOf(a.kid) - order.indexOf(b.kid))
-    const last = { config, keys: findLastInventory(publications) }
-    const early = findEarlyRemovals(last, { config, keys: inventory.keys }, now)
     const everyPart = [...parts, ...signers.map(({ part }) => part)]
     const planned = inventory.keys.map((key) => ({
       ...key,
@@ -231,7 +237,7 @@ export const examine = async (checked: CheckedConfiguration, services: DoctorSer
         ...problemsOf(everyPart, keys),
         ...gaps.map((gap) => ({ path: 'keys', message: `${describeGap(gap)}: the service is not ready` })),
       ],
-      warnings: [...warnings, ...early.map(formatProblem), ...planKeys(config, inventory, now).warnings],
+      warnings: [...warnings, ...planKeys(config, publications, now).warnings],
     }
   } finally {
     // What was found is reported, however the end goes.

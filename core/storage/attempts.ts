@@ -5,6 +5,8 @@ export interface Attempts {
   readonly count: number
   /** When the last one was counted: milliseconds since the epoch. */
   readonly last: number
+  /** When the one before it was counted: `last` is this again if it is given back. */
+  readonly previous?: number
 }
 
 type Taken = Awaited<ReturnType<AttemptLimiter['take']>>
@@ -31,8 +33,21 @@ export const nextAttempt = (
     const wait = Math.min(known.last + delay - now, delay)
     if (wait > 0) return { result: { allowed: false, retryAfterSeconds: Math.ceil(wait / 1000) } }
   }
-  const state = { count: (known?.count ?? 0) + 1, last: now }
+  const state = { count: (known?.count ?? 0) + 1, last: now, ...(known && { previous: known.last }) }
   return { result: { allowed: true, retryAfterSeconds: 0 }, write: { state, forgetAt: forgetAt(state, policy) } }
+}
+
+/** The rule of `AttemptLimiter.giveBack`. */
+const withoutLast = (
+  before: Attempts | undefined,
+  now: number,
+  forgetAt: number | undefined,
+): CounterStep<Attempts, void> => {
+  if (before === undefined || forgetAt === undefined) return { result: undefined }
+  const { count, last, previous = last } = before
+  const earlier = forgetAt - (last - previous)
+  if (count <= 1 || earlier <= now) return { result: undefined, write: null }
+  return { result: undefined, write: { state: { count: count - 1, last: previous }, forgetAt: earlier } }
 }
 
 /** Counts guesses on what any store counts with. */
@@ -43,4 +58,5 @@ export const createAttemptLimiter = (counters: CounterStore): AttemptLimiter => 
     counters.update(namespace, id, (current) =>
       current === undefined ? { result: undefined } : { result: undefined, write: null },
     ),
+  giveBack: (namespace, id) => counters.update<Attempts, void>(namespace, id, withoutLast),
 })

@@ -167,6 +167,11 @@ export interface AttemptLimiter {
   ): Promise<{ readonly allowed: boolean; readonly retryAfterSeconds: number }>
   /** Forgets, after a success. */
   clear(namespace: string, id: string): Promise<void>
+  /**
+   * Takes back the caller's own attempt, which was right, where a success must not forget what others counted. It
+   * neither lengthens a delay nor puts off the time at which all is forgotten.
+   */
+  giveBack(namespace: string, id: string): Promise<void>
 }
 
 export type Entered =
@@ -185,7 +190,7 @@ export interface EntryPolicy {
 export interface Occupancy {
   /** Takes a place for one caller, unless it has the most that it may. */
   enter(namespace: string, id: string, policy: EntryPolicy): Promise<Entered>
-  /** Gives back the place that `enter` told `until` of. A place that is over already changes nothing. */
+  /** Gives back the place that `enter` returned with `until`. A place that is over already changes nothing. */
   leave(namespace: string, id: string, until: number): Promise<void>
 }
 
@@ -213,7 +218,7 @@ export type DevicePoll<Request, Approval> =
 
 /**
  * Device codes, by a hash of the code and by the user code. An expired one is remembered for as long again as it lived, so
- * that device and person can be told that it is over; it can be neither decided nor redeemed.
+ * that device and person can learn that it is over; it can be neither decided nor redeemed.
  */
 export interface DeviceCodeStore<Request, Approval> {
   /** False, and nothing is stored, when the user code belongs to another one that is remembered. An id that exists throws. */

@@ -159,5 +159,9 @@ const readOptions = async (module: PluginModule, options: unknown): Promise<unkn
   if (module.options === undefined) return undefined
   const result = await module.options['~standard'].validate(options ?? {})
   if (result.issues === undefined) return result.value
-  throw new Error(`the options are wrong: ${result.issues.map(({ message }) => message).join('; ')}`)
+  const told = result.issues.map(({ path = [], message }) => {
+    const keys = path.map((part) => String(typeof part === 'object' ? part.key : part))
+    return `${['options', ...keys].join('.')}: ${message}`
+  })
+  throw new Error(`the options are wrong: ${told.join('; ')}`)
 }

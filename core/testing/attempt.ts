@@ -4,6 +4,7 @@ import { OAuthError } from '../oauth/errors.js'
 import type { GrantDecision, GrantHandler, GrantRequest } from '../oauth/grant.js'
 import { runGrant } from '../oauth/run-grant.js'
 import { protocolClaims } from '../tokens/claims.js'
+import { describeFailure } from '../plugin-failure.js'
 import { Unavailable } from '../unavailable.js'
 import type { Rule } from './report.js'
 
@@ -48,6 +49,8 @@ const findImpersonation = (raw: GrantDecision, client: Client, others: ReadonlyS
   return faults
 }
 
+const placed = async (error: Error): Promise<string> => (await describeFailure(error)).message
+
 export interface Setting {
   readonly defaultAudience: string
   readonly deadlineMs: number
@@ -87,7 +90,7 @@ export const attempt = async (handler: GrantHandler, asked: TrialRequest, settin
     // Its own deadline, which the product answers as an outage.
     if (raw === undefined && (name === 'AbortError' || name === 'TimeoutError')) return { error, faults: [] }
     if (raw === undefined && cause !== undefined) {
-      const detail = `throws ${cause instanceof Error ? cause.name : typeof cause}`
+      const detail = cause instanceof Error ? `throws ${cause.name}: ${await placed(cause)}` : `throws ${typeof cause}`
       return { error, faults: [{ rule: 'throws', detail }] }
     }
     const rule = message.includes('another client') ? 'client' : 'junk'

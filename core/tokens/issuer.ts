@@ -9,7 +9,8 @@ import { OAuthError } from '../oauth/errors.js'
 import type { GrantDecision, SenderConstraint } from '../oauth/grant.js'
 import { newOpaqueToken } from '../opaque-token.js'
 import type { AccessTokenVerifier } from './access-token-verifier.js'
-import { claimsOfScopes, pickClaims, protocolClaims, releasableClaims, requestedNames } from './claims.js'
+import type { ClaimReleases } from './claim-releases.js'
+import { protocolClaims, requestedNames } from './claims.js'
 import { bytesOf, findTooLarge } from './fit-claims.js'
 import { createPrepared } from './prepared.js'
 import {
@@ -39,8 +40,7 @@ export interface IssuerOptions {
   readonly accessTokenTtl: number
   readonly idTokenTtl: number
   readonly defaultAudience: string
-  /** Claims beside the standard ones. */
-  readonly claimsSupported: readonly string[]
+  readonly releases: ClaimReleases
   readonly resources: ReadonlyMap<string, Resource>
   /** Called for each access token. Absent where nobody will ask about them. */
   readonly accessTokenVerifier?: Pick<AccessTokenVerifier, 'signed'>
@@ -76,7 +76,7 @@ interface Content {
 }
 
 export const createTokenIssuer = (options: IssuerOptions) => {
-  const { clock, ring } = options
+  const { clock, ring, releases } = options
   const sign = createSignToken(ring)
   const unsigned = createPrepared<PreparedTokens, Content>()
 
@@ -111,11 +111,16 @@ export const createTokenIssuer = (options: IssuerOptions) => {
       const jti = newJti(grantId)
       const { subject, authentication, actor, mayAct } = decision
       // Asked for under an earlier registration, perhaps, or by a plugin.
-      const requestedClaims =
-        decision.requestedClaims && releasableClaims(decision.requestedClaims, client, options.claimsSupported)
+      const requestedClaims = decision.requestedClaims && releases.releasable(decision.requestedClaims, client)
       const { issuer } = options
       const clientId = client.client_id
       const userinfoClaims = requestedNames(requestedClaims, 'userinfo')
+      const person = account?.claims ?? {}
+      // What the grant says itself counts.
+      const added = releases
+        .added('access_token', { clientId, scope, audience })
+        .filter((name) => !Object.hasOwn(decision.claims ?? {}, name))
+      const ofPerson = added.length === 0 ? undefined : releases.pick(person, added)
       const claims = accessTokenClaims({
         issuer,
         subject,
@@ -130,20 +135,25 @@ export const createTokenIssuer = (options: IssuerOptions) => {
         userinfoClaims,
         actor,
         mayAct,
-        further: decision.claims,
+        further: ofPerson === undefined ? decision.claims : { ...decision.claims, ...ofPerson },
       })
       // Measured only where something can be left out: what is signed is looked at once more as it is.
-      const unnamed =
-        userinfoClaims.length === 0
+      const leftOut =
+        userinfoClaims.length === 0 && ofPerson === undefined
           ? []
-          : findTooLarge(ring, accessTokenProfile, options.accessTokenAlg, claims, entriesOf(userinfoClaims))
-      const named = userinfoClaims.filter((name) => !unnamed.includes(name))
-      const accessToken =
-        unnamed.length === 0 ? claims : { ...claims, userinfo_claims: named.length === 0 ? undefined : named }
-      const prepared = { client, subject, scope, audience, expiresIn, expiresAt, grantId, jti, dropped: unnamed }
+          : findTooLarge(ring, accessTokenProfile, options.accessTokenAlg, claims, {
+              ...entriesOf(userinfoClaims),
+              ...ofPerson,
+            })
+      const accessToken = leftOut.length === 0 ? claims : withoutNames(claims, ofPerson ?? {}, leftOut)
+      const prepared = { client, subject, scope, audience, expiresIn, expiresAt, grantId, jti, dropped: leftOut }
       if (!decision.idToken || authentication === undefined || !scope.includes('openid'))
         return unsigned.put(prepared, { client, accessToken })
-      const further = pickClaims(account?.claims ?? {}, requestedNames(requestedClaims, 'id_token'))
+      const further = releases.pick(person, [
+        ...requestedNames(requestedClaims, 'id_token'),
+        ...(client.include_claims_in_id_token === true ? releases.ofScopes(scope) : []),
+        ...releases.added('id_token', { clientId, scope }),
+      ])
       const jtiOfId = newJti(grantId)
       const idToken = idTokenClaims({
         issuer,
@@ -160,7 +170,7 @@ export const createTokenIssuer = (options: IssuerOptions) => {
       const at_hash = accessTokenHash('', algorithms[alg].accessTokenHash)
       const tooLarge = findTooLarge(ring, idTokenProfile, alg, { ...idToken, at_hash }, further)
       const kept = Object.entries(idToken).filter(([name]) => !tooLarge.includes(name))
-      const dropped = [...new Set([...unnamed, ...tooLarge])]
+      const dropped = [...new Set([...leftOut, ...tooLarge])]
       return unsigned.put({ ...prepared, dropped }, { client, accessToken, idToken: Object.fromEntries(kept) })
     },
 
@@ -188,9 +198,11 @@ export const createTokenIssuer = (options: IssuerOptions) => {
       return { accessToken: access.token, idToken: id.token }
     },
 
-    /** Claims for `/userinfo`: those of the scopes and those that the `claims` parameter named (OIDC Core §5.3.2). */
-    userinfo(account: Account, scope: readonly string[], requested: readonly string[]): JsonObject {
-      return { ...pickClaims(account.claims, [...claimsOfScopes(scope), ...requested]), sub: account.subject }
+    /** Claims for `/userinfo`: those of the scopes, of the rules, and those that the `claims` parameter named (OIDC Core §5.3.2). */
+    userinfo(client: Client, account: Account, scope: readonly string[], requested: readonly string[]): JsonObject {
+      const added = releases.added('userinfo', { clientId: client.client_id, scope })
+      const names = [...releases.ofScopes(scope), ...added, ...requested]
+      return { ...releases.pick(account.claims, names), sub: account.subject }
     },
 
     /** A signed `/userinfo` answer (OIDC Core §5.3.2), without the claims in `dropped`, for which it has no room. */
@@ -220,6 +232,14 @@ export type TokenIssuer = ReturnType<typeof createTokenIssuer>
 
 /** Bytes of JSON: two thirds of what an access token has room for. */
 const maxPluginClaims = 4096
+
+/** Of the claims of an access token, without what there is no room for: claims of the person, and names for `/userinfo`. */
+const withoutNames = (claims: JsonObject, ofPerson: JsonObject, names: readonly string[]): JsonObject => {
+  const { userinfo_claims: asked } = claims
+  const named = Array.isArray(asked) ? asked.filter((name) => !names.includes(String(name))) : []
+  const kept = Object.entries(claims).filter(([name]) => !(names.includes(name) && Object.hasOwn(ofPerson, name)))
+  return { ...Object.fromEntries(kept), userinfo_claims: named.length === 0 ? undefined : named }
+}
 
 /** Each name goes with itself in a list of names. */
 const entriesOf = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, name]))

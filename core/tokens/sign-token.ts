@@ -28,7 +28,10 @@ export interface SignedToken {
   readonly record: SignatureRecord
 }
 
-/** Signs claims that were prepared, and says what the audit log has to keep. Throws `invalid_request` when the token would be too long, `Unavailable`. */
+/**
+ * Signs claims that were prepared, and returns what the audit log has to keep. Throws `invalid_request` when the token
+ * would be too long, `Unavailable`.
+ */
 export const createSignToken =
   (ring: Pick<KeyRing, 'sign'>) =>
   async (

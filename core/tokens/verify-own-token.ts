@@ -24,7 +24,7 @@ export interface OwnTokenExpectation {
 export type OwnTokenVerification = Omit<OwnTokenExpectation, 'typ' | 'purpose' | 'expired'>
 
 export interface OwnToken {
-  /** `exp` and `iat` are integers, `iss` is the issuer; look at the type of anything else. */
+  /** `exp` and `iat` are times, `iss` is the issuer; look at the type of anything else. */
   readonly claims: JsonObject
   readonly publishedKey: PublishedKey
 }

@@ -3,15 +3,19 @@ const encode = (bytes) =>
 const bytesOf = (text) => new TextEncoder().encode(text)
 const encodeJson = (value) => encode(bytesOf(JSON.stringify(value)))
 
-/** Repeats what nobody could answer, for as long as a challenge is good: the factor may be used up already. */
+/**
+ * Repeats what nobody could answer, for as long as a challenge is good: the factor may be used up already. Where a person
+ * has to approve first, it waits an hour.
+ */
 const post = async (url, body) => {
   const request = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) }
-  for (const end = Date.now() + 300_000; ;) {
+  for (const began = Date.now(); ;) {
     const response = await fetch(url, request).catch(() => new Response('{}', { status: 504 }))
     const answer = await response.json().catch(() => undefined)
     if (response.ok && answer) return answer
-    const again = response.ok || response.status === 429 || response.status >= 500
-    if (!again || Date.now() > end)
+    const isPending = answer?.error_code === 'ApprovalPending'
+    const again = isPending || response.ok || response.status === 429 || response.status >= 500
+    if (!again || Date.now() > began + (isPending ? 3_600_000 : 300_000))
       throw Object.assign(new Error(answer?.error_description ?? 'Nobody answers.'), { code: answer?.error_code })
     await new Promise((resume) => setTimeout(resume, 1000 * (response.headers.get('Retry-After') ?? 5)))
   }

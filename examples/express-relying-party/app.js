@@ -5,14 +5,12 @@ import * as oidc from 'openid-client'
 const issuer = new URL('http://localhost:3000')
 const origin = 'http://localhost:3002'
 
-const authentication = oidc.ClientSecretBasic(process.env.APP_SECRET)
-const metadata = { id_token_signed_response_alg: 'ES256' }
 const insecure = { execute: [oidc.allowInsecureRequests] } // Only for http://localhost.
 
 let discovered
 /** Signet is asked when somebody signs in: it may start after this application. */
 const configuration = async () =>
-  (discovered ??= await oidc.discovery(issuer, 'app', metadata, authentication, insecure))
+  (discovered ??= await oidc.discovery(issuer, 'app', process.env.APP_SECRET, undefined, insecure))
 
 /** What this application remembers of each browser, by the value of its cookie. */
 const sessions = new Map()

@@ -15,7 +15,7 @@ const end = (): void => {
   process.kill(process.pid, 'SIGKILL')
 }
 
-/** Whom nothing can be told is gone, also when that is seen here before the channel's own end. */
+/** A parent that no message reaches is gone, also when that is seen here before the channel's own end. */
 const tell = (report: ChildReport): void => {
   process.send?.(report, (error) => {
     if (error !== null) end()

@@ -101,6 +101,10 @@ export default defineSigner<z.infer<typeof options>>({
         const made = await supervisor.ask({ do: 'create', label, alg }, signal, createMs)
         return keyUri({ token: made.token.token ?? '' }, made.key)
       },
+      describe: () => {
+        const names = Object.keys(environment)
+        return `the library sees only the variables that \`environment\` names: ${names.join(', ') || 'none'}`
+      },
       [Symbol.asyncDispose]: () => supervisor[Symbol.asyncDispose](),
     }
   },

@@ -199,8 +199,8 @@ export const supervise = ({ child: settings, environment, deadlineMs, log }: Sup
       const known = keys.get(name)
       if (known !== undefined) return known.number
       keys.set(name, key)
-      const told = Promise.all(channels.map((channel) => tellOf(key, channel)))
-      await until(signal, () => told)
+      const adopted = Promise.all(channels.map((channel) => tellOf(key, channel)))
+      await until(signal, () => adopted)
       return key.number
     },
     async [Symbol.asyncDispose]() {

@@ -38,8 +38,8 @@ describe('boundaries', () => {
   const house = cruise(packageRoot)
 
   it('hold in this house', () => {
-    const told = house.summary.violations.map(({ rule, from, to }) => `${rule.name}: ${from} → ${to}`)
-    expect(told).toEqual([])
+    const violations = house.summary.violations.map(({ rule, from, to }) => `${rule.name}: ${from} → ${to}`)
+    expect(violations).toEqual([])
   })
 
   it('were checked in every source file that there is', () => {

@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import ts from 'typescript'
 import { afterAll, describe, expect, it } from 'vitest'
 import { parseDocument } from 'yaml'
 import { formatProblem, type ConfigurationError } from '../../config/problems.js'
@@ -40,6 +41,26 @@ const packageJson = JSON.parse(readDocument('package.json')) as Record<
   'dependencies' | 'optionalDependencies' | 'devDependencies' | 'scripts',
   Record<string, string>
 >
+
+/** A node of a source file with all that is within. */
+const nodesIn = (node: ts.Node): ts.Node[] => {
+  const nodes = [node]
+  ts.forEachChild(node, (child) => void nodes.push(...nodesIn(child)))
+  return nodes
+}
+
+const parse = (path: string): ts.Node[] =>
+  nodesIn(ts.createSourceFile(path, readDocument(path), ts.ScriptTarget.Latest))
+
+/** All within the declaration of this variable or type. */
+const declarationOf = (path: string, name: string): ts.Node[] =>
+  parse(path).flatMap((node) =>
+    (ts.isVariableDeclaration(node) || ts.isTypeAliasDeclaration(node)) && (node.name as ts.Identifier).text === name
+      ? nodesIn(node)
+      : [],
+  )
+
+const stringsIn = (nodes: readonly ts.Node[]): string[] => nodes.filter(ts.isStringLiteral).map(({ text }) => text)
 
 const scriptsOf = (file: string): Record<string, string> =>
   (JSON.parse(readFileSync(file, 'utf8')) as typeof packageJson).scripts
@@ -141,30 +162,27 @@ describe('docs/configuration.md', () => {
   it('names every key of the file, and no other', () => {
     const schema = JSON.parse(readDocument('config/schema.json')) as Schema
     const sections = ['Service', 'Protocol', 'Keys, modules, storage', 'Clients and accounts']
-    const told = sections.flatMap((title) => firstCells(section(path, title)))
-    expect(told.toSorted()).toEqual([...new Set(keysOf(schema))].toSorted())
+    const documented = sections.flatMap((title) => firstCells(section(path, title)))
+    expect(documented.toSorted()).toEqual([...new Set(keysOf(schema))].toSorted())
   })
 
   const faultOf = (name: string): string | undefined =>
     parseClientMetadata({ client_id: 'c', [name]: null }, []).problems.find((problem) => problem.path === name)?.message
 
   it('names every member of client metadata', () => {
-    const source = readDocument('core/oauth/client-metadata.ts')
-    const [, body = ''] = /metadataSchema = z\.strictObject\(\{\n([\s\S]*?)^\}\)/m.exec(source) ?? []
-    const known = [...body.matchAll(/^ {2}(\w+):/gm)].map(([, name = '']) => name)
+    const schema = declarationOf('core/oauth/client-metadata.ts', 'metadataSchema').find(ts.isObjectLiteralExpression)
+    const known = schema?.properties.map(({ name }) => (name as ts.Identifier).text) ?? []
     expect(known.length).toBeGreaterThan(20)
     expect(firstCells(section(path, 'Client metadata')).toSorted()).toEqual(known.toSorted())
     expect(known.filter((name) => /unknown|not available/.test(faultOf(name) ?? ''))).toEqual([])
   })
 
   it('names every member of client metadata that is refused', () => {
-    const source = readDocument('core/oauth/client-metadata.ts')
-    const [, body = ''] = /notAvailable = new Set\(\[([\s\S]*?)\]\)/.exec(source) ?? []
-    const refused = [...body.matchAll(/'(\w+)'/g)].map(([, name = '']) => name)
+    const refused = stringsIn(declarationOf('core/oauth/client-metadata.ts', 'notAvailable'))
     expect(refused.length).toBeGreaterThan(10)
     expect(refused.filter((name) => faultOf(name) !== 'not available in this version')).toEqual([])
-    const told = section(path, 'What this version refuses')
-    expect(refused.filter((name) => !told.includes(`\`${name}\``))).toEqual([])
+    const documented = section(path, 'What this version refuses')
+    expect(refused.filter((name) => !documented.includes(`\`${name}\``))).toEqual([])
   })
 
   it('shows the problems as they are printed', async () => {
@@ -179,23 +197,20 @@ describe('docs/configuration.md', () => {
 })
 
 it('docs/operations.md names every event of the audit log', () => {
-  const [, union = ''] = /type AuditEventName =\n([\s\S]*?)\n\n/.exec(readDocument('core/observe/audit.ts')) ?? []
-  const events = [...union.matchAll(/'([\w.]+)'/g)].map(([, name = '']) => name)
+  const events = stringsIn(declarationOf('core/observe/audit.ts', 'AuditEventName'))
   expect(events.length).toBeGreaterThan(15)
-  const told = section('docs/operations.md', 'Audit log')
-  expect(events.filter((name) => !told.includes(`\`${name}\``))).toEqual([])
-  expect(firstCells(told).filter((name) => name !== 'event' && !events.includes(name))).toEqual([])
+  const documented = section('docs/operations.md', 'Audit log')
+  expect(events.filter((name) => !documented.includes(`\`${name}\``))).toEqual([])
+  expect(firstCells(documented).filter((name) => name !== 'event' && !events.includes(name))).toEqual([])
 })
 
 it('docs/storage.md names every collection', () => {
-  const sources = ['core/host/collections.ts', 'core/host/shares.ts', 'core/interaction/accounts.ts']
-    .map(readDocument)
-    .join('\n')
-  const named = [
-    ...sources.matchAll(
-      /\.(?:records|oneTime|refreshFamilies|revocations|counters|deviceCodes|replayGuard)(?:<[^>]*>)?\('(\w+)'\)/g,
-    ),
-  ]
-  const told = firstCells(section('docs/storage.md', 'Collections'))
-  expect(told.toSorted()).toEqual(named.map(([, name = '']) => name).toSorted())
+  const ports = /^(records|oneTime|refreshFamilies|revocations|counters|deviceCodes|replayGuard)$/
+  const named = ['core/host/collections.ts', 'core/host/shares.ts', 'core/interaction/accounts.ts']
+    .flatMap(parse)
+    .filter(ts.isCallExpression)
+    .filter(({ expression }) => ts.isPropertyAccessExpression(expression) && ports.test(expression.name.text))
+    .flatMap((call) => stringsIn(call.arguments))
+  const documented = firstCells(section('docs/storage.md', 'Collections'))
+  expect(documented.toSorted()).toEqual(named.toSorted())
 })

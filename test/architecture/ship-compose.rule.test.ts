@@ -63,8 +63,8 @@ describe('compose.yaml', () => {
 
   it('waits only for health that somebody checks', () => {
     const waited = services.flatMap(([, { depends_on = {} }]) =>
-      Object.entries(depends_on).flatMap(([name, told]) =>
-        (told as { condition?: string }).condition === 'service_healthy' ? [name] : [],
+      Object.entries(depends_on).flatMap(([name, dependency]) =>
+        (dependency as { condition?: string }).condition === 'service_healthy' ? [name] : [],
       ),
     )
     expect(waited.length).toBeGreaterThan(2)

@@ -34,6 +34,8 @@ describe('the Dockerfile', () => {
     expect(users).toEqual(['1000:1000'])
     expect(last.indexOf('RUN ')).toBeLessThan(last.indexOf('USER '))
     expect(last).toMatch(/^HEALTHCHECK .*CMD \["node", "\/app\/deploy\/health-check\.js", "live"\]$/m)
+    expect(last).toMatch(/^ENV SIGNET_CONFIG=\/config\/signet\.yaml$/m)
+    expect(last).toMatch(/^CMD \["start"\]$/m)
     expect(last).toMatch(/^VOLUME \/data$/m)
     expect(last).toContain('ln -s /app/bin/signet.js /usr/local/bin/signet')
   })
@@ -104,6 +106,11 @@ describe('the package, which is what the image holds', () => {
     expect(statSync(command).mode & 0o111).toBe(0o111)
     const unbuilt = spawnSync(command, ['check'], { encoding: 'utf8' })
     expect(unbuilt).toMatchObject({ status: 1, stdout: '', stderr: 'Signet is not built yet: npm run build\n' })
+
+    const older = 'Object.defineProperty(process, "versions", { value: { node: "20.18.3" } })'
+    const old = spawnSync(process.execPath, ['--import', `data:text/javascript,${older}`, link], { encoding: 'utf8' })
+    const needed = 'Signet needs Node 20.19 or later; this is 20.18.3.\n'
+    expect(old).toMatchObject({ status: 1, stdout: '', stderr: needed })
   })
 
   it('serves pages and tokens, and answers the health check that the image brings', async () => {

@@ -34,7 +34,7 @@ it('AN20 one address takes ten places of those who wait for a person, and an hon
   const crowd = async (enrolments: number): Promise<void> => {
     let left = enrolments
     const one = async (): Promise<void> => {
-      while (left-- > 0) expect(await enrol(attacker)).toBe(401)
+      while (left-- > 0) expect(await enrol(attacker)).toBe(400)
     }
     await Promise.all(Array.from({ length: 25 }, one))
   }
@@ -49,8 +49,8 @@ it('AN20 one address takes ten places of those who wait for a person, and an hon
     (await factor.waiting!()).filter((one) => one.address === address)
 
   await crowd(flood)
-  expect(await enrol('203.0.113.9')).toBe(401)
-  expect(await enrol('2001:db8:0:1::9')).toBe(401)
+  expect(await enrol('203.0.113.9')).toBe(400)
+  expect(await enrol('2001:db8:0:1::9')).toBe(400)
   await asPerson(async (factor) => {
     expect(await factor.waiting!()).toHaveLength(12)
     expect(await waitingFrom(factor, '203.0.113.9')).toHaveLength(1)

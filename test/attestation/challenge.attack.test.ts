@@ -121,7 +121,7 @@ describe('row 14: signed for another purpose', () => {
         (aud) => ({ aud }),
       ),
       ...['https://evil.example', server.issuer, '', null].map((iss) => ({ iss })),
-      ...[now() - 3600, now() + 3600, 'now', null, 1.5].map((iat) => ({ iat })),
+      ...[now() - 3600, now() + 3600, 'now', null, 1.5, now() + 60.5].map((iat) => ({ iat })),
     ]
     for (const claim of claims) await expectBurnt((challenge) => device.sign({ challenge, ...claim }))
     for (const typ of ['dpop+jwt', 'at+jwt', 'device-attestation+jwt', 'enrol-proof+jwt', '', null, 1])
@@ -136,6 +136,7 @@ describe('row 14: signed for another purpose', () => {
     expect((await complete({})).status).toBe(200)
     const typ = 'enrol-proof+jws'
     expect((await complete({ aud: server.issuer, iat: now() }, { typ })).status).toBe(200)
+    expect((await complete({ aud: server.issuer, iat: now() + 0.5 }, { typ })).status).toBe(200)
     expect((await complete({ aud: [server.issuer], iss: 'alice', iat: now() }, { typ: 'JWT' })).status).toBe(200)
     expect((await complete({ iss: device.jkt })).status).toBe(200)
   })

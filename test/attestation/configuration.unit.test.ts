@@ -13,7 +13,7 @@ const bootstrap = '  - { use: plugins/attestation/bootstrap }\n'
 const check = async (text: string) => checkConfiguration(await configWith(text), {})
 
 /** The problems of this configuration, checked as `signet check` does it. */
-const told = async (text: string): Promise<string[]> => {
+const problemsOf = async (text: string): Promise<string[]> => {
   try {
     return (await check(text)).warnings.map((warning) => `warning ${formatProblem(warning)}`)
   } catch (error) {
@@ -59,21 +59,21 @@ describe('the section attestation', () => {
     ['attributes: { allow: [model, status] }', 'attestation.attributes.allow[1]: is set only by this service'],
     ['atributes: {}', 'attestation.atributes: unknown key; did you mean `attributes`?'],
   ])('refuses %s', async (member, problem) => {
-    expect(await told(full(`attestation: { ${member} }`))).toContainEqual(expect.stringContaining(problem))
+    expect(await problemsOf(full(`attestation: { ${member} }`))).toContainEqual(expect.stringContaining(problem))
   })
 
   it('needs a key with the purpose', async () => {
     const text = full('attestation: {}').replace('ref: a.pem', 'ref: a.pem, purposes: [access_token, id_token]')
-    expect(await told(text)).toEqual([
+    expect(await problemsOf(text)).toEqual([
       'attestation.signing_alg: there is no key for ES256 with the purpose attestation',
     ])
   })
 
   it('needs a second factor, and one needs the section', async () => {
-    expect(await told(full('attestation: {}', ''))).toEqual(['attestation: no plugin provides a second factor'])
-    expect(await told(full('attestation: {}', factor))).toEqual([])
+    expect(await problemsOf(full('attestation: {}', ''))).toEqual(['attestation: no plugin provides a second factor'])
+    expect(await problemsOf(full('attestation: {}', factor))).toEqual([])
     const idle = expect.stringContaining('plugins: a plugin is for attestation, and there is no section attestation')
-    for (const plugin of [factor, status, bootstrap]) expect(await told(full('', plugin))).toEqual([idle])
+    for (const plugin of [factor, status, bootstrap]) expect(await problemsOf(full('', plugin))).toEqual([idle])
   })
 
   it('keeps a retired key until the last attestation under it has expired', async () => {

@@ -4,11 +4,11 @@ import { startAttestationServer, type AttestationServer } from '../support/serve
 
 type Json = Record<string, unknown>
 
-const told: unknown[] = []
+const logged: unknown[] = []
 let server: AttestationServer
 let device: Device
 beforeAll(async () => {
-  const note = (...lines: unknown[]) => void told.push(...lines)
+  const note = (...lines: unknown[]) => void logged.push(...lines)
   server = await startAttestationServer({
     status: true,
     log: { debug: note, info: note, warn: note, error: note },
@@ -131,7 +131,7 @@ it('row 38: no log and no audit line has a challenge, a proof, an attestation, a
   server.double.reset()
   await own.renew(attestation)
 
-  const lines = told.map((line) =>
+  const lines = logged.map((line) =>
     line instanceof Error ? `${String(line)} ${String(line.stack)} ${String(line.cause)}` : JSON.stringify(line),
   )
   expect(lines.length).toBeGreaterThan(20)

@@ -6,12 +6,12 @@ import { expectNamed, startAttestationServer, type AttestationServer } from '../
 // Whatever a plugin does, nothing is issued that it did not plainly allow, and no fault of it becomes a refusal.
 
 const factor = 'canary-factor-value'
-const told: unknown[] = []
+const logged: unknown[] = []
 
 let server: AttestationServer
 let device: Device
 beforeAll(async () => {
-  const note = (...lines: unknown[]) => void told.push(...lines)
+  const note = (...lines: unknown[]) => void logged.push(...lines)
   server = await startAttestationServer({ status: true, log: { debug: note, info: note, warn: note, error: note } })
 })
 beforeEach(async () => {
@@ -77,7 +77,7 @@ const faultsBut = (...names: readonly string[]) => faults.filter(([name]) => !na
 const expectFault = (answer: AttestationAnswer): void => {
   expectNamed(answer, 'Unavailable')
   expect(answer.text).not.toContain(factor)
-  const written = told.map((line) =>
+  const written = logged.map((line) =>
     line instanceof Error
       ? `${String(line)}${String(line.stack)}${String((line.cause as Error | undefined)?.stack)}`
       : JSON.stringify(line),

@@ -67,7 +67,7 @@ describe('status by webhook', () => {
     expect(await device.complete(challenge)).toMatchObject(revoked)
     expect(await device.reissue(attestation)).toMatchObject(revoked)
     expect(await device.enrol()).toMatchObject(revoked)
-    // Who has not passed the second factor is not told.
+    // A caller who has not passed the second factor learns nothing.
     const stranger = await device.enrol({ second_factor: { kind: 'word', value: 'wrong' } })
     expect(stranger).toMatchObject({ status: 401, body: { error_code: 'SecondFactorFailed' } })
   })

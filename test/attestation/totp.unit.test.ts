@@ -254,7 +254,7 @@ describe('guesses', () => {
     expect(await enrol(factor, device, showPassword(secret, now))).toBe(true)
   })
 
-  it('are told and slowed down alike for a principal that there is not', async () => {
+  it('are refused and slowed down alike for a principal that does not exist', async () => {
     const factor = await open()
     const wrong = wrongOf(showPassword(await issueTo(factor, device), now))
     const nobody = { ...device, subject: 'nobody' }

@@ -166,10 +166,10 @@ describe('a second factor by webhook', () => {
   it('leaves neither the value nor the secret in log or audit', async () => {
     site.answer = jsonAnswer({ ok: false })
     await (await newDevice()).enrol()
-    const told = server.logged() + JSON.stringify(await server.audit())
-    expect(told).toContain('the webhook refused')
-    expect(told).not.toContain(canary)
-    expect(told).not.toContain(key.toString('base64'))
+    const written = server.logged() + JSON.stringify(await server.audit())
+    expect(written).toContain('the webhook refused')
+    expect(written).not.toContain(canary)
+    expect(written).not.toContain(key.toString('base64'))
   })
 })
 
@@ -184,10 +184,10 @@ describe('options of the webhook', () => {
     ['a secret without its prefix', { url: 'https://hooks.bank.example/', secret: key.toString('base64') }, /secret/],
     ['a kind that is no name', { url: 'https://hooks.bank.example/', secret, kind: 'SMS!' }, /kind/],
     ['an unknown option', { url: 'https://hooks.bank.example/', secret, retries: 3 }, /retries/],
-  ])('refuses %s', async (_name, options, told) => {
+  ])('refuses %s', async (_name, options, problem) => {
     const error = (await start(options).catch((caught: unknown) => caught)) as { problems: { path: string }[] }
     const text = JSON.stringify(error.problems)
-    expect(text).toMatch(told)
+    expect(text).toMatch(problem)
     expect(text).not.toContain(key.toString('base64'))
   })
 })

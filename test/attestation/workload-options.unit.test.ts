@@ -24,10 +24,10 @@ describe('options of the workload token', () => {
     ['a rule for everybody', { rules: [{ ...rule, when: {} }] }, /when.*at least one claim/],
     ['a broken template', { rules: [{ ...rule, principal: { subject: '{sub', principal_id: 'x' } }] }, /brace/],
     ['claims side by side', { rules: [{ ...rule, principal: { subject: '{a}{b}', principal_id: 'x' } }] }, /between/],
-  ])('refuses %s', async (_name, options, told) => {
+  ])('refuses %s', async (_name, options, problem) => {
     const plugin = { use: 'plugins/attestation/workload-jwt', options: { ...good, ...options } }
     const error = await startFactorServer([plugin]).catch((caught: unknown) => caught)
-    expect(JSON.stringify((error as { problems: unknown }).problems)).toMatch(told)
+    expect(JSON.stringify((error as { problems: unknown }).problems)).toMatch(problem)
   })
 
   it('accepts those of the documents', async () => {

@@ -25,7 +25,11 @@ describe('signet accounts', () => {
       ['add', 'Bob', '--password-stdin', '--sub', 'sub-bob', ...claims.flatMap((claim) => ['--claim', claim])],
       'correct horse\n',
     )
-    expect(added).toEqual({ code: 0, stdout: 'Added Bob, sub sub-bob\n', stderr: '' })
+    const warning = (claim: string) =>
+      `warning: claim ${claim}: no scope and no rule of \`claims\` releases this claim\n`
+    // The deployment has the scope `profile`, and pages show an email address.
+    const stderr = warning('email_verified') + warning('address')
+    expect(added).toEqual({ code: 0, stdout: 'Added Bob, sub sub-bob\n', stderr })
     const { stdout } = await accounts(['list', '--json'])
     expect(JSON.parse(stdout)).toContainEqual({
       username: 'Bob',

@@ -92,6 +92,48 @@ describe('signet audit verify', () => {
     expect(cut).toMatchObject({ code: 1, stdout: expect.stringContaining(`head ${head}: no line has this hash`) })
   })
 
+  it('counts what each key has signed in a time', async () => {
+    const line = (time: string, event: string, more: object) => JSON.stringify({ time, event, ...more })
+    const signature = (kid: string, reference?: string) => ({ kid, signer: 'hsm', digest: 'x', reference })
+    await cli.write(
+      'count.jsonl',
+      [
+        line('2026-11-20T10:00:00Z', 'key.proved', { kid: 'a', signer: 'hsm', reference: '1.1:1' }),
+        line('2026-11-20T10:00:01Z', 'token.signed', { signatures: [signature('a', '1.1:2'), signature('b')] }),
+        line('2026-11-20T10:00:02Z', 'userinfo.released', signature('a', '1.1:3')),
+        line('2026-11-20T10:00:03Z', 'key.activated', { kid: 'a', signer: 'hsm' }),
+        line('2026-11-20T11:00:00Z', 'token.signed', { signatures: [signature('a', '1.1:4')] }),
+      ].join('\n'),
+    )
+    const count = async (...more: string[]) =>
+      JSON.parse((await cli.run(['audit', 'count', 'count.jsonl', '--json', ...more])).stdout)
+    const [first, last] = ['2026-11-20T10:00:00Z', '2026-11-20T11:00:00Z']
+    const onlyB = {
+      kid: 'b',
+      signer: 'hsm',
+      issued: 1,
+      probes: 0,
+      first: '2026-11-20T10:00:01Z',
+      last: '2026-11-20T10:00:01Z',
+    }
+    expect(await count()).toEqual([{ kid: 'a', signer: 'hsm', issued: 3, probes: 1, first, last }, onlyB])
+    expect(await count('--until', last)).toEqual([
+      { kid: 'a', signer: 'hsm', issued: 2, probes: 1, first, last: '2026-11-20T10:00:02Z' },
+      onlyB,
+    ])
+    expect(await count('--from', '2026-11-21T00:00:00Z')).toEqual([])
+  })
+
+  it('verifies the log of the configuration when no file is named', async () => {
+    await addClients('own.jsonl')
+    await cli.write('own.yaml', configuration('audit: { file: ./own.jsonl }'))
+    const own = await cli.run(['audit', 'verify', '--config', 'own.yaml'], { input: 'not a log' })
+    expect(own).toMatchObject({ code: 0, stderr: 'audit log: ./own.jsonl\n' })
+    await cli.write('printed.yaml', configuration('audit: stdout'))
+    const printed = await cli.run(['audit', 'verify', '--config', 'printed.yaml'])
+    expect(printed).toMatchObject({ code: 1, stderr: expect.stringContaining('is not a file: name the files') })
+  })
+
   it('takes several heads, also one that looks like an option, before the file or after it', async () => {
     const lines = await addClients('heads.jsonl')
     const heads = lines.map(lineHash)

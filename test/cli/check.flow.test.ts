@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { configuration, openCommandLine, type CommandLine } from '../support/server/command-line.js'
+import { configuration, forServices, openCommandLine, type CommandLine } from '../support/server/command-line.js'
 
 let cli: CommandLine
 beforeAll(async () => {
@@ -32,9 +32,9 @@ describe('signet check', () => {
   it('sums up a file that is in order', async () => {
     await cli.write(
       'good.yaml',
-      configuration(
+      forServices(
         'clients: [{ client_id: svc, client_secret: s3cret-of-more-than-256-bits-for-tests, grant_types: [client_credentials] }]',
-      ),
+      ).replace('keys:\n', 'keys:\n  - { kid: rs-1, alg: RS256, signer: local, ref: rs-1 }\n'),
     )
     const { code, stdout, stderr } = await cli.run(['check', '--config', 'good.yaml'])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -65,6 +65,16 @@ describe('signet check', () => {
     for (const line of lines) expect(line).toMatch(/^[a-z_[\]0-9.]+: .+ \(line \d+\)$/)
   })
 
+  it.each(['scopes_supported', 'plugins', 'signers', 'issuer', 'keys'])(
+    'suggests %s where it is misspelt',
+    async (name) => {
+      await cli.write('misspelt.yaml', configuration().replace(new RegExp(`^${name}`, 'm'), name.slice(0, -1)))
+      const { code, stdout, stderr } = await cli.run(['check', 'misspelt.yaml'])
+      expect({ code, stderr }).toEqual({ code: 1, stderr: '' })
+      expect(stdout).toContain(`did you mean \`${name}\`?`)
+    },
+  )
+
   it('says of a file that is no YAML only that', async () => {
     await cli.write('broken.yaml', 'issuer: [')
     const { code, stdout } = await cli.run(['check', '--config', 'broken.yaml'])
@@ -77,10 +87,41 @@ describe('signet check', () => {
     ).toBe(true)
   })
 
+  it('names the place in a plugin that is broken, and prints its stack with --verbose', async () => {
+    const create = "() => { throw new Error('boom') }"
+    await cli.write('package.json', '{"type":"module"}')
+    await cli.write('loan.js', `export default {\n  name: 'loan',\n  apiVersion: 1,\n  create: ${create},\n}\n`)
+    const broken = {
+      'syntax.js': 'export default {\n  name: (\n}\n',
+      'thrown.js': 'export const x = 1\n\nthrow new Error("at import")\n',
+      'named.js': 'import { none } from "node:fs"\n',
+      'absent.js': 'import "no-such-package"\n',
+    }
+    for (const [name, text] of Object.entries(broken)) await cli.write(name, text)
+    const uses = ['loan.js', ...Object.keys(broken)].map((name) => `  - use: ./${name}`)
+    await cli.write('plugins.yaml', configuration(uses.join('\n')))
+    const { code, stdout, stderr } = await cli.run(['check', 'plugins.yaml'])
+    expect({ code, stderr }).toEqual({ code: 1, stderr: '' })
+    expect(stdout.trimEnd().split('\n')).toEqual([
+      expect.stringMatching(/^plugins\[6\]: could not be created: boom \(loan\.js:4:\d+\) \(line \d+\)$/),
+      expect.stringMatching(
+        /^plugins\[7\]\.use: cannot be loaded: Unexpected token '}' \(syntax\.js:3:1\) \(line \d+\)$/,
+      ),
+      expect.stringMatching(/^plugins\[8\]\.use: cannot be loaded: at import \(thrown\.js:3:7\) \(line \d+\)$/),
+      expect.stringMatching(/^plugins\[9\]\.use: cannot be loaded: .*'none'.* \(named\.js:1\) \(line \d+\)$/),
+      expect.stringMatching(
+        /^plugins\[10\]\.use: cannot be loaded: .*'no-such-package' imported from .*absent\.js \(line \d+\)$/,
+      ),
+    ])
+    const verbose = await cli.run(['check', 'plugins.yaml', '--verbose'])
+    expect(verbose.stdout).toBe(stdout)
+    expect(verbose.stderr).toMatch(/^Error: boom\n +at \S+ \(file:.*loan\.js:4:\d+\)$/m)
+  })
+
   it('makes nothing: neither keys nor a store', async () => {
     await cli.write('good.yaml', configuration())
     await cli.run(['check', '--config', 'good.yaml'])
     const { code, stdout } = await cli.run(['check', '--config', 'data/keys'])
-    expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringContaining('ENOENT') })
+    expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringContaining('there is no such file') })
   })
 })

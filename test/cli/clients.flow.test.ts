@@ -110,8 +110,8 @@ describe('signet clients, while the service runs', () => {
       .split('\n')
       .map((line) => line.split(/ {2,}/))
     expect(rows[0]).toEqual(['CLIENT_ID', 'NAME', 'SOURCE', 'STATE', 'AUTHENTICATION', 'GRANTS'])
-    expect(rows).toContainEqual(['teller', '-', 'configuration', 'active', 'client_secret_basic', 'client_credentials'])
-    expect(rows).toContainEqual(['shop', 'Shop', 'store', 'active', 'client_secret_basic', 'authorization_code'])
+    expect(rows).toContainEqual(['teller', '-', 'configuration', 'active', 'client_secret', 'client_credentials'])
+    expect(rows).toContainEqual(['shop', 'Shop', 'store', 'active', 'client_secret', 'authorization_code'])
   })
 
   it('refuses an id that exists, in the store or in the configuration', async () => {

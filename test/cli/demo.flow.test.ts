@@ -66,7 +66,7 @@ describe('signet start without a configuration', () => {
     expect(await again.ended).toBe(0)
   })
 
-  it('shares its store with the other commands', async () => {
+  it('shares its store with the other commands when they name its file', async () => {
     const running = await cli.serve(['start'])
     const added = await cli.run([
       'clients',
@@ -75,6 +75,8 @@ describe('signet start without a configuration', () => {
       'mine',
       '--grant-type',
       'client_credentials',
+      '--config',
+      join(product, 'config', 'default.yaml'),
       '--json',
     ])
     expect((await requestToken(running, 'mine', JSON.parse(added.stdout).client_secret)).status).toBe(200)

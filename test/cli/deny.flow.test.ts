@@ -34,7 +34,7 @@ describe('signet principals deny of many', () => {
     await approved.enrol()
     await principals('approve', await idOf('approved-before'))
     expect(await principals('deny', '--address', '127.0.0.2')).toMatchObject({
-      code: 0,
+      code: 1,
       stdout: 'Denied 0 enrolments\n',
     })
     expect((await principals('deny', '--all', '--kind', 'webhook')).stdout).toBe('Denied 0 enrolments\n')

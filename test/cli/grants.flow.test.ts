@@ -30,10 +30,17 @@ it('signet grants revoke ends the tokens of a grant while the service runs', asy
     cli.run(['grants', 'revoke', '--config', 'signet.yaml', ...more, '--', id])
   expect(await isActive(service, token)).toBe(true)
 
-  expect(await revoke(grantId)).toEqual({ code: 0, stdout: `Revoked ${grantId}\n`, stderr: '' })
+  // No person granted it, so no record says that there is such a grant; its tokens end all the same.
+  const unknown = await revoke(grantId)
+  expect(unknown).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringMatching(/^No grant of a person has this id/),
+  })
   expect(await isActive(service, token)).toBe(false)
   const again = await revoke(grantId, '--json')
-  expect(JSON.parse(again.stdout)).toEqual({ grant_id: grantId, state: 'revoked' })
+  expect(again.code).toBe(1)
+  expect(JSON.parse(again.stdout)).toEqual({ grant_id: grantId, state: 'revoked', known: false })
   const audit = await readFile(join(cli.folder, 'data', 'audit.jsonl'), 'utf8')
   expect(audit).toContain(`"event":"administration","action":"grant.revoke","grant_id":"${grantId}"`)
 

@@ -1,7 +1,12 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
 import { KMSClient, SignCommand } from '@aws-sdk/client-kms'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { doubleRegion, startKmsDouble, type KmsDouble } from '../support/signers/kms-double/index.js'
+import { doubleRegion, startKmsDouble, type KmsDouble } from '../../core/testing/kms-double/index.js'
+import { codeBlock, linkPackages, readDocument } from '../support/document.js'
+import { freePort } from '../support/free-port.js'
 import { configuration, openCommandLine, type CommandLine } from '../support/server/command-line.js'
 
 const env = { AWS_ACCESS_KEY_ID: 'AKIADOUBLE', AWS_SECRET_ACCESS_KEY: 'the double does not look at it' }
@@ -42,6 +47,26 @@ describe('signet keys create in AWS KMS', () => {
     expect(made).toMatchObject({ code: 1, key: { ref: expect.stringMatching(/^arn:.*:key\//) } })
     expect(made.stderr).toMatch(/^The key was created, but cannot be opened: .*need kms:GetPublicKey/m)
   })
+})
+
+it('the double of docs/signers.md is one that a deployment signs with', async () => {
+  const text = readDocument('docs/signers.md')
+  const yaml = /^signers:\n {2}kms: .*4566[^]*?(?=^```)/m.exec(text)?.[0] ?? ''
+  const port = String(await freePort())
+  await cli.write('kms-double.js', codeBlock('docs/signers.md', 'kms-double.js').replace('4566', port))
+  linkPackages(cli.folder)
+  const program = spawn(process.execPath, ['kms-double.js'], { cwd: cli.folder, stdio: ['ignore', 'pipe', 'inherit'] })
+  try {
+    const [endpoint] = (await once(createInterface({ input: program.stdout }), 'line')) as [string]
+    expect(endpoint).toBe(`http://127.0.0.1:${port}`)
+    const written = configuration().replace(/^signers:\n.*\nkeys:\n.*\n/m, yaml.replace('4566', port))
+    await cli.write('documented.yaml', written.replace('_alg: EdDSA', '_alg: RS256\naccess_token_signing_alg: ES256'))
+    const { code, stdout } = await cli.run(['doctor', '--config', 'documented.yaml'], { env })
+    expect(stdout).toContain('rs-1')
+    expect(code).toBe(0)
+  } finally {
+    program.kill('SIGKILL')
+  }
 })
 
 describe('signet audit reconcile with a key that has an alias', () => {

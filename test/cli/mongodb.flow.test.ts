@@ -47,8 +47,8 @@ describeWith('mongodb', 'the command line on MongoDB', () => {
     for (const collection of ['accounts', 'clients', 'codes', 'refresh_families', 'sessions', 'dpop_proofs'])
       expect(migrated.stdout).toContain(`${collection}: created the index signet_expire_at\n`)
     expect((await run('migrate')).stdout).toBe('The stores have everything they need.\n')
-    const told = await cli.run(['migrate', '--json', '--config', 'signet.yaml'])
-    expect(JSON.parse(told.stdout)).toEqual({ done: [] })
+    const repeated = await cli.run(['migrate', '--json', '--config', 'signet.yaml'])
+    expect(JSON.parse(repeated.stdout)).toEqual({ done: [] })
 
     const after = await run('doctor')
     expect(after.code).toBe(0)
@@ -67,7 +67,7 @@ describeWith('mongodb', 'the command line on MongoDB', () => {
     await write(`mongodb://signet:canary@127.0.0.1:${port}/`)
     const gone = await run('doctor')
     expect(gone.code).toBe(1)
-    expect(gone.stdout).toMatch(new RegExp(`^storage\\.records +- +connect ECONNREFUSED 127\\.0\\.0\\.1:${port}$`, 'm'))
+    expect(gone.stderr).toMatch(new RegExp(`^storage\\.records: connect ECONNREFUSED 127\\.0\\.0\\.1:${port}$`, 'm'))
 
     await write('mongodb://signet:canary@db.example/?retires=1')
     for (const command of ['start', 'doctor', 'migrate']) {
@@ -85,9 +85,9 @@ describeWith('mongodb', 'the command line on MongoDB', () => {
 
   it('says that TLS is not what the server speaks', async () => {
     await write(mongo.uri().replace('?', '?tls=true&'))
-    const { code, stdout } = await run('doctor')
+    const { code, stderr } = await run('doctor')
     expect(code).toBe(1)
-    expect(stdout).toMatch(/^storage\.records +- +no server answers \(.*\); does it speak TLS\?$/m)
+    expect(stderr).toMatch(/^storage\.records: no server answers \(.*\); does it speak TLS\?$/m)
   })
 
   it.each([1, 2])('a start of %i workers that waits for MongoDB ends in order on a signal', async (workers) => {

@@ -84,15 +84,72 @@ describe('signet principals issue', () => {
   })
 
   it.each([
-    ['kind', '--kind <kind>'],
-    ['subject', '--subject <subject>'],
-    ['principal-id', '--principal-id <id>'],
-    ['type', '--type <type>'],
+    ['kind', "'--kind <kind>' not specified"],
+    ['subject', 'name the principal'],
+    ['principal-id', 'name the principal'],
   ])('wants --%s', async (name, shown) => {
     for (const command of ['issue', 'withdraw'] as const) {
       const { code, stderr } = await run(command, { [name]: undefined })
-      expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(`'${shown}' not specified`) })
+      expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(shown) })
     }
+  })
+
+  it('takes subject/principal_id, and a device where no type is named', async () => {
+    const named = (command: 'issue' | 'withdraw', principal: string, ...more: string[]) =>
+      run(command, { subject: undefined, 'principal-id': undefined, type: undefined }, [principal, ...more])
+    expect(await named('issue', 'erin/phone-1')).toMatchObject({ code: 0 })
+    const withdrawn = await named('withdraw', 'erin/phone-1', '--json')
+    expect(JSON.parse(withdrawn.stdout)).toMatchObject({
+      subject: 'erin',
+      principal_id: 'phone-1',
+      principal_type: 'device',
+    })
+    for (const wrong of ['erin', 'erin/', '/phone-1', 'https://erin/phone-1'])
+      expect(await named('issue', wrong)).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('subject/principal_id'),
+      })
+    expect(await run('issue', {}, ['erin/phone-1'])).toMatchObject({ code: 2, stdout: '' })
+  })
+
+  it('issues to every principal of a file, as JSON Lines in its order', async () => {
+    const ids = Array.from({ length: 45 }, (_, index) => `till-${String(index)}`)
+    await cli.write(
+      'tills.csv',
+      `\uFEFFsubject,principal_id\r\n${ids.map((id) => `"shop, north",${id}`).join('\r\n')}\r\n`,
+    )
+    const bulk = { subject: undefined, 'principal-id': undefined, kind: 'bootstrap_secret' }
+    const { code, stdout, stderr } = await run('issue', bulk, ['--from', 'tills.csv'])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: 'Issued to 45 principals. Shown only once.\n' })
+    const rows = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, string>)
+    expect(rows.map((row) => row['principal_id'])).toEqual(ids)
+    for (const row of rows)
+      expect(row).toMatchObject({
+        subject: 'shop, north',
+        principal_type: 'device',
+        secret: expect.stringMatching(/^\S{43}$/),
+      })
+    expect(new Set(rows.map(({ secret }) => secret)).size).toBe(45)
+    const audit = await readFile(join(cli.folder, 'data', 'audit.jsonl'), 'utf8')
+    expect(audit.match(/"event":"administration","action":"principal.issue".*"principal_id":"till-/g)).toHaveLength(45)
+  })
+
+  it.each([
+    ['id,name\na,b\n', 'must name the columns'],
+    [
+      'subject,principal_id\nalice,phone-1\nalice\nalice,phone-1\n',
+      'record 3: has 1 columns\nrecord 4: repeats record 2',
+    ],
+    ['subject,principal_id,principal_type\nalice,phone-1,robot\n', 'record 2: The member principal_type must be'],
+    ['subject,principal_id\nalice,"phone', 'is not CSV'],
+  ])('issues nothing for a file with a mistake: %j', async (text, message) => {
+    await cli.write('wrong.csv', text)
+    const bulk = { subject: undefined, 'principal-id': undefined, type: undefined, kind: 'bootstrap_secret' }
+    const refused = await run('issue', bulk, ['--from', 'wrong.csv'])
+    expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(message) })
   })
 
   it('knows devices and services alone, and no other option', async () => {
@@ -144,9 +201,9 @@ describe('signet principals withdraw', () => {
     await run('issue', { subject: 'dave' })
     const { code, stdout } = await run('withdraw', { subject: 'dave' }, ['--json'])
     const principal = { subject: 'dave', principal_id: 'phone-1', principal_type: 'device' }
-    expect({ code, told: JSON.parse(stdout) }).toEqual({
+    expect({ code, printed: JSON.parse(stdout) }).toEqual({
       code: 0,
-      told: { kind: 'totp', ...principal, state: 'withdrawn' },
+      printed: { kind: 'totp', ...principal, state: 'withdrawn' },
     })
   })
 })

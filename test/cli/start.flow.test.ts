@@ -4,7 +4,13 @@ import { request } from 'node:http'
 import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { configuration, openCommandLine, requestToken, type CommandLine } from '../support/server/command-line.js'
+import {
+  configuration,
+  forServices,
+  openCommandLine,
+  requestToken,
+  type CommandLine,
+} from '../support/server/command-line.js'
 
 let cli: CommandLine
 beforeEach(async () => {
@@ -110,7 +116,9 @@ describe('signet start', () => {
     )
     const { code, stdout, stderr } = await cli.run(['start', '--config', 'second.yaml'])
     expect({ code, started: stdout.includes('started') }).toEqual({ code: 1, started: false })
-    expect(stderr).toMatch(/^.*EADDRINUSE.*\n$/)
+    expect(stderr).toBe(
+      `listen: port ${port} on 127.0.0.1 is taken, perhaps by another Signet: stop that one, or choose another\n`,
+    )
     expect((await requestToken(running, 'svc', 'svc-secret-of-more-than-256-bits-for-tests')).status).toBe(200)
   })
 
@@ -131,7 +139,7 @@ describe('signet start', () => {
 
   it.each(['records', 'ephemeral'])('says which store cannot be used: %s', async (role) => {
     await cli.write('taken', 'a file, not a folder')
-    await cli.write('signet.yaml', configuration(`storage: { ${role}: { use: embedded, options: { path: ./taken } } }`))
+    await cli.write('signet.yaml', forServices(`storage: { ${role}: { use: embedded, options: { path: ./taken } } }`))
     const { code, stdout, stderr } = await cli.run(['start', '--config', 'signet.yaml'])
     expect({ code, stdout, stderr }).toEqual({
       code: 1,

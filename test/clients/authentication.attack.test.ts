@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { parseClientMetadata } from '../../core/oauth/client-metadata.js'
+import { hashOpaqueToken } from '../../core/opaque-token.js'
 import { publicClient, serviceClient, webClient } from '../support/server/server.js'
 import {
   basic,
+  basicClient,
   disabledClient,
   expiringClient,
   oddClient,
@@ -103,13 +105,55 @@ describe('client authentication at /token', () => {
   })
 
   it('CA03 a method that is not the registered one', async () => {
-    expectInvalidClient(await ask(postOf(serviceClient)), false)
+    expectInvalidClient(await ask(postOf(basicClient)), false)
     expectInvalidClient(await ask({}, basic(postClient)), true)
+    expect((await ask({}, basic(basicClient))).status).toBe(200)
     expectInvalidClient(await ask({ client_id: 'service' }), false)
     expectInvalidClient(await ask({ client_id: 'post' }), false)
     expectInvalidClient(await ask({ client_id: 'app', client_secret: 'x' }), false)
     expectInvalidClient(await ask({}, basic({ client_id: 'app', client_secret: 'x' })), true)
     expectInvalidClient(await ask({}), false)
+  })
+
+  it('CA22 a client that registered no method sends its secret either way, and only its secret', async () => {
+    expect((await ask(postOf(serviceClient))).status).toBe(200)
+    expect((await ask({}, basic(serviceClient))).status).toBe(200)
+    expectInvalidClient(await ask({ ...postOf(serviceClient), client_secret: 'wrong' }), false)
+    expectInvalidClient(await ask({ client_id: 'service' }), false)
+  })
+
+  it('CA23 an empty Basic password is the method none, for public clients alone', async () => {
+    const refresh = { grant_type: 'refresh_token', refresh_token: 'x' }
+    for (const form of [refresh, { ...refresh, client_id: 'app' }])
+      expectRefusal(await ask(form, raw('app:')), 400, 'invalid_grant')
+    expectInvalidClient(await ask({ ...refresh, client_id: 'other-app' }, raw('app:')), true)
+    expectRefusal(await ask({ ...refresh, client_secret: 'x' }, raw('app:')), 400, 'invalid_request')
+    for (const client_id of ['service', 'basic', 'post', 'nobody', 'disabled'])
+      expectInvalidClient(await ask({}, raw(`${client_id}:`)), true)
+  })
+
+  it('CA24 the line of a refusal names the client that was meant, the method sent and the method registered', async () => {
+    const refusals: readonly (readonly [Answer, object])[] = [
+      [
+        await ask(postOf(basicClient)),
+        { client: 'basic', sent: 'client_secret_post', registered: 'client_secret_basic' },
+      ],
+      [
+        await ask({}, basic({ client_id: 'service', client_secret: 'wrong-canary' })),
+        { client: 'service', sent: 'client_secret_basic', registered: 'client_secret_basic client_secret_post' },
+      ],
+      [await ask({ client_id: 'post' }), { client: 'post', sent: 'none', registered: 'client_secret_post' }],
+      [await ask({}, basic(disabledClient)), { client: 'disabled', sent: 'client_secret_basic' }],
+      [await ask({}, basic({ client_id: 'made-up-canary', client_secret: 'x' })), { sent: 'client_secret_basic' }],
+      [await ask({}, raw('canary')), { sent: 'client_secret_basic' }],
+    ]
+    for (const [{ headers }, { client, sent, registered }] of refusals as readonly [Answer, Record<string, string>][]) {
+      const request_id = headers.get('x-request-id')
+      const line = (await host.server.audit()).find((one) => one['request_id'] === request_id)
+      expect(line).toMatchObject({ event: 'client.refused', client_auth_method: sent })
+      expect([line?.['claimed_client_id'], line?.['registered_auth_method']]).toEqual([client, registered])
+    }
+    expect(JSON.stringify(await host.server.audit())).not.toContain('canary')
   })
 
   it.each([
@@ -203,6 +247,23 @@ describe('client authentication at /token', () => {
     host.later(1000)
     expectInvalidClient(await ask({}, basic(expiringClient)), true)
     expect((await ask({}, basic(serviceClient))).status).toBe(200)
+  })
+
+  it('CA16 a secret that was replaced, once its time is over', async () => {
+    const { client, clients } = await storeClient()
+    const before = { ...credentials, client_secret: 'the-secret-before-of-more-than-256-bits-for-tests' }
+    await clients.put('stored', {
+      ...client,
+      previous_client_secret_sha256: hashOpaqueToken(before.client_secret),
+      previous_client_secret_expires_at: Math.floor(host.now() / 1000) + 60,
+    })
+    const statuses = async () => [(await ask({}, basic(credentials))).status, (await ask({}, basic(before))).status]
+    host.later(59_000 - (host.now() % 1000))
+    expect(await statuses()).toEqual([200, 200])
+    host.later(1000)
+    expect(await statuses()).toEqual([200, 401])
+    expectInvalidClient(await ask({}, basic({ ...before, client_secret: 'neither of both' })), true)
+    await clients.remove('stored')
   })
 
   it('every refusal is in the audit log with its reason', async () => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { Secret } from '../../config/secret.js'
-import { parseClientMetadata } from '../../core/oauth/client-metadata.js'
+import { parseClientMetadata, toMetadata } from '../../core/oauth/client-metadata.js'
 
 const scopes = ['openid', 'profile', 'offline_access']
 
@@ -27,12 +27,29 @@ describe('client metadata', () => {
       grant_types: ['authorization_code'],
       response_types: ['code'],
       scope: scopes,
-      token_endpoint_auth_method: 'client_secret_basic',
       client_secret_sha256: createHash('sha256').update(secret).digest('base64url'),
       allowed_audiences: [],
       security_profile: 'oauth2',
       metadata: {},
     })
+  })
+
+  it('reads again what it has written', () => {
+    const jwks = { keys: [{ kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' }] }
+    const everything = {
+      ...{ client_id: 'all', client_name: 'All', redirect_uris: ['https://all.example/cb'], scope: 'openid profile' },
+      ...{ token_endpoint_auth_method: 'private_key_jwt', token_endpoint_auth_signing_alg: 'EdDSA', jwks },
+      ...{ default_max_age: 60, require_auth_time: true, disabled: true, contacts: ['ops@all.example'] },
+      ...{ allowed_audiences: ['https://api.example'], metadata: { branch: 7 } },
+    }
+    for (const metadata of [web, native, everything]) {
+      const { client } = parseClientMetadata(metadata, scopes)
+      const { client_secret } = metadata as { client_secret?: string }
+      const written = { ...toMetadata(client!), ...(client_secret !== undefined && { client_secret }) }
+      expect(JSON.stringify(toMetadata(client!))).not.toContain('sha256')
+      expect(parseClientMetadata(written, [])).toMatchObject({ problems: [] })
+      expect(parseClientMetadata(written, []).client).toEqual(client)
+    }
   })
 
   it('takes a secret that hides itself', () => {
@@ -111,6 +128,9 @@ describe('client metadata', () => {
     [{ ...web, response_types: ['token'] }, 'response_types[0]'],
     [{ ...web, grant_types: ['client_credentials'], response_types: ['code'] }, 'response_types'],
     [{ ...web, token_endpoint_auth_method: 'client_secret_jwt' }, 'token_endpoint_auth_method'],
+    [{ ...web, consent: 'never' }, 'consent'],
+    [{ ...native, consent: 'implicit' }, 'consent'],
+    [{ ...native, application_type: 'web', redirect_uris: ['http://localhost/cb'], consent: 'implicit' }, 'consent'],
     [{ ...web, id_token_signed_response_alg: 'HS256' }, 'id_token_signed_response_alg'],
     [{ ...web, id_token_signed_response_alg: 'none' }, 'id_token_signed_response_alg'],
     [{ ...web, userinfo_signed_response_alg: 'none' }, 'userinfo_signed_response_alg'],

@@ -48,16 +48,19 @@ describe.each(algorithms)('private_key_jwt with %s', (alg) => {
     expect(issued.map(({ client_auth_method }) => client_auth_method)).toEqual(Array(3).fill('private_key_jwt'))
   })
 
-  it('oauth4webapi: client credentials, with either audience', async () => {
+  it('oauth4webapi: client credentials, with either audience or both, for an hour, and with fractions of seconds', async () => {
     const insecure = { [oauth.allowInsecureRequests]: true }
     const issuer = new URL(server.issuer)
     const as = await oauth.processDiscoveryResponse(issuer, await oauth.discoveryRequest(issuer, insecure))
     expect(as.token_endpoint_auth_methods_supported).toContain('private_key_jwt')
     expect(as.token_endpoint_auth_signing_alg_values_supported).toContain(alg)
     const client = { client_id: 'signer' }
-    for (const aud of [as.issuer, as.token_endpoint]) {
+    const now = Date.now() / 1000
+    const others = [{ exp: now + 3599.5 }, { iat: now - 0.25, nbf: now - 0.25, exp: now + 600.75 }]
+    const audiences = [as.issuer, as.token_endpoint, [as.issuer, as.token_endpoint]]
+    for (const claims of [...audiences.map((aud) => ({ aud })), ...others]) {
       const authentication = oauth.PrivateKeyJwt(key, {
-        [oauth.modifyAssertion]: (_header: unknown, payload: Record<string, unknown>) => void (payload['aud'] = aud),
+        [oauth.modifyAssertion]: (_header: unknown, payload: object) => void Object.assign(payload, claims),
       })
       const response = await oauth.clientCredentialsGrantRequest(
         as,

@@ -11,10 +11,21 @@ const problemsOf = async (text: string, env: NodeJS.ProcessEnv = {}) =>
 const paths = async (text: string) => (await problemsOf(text)).map(({ path }) => path)
 
 describe('reading a configuration', () => {
+  it.each([
+    ['https://id.bank.example', '0.0.0.0', 5],
+    ['http://localhost:3000', '127.0.0.1', 0],
+    ['http://127.0.0.9:3000', '127.0.0.9', 0],
+    ['http://[::1]:3000', '::1', 0],
+  ])('%s listens on %s where nothing else is written', async (issuer, host, delay_secs) => {
+    const text = minimal().replace('http://localhost:3000', issuer)
+    const config = await loadConfig(await configWith(text), {})
+    expect(config).toMatchObject({ listen: { host, port: 3000 }, shutdown: { delay_secs } })
+  })
+
   it('fills in the defaults of the contract', async () => {
     const config = await loadConfig(await configWith(minimal()), {})
     expect(config).toMatchObject({
-      listen: { host: '0.0.0.0', port: 3000 },
+      listen: { host: '127.0.0.1', port: 3000 },
       admin: { host: '127.0.0.1', port: 3001 },
       workers: 1,
       trusted_proxies: [],
@@ -79,7 +90,7 @@ default_audience: { $env: AUDIENCE }`),
 default_audience: { $env: NOT_SET }`),
     )
     expect(problems).toEqual([
-      { path: 'admin.token', message: 'the file nowhere cannot be read (ENOENT)', line: 6 },
+      { path: 'admin.token', message: 'the file nowhere cannot be read: there is no such file', line: 6 },
       { path: 'default_audience', message: 'the environment variable NOT_SET is not set', line: 7 },
     ])
   })
@@ -97,6 +108,51 @@ plugins: [{ use: ./p.js, options: { nested: [{ key: { $env: KEY } }], pin: s3cre
       expect(text.match(/\[secret\]/g)).toHaveLength(6)
       expect(text).toContain('loan')
     }
+  })
+
+  it('reads scopes by name or with what they stand for', async () => {
+    const withScopes = (scopes: string) =>
+      configWith(minimal().replace('[openid, profile, email, offline_access]', scopes))
+    const { scopes_supported, scopes } = await loadConfig(
+      await withScopes(
+        '[openid, { name: pay, title: Pay, description: { de: Zahlen }, claims: [iban] }, { name: read }]',
+      ),
+      {},
+    )
+    expect(scopes_supported).toEqual(['openid', 'pay', 'read'])
+    expect(scopes).toEqual([
+      { name: 'openid', claims: [] },
+      { name: 'pay', title: { en: 'Pay' }, description: { de: 'Zahlen' }, claims: ['iban'] },
+      { name: 'read', claims: [] },
+    ])
+    const wrong =
+      "[openid, { name: a b }, { name: c, title: {} }, { name: d, title: { e_n: x } }, { name: e, titel: x }, 'f g']"
+    const { problems, salvaged } = await readConfig(await withScopes(wrong), {})
+    expect(problems.map(({ path, message }) => `${path}: ${message}`)).toEqual([
+      expect.stringMatching(/^scopes_supported\[1\]\.name: must be a scope name/),
+      'scopes_supported[2].title: must have a text',
+      'scopes_supported[3].title.e_n: must be a language tag, such as en or pt-BR (RFC 5646)',
+      expect.stringMatching(/^scopes_supported\[5\]: must be a scope name/),
+      'scopes_supported[4].titel: unknown key; did you mean `title`?',
+    ])
+    expect(salvaged.scopes_supported).toEqual(['openid'])
+  })
+
+  it('refuses rules for claims that say two things or nothing', async () => {
+    const wrong = `claims:
+  a: { value: 1, from: b, in: [id_token] }
+  b: { only: ['*'], in: [token] }
+  c: { for: [], value: null }
+  d e: { in: [id_token] }
+`
+    expect((await problemsOf(minimal(wrong))).map(({ path, message }) => `${path}: ${message}`)).toEqual([
+      'claims.a.value: is the same for everyone: leave out from and only',
+      'claims.b.only[0]: must be a value, or the beginning of values and then *',
+      'claims.b.in[0]: must be one of id_token, userinfo, access_token',
+      'claims.c.value: must not be null',
+      'claims.c.for: must name a client or a resource',
+      'claims["d e"]: must be 1 to 128 printable characters without blanks',
+    ])
   })
 
   it('repeats no value in what it reports', async () => {
@@ -123,7 +179,7 @@ workers: s3cret`),
   })
 
   it.each([
-    ['a file that is not there', undefined, /cannot be read \(ENOENT\)/],
+    ['a file that is not there', undefined, /cannot be read: there is no such file/],
     ['broken YAML', 'issuer: [', /is not proper YAML/],
     ['a custom tag', minimal('log: !!js/function "x"'), /is not proper YAML: tag resolve failed/],
     ['an alias bomb', bomb(), /too many YAML aliases/],
@@ -139,7 +195,7 @@ workers: s3cret`),
   })
 
   it('an empty file: the problems name what is required', async () => {
-    expect(await paths('')).toEqual(['issuer', 'scopes_supported', 'keys'])
+    expect(await paths('')).toEqual(['issuer', 'keys'])
   })
 
   it('does not let a key reach a prototype', async () => {

@@ -217,7 +217,8 @@ describe('workers', () => {
 
 describe('shutdown.delay_secs', () => {
   it.each([
-    ['', 5],
+    ['listen: { host: 0.0.0.0 }', 5],
+    ['', 0],
     ['listen: { host: 127.0.0.1 }', 0],
     ['listen: { host: ./signet.sock }', 0],
     ['listen: { host: 127.0.0.1 }\nshutdown: { delay_secs: 3 }', 3],

@@ -27,6 +27,33 @@ describe('the device flow', () => {
     })
   })
 
+  it('lets somebody else sign in, with the code that was typed', async () => {
+    const config = await discover(server.issuer, tvClient.client_id, oidc.None())
+    const { user_code } = await oidc.initiateDeviceAuthorization(config, { scope })
+    const agent = new UserAgent()
+    const me = personAt(agent, server.issuer)
+    const typed = await me.enter(await me.open(person), user_code)
+    const [, href = ''] = /id="other-account" href="([^"]+)"/.exec(typed.html) ?? []
+    const login = await agent.follow(href.replaceAll('&amp;', '&'))
+    const html = await login.response.text()
+    expect(html).toContain('id="login-submit"')
+    const back = await agent.submit(login.url, html, { ...person })
+    expect(back.url.pathname).toBe('/device')
+    expect(await back.response.text()).toContain(`value="${user_code}"`)
+  })
+
+  it('counts a sign-in once: one person allows fifteen devices within an hour', async () => {
+    for (let count = 0; count < 15; count++) {
+      const response = await fetch(`${server.issuer}/device_authorization`, {
+        method: 'POST',
+        body: new URLSearchParams({ client_id: tvClient.client_id, scope: 'openid' }),
+      })
+      const { user_code } = (await response.json()) as { user_code: string }
+      expect(await anybody().answer(person, user_code)).toMatchObject({ status: 200 })
+    }
+    ahead += 3_600_000
+  })
+
   it('has its people read at /userinfo where nobody is sent to /authorize', async () => {
     await using devices = await startServer({
       configure: (written) => ({

@@ -34,17 +34,17 @@ describeWith('oidc-agent', 'a device flow of oidc-agent, as Debian ships it', (a
         stdio: ['ignore', 'pipe', 'pipe'],
       })
       const generated = once(generate, 'exit')
-      const told: string[] = []
+      const output: string[] = []
       const userCode = new Promise<string>((resolve) => {
         for (const stream of [generate.stdout, generate.stderr])
           createInterface({ input: stream }).on('line', (line) => {
-            told.push(line)
+            output.push(line)
             const code = /enter the code: (\S+)/.exec(line)?.[1]
             if (code !== undefined) resolve(code)
           })
       })
       const refused = generated.then(() => {
-        throw new Error(told.join('\n'))
+        throw new Error(output.join('\n'))
       })
       const approved = await personAt(new UserAgent(), server.issuer).answer(
         person,

@@ -58,6 +58,21 @@ describe('the device flow under attack: the pages', () => {
     expect(await host.poll(device.deviceCode)).toMatchObject({ status: 200 })
   })
 
+  it('DV06 a code that is allowed gives back its own attempt and no guess', async () => {
+    const [, who = person] = people
+    const guesser = host.newPerson()
+    const page = await guesser.open(who)
+    const [one, ...guesses] = guessesOf('BBBBBBBB', 22)
+    for (const guess of guesses.slice(0, 20)) expect((await guesser.enter(page, guess)).status).toBe(400)
+    const own = await host.start()
+    const shown = await guesser.enter(page, own.userCode)
+    expect(shown.status).toBe(200)
+    host.later(2000)
+    expect((await guesser.decide(shown, 'approve')).status).toBe(200)
+    expect((await guesser.enter(page, one ?? '')).status).toBe(400)
+    expect((await guesser.enter(page, guesses.at(-1) ?? '')).status).toBe(429)
+  })
+
   it('DV07 an address is counted, whatever headers say and no matter who signs in', async () => {
     const device = await host.start()
     for (const who of people.slice(0, 5)) {
@@ -265,10 +280,10 @@ describe('the device flow under attack: the pages', () => {
         status: 400,
         html: expect.stringContaining('This code has expired'),
       })
-    const told = async (userCode: string) => (await somebody.enter(entry, userCode)).html
-    expect(await told(device.userCode)).toMatch(/This code has expired[\s\S]*ask it for a new code[\s\S]*\/device"/)
-    expect(await told(denied.userCode)).toMatch(/This request was already denied[\s\S]*new code/)
-    expect(await told(formatUserCode('BCDFBCDF'))).toMatch(/We don’t recognise this code[\s\S]*id="user-code"/)
+    const pageFor = async (userCode: string) => (await somebody.enter(entry, userCode)).html
+    expect(await pageFor(device.userCode)).toMatch(/This code has expired[\s\S]*ask it for a new code[\s\S]*\/device"/)
+    expect(await pageFor(denied.userCode)).toMatch(/This request was already denied[\s\S]*new code/)
+    expect(await pageFor(formatUserCode('BCDFBCDF'))).toMatch(/We don’t recognise this code[\s\S]*id="user-code"/)
     expectRefusal(await host.poll(device.deviceCode), 400, 'expired_token')
     host.rest()
     const fresh = await host.start()

@@ -62,7 +62,7 @@ describe('what a proof says', () => {
   it('DP04 a time that is over, to come, or no time', async () => {
     for (const iat of [
       ...[seconds() - 72, seconds() + 13, 0, -1, seconds() * 1000, -seconds(), 1e308, -1e308, 2 ** 53, 2 ** 63, 1e21],
-      ...[undefined, null, '', String(seconds()), [seconds()], {}, true, seconds() + 0.5],
+      ...[undefined, null, '', String(seconds()), [seconds()], {}, true, seconds() + 12.5],
     ])
       await claim({ iat })
     const { jwk, alg } = dpop.prover
@@ -75,7 +75,7 @@ describe('what a proof says', () => {
           ),
         ),
       )
-    for (const iat of [seconds() - 65, seconds() + 8])
+    for (const iat of [seconds() - 65, seconds() + 8, seconds() - 0.5, seconds() + 0.25])
       expect((await dpop.ask(await dpop.proof({ claims: { iat } }))).status).toBe(200)
   })
 })

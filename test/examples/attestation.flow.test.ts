@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -38,7 +38,8 @@ beforeAll(async () => {
   cli = await openCommandLine()
   const port = await freePort()
   issuer = `http://localhost:${port}`
-  const written = configuration(`  - use: plugins/attestation/bootstrap\n  - use: plugins/attestation/registry\n`)
+  const factors = ['bootstrap', 'approval', 'registry']
+  const written = configuration(factors.map((name) => `  - use: plugins/attestation/${name}\n`).join(''))
   const served = written
     .replace('http://localhost:3000', issuer)
     .replace('port: 0', `port: ${port}`)
@@ -55,6 +56,17 @@ const newSecret = async (id: string, type = 'service'): Promise<string> => {
   const whom = ['--subject', 'payments', '--principal-id', id, '--type', type]
   const issued = ['principals', 'issue', '--kind', 'bootstrap_secret', ...whom, '--json', '--config', 'signet.yaml']
   return JSON.parse((await cli.run(issued)).stdout).secret
+}
+
+/** Approves the enrolment that waits for this principal. */
+const approve = async (id: string): Promise<void> => {
+  const principals = (...args: string[]) => cli.run(['principals', ...args, '--config', 'signet.yaml'])
+  const waits = async (): Promise<unknown> => {
+    const waiting = JSON.parse((await principals('waiting', '--json')).stdout) as Record<string, unknown>[]
+    return waiting.find((one) => one['principal_id'] === id)?.['id']
+  }
+  await expect.poll(waits, { timeout: 30_000 }).toBeDefined()
+  expect(await principals('approve', String(await waits()))).toMatchObject({ code: 0 })
 }
 
 const read = async <T>(name: string): Promise<T> => (await import(join(packageRoot, 'examples/device', name))) as T
@@ -92,6 +104,25 @@ it('the client for the browser repeats a completion that nobody answered: the fa
     const { attestation } = await enrol(issuer, await newKeys(), principal, factor)
     expect(decodeJws(attestation).payload['did']).toBe('page-2')
     expect(asked).toEqual(['/enrol', ...Array<string>(4).fill('/enrol/complete')])
+  } finally {
+    vi.unstubAllGlobals()
+  }
+})
+
+it('the client for the browser waits until a person has approved', async () => {
+  const { newKeys, enrol } = await read<Client>('attest.js')
+  const { fetch } = globalThis
+  vi.stubGlobal('fetch', async (url: string, request: RequestInit) => {
+    const response = await fetch(url, request)
+    if (response.status !== 400) return response
+    expect(Number(response.headers.get('Retry-After'))).toBeGreaterThan(0)
+    await approve('page-3')
+    return new Response(response.body, { status: 400, headers: { 'Retry-After': '0' } })
+  })
+  try {
+    const principal = { subject: 'payments', principal_id: 'page-3', principal_type: 'device' }
+    const { attestation } = await enrol(issuer, await newKeys(), principal, { kind: 'approval', value: '42' })
+    expect(decodeJws(attestation).payload['did']).toBe('page-3')
   } finally {
     vi.unstubAllGlobals()
   }
@@ -138,6 +169,23 @@ describeWith(['curl', 'openssl'], 'the script, with curl and openssl', () => {
     } finally {
       proxy.close()
     }
+  })
+})
+
+describeWith(['curl', 'openssl'], 'the script, where a person has to approve', () => {
+  it('waits as long as it is asked to, and enrols', async () => {
+    const programs = await mkdtemp(join(folder, 'programs-'))
+    const [asked, over] = [join(programs, 'asked'), join(programs, 'over')]
+    const sleep = `#!/bin/sh\necho "$1" >> '${asked}'\nuntil [ -e '${over}' ]; do /bin/sleep 0.05; done\n`
+    await writeFile(join(programs, 'sleep'), sleep, { mode: 0o755 })
+    const env = { ...process.env, PATH: `${programs}:${process.env['PATH']}` }
+    const enrolling = run('sh', ['enrol.sh', issuer, 'payments', 'batch-6', '42', 'approval'], { cwd: folder, env })
+    await approve('batch-6')
+    await writeFile(over, '')
+    const { stdout, stderr } = await enrolling
+    expect(stderr).toBe('')
+    expect(stdout.trim().split('\n')).toHaveLength(2)
+    expect(await readFile(asked, 'utf8')).toMatch(/^(?:\d+\n)+$/)
   })
 })
 

@@ -18,7 +18,7 @@ import { startRedis } from '../support/stores/redis/server.js'
 import { settleRedis } from '../support/stores/redis/settle.js'
 import { describeWith } from '../support/services/describe-with.js'
 import { signingClient } from '../support/clients/signing-client.js'
-import { createClockClients, told, untilCollected } from '../support/load/clock-clients.js'
+import { createClockClients, resultOf, untilCollected } from '../support/load/clock-clients.js'
 
 // F23: the clock of a process jumps by an hour while it runs: forward, back, and to an hour before it began.
 
@@ -90,26 +90,28 @@ const jump = async (library: string, place: Place): Promise<void> => {
 
   /** Nobody needs to know of the jump; an assertion alone may have to wait. */
   const expectGood = async (assertion: readonly string[] = ['200']): Promise<void> => {
-    expect(told(await here.machine())).toBe('200')
-    expect(told(await here.redeem((await mint.code()).code))).toBe('200')
+    expect(resultOf(await here.machine())).toBe('200')
+    expect(resultOf(await here.redeem((await mint.code()).code))).toBe('200')
     const { token } = await mint.refreshToken()
     const rotated = await here.refresh(token)
-    expect(told(await here.refresh(String(rotated.body['refresh_token'])))).toBe('200')
-    expect(told(await here.poll(await here.approved()))).toBe('200')
-    const prove = async () => told(await here.prove(clients.proof(await here.nonce())))
+    expect(resultOf(await here.refresh(String(rotated.body['refresh_token'])))).toBe('200')
+    expect(resultOf(await here.poll(await here.approved()))).toBe('200')
+    const prove = async () => resultOf(await here.prove(clients.proof(await here.nonce())))
     const proved = await prove()
     // What the first one finds out, the next one knows.
     expect(proved === outage ? await prove() : proved).toBe('200')
-    expect(assertion).toContain(told(await here.present(clients.assertion())))
+    expect(assertion).toContain(resultOf(await here.present(clients.assertion())))
   }
 
   // A process that has just begun on a busy machine may turn away what comes at once. That is not about clocks.
-  await vi.waitFor(async () => expect(told(await here.poll(await here.approved()))).toBe('200'), { timeout: 10_000 })
+  await vi.waitFor(async () => expect(resultOf(await here.poll(await here.approved()))).toBe('200'), {
+    timeout: 10_000,
+  })
 
   const issued = async () => (await here.redeem((await mint.code()).code)).body['access_token']
   const kept = await issued()
   const revoked = await issued()
-  expect(told(await here.revoke(revoked))).toBe('200')
+  expect(resultOf(await here.revoke(revoked))).toBe('200')
   const { code } = await mint.code({}, { ttlSeconds: 600 })
   const assertion = clients.assertion()
   const proof = clients.proof(await here.nonce())
@@ -123,18 +125,18 @@ const jump = async (library: string, place: Place): Promise<void> => {
     await here.prove(proof),
     await here.poll(device),
   ])
-    expect(told(answer)).toBe('200')
+    expect(resultOf(answer)).toBe('200')
 
   /** Refused, or unanswered: never taken once more. */
   const expectNoneTwice = async (): Promise<void> => {
     const unsure = (refusal: string) => expect.toBeOneOf([refusal, outage])
     expect({
-      code: told(await here.redeem(code)),
-      assertion: told(await here.present(assertion)),
-      proof: told(await here.prove(proof)),
-      device: told(await here.poll(device)),
-      refresh: told(await here.refresh(token)),
-      revoked: told(await here.userinfo(revoked)),
+      code: resultOf(await here.redeem(code)),
+      assertion: resultOf(await here.present(assertion)),
+      proof: resultOf(await here.prove(proof)),
+      device: resultOf(await here.poll(device)),
+      refresh: resultOf(await here.refresh(token)),
+      revoked: resultOf(await here.userinfo(revoked)),
     }).toEqual({
       code: '400 invalid_grant',
       assertion: unsure('401 invalid_client'),
@@ -148,7 +150,7 @@ const jump = async (library: string, place: Place): Promise<void> => {
   set(hour)
   expect(await server.isReady()).toBe(200)
   await expectGood()
-  expect(told(await here.userinfo(kept))).toBe('401 invalid_token')
+  expect(resultOf(await here.userinfo(kept))).toBe('401 invalid_token')
   await server.collected()
   await expectNoneTwice()
 
@@ -156,7 +158,7 @@ const jump = async (library: string, place: Place): Promise<void> => {
   expect(await server.isReady()).toBe(200)
   await expectNoneTwice()
   await expectNoneTwice()
-  expect(told(await here.userinfo(kept))).toBe('200')
+  expect(resultOf(await here.userinfo(kept))).toBe('200')
   await expectGood(['200', outage])
   // What was forgotten is over.
   set(2 * hour)
@@ -165,12 +167,12 @@ const jump = async (library: string, place: Place): Promise<void> => {
   set(-hour)
   expect(await server.isReady()).toBe(200)
   await expectNoneTwice()
-  expect(told(await here.userinfo(kept))).toBe('401 invalid_token')
+  expect(resultOf(await here.userinfo(kept))).toBe('401 invalid_token')
   await expectGood(['200', outage])
 
   set(0)
   await expectNoneTwice()
-  expect(told(await here.userinfo(kept))).toBe('200')
+  expect(resultOf(await here.userinfo(kept))).toBe('200')
 
   // Jumps in the middle of requests.
   const offsets = [hour, 0, -hour, 10, 2 * hour, -10]
@@ -189,7 +191,7 @@ const jump = async (library: string, place: Place): Promise<void> => {
     }
   }
   await Promise.all(Array.from({ length: 8 }, lane))
-  for (const answer of seen) if (answer.status >= 500) expect(told(answer)).toBe(outage)
+  for (const answer of seen) if (answer.status >= 500) expect(resultOf(answer)).toBe(outage)
   set(4 * hour)
   await expectGood()
   expect(server.running.output()).not.toMatch(/"status":50[0-24-9]|A request failed"/)
@@ -201,7 +203,7 @@ const jump = async (library: string, place: Place): Promise<void> => {
   for (const collection of ['client_assertions', 'dpop_proofs', 'refresh_families', 'revocations', 'device_codes'])
     expect([...verbs].join()).toContain(`${collection}.`)
   const counts = new Map<string, number>()
-  for (const answer of seen) counts.set(told(answer), (counts.get(told(answer)) ?? 0) + 1)
+  for (const answer of seen) counts.set(resultOf(answer), (counts.get(resultOf(answer)) ?? 0) + 1)
   console.log(`${String(lifetimes.length)} lifetimes, none below zero; amid jumps`, Object.fromEntries(counts))
 }
 

@@ -4,7 +4,7 @@ import { checkConfiguration } from '../../core/host/checks/check-configuration.j
 import { configWith, minimal, plugins } from '../support/server/config-files.js'
 
 /** The problems of this configuration, checked as `signet check` does it. */
-const told = async (text: string): Promise<string[]> => {
+const problemsOf = async (text: string): Promise<string[]> => {
   try {
     const { warnings } = await checkConfiguration(await configWith(text), {})
     return warnings.map((warning) => `warning ${formatProblem(warning)}`)
@@ -21,7 +21,7 @@ const client = (members: string) =>
 
 describe('cross-checks', () => {
   it('find nothing where all fits', async () => {
-    expect(await told(full(client('grant_types: [authorization_code, refresh_token]')))).toEqual([])
+    expect(await problemsOf(full(client('grant_types: [authorization_code, refresh_token]')))).toEqual([])
   })
 
   it.each([
@@ -33,13 +33,10 @@ describe('cross-checks', () => {
       'keys[0].signer: there is no signer with this name; did you mean `local`?',
       full().replace('signer: local', 'signer: locla'),
     ],
+    ['keys[1].kid: is the same as keys[0].kid', full().replace('kid: r', 'kid: a')],
     [
-      'keys[1].kid: is the same as keys[0].kid',
-      full().replace('ref: a.pem }]', 'ref: a.pem }, { kid: a, alg: ES256, signer: local, ref: b.pem }]'),
-    ],
-    [
-      'id_token_signing_alg: there is no key for RS256 with the purpose id_token',
-      full().replace('_alg: ES256', '_alg: RS256\naccess_token_signing_alg: ES256'),
+      'id_token_signing_alg: there is no key for PS256 with the purpose id_token',
+      full().replace('_alg: ES256', '_alg: PS256\naccess_token_signing_alg: ES256'),
     ],
     [
       'access_token_signing_alg: there is no key for EdDSA with the purpose access_token',
@@ -50,8 +47,8 @@ describe('cross-checks', () => {
       full().replace('ref: a.pem', 'ref: a.pem, purposes: [id_token]'),
     ],
     [
-      'clients[0].id_token_signed_response_alg: there is no key for RS256 with the purpose id_token',
-      full(client('id_token_signed_response_alg: RS256')),
+      'clients[0].id_token_signed_response_alg: there is no key for PS256 with the purpose id_token',
+      full(client('id_token_signed_response_alg: PS256')),
     ],
     [
       'clients[0].userinfo_signed_response_alg: there is no key for EdDSA with the purpose userinfo',
@@ -71,6 +68,10 @@ describe('cross-checks', () => {
     [
       'clients[0].token_endpoint_auth_method: no plugin provides this method',
       full(client('token_endpoint_auth_method: tls_client_auth')),
+    ],
+    [
+      'clients[0].token_endpoint_auth_method: is not named, and no plugin provides client_secret_basic or client_secret_post',
+      full(client('scope: openid')).replace('  - use: plugins/client-auth/client-secret\n', ''),
     ],
     ['clients[0].scope: admin is not in scopes_supported', full(client('scope: openid admin'))],
     [
@@ -96,6 +97,18 @@ describe('cross-checks', () => {
       ),
     ],
     [
+      'scopes_supported[4]: is the same as scopes_supported[1]',
+      full().replace('offline_access]', 'offline_access, { name: profile, claims: [department] }]'),
+    ],
+    [
+      'scopes_supported[4].claims[1]: is a claim that only Signet sets',
+      full().replace('offline_access]', 'offline_access, { name: staff, claims: [department, client_id] }]'),
+    ],
+    [
+      'claims.exp: is a claim that only Signet sets',
+      full('claims: { exp: { value: 1, in: [access_token] }, roles: { in: [access_token] } }'),
+    ],
+    [
       'resources[0].scope: pay is not in scopes_supported',
       full("resources: [{ identifier: 'https://api.example', scope: pay }]"),
     ],
@@ -113,6 +126,12 @@ describe('cross-checks', () => {
     ],
     ['plugins: no plugin provides a grant', minimal()],
     [
+      'scopes_supported: must name at least one scope',
+      full()
+        .replace(/scopes_supported: .*\n/, '')
+        .replace('_alg: ES256', '_alg: ES256\naccess_token_signing_alg: EdDSA'),
+    ],
+    [
       'accounts: no login plugin is configured',
       minimal(
         "plugins: [{ use: plugins/grants/client-credentials }]\naccounts: [{ username: a, password: correct horse, sub: '1' }]",
@@ -123,7 +142,7 @@ describe('cross-checks', () => {
       full('  - use: plugins/client-auth/none'),
     ],
   ])('%s', async (problem, text) => {
-    expect(await told(text)).toEqual([problem])
+    expect(await problemsOf(text)).toEqual([problem])
   })
 
   it('an account without a client, a signer without a key and a lone refresh grant are allowed', async () => {
@@ -131,10 +150,40 @@ describe('cross-checks', () => {
       'signers: { local:',
       'signers: { spare: { use: signers/local, options: { directory: x } }, local:',
     )
-    expect(await told(spare)).toEqual(['warning signers.spare: this signer has no key (line 4)'])
-    expect(await told(full().replace(', offline_access', ''))).toEqual([
+    expect(await problemsOf(spare)).toEqual(['warning signers.spare: this signer has no key (line 4)'])
+    expect(await problemsOf(full().replace(', offline_access', ''))).toEqual([
       'warning scopes_supported: without offline_access no refresh token is issued (line 2)',
     ])
+  })
+
+  it('warns of claims that reach nobody', async () => {
+    const text = full(`claims:
+  roles: { from: groups, in: [access_token], for: [c, 'https://api.example', 'https://ap.example', desk] }
+  idle: { value: 1 }
+  staff: {}
+resources: [{ identifier: 'https://api.example' }]
+accounts: [{ username: a, password: correct horse, sub: '1', claims: { name: A, groups: [], roles: [], 'email#de': x } }]
+`).replace('offline_access]', 'offline_access, { name: staff, claims: [staff] }]')
+    expect(await problemsOf(text)).toEqual([
+      expect.stringMatching(/^warning claims\.idle: is released nowhere: write `in`, or name it in a scope \(line/),
+      expect.stringMatching(
+        /^warning accounts\[0\]\.claims\.roles: no scope and no rule of `claims` releases this claim/,
+      ),
+      expect.stringMatching(
+        /^warning claims\.roles\.for\[2\]: is no resource of this file, and no client in it has it/,
+      ),
+    ])
+  })
+
+  it.each([
+    ['no RSA key', full().replace('alg: RS256', 'alg: ES256')],
+    ['an RS256 key for other purposes', full().replace('ref: r.pem', 'ref: r.pem, purposes: [access_token, userinfo]')],
+  ])('F1 sign-ins with %s are a warning', async (_name, text) => {
+    expect(await problemsOf(text)).toEqual([expect.stringMatching(/^warning keys: no key signs ID tokens with RS256/)])
+    expect(await problemsOf(text.replace('  - use: plugins/grants/authorization-code\n', ''))).toEqual([])
+    const device = text.replace('grants/authorization-code', 'grants/device-code')
+    expect(await problemsOf(device)).toEqual([expect.stringMatching(/^warning keys: /)])
+    expect(await problemsOf(device.replace('[openid, ', '['))).toEqual([])
   })
 
   const account = (password: string) => full(`accounts: [{ username: alice.adams, password: '${password}', sub: '1' }]`)
@@ -150,7 +199,7 @@ describe('cross-checks', () => {
     'a\u0301a\u0301a\u0301a\u0301',
     'x'.repeat(1025),
   ])('CA31 an account of the configuration may not have the password %.20s', async (password) => {
-    expect(await told(account(password))).toEqual([expect.stringMatching(/^accounts\[0\]\.password: must /)])
+    expect(await problemsOf(account(password))).toEqual([expect.stringMatching(/^accounts\[0\]\.password: must /)])
   })
 
   it.each([
@@ -165,7 +214,7 @@ describe('cross-checks', () => {
     ['fd00::/8', 'fd00::/8'],
     ['::/0', 'fd00::/8'],
   ])('HX10 trusted_proxies with %s is a warning', async (network, whole) => {
-    expect(await told(full(`trusted_proxies: [unix, '${network}']\n`))).toEqual([
+    expect(await problemsOf(full(`trusted_proxies: [unix, '${network}']\n`))).toEqual([
       expect.stringContaining(`warning trusted_proxies[1]: contains all of ${whole}: `),
     ])
   })
@@ -173,44 +222,46 @@ describe('cross-checks', () => {
   it('HX10 trusted_proxies with parts of private networks is none', async () => {
     const parts = ['unix', '10.244.7.0/28', '10.0.0.0/9', '172.30.30.0/24', '192.168.1.0/24', 'fd12:3456:789a::/48']
     const others = ['127.0.0.0/8', '198.51.100.0/24', '2001:db8::/32', '::1/128']
-    expect(await told(full(`trusted_proxies: ${JSON.stringify([...parts, ...others])}\n`))).toEqual([])
+    expect(await problemsOf(full(`trusted_proxies: ${JSON.stringify([...parts, ...others])}\n`))).toEqual([])
   })
 
   it('CA31 a password of 8 to 11 characters is a warning, a longer one is none, whatever it is made of', async () => {
-    expect(await told(account('xkcd 936'))).toEqual([
+    expect(await problemsOf(account('xkcd 936'))).toEqual([
       expect.stringMatching(/^warning accounts\[0\]\.password: has fewer/),
     ])
-    expect(await told(account('staple horse'))).toEqual([])
-    expect(await told(account('🐎🔋🧷✅🐎🔋🧷🐎🔋🧷✅🐎'))).toEqual([])
+    expect(await problemsOf(account('staple horse'))).toEqual([])
+    expect(await problemsOf(account('🐎🔋🧷✅🐎🔋🧷🐎🔋🧷✅🐎'))).toEqual([])
   })
 
   it('CA30 a short client_secret is a problem, one of 16 to 31 characters a warning', async () => {
     const secretOf = (length: number) =>
       full(`clients: [{ client_id: c, client_secret: ${'s'.repeat(length)}, grant_types: [client_credentials] }]`)
-    expect(await told(secretOf(15))).toEqual([
+    expect(await problemsOf(secretOf(15))).toEqual([
       expect.stringMatching(/^clients\[0\]\.client_secret: must be 16 to 1024/),
     ])
-    expect(await told(secretOf(31))).toEqual([expect.stringMatching(/^warning clients\[0\]\.client_secret: should /)])
-    expect(await told(secretOf(32))).toEqual([])
+    expect(await problemsOf(secretOf(31))).toEqual([
+      expect.stringMatching(/^warning clients\[0\]\.client_secret: should /),
+    ])
+    expect(await problemsOf(secretOf(32))).toEqual([])
   })
 
   it('nothing follows from what is missing in a section that is wrong itself', async () => {
     expect(
-      await told(
+      await problemsOf(
         full(client('token_endpoint_auth_method: client_secret_post')).replace('alg: ES256, ', 'alg: ES265, '),
       ),
     ).toEqual([expect.stringMatching(/^keys\[0\]\.alg: .*did you mean `ES256`/)])
-    expect(await told(full(client('scope: openid')).replace('password\n', 'pasword\n'))).toEqual([
+    expect(await problemsOf(full(client('scope: openid')).replace('password\n', 'pasword\n'))).toEqual([
       'plugins[5].use: unknown; did you mean `plugins/login/password`?',
     ])
-    expect(await told(full(client('scope: openid')).replace('[openid, ', "['open id', "))).toEqual([
+    expect(await problemsOf(full(client('scope: openid')).replace('[openid, ', "['open id', "))).toEqual([
       expect.stringMatching(/^scopes_supported\[0\]: /),
     ])
   })
 
-  it('a client’s mistakes are told beneath its place in the list', async () => {
+  it('a client’s mistakes are reported beneath its place in the list', async () => {
     expect(
-      await told(
+      await problemsOf(
         full("clients: [{ client_id: c, redirect_uris: ['https://c.example/#x'], client_secret: { $env: NONE } }, {}]"),
       ),
     ).toEqual([
@@ -218,7 +269,7 @@ describe('cross-checks', () => {
       'clients[0].redirect_uris[0]: must have no fragment (RFC 6749 §3.1.2)',
       'clients[1].client_id: is required',
       'clients[1].redirect_uris: is required for the grant authorization_code',
-      'clients[1].client_secret: is required for token_endpoint_auth_method client_secret_basic',
+      'clients[1].client_secret: is required without a token_endpoint_auth_method',
     ])
   })
 })

@@ -85,8 +85,14 @@ describe('registries', () => {
 
   it.each([
     [undefined, /no contributions/],
-    [{ grant: [] }, /create returned grant, which is not a contribution/],
+    [{ grant: [] }, /create returned grant, which is not a contribution; did you mean `grants`\?/],
+    [{ nothing: [] }, /create returned nothing, which is not a contribution$/],
     [{ grants: [{ grantType: 'a' }] }, /without grantType or handle/],
+    [{ grants: [{ ...grant('a b') }] }, /whose grantType is neither a name nor a URI/],
+    [{ grants: [{ ...grant('a'), params: {} }] }, /params that are not a Standard Schema/],
+    [{ grants: [{ ...grant('a'), clientAuthentication: 'confidentail' }] }, /did you mean `confidential`\?/],
+    [{ grants: [{ ...grant('a'), clientAuthentication: [] }] }, /neither `confidential` nor a list of methods$/],
+    [{ grants: [{ ...grant('a'), clientAuthentification: 'confidential' }] }, /did you mean `clientAuthentication`\?/],
     [{ clientAuthenticators: [{ method: 'a' }] }, /without method, detect or authenticate/],
     [{ login: {} }, /without authenticate or find/],
   ])('refuse %j', async (contributions, message) => {
@@ -140,7 +146,13 @@ describe('registries', () => {
       ),
     )
     expect((error as ConfigurationError).problems).toEqual([
-      { path: 'plugins[1]', message: 'could not be created: cannot use [secret]' },
+      {
+        path: 'plugins[1]',
+        message: expect.stringMatching(
+          /^could not be created: cannot use \[secret\] \(test\/host\/registries\.unit\.test\.ts:\d+:\d+\)$/,
+        ),
+        stack: expect.stringContaining('cannot use [secret]'),
+      },
     ])
     expect(order).toEqual(['c', 'a'])
   })
@@ -209,7 +221,13 @@ describe('signer providers', () => {
       ),
     )
     expect((error as ConfigurationError).problems).toEqual([
-      { path: 'signers.hsm', message: 'could not be created: broken' },
+      {
+        path: 'signers.hsm',
+        message: expect.stringMatching(
+          /^could not be created: broken \(test\/host\/registries\.unit\.test\.ts:\d+:\d+\)$/,
+        ),
+        stack: expect.stringContaining('broken'),
+      },
     ])
     expect(order).toEqual(['local'])
   })

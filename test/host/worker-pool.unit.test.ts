@@ -26,7 +26,7 @@ class FakeWorker extends EventEmitter {
 
 describe('a pool of workers', () => {
   let forked: FakeWorker[]
-  let told: { message: string; fields: JsonObject }[]
+  let logged: { message: string; fields: JsonObject }[]
   let pool: WorkerPool
   /** Of what is forked next. */
   let nextPid: number | undefined
@@ -35,13 +35,13 @@ describe('a pool of workers', () => {
   beforeEach(async () => {
     vi.useFakeTimers()
     forked = []
-    told = []
+    logged = []
     nextPid = 100
     vi.spyOn(cluster, 'fork').mockImplementation(() => {
       forked.push(new FakeWorker(nextPid))
       return latest() as unknown as Worker
     })
-    const error = (message: string, fields: JsonObject = {}): void => void told.push({ message, fields })
+    const error = (message: string, fields: JsonObject = {}): void => void logged.push({ message, fields })
     pool = await createWorkerPool(2, { debug() {}, info() {}, warn() {}, error })
   })
   afterEach(async () => {
@@ -63,7 +63,7 @@ describe('a pool of workers', () => {
     for (const again_in_ms of [500, 1000, 2000]) {
       const before = forked.length
       latest().emit('exit', 7, null)
-      expect(told.at(-1)).toEqual({
+      expect(logged.at(-1)).toEqual({
         message: 'A worker exited',
         fields: { worker: 2, worker_pid: 100, exit_code: 7, signal: null, again_in_ms },
       })
@@ -75,7 +75,7 @@ describe('a pool of workers', () => {
     expect(pool.restarts).toBe(3)
     vi.advanceTimersByTime(61_000)
     latest().emit('exit', 7, null)
-    expect(told.at(-1)?.fields).toMatchObject({ again_in_ms: 500 })
+    expect(logged.at(-1)?.fields).toMatchObject({ again_in_ms: 500 })
   })
 
   it('goes on when a process cannot be made, and tries again', async () => {
@@ -85,7 +85,7 @@ describe('a pool of workers', () => {
     vi.advanceTimersByTime(500)
     latest().emit('error', new Error('spawn EAGAIN'))
     expect(pool.running()).toEqual([1])
-    expect(told.at(-1)?.fields).toEqual({ worker: 2, again_in_ms: 1000 })
+    expect(logged.at(-1)?.fields).toEqual({ worker: 2, again_in_ms: 1000 })
     nextPid = 200
     vi.advanceTimersByTime(1000)
     expect(pool.running()).toEqual([1, 2])
@@ -98,7 +98,7 @@ describe('a pool of workers', () => {
     const [first, second] = forked
     first?.emit('exit', 7, null)
     second?.emit('exit', refusedExitCode, null)
-    expect(told.at(-1)?.fields).toEqual({ worker: 2, worker_pid: 100, exit_code: refusedExitCode, signal: null })
+    expect(logged.at(-1)?.fields).toEqual({ worker: 2, worker_pid: 100, exit_code: refusedExitCode, signal: null })
     vi.advanceTimersByTime(3_600_000)
     expect(forked).toHaveLength(2)
     expect(pool.held()).toEqual([1, 2])

@@ -12,8 +12,8 @@ describe('answers of one turn of the event loop', () => {
     let n = 0
     const { port } = await startUntilTestEnds({ endpoints: { userinfo: () => json(200, { n: n++ }) } })
     const clients = Array.from({ length: 11 }, () => raw(port, last))
-    const told = (await Promise.all(clients)).flatMap(bodies)
-    expect(told.sort()).toEqual(Array.from({ length: 11 }, (_, index) => `{"n":${index}}`).sort())
+    const received = (await Promise.all(clients)).flatMap(bodies)
+    expect(received.sort()).toEqual(Array.from({ length: 11 }, (_, index) => `{"n":${index}}`).sort())
   })
 
   it('come in the order of the requests of their connection', async () => {

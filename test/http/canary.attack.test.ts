@@ -14,7 +14,8 @@ import { createDeployment } from '../support/server/processes.js'
 const mark = 'canary'
 const person = { username: 'alice', password: `${mark}-password correct horse` }
 const secretOf = (name: string): string => `${mark}-secret-of-${name}-with-more-than-256-bits`
-const web = { ...webClient, client_secret: secretOf('web') }
+// Held to Basic, so that its secret in a form is refused.
+const web = { ...webClient, client_secret: secretOf('web'), token_endpoint_auth_method: 'client_secret_basic' }
 const service = { ...serviceClient, client_secret: secretOf('service') }
 const verifier = `${mark}-verifier-of-43-characters-or-more-is-long-enough`
 const account = { ...person, sub: '248289761001', claims: { name: 'Alice Adams' } }
@@ -194,8 +195,8 @@ describe('canaries in every secret of a session', () => {
     const lines: unknown[] = []
     const capture =
       (level: string) =>
-      (...told: unknown[]): void =>
-        void lines.push([level, ...told])
+      (...entry: unknown[]): void =>
+        void lines.push([level, ...entry])
     const log = { debug: capture('debug'), info: capture('info'), warn: capture('warn'), error: capture('error') }
     await using server = await startServer({ configure, log })
     const session = await live(server.issuer)

@@ -7,9 +7,9 @@ import { Unavailable } from '../../core/unavailable.js'
 const foreign = (name: string): object => Object.assign(new Error('foreign'), { [Symbol.for(name)]: true })
 
 describe.each([
-  ['signet.OAuthError', OAuthError, new OAuthError('invalid_grant', 'told')],
-  ['signet.Unavailable', Unavailable, new Unavailable('store', 'no', 'told')],
-  ['signet.KeyRefused', KeyRefused, new KeyRefused('told')],
+  ['signet.OAuthError', OAuthError, new OAuthError('invalid_grant', 'own')],
+  ['signet.Unavailable', Unavailable, new Unavailable('store', 'no', 'own')],
+  ['signet.KeyRefused', KeyRefused, new KeyRefused('own')],
 ] as const)('%s', (name, constructor, own) => {
   it('is known by its brand, whichever copy of the package made it', () => {
     expect(own).toBeInstanceOf(constructor)

@@ -23,8 +23,8 @@ describe('HT13 and HT14: what errors tell, and to whom', () => {
     for (const path of ['/jwks.json', '/interaction/a/consent']) {
       const reply = await fetch(`${server.origin}${path}`)
       expect(reply.status).toBe(500)
-      const told = (await reply.text()) + JSON.stringify([...reply.headers])
-      expect(told).not.toMatch(/canary|node_modules|\.[jt]s:\d|koa|node\/|v20\./i)
+      const visible = (await reply.text()) + JSON.stringify([...reply.headers])
+      expect(visible).not.toMatch(/canary|node_modules|\.[jt]s:\d|koa|node\/|v20\./i)
       expect(reply.headers.get('server') ?? reply.headers.get('x-powered-by')).toBeNull()
       expect(reply.headers.get('cache-control')).toBe('no-store')
       expect(reply.headers.get('x-request-id')).toMatch(/^[0-9a-f]{32}$/)

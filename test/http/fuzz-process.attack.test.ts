@@ -43,16 +43,16 @@ describe(`${String(runs)} requests of any kind at a process, seed ${String(seed)
   let seeds: FuzzSeeds
   let store: Awaited<ReturnType<typeof openEmbedded>>
   const agent = new Agent({ keepAlive: true, maxSockets: abreast })
-  const told = { lines: 0, spans: 0, errors: [] as string[], leaks: [] as string[] }
+  const output = { lines: 0, spans: 0, errors: [] as string[], leaks: [] as string[] }
   /** Once they are known: those of the seeds. */
   let secrets: readonly string[] = []
 
   const read = (line: string): void => {
-    told.lines++
-    if (line.startsWith('{"span"')) told.spans++
-    else if (/"level":(?:50|60|"error"|"fatal")/.test(line)) told.errors.push(line)
+    output.lines++
+    if (line.startsWith('{"span"')) output.spans++
+    else if (/"level":(?:50|60|"error"|"fatal")/.test(line)) output.errors.push(line)
     const leaked = secrets.find((secret) => line.includes(secret))
-    if (leaked !== undefined) told.leaks.push(`${leaked}: ${line}`)
+    if (leaked !== undefined) output.leaks.push(`${leaked}: ${line}`)
   }
 
   const start = async (): Promise<Served> => {
@@ -68,7 +68,7 @@ describe(`${String(runs)} requests of any kind at a process, seed ${String(seed)
       env: { ...process.env, NODE_ENV: 'production' },
     })
     const started = new Promise<void>((resolve, reject) => {
-      child.once('exit', () => reject(new Error(`the server ended: ${told.errors.join('\n')}`)))
+      child.once('exit', () => reject(new Error(`the server ended: ${output.errors.join('\n')}`)))
       for (const stream of [child.stdout, child.stderr] as Readable[])
         createInterface({ input: stream }).on('line', (line) => {
           read(line)
@@ -182,10 +182,10 @@ describe(`${String(runs)} requests of any kind at a process, seed ${String(seed)
         lag,
         series,
       }
-      console.log(JSON.stringify({ ...figures, lines: told.lines, spans: told.spans }))
+      console.log(JSON.stringify({ ...figures, lines: output.lines, spans: output.spans }))
 
       expect(faults).toEqual([])
-      expect(told.errors).toEqual([])
+      expect(output.errors).toEqual([])
       for (const status of [200, 303, 400, 401, 404, 405]) expect([...statuses.keys()]).toContain(status)
       const good = await send({
         method: 'POST',
@@ -195,11 +195,11 @@ describe(`${String(runs)} requests of any kind at a process, seed ${String(seed)
       })
       expect(good.status).toBe(200)
 
-      expect(told.spans).toBeGreaterThan(0)
+      expect(output.spans).toBeGreaterThan(0)
       for (const line of (await metrics()).split('\n')) read(line)
       for await (const line of createInterface({ input: createReadStream(join(served.directory, 'audit.jsonl')) }))
         read(line)
-      expect(told.leaks).toEqual([])
+      expect(output.leaks).toEqual([])
       // Names that come from requests make no series.
       expect(series).toBeLessThan(2000)
       // The first quarter fills caches and the heap's young half; a leak of a kilobyte a request shows in a long run.

@@ -55,17 +55,17 @@ describe('HT07: clients that are slow', () => {
     } finally {
       vi.useRealTimers()
     }
-    const told = log.lines
+    const warnings = log.lines
       .filter(({ level }) => level === 'warn')
       .map(({ message, fields }) => ({ message, ...fields }))
-    expect(told).toEqual([
+    expect(warnings).toEqual([
       { message: 'A connection was refused: too many are open' },
       { message: 'More connections were refused', count: 5 },
     ])
     held.destroy()
   })
 
-  it('connections over the limit are refused, and told', async () => {
+  it('connections over the limit are refused, and logged', async () => {
     const { port, log, origin } = await startUntilTestEnds({ limits: { maxConnections: 2 } })
     const held = [connect(port, '127.0.0.1'), connect(port, '127.0.0.1')]
     await Promise.all(held.map((socket) => once(socket, 'connect')))

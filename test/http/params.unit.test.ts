@@ -21,7 +21,7 @@ describe('parameters', () => {
     expect(values('a=&b&c=1&&=&')).toEqual({ c: '1' })
   })
 
-  it('that came twice are told, with or without a value, in any spelling (RFC 6749 §3.2)', () => {
+  it('that came twice are reported, with or without a value, in any spelling (RFC 6749 §3.2)', () => {
     for (const text of ['a=1&a=2', 'a=1&a=1', 'a=&a=1', 'a=1&a', 'a=1&%61=2']) {
       expect([...parseParameters(text).repeated], text).toEqual(['a'])
       expect(() => checkNoneRepeated(parseParameters(text)), text).toThrow(OAuthError)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Config } from '../../config/schema.js'
 import { planKeys } from '../../core/keys/lifecycle/plan.js'
-import { holdBack, type KeyPublication } from '../../core/keys/lifecycle/publications.js'
+import type { KeyPublication } from '../../core/keys/lifecycle/publications.js'
 
 const now = Date.parse('2026-11-20T00:00:00Z')
 const hour = 3_600_000
@@ -42,8 +42,7 @@ const plan = (
   publications: readonly (readonly [string, KeyPublication])[] = keys.map(({ kid }) => known(kid)),
   more: Partial<Config> = {},
 ) => {
-  const written = config(keys, more)
-  return planKeys(written, holdBack(keys, new Map(publications), now, 'start'), now)
+  return planKeys(config(keys, more), new Map(publications), now)
 }
 
 const rotation = [key('b', { not_before: at(5) }), key('a', { not_after: at(10) })]
@@ -113,13 +112,13 @@ describe('the plan of keys', () => {
       'a key that comes too early',
       [key('b'), key('a')],
       [known('a')],
-      'b would sign before relying parties can know it: a start holds it back until 2026-11-20T01:00:00Z, a reload is refused',
+      'a reload refuses this: keys[0].not_before: b may sign from 2026-11-20T01:00:00Z: until then relying parties may have a cached key set without it (max-age 3600 s); allow_early: true lets it sign at once',
     ],
     [
       'a key that was published too late',
       [key('b', { not_before: at(0.25) }), key('a')],
       [known('a'), known('b', at(0.5))],
-      'b would sign before relying parties can know it: a start holds it back until 2026-11-20T00:30:00Z, a reload is refused',
+      'a reload refuses this: keys[0].not_before: b may sign from 2026-11-20T00:30:00Z: until then relying parties may have a cached key set without it (max-age 3600 s); allow_early: true lets it sign at once',
     ],
     [
       'a key that ends before it may sign',

@@ -24,8 +24,8 @@ const prepare = async (...keys: readonly Json[]) => {
     clock: () => time.now,
     log: {
       ...noLog,
-      warn(message, told) {
-        if (message === 'configuration') warnings.push(JSON.stringify(told))
+      warn(message, fields) {
+        if (message === 'configuration') warnings.push(JSON.stringify(fields))
       },
     },
     configure: withKeys(...keys),

@@ -40,7 +40,7 @@ describe('what a deployment needs signed', () => {
     ['no key', [], [nobody]],
     ['a key for something else', [{ ...key('active'), purposes: ['id_token'] as const }], [nobody]],
     ['a key of another algorithm', [{ ...key('active'), alg: 'ES384' as const }], [nobody]],
-  ])('%s', (_, keys, told) => {
-    expect(findGaps(deploymentNeeds(config()), keys).map(describeGap)).toEqual(told)
+  ])('%s', (_, keys, gaps) => {
+    expect(findGaps(deploymentNeeds(config()), keys).map(describeGap)).toEqual(gaps)
   })
 })

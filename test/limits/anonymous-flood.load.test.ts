@@ -96,7 +96,7 @@ describeWith(['redis'], 'one address of nobody in particular', () => {
     )
     expect(others.failures).toEqual([])
     expect(notReady).toEqual([])
-    expect([...hostile.answers.keys()].filter((told) => /( 5\d\d|no answer)$/.test(told))).toEqual([])
+    expect([...hostile.answers.keys()].filter((answer) => /( 5\d\d|no answer)$/.test(answer))).toEqual([])
     // 20 MB in ten minutes, of which nobody's refusals are a tenth.
     expect(grown).toBeLessThan((20e6 / 600) * seconds)
     expect(anonymous).toBeLessThan((2e6 / 600) * seconds)

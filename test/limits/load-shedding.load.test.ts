@@ -62,10 +62,10 @@ it('F27: tells a device by the name of the error, and what is no endpoint nothin
     const reply = await fetch(fixture.origin + path, { method: 'POST', body: '{}' })
     return { status: reply.status, ...((await reply.json()) as object) }
   }
-  const told = { error: 'temporarily_unavailable', error_description: 'The service is temporarily unavailable.' }
-  expect(await post('/enrol')).toEqual({ status: 503, ...told, error_code: 'Unavailable' })
-  expect(await post('/token')).toEqual({ status: 503, ...told })
-  expect(await post('/nothing')).toEqual({ status: 503, ...told })
+  const unavailable = { error: 'temporarily_unavailable', error_description: 'The service is temporarily unavailable.' }
+  expect(await post('/enrol')).toEqual({ status: 503, ...unavailable, error_code: 'Unavailable' })
+  expect(await post('/token')).toEqual({ status: 503, ...unavailable })
+  expect(await post('/nothing')).toEqual({ status: 503, ...unavailable })
   expect(shed).toBe(3)
 })
 
@@ -86,6 +86,6 @@ it('F27: tells people by a page wherever they are, and names no interaction in t
   await fixture.close(0)
   const pages = ['/interaction/{id}/login', '/interaction/{id}/consent']
   expect(answered).toEqual([...pages, ...nowhere.map(() => undefined)])
-  const told = fixture.log.lines.filter(({ message }) => message === 'request').map(({ fields }) => fields['path'])
-  expect(told.slice(0, 2)).toEqual(pages)
+  const paths = fixture.log.lines.filter(({ message }) => message === 'request').map(({ fields }) => fields['path'])
+  expect(paths.slice(0, 2)).toEqual(pages)
 })

@@ -142,6 +142,7 @@ describe('a store that does not answer', () => {
         return Promise.resolve({ allowed: asked < 100, retryAfterSeconds: 0 })
       },
       clear: () => Promise.resolve(),
+      giveBack: () => Promise.resolve(),
     }
     const endpoint = createRateLimits(attempts, clock).byAddress('token', 100, () => json(200, {}))
     const ask = async () => (await endpoint({ address: '192.0.2.1' } as EndpointRequest)).status

@@ -84,7 +84,7 @@ describeWith(['mongodb', 'redis'], `${String(size)} clients after an outage`, ()
     for (const { status } of await herd.ask()) expect(status).toBe(503)
     const outageHits = keySets.hits
     const waits = new Map<string, number>()
-    for (const wait of herd.told) waits.set(wait, (waits.get(wait) ?? 0) + 1)
+    for (const wait of herd.retryAfter) waits.set(wait, (waits.get(wait) ?? 0) + 1)
     // Seconds, 1 to 5: about a fifth of them get each, and most of them none.
     expect([...waits.keys()].sort()).toEqual(['1', '2', '3', '4', '5'])
     for (const count of waits.values()) expect(count).toBeLessThan(size * 0.4)

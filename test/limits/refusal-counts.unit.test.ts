@@ -26,7 +26,7 @@ describe('refusals of callers who have proved nothing', () => {
     expect(counts.add(kind('a'), home)).toBe(true)
   })
 
-  it('AN10 are told apart by event, error, named error, reason and account', () => {
+  it('AN10 are distinguished by event, error, named error, reason and account', () => {
     const counts = new RefusalCounts()
     const kinds = [
       kind('a'),

@@ -2,6 +2,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { basic } from '../support/clients/clients.js'
+import { freePort } from '../support/free-port.js'
 import { withDevices } from '../support/clients/device.js'
 import { countRefusals } from '../support/forge/refusals.js'
 import {
@@ -77,14 +78,14 @@ describe('requests of anyone', () => {
     expect(await sendMany(sent, () => fetch(`${server.issuer}${path}`, init))).toEqual({ 401: sent })
     const lines = async () => (await server.audit()).filter((line) => line['event'] === event)
     await expect.poll(async () => countRefusals(await lines())).toBe(sent)
-    const told = await lines()
+    const recorded = await lines()
     // The first one, one for each second that has passed, and one more where a second was cut in two.
     const seconds = Math.ceil((Date.now() - began) / 1000)
-    expect(told.length).toBeLessThanOrEqual(2 + seconds)
+    expect(recorded.length).toBeLessThanOrEqual(2 + seconds)
     // A key is proved now and then, which is a line as well.
     expect((await stat(file)).size - size).toBeLessThanOrEqual(1000 * (2 + seconds))
-    for (const line of told) expect(line).toMatchObject({ event, error, address: '127.0.0.1' })
-    expect(told[0]).toMatchObject({ request_id: expect.stringMatching(/^[0-9a-f]{32}$/) })
+    for (const line of recorded) expect(line).toMatchObject({ event, error, address: '127.0.0.1' })
+    expect(recorded[0]).toMatchObject({ request_id: expect.stringMatching(/^[0-9a-f]{32}$/) })
     const text = await (await fetch(`${server.admin}/metrics`)).text()
     expect(text).toContain(`signet_audit_events_total{event="${event}"} ${String(sent)}\n`)
     expect(text).toMatch(
@@ -124,9 +125,45 @@ describe('requests of anyone', () => {
     const claimed = await lineOf(server, await post(server, '/token', form))
     expect(claimed).toMatchObject({ event: 'token.refused', claimed_client_id: 'app' })
     expect(claimed).not.toHaveProperty('client_id')
-    const page = await fetch(`${server.issuer}/authorize?client_id=web&redirect_uri=https://evil.example/`)
-    expect(await lineOf(server, page)).toMatchObject({ event: 'authorization.refused', claimed_client_id: 'web' })
-    expect(JSON.stringify(await lines())).not.toMatch(/canary|no such client|evil/)
+    expect(JSON.stringify(await lines())).not.toMatch(/canary|no such client/)
+  })
+
+  const refuseRedirect = (origin: string, uri: string, from: string) =>
+    fetch(`${origin}/authorize?${new URLSearchParams({ client_id: 'web', redirect_uri: uri })}`, {
+      headers: { 'x-forwarded-for': from },
+    })
+
+  it('AN22 of a redirect URI that is not registered, the line and a loopback page have origin and path', async () => {
+    await using server = await start()
+    const sent: readonly (readonly [string, string?])[] = [
+      ['https://user:canary@other.example:8443/cb/a?canary=1#canary', 'https://other.example:8443/cb/a'],
+      ['com.example.app:/cb?canary', 'com.example.app:/cb'],
+      [`https://other.example/${'x'.repeat(1000)}`, `https://other.example/${'x'.repeat(178)}`],
+      ['canary'],
+    ]
+    for (const [index, [uri, shown]] of sent.entries()) {
+      // One line for each address.
+      const page = await refuseRedirect(server.issuer, uri, `192.0.2.${String(index)}`)
+      const line = await lineOf(server, page)
+      expect(line).toMatchObject({ event: 'authorization.refused', claimed_client_id: 'web' })
+      expect(line?.['sent_redirect_uri']).toBe(shown)
+      const html = await page.text()
+      expect(html).not.toContain('canary')
+      expect(html).toContain(shown === undefined ? 'for this client.<' : `Client: web. Redirect URI: ${shown}<`)
+    }
+    expect(JSON.stringify(await server.audit())).not.toContain('canary')
+  })
+
+  it('AN22 an issuer that is not on loopback shows neither', async () => {
+    const port = await freePort()
+    await using server = await startServer({
+      configure: (written) => ({ ...written, issuer: 'https://id.example', listen: { host: '127.0.0.1', port } }),
+    })
+    const page = await refuseRedirect(`http://127.0.0.1:${port}`, 'https://other.example/cb', '192.0.2.1')
+    expect(await lineOf(server, page)).toMatchObject({ sent_redirect_uri: 'https://other.example/cb' })
+    const html = await page.text()
+    expect(html).toContain('The redirect URI is not registered for this client.<')
+    expect(html).not.toContain('other.example')
   })
 
   it('AN18 a sign-in that is refused names the account and the address, in the audit log alone', async () => {

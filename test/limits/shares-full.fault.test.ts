@@ -31,9 +31,9 @@ const kinds = (stored: Collections): Readonly<Record<string, (index: number) => 
   challenges: (index) => stored.challenges.put(newId(), { attributes: textOf(index) } as never, 300),
   sessions: (index) =>
     stored.sessions.put(newId(), { subject: textOf(index % 2), sid: newId() } as never, { ttlSeconds: 86_400 + index }),
-  replay: () => stored.proofs.claim('proof', newId(), 60 + Math.random() * 60, Date.now()),
+  replay: () => stored.usedDpopProofs.claim('proof', newId(), 60 + Math.random() * 60, Date.now()),
   counters: (index) =>
-    stored.attempts.take('address', newId(), {
+    stored.attemptCounters.take('address', newId(), {
       free: 1,
       baseDelaySeconds: 1,
       maxDelaySeconds: 1,

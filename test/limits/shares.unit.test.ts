@@ -82,7 +82,7 @@ it('is one share for all processes, each of which learns what the others wrote',
   const put = (share: Share, by: 0 | 1) => (id: string) =>
     shareOneTime(share, backends[by].oneTime('interactions')).put(id, record, 600)
   for (let count = 0; count < 6; count += 1) await put(one, 0)(newId())
-  // What the other one has not told yet is not known.
+  // What the other one has not reported yet is not known.
   await put(two, 1)(newId())
   expect(two.read().bytes).toBe(1000)
   await one.sync()

@@ -50,7 +50,7 @@ describe.skipIf(!disk)('AN15 the disk of the audit log runs out of room', () => 
       const text = await (await fetch(`${host.server.admin}/metrics`)).text()
       return Number(/^signet_audit_dropped_total (.*)$/m.exec(text)?.[1])
     }
-    const told = async (state: string) =>
+    const notices = async (state: string) =>
       (await linesIn(file)).filter((line) => line['event'] === 'refusals.dropped' && line['state'] === state)
 
     await honest()
@@ -64,7 +64,7 @@ describe.skipIf(!disk)('AN15 the disk of the audit log runs out of room', () => 
         return dropped()
       })
       .toBeGreaterThan(0)
-    expect(await told('begun')).toHaveLength(1)
+    expect(await notices('begun')).toHaveLength(1)
     const size = (await linesIn(file)).length
     const ids: (string | null)[] = []
     for (let round = 0; round < 10; round++) {
@@ -79,9 +79,9 @@ describe.skipIf(!disk)('AN15 the disk of the audit log runs out of room', () => 
     expect(lines.length - size).toBe(2 * ids.length)
 
     disk!.resize('1m')
-    await expect.poll(() => told('ended')).toHaveLength(1)
+    await expect.poll(() => notices('ended')).toHaveLength(1)
     const count = await dropped()
-    expect((await told('ended'))[0]).toMatchObject({ count })
+    expect((await notices('ended'))[0]).toMatchObject({ count })
     await anyone(50)
     await expect.poll(async () => countRefusals(await linesIn(file))).toBe(address - count)
   })

@@ -75,11 +75,11 @@ describe('/metrics', () => {
   })
 
   it('is the table of docs/operations.md', async () => {
-    const told = [...(await metrics()).matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name)
-    expect(told.length).toBeGreaterThan(20)
+    const exposed = [...(await metrics()).matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name)
+    expect(exposed.length).toBeGreaterThan(20)
     const [, section = ''] = /^## Metrics\n([\s\S]*?)^## /m.exec(readDocument('docs/operations.md')) ?? []
     const documented = [...section.matchAll(/^\| `(\w+)`/gm)].map(([, name]) => name)
-    expect(documented.toSorted()).toEqual(told.toSorted())
+    expect(documented.toSorted()).toEqual(exposed.toSorted())
   })
 
   it('shows another configuration by another hash, and no secret', async () => {

@@ -46,11 +46,11 @@ describe('the audit log of /token', () => {
       [refreshed, 'refresh_token'],
     ] as const) {
       const { access_token, id_token } = answer.body as Record<string, string>
-      const [signed, told, ...more] = await linesOf(answer)
+      const [signed, recorded, ...more] = await linesOf(answer)
       expect(more).toEqual([])
       expectSigned(signed, [access_token ?? '', id_token ?? ''])
       const claims = decode(access_token ?? '', 1)
-      expect(told).toMatchObject({
+      expect(recorded).toMatchObject({
         event: 'token.issued',
         client_id: 'app',
         client_auth_method: 'none',
@@ -70,10 +70,10 @@ describe('the audit log of /token', () => {
   it('has both for client credentials, and the signature of a signed userinfo', async () => {
     const form = { grant_type: 'client_credentials', scope: 'read' }
     const answer = await host.token(form, { authorization: basic(serviceClient) })
-    const [signed, told, ...more] = await linesOf(answer)
+    const [signed, recorded, ...more] = await linesOf(answer)
     expect(more).toEqual([])
     expectSigned(signed, [String(answer.body['access_token'])])
-    expect(told).toMatchObject({ event: 'token.issued', sub: 'service', scope: 'read', id_token: false })
+    expect(recorded).toMatchObject({ event: 'token.issued', sub: 'service', scope: 'read', id_token: false })
 
     const { code } = await host.mint.code({ clientId: 'signed' })
     const { body } = await host.redeem(code, {}, signedClient)

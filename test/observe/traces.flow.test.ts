@@ -41,7 +41,7 @@ const contexts: ContextManager = {
 }
 const startSpan: Tracer['startSpan'] = (name, options, within = context.active()) => {
   const parent = trace.getSpanContext(within)
-  const told: Finished = {
+  const details: Finished = {
     name,
     traceId: parent?.traceId ?? randomBytes(16).toString('hex'),
     spanId: randomBytes(8).toString('hex'),
@@ -49,12 +49,12 @@ const startSpan: Tracer['startSpan'] = (name, options, within = context.active()
     attributes: { ...options?.attributes },
   }
   const span = {
-    spanContext: () => ({ traceId: told.traceId, spanId: told.spanId, traceFlags: 1 }),
-    setAttribute: (key: string, value: string) => (Object.assign(told.attributes, { [key]: value }), span),
-    setAttributes: (more: Attributes) => (Object.assign(told.attributes, more), span),
-    setStatus: (status: SpanStatus) => ((told.status = status), span),
-    updateName: (other: string) => ((told.name = other), span),
-    end: () => void finished.push(told),
+    spanContext: () => ({ traceId: details.traceId, spanId: details.spanId, traceFlags: 1 }),
+    setAttribute: (key: string, value: string) => (Object.assign(details.attributes, { [key]: value }), span),
+    setAttributes: (more: Attributes) => (Object.assign(details.attributes, more), span),
+    setStatus: (status: SpanStatus) => ((details.status = status), span),
+    updateName: (other: string) => ((details.name = other), span),
+    end: () => void finished.push(details),
     isRecording: () => true,
   } as unknown as Span
   return span
@@ -144,9 +144,9 @@ describe('with an SDK', () => {
     expect(below.find(({ name }) => name === 'store redeem')?.attributes).toMatchObject({
       'db.collection.name': 'codes',
     })
-    const told = (await host.server.audit()).filter((line) => line['request_id'] === answer.id)
-    expect(told.map((line) => line['traceparent'])).toEqual(told.map(() => `00-${traceId}-${request?.spanId}-01`))
-    expect(told.length).toBeGreaterThan(1)
+    const audited = (await host.server.audit()).filter((line) => line['request_id'] === answer.id)
+    expect(audited.map((line) => line['traceparent'])).toEqual(audited.map(() => `00-${traceId}-${request?.spanId}-01`))
+    expect(audited.length).toBeGreaterThan(1)
   })
 
   it('a refusal is one in its span, and the spans of a request without a trace begin one', async () => {
@@ -167,10 +167,10 @@ describe('with an SDK', () => {
       redirect: 'manual',
     })
     await expect.poll(() => finished.some(({ name }) => name === 'GET /authorize')).toBe(true)
-    const told = JSON.stringify(finished)
+    const exported = JSON.stringify(finished)
     const secrets = [code, tokens['access_token'], tokens['refresh_token'], tokens['id_token']]
     for (const secret of [...secrets, serviceClient.client_secret, basic(serviceClient), 'canary-of-the-query'])
-      expect(told).not.toContain(secret)
+      expect(exported).not.toContain(secret)
     for (const { attributes } of finished)
       for (const value of Object.values(attributes)) {
         expect(value).not.toBe(serviceClient.client_id)

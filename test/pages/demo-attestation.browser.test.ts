@@ -40,7 +40,7 @@ describeWith('chromium', 'the demo page as a device that is enrolled', (executab
     const [npx, signet, ...words] = ((await page.locator(`#${id}`).textContent()) ?? '').split(' ')
     expect([npx, signet]).toEqual(['npx', 'signet'])
     const main = join(packageRoot, 'dist', 'core', 'main.js')
-    return (await promisify(execFile)(process.execPath, [main, ...words, '--config', server.file])).stdout
+    return (await promisify(execFile)(process.execPath, [main, ...words])).stdout
   }
 
   const newSecret = async (page: Page): Promise<string> =>

@@ -128,7 +128,7 @@ describeWith('chromium', 'the demo page as a device', (executablePath) => {
       expect(await page.innerText('#demo-device-code')).not.toBe(code)
     }))
 
-  it('polls no faster than it was told, and five seconds slower for each slow_down', () =>
+  it('polls no faster than the provider asks, and five seconds slower for each slow_down', () =>
     withTelevision(async ({ page, polls, watch, nextPoll }) => {
       await watch(4.9)
       expect(polls()).toBe(0)

@@ -35,6 +35,14 @@ describeWith('chromium', 'a person with a phone, and a device', (executablePath)
     return page.getByRole('heading', { level: 1 }).innerText()
   }
 
+  /** A warning below the button would be read too late. */
+  const expectWarningAbove = async (page: Page, button: string): Promise<void> => {
+    const [warning, target] = await Promise.all(
+      ['#device-warning', button].map((selector) => page.locator(selector).boundingBox()),
+    )
+    expect(warning!.y + warning!.height).toBeLessThan(target!.y)
+  }
+
   const signIn = async (page: Page): Promise<void> => {
     expect(await heading(page)).toBe('Sign in')
     expect(await page.innerText('main')).toContain('to connect a device')
@@ -75,8 +83,10 @@ describeWith('chromium', 'a person with a phone, and a device', (executablePath)
         await signIn(page)
         expect(await heading(page)).toBe('Connect a device')
         if (javaScriptEnabled) expect(await page.locator('#user-code:focus').count()).toBe(1)
+        await expectWarningAbove(page, '#device-continue')
         await enter(page, user_code.toLowerCase().replace('-', ' '))
         expect(await heading(page)).toBe('Allow this device')
+        await expectWarningAbove(page, '#device-approve')
         expect(await page.innerText('.lead')).toContain('Living room TV')
         expect(await page.innerText('#device-code')).toBe(user_code)
         expect(await page.innerText('#device-place')).toMatch(/127\.0\.0\.1\s+the same address as yours/)

@@ -179,6 +179,36 @@ describeWith('chromium', 'the pages in a browser', (executablePath) => {
     })
   })
 
+  it('a scope has the words of the configuration, in the language of the page or the first that there is', async () => {
+    const scopes = [
+      {
+        name: 'payments:initiate',
+        title: { de: 'Zahlen', en: 'Pay for you' },
+        description: { en: 'Up to <b>100 €</b>.' },
+      },
+      { name: 'roles', title: { ar: 'أدوارك', de: 'Rollen' } },
+      { name: 'email', description: { en: 'Your mailbox at the bank.' } },
+    ]
+    const worded = createPages({ assetsPath: '/assets', assets: loadAssets(), scopes })
+    const asked = ['openid', 'payments:initiate', 'roles', 'email', 'read']
+    const shared = { action, csrf: 'token', client, account, scopes: asked, resources: [] }
+    const place = { address: '198.51.100.1', here: false }
+    for (const html of [
+      worded.consent({ ...shared, claims: [] }),
+      worded.deviceConfirm({ ...shared, userCode: 'BCDF-GHJK', place }),
+    ]) {
+      const { seen, complaints } = await show(html, (page) => page.locator('.wishes li').allInnerTexts())
+      expect(seen).toEqual([
+        'Know who you are',
+        'Pay for you\nUp to <b>100 €</b>.',
+        'أدوارك',
+        'See your email address\nYour mailbox at the bank.',
+        'Use the permission read',
+      ])
+      expect(complaints).toEqual([])
+    }
+  })
+
   describe('the error page', () => {
     it('names error and request and nothing else', async () => {
       const html = pages.error({

@@ -43,6 +43,17 @@ describeWith('chromium', 'untrusted text on the pages', (executablePath) => {
         claims: [text],
         resources: [text],
       }),
+      pages.device({ action, csrf: text, account: { name: text }, userCode: text, problem: 'wrong' }),
+      pages.deviceConfirm({
+        action,
+        csrf: text,
+        client: { name: text, logoUri: text, policyUri: text, tosUri: text },
+        account: { name: text },
+        userCode: text,
+        scopes: [text],
+        resources: [text],
+        place: { address: text, here: false },
+      }),
       pages.error({ title: 'Authorization error', message: text, requestId: text, error: text }),
     ]
 

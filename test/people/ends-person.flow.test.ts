@@ -89,6 +89,21 @@ describe('what an operator ends for a person', () => {
       expect(await run('grants', 'revoke', ...wrong)).toMatchObject({ code: 2, stdout: '' })
   })
 
+  it('a grant is found by its id alone, and a mistyped id is reported', async () => {
+    await openAll(server.issuer, person)
+    const grantId = String((await list('grants'))[0]?.['grant_id'])
+    const revoke = (id: string) =>
+      cli.run(['grants', 'revoke', '--json', '--config', join(server.directory, 'signet.yaml'), '--', id])
+    const [one, typo] = [await revoke(grantId), await revoke(grantId.slice(1))]
+    expect({ code: one.code, ...JSON.parse(one.stdout) }).toEqual({
+      code: 0,
+      grant_id: grantId,
+      state: 'revoked',
+      known: true,
+    })
+    expect({ code: typo.code, ...JSON.parse(typo.stdout) }).toMatchObject({ code: 1, known: false })
+  })
+
   it('SE11 a consent that is taken back is asked for again', async () => {
     const { agent } = await openAll(server.issuer, person)
     expect(await askSilently(server.issuer, agent)).toBe('code')

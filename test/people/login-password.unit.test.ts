@@ -35,7 +35,10 @@ const counting: PasswordHasher = {
   },
 }
 
-const createLogin = async (options: unknown, services: Pick<Services, 'accounts' | 'passwords' | 'attempts'>) => {
+type Used = Pick<Services, 'accounts' | 'passwords' | 'attempts'>
+let services: Used
+
+const createLogin = async (options: unknown, services: Used) => {
   const module = plugin as PluginModule<unknown, 'accounts' | 'passwords' | 'attempts'>
   const checked = await module.options?.['~standard'].validate(options)
   if (!checked || checked.issues) throw new Error(JSON.stringify(checked?.issues))
@@ -60,14 +63,15 @@ beforeEach(async () => {
   now += 2 * 86_400_000
   verified = []
   const alice = { username: 'Alice', password: 'correct horse', sub: 'sub-alice', claims: { name: 'Alice Adams' } }
-  login = await createLogin(undefined, {
+  services = {
     accounts: createAccountDirectory({
       static: await staticAccounts([alice], hasher),
       store: openAccountStore(backend),
     }),
     passwords: counting,
     attempts: createAttemptLimiter(backend.counters('counters')),
-  })
+  }
+  login = await createLogin(undefined, services)
 })
 
 afterAll(async () => {
@@ -168,6 +172,15 @@ describe('guesses', () => {
     }
     expect(await attempt('bob', 'the builder', '2001:db8::ffff')).toEqual({ outcome: 'locked', retryAfterSeconds: 1 })
     expect(await attempt('bob', 'the builder', '2001:db8:0:1::1')).toMatchObject({ outcome: 'passed' })
+  })
+
+  it('of an address with many people: sign-ins that succeed use nothing up, and clear no guess', async () => {
+    login = await createLogin({ address: { free: 5 } }, services)
+    for (let time = 0; time < 7; time++) expect((await attempt('bob', 'the builder')).outcome).toBe('passed')
+    for (let time = 0; time < 5; time++) expect((await attempt(`user-${time}`, 'wrong')).outcome).toBe('refused')
+    expect((await attempt('bob', 'the builder')).outcome).toBe('passed')
+    expect((await attempt('user', 'wrong')).outcome).toBe('refused')
+    expect(await attempt('bob', 'the builder')).toEqual({ outcome: 'locked', retryAfterSeconds: 1 })
   })
 
   it('through a unix socket are not mixed up', async () => {

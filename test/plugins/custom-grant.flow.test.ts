@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { cpSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
@@ -23,9 +24,10 @@ beforeAll(async () => {
   cpSync(join(packageRoot, 'test/support/server/acme-grant'), acme, { recursive: true })
   const loan = '  - { use: ./loan.js, options: { product: mortgage, branches: { L-1001: branch-7 } } }\n'
   const voucher = "  - { use: '@acme/signet-voucher-grant', options: { vouchers: [V-1] } }\n"
+  const claims = 'claims: { product: { value: none, in: [access_token] }, bank: { value: acme, in: [access_token] } }\n'
   await cli.write(
     'signet.yaml',
-    configuration(`${loan}${voucher}clients: [${client('branch-7')}, ${client('branch-8')}]\n`),
+    configuration(`${loan}${voucher}${claims}clients: [${client('branch-7')}, ${client('branch-8')}]\n`),
   )
   service = await cli.serve(['start', '--config', 'signet.yaml'])
 })
@@ -40,12 +42,18 @@ const ask = async (id: string, form: Record<string, string>, type = grantType) =
   return { status: response.status, body: (await response.json()) as Record<string, string> }
 }
 
-it('gives the branch a token for its loan', async () => {
+it('gives the branch a token for its loan, with the claims of the plugin before those of the configuration', async () => {
   const { status, body } = await ask('branch-7', { loan: 'L-1001', scope: 'api' })
   expect(status).toBe(200)
   const keys = createRemoteJWKSet(new URL('/jwks.json', service.public))
   const { payload } = await jwtVerify(body['access_token'] ?? '', keys, { typ: 'at+jwt' })
-  expect(payload).toMatchObject({ sub: 'L-1001', client_id: 'branch-7', scope: 'api', product: 'mortgage' })
+  expect(payload).toMatchObject({
+    sub: 'L-1001',
+    client_id: 'branch-7',
+    scope: 'api',
+    product: 'mortgage',
+    bank: 'acme',
+  })
 })
 
 it('refuses in the words of the plugin what the plugin refuses', async () => {
@@ -59,6 +67,10 @@ it('refuses in the words of the plugin what the plugin refuses', async () => {
     [400, 'invalid_grant'],
     [400, 'invalid_request'],
   ])
+  // Which parameter is for the operator.
+  expect(refusals[2]?.body['error_description']).not.toContain('loan')
+  const audit = await readFile(join(cli.folder, 'data', 'audit.jsonl'), 'utf8')
+  expect(audit).toContain('"reason":"parameters refused: loan"')
 })
 
 it('does not let the plugin widen what the client registered', async () => {

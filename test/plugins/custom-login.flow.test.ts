@@ -10,7 +10,8 @@ import { freePort } from '../support/free-port.js'
 import { UserAgent } from '../support/clients/user-agent.js'
 import { configuration, openCommandLine, type CommandLine, type Service } from '../support/server/command-line.js'
 
-const alice = { id: 'directory-7', claims: { name: 'Alice Adams' } }
+const hostile = { iss: 'x', aud: 'x', scope: 'admin', client_id: 'x', acr: 'x', exp: 1, cnf: {}, act: {}, sub: 'x' }
+const alice = { id: 'directory-7', claims: { name: 'Alice Adams', groups: ['bank-vault', 'choir'], ...hostile } }
 const credentials = { username: 'alice', password: 'correct horse' }
 const redirectUri = 'https://client.example/cb'
 let reachable = true
@@ -35,6 +36,8 @@ beforeAll(async () => {
   const url = `http://127.0.0.1:${(directory.address() as AddressInfo).port}`
   const port = await freePort()
   const text = configuration(`
+claims:
+  roles: { from: groups, only: ['bank-*'], in: [access_token] }
 clients:
   - { client_id: app, token_endpoint_auth_method: none, redirect_uris: ['${redirectUri}'] }
 `)
@@ -73,6 +76,11 @@ it('signs a person of the directory in', async () => {
   })
   const { access_token, id_token } = (await response.json()) as Record<string, string>
   expect(decodeJwt(id_token ?? '')).toMatchObject({ sub: alice.id, amr: ['pwd'] })
+  const { iss, aud } = decodeJwt(id_token ?? '')
+  const token = decodeJwt(access_token ?? '')
+  expect(token).toMatchObject({ sub: alice.id, scope: 'openid profile', client_id: 'app', roles: ['bank-vault'] })
+  expect([token.iss, aud]).toEqual([iss, 'app'])
+  for (const name of ['cnf', 'act', 'acr', 'groups']) expect(token).not.toHaveProperty(name)
   const userinfo = await fetch(new URL('/userinfo', service.public), {
     headers: { authorization: `Bearer ${access_token}` },
   })

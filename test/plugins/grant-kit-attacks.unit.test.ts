@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { definePlugin, OAuthError, type GrantDecision, type GrantRequest } from '../../core/api/index.js'
 import { attackGrant, type GrantAttack, type Rule } from '../../core/testing/index.js'
 import authorizationCode from '../../plugins/grants/authorization-code/index.js'
@@ -86,6 +87,24 @@ describe('the attack suite', () => {
   it.each(bad)('finds a grant that %s', async (_name, rule, handle) => {
     const { findings } = await attackGrant(plugin(handle), honest)
     expect(findings.map((finding) => finding.rule)).toContain(rule)
+  })
+
+  it('says what a grant throws, and where', async () => {
+    const { findings } = await attackGrant(
+      plugin(() => {
+        throw new TypeError('no such loan')
+      }),
+      honest,
+    )
+    const place = /^throws TypeError: no such loan \(test\/plugins\/grant-kit-attacks\.unit\.test\.ts:\d+:\d+\)$/
+    expect(findings.find(({ rule }) => rule === 'throws')?.detail).toMatch(place)
+  })
+
+  it('names the option that is wrong', async () => {
+    const picky = { ...plugin(good), options: z.strictObject({ product: z.string() }) }
+    await expect(attackGrant(picky, { ...honest, options: { product: 7 } })).rejects.toThrow(
+      'the options are wrong: options.product: ',
+    )
   })
 
   it('finds nothing in a good one', async () => {

@@ -105,7 +105,7 @@ let host: TokenServer
 const logged: string[] = []
 
 beforeAll(async () => {
-  const tell = (...told: unknown[]) => void logged.push(told.map(String).join(' '))
+  const tell = (...entry: unknown[]) => void logged.push(entry.map(String).join(' '))
   host = await startTokenServer({
     log: { debug() {}, info() {}, warn() {}, error: tell },
     configure: (written) => {

@@ -1,7 +1,7 @@
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify, type JSONWebKeySet } from 'jose'
 import { expect, it } from 'vitest'
 import { createDevice, withAttestation } from '../support/clients/attestation.js'
-import { startKmsDouble } from '../support/signers/kms-double/index.js'
+import { startKmsDouble } from '../../core/testing/kms-double/index.js'
 import { startServer, type TestServer } from '../support/server/server.js'
 import { key, startReloadServer } from '../support/server/reloading.js'
 import { describeWith } from '../support/services/describe-with.js'

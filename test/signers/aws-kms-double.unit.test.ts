@@ -13,7 +13,7 @@ import {
   doubleRegion,
   type DoubleKeySpec,
   type KmsDouble,
-} from '../support/signers/kms-double/index.js'
+} from '../../core/testing/kms-double/index.js'
 
 let double: KmsDouble
 let client: KMSClient

@@ -5,7 +5,7 @@ import { KeyRefused, Unavailable, type SignerProvider } from '../../core/api/ind
 import { packageRoot } from '../../core/package-root.js'
 import { signatureLength } from '../../core/jose/jwk.js'
 import kms from '../../signers/aws-kms/index.js'
-import { startKmsDouble, type KmsDouble } from '../support/signers/kms-double/index.js'
+import { startKmsDouble, type KmsDouble } from '../../core/testing/kms-double/index.js'
 import { errorOf, kmsProvider, never } from '../support/signers/aws-kms-provider.js'
 
 const message = Buffer.from('a message')

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { KeyRefused, Unavailable, type Signer, type SignerServices } from '../../core/api/index.js'
 import { checkPublicJwk } from '../../core/jose/public-key-guard.js'
 import { verifySignature } from '../../core/jose/verify-signature.js'
-import { startKmsDouble, type KmsDouble } from '../support/signers/kms-double/index.js'
+import { startKmsDouble, type KmsDouble } from '../../core/testing/kms-double/index.js'
 import { kmsProvider, never } from '../support/signers/aws-kms-provider.js'
 import { signerServices } from '../support/signers/services.js'
 

@@ -9,7 +9,7 @@ import {
   type DoubleKeySpec,
   type KmsDouble,
   type KmsFault,
-} from '../support/signers/kms-double/index.js'
+} from '../../core/testing/kms-double/index.js'
 import { newJournal } from '../support/signers/softhsm/watched.js'
 import { errorOf, kmsProvider, never } from '../support/signers/aws-kms-provider.js'
 import { signerServices } from '../support/signers/services.js'
@@ -70,7 +70,7 @@ describe('a reply that is never trusted', () => {
         retentionSeconds: () => 610,
         cacheSeconds: 3600,
         signal: never,
-        audit: { record: async (...told) => void events.push(...told) },
+        audit: { record: async (...recorded) => void events.push(...recorded) },
       })
       double.fail({ fault, action: 'Sign' })
       const order = { purpose: 'access_token', alg: 'ES256', priority: 'machine', clientId: 'c' } as const

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { KeyRefused, Unavailable, type JwsAlg, type SignatureTrace, type Signer } from '../../core/api/index.js'
 import { checkPublicJwk } from '../../core/jose/public-key-guard.js'
 import { verifySignature } from '../../core/jose/verify-signature.js'
-import { doubleRegion, startKmsDouble, type KmsDouble, type KmsFault } from '../support/signers/kms-double/index.js'
+import { doubleRegion, startKmsDouble, type KmsDouble, type KmsFault } from '../../core/testing/kms-double/index.js'
 import { errorOf, kmsProvider, never } from '../support/signers/aws-kms-provider.js'
 
 const message = Buffer.from('a message')

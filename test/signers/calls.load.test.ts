@@ -4,7 +4,7 @@ import { openKeyRing } from '../../core/keys/key-ring.js'
 import type { KeyRing, SignerProvider } from '../../core/keys/ports.js'
 import { Unavailable } from '../../core/unavailable.js'
 import { kmsProvider } from '../support/signers/aws-kms-provider.js'
-import { startKmsDouble, type KmsDouble } from '../support/signers/kms-double/index.js'
+import { startKmsDouble, type KmsDouble } from '../../core/testing/kms-double/index.js'
 import { circuitOf, never, order } from '../support/signers/signer-ring.js'
 
 const replicaRegion = 'eu-west-1'

@@ -56,7 +56,7 @@ describe('the ledger', () => {
     expect(await contradictions()).toEqual([`${code} succeeded 2 times`])
   })
 
-  it('finds an outage that was told as an invalid grant', async () => {
+  it('finds an outage that was reported as an invalid grant', async () => {
     const nothing = () => Promise.resolve(undefined)
     const store = withCodes(() => ({ find: nothing, findUnused: nothing }))
     const { redeem, host, contradictions, ledger } = await startUntilTestEnds({
@@ -65,7 +65,7 @@ describe('the ledger', () => {
     })
     const { code } = await host.mint.code()
     await redeem(code)
-    expect(await contradictions()).toEqual(['an honest client was told 400 invalid_grant'])
+    expect(await contradictions()).toEqual(['an honest client got 400 invalid_grant'])
     expect(unfinished(ledger)).toEqual([code])
   })
 
@@ -75,14 +75,14 @@ describe('the ledger', () => {
       (sound: AuditLog): AuditLog => ({
         record: (...events: readonly AuditEvent[]) => sound.record(...events.filter(({ event }) => event !== name)),
       })
-    for (const [name, told] of [
+    for (const [name, contradiction] of [
       ['token.signed', 'a token left that the audit log does not know'],
       ['token.issued', 'a token left that was never recorded as issued'],
     ] as const) {
       const doubles = { store: (store: StorageBackend) => store, audit: without(name) }
       const { machine, contradictions } = await startUntilTestEnds({ keys: [localKey('es256.pem')], doubles })
       await machine()
-      expect(await contradictions()).toEqual([told])
+      expect(await contradictions()).toEqual([contradiction])
     }
   })
 

@@ -18,6 +18,10 @@ describeWith(['softhsm2', 'opensc'], 'keys in a PKCS#11 token', () => {
   })
   const open = (ref: string, alg: Parameters<SignerProvider['open']>[1] = 'ES256') => provider.open(ref, alg, never)
 
+  it('come with a line for the doctor: what the library sees of the environment', async () => {
+    expect(provider.describe?.()).toBe('the library sees only the variables that `environment` names: SOFTHSM2_CONF')
+  })
+
   it('made by other means sign too', async () => {
     await token.makeKey('EC:prime256v1', 'made-p256', '21')
     await token.makeKey('EC:secp384r1', 'made-p384', '22')
@@ -150,9 +154,9 @@ describeWith('softhsm2', 'the configuration of a PKCS#11 signer', () => {
     await provider.ping(never)
     delete process.env['SIGNET_TEST_HSM_PIN']
     const [pid] = journal.pids
-    const told = await Promise.all(['cmdline', 'environ'].map((name) => readFile(`/proc/${pid}/${name}`, 'utf8')))
-    expect(told.join('')).toContain('SOFTHSM2_CONF')
-    expect(told.join('')).not.toContain(token.pin)
+    const visible = await Promise.all(['cmdline', 'environ'].map((name) => readFile(`/proc/${pid}/${name}`, 'utf8')))
+    expect(visible.join('')).toContain('SOFTHSM2_CONF')
+    expect(visible.join('')).not.toContain(token.pin)
     expect(journal.lines.join('')).not.toContain(token.pin)
   })
 

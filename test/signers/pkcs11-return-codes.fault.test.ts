@@ -107,7 +107,7 @@ describeWith(['softhsm2', 'gcc'], 'every return code of the table, from the libr
     const another = (await provider.create?.('another', 'ES256', never)) ?? ''
     const before = await double.calls('C_FindObjects')
     await provider.open(another, 'ES256', never)
-    // Each time for the private half and for the public one: by one session that is asked, and by both that are told.
+    // Each time for the private half and for the public one: by one session that is asked, and by both that are notified.
     expect(await double.calls('C_FindObjects')).toBe(before + 6)
     await provider.create?.('a third', 'ES256', never)
     expect(await double.calls('C_FindObjects')).toBe(before + 7)

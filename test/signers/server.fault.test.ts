@@ -87,10 +87,10 @@ describe('what the operator sees', () => {
       const reply = await admin('/health/ready')
       return { code: reply.status, ...((await reply.json()) as { components: Record<string, unknown> }) }
     }
-    const told = { status: 'up', message: expect.stringMatching(/^next, in chaos: unproved, .*Throttling/) }
+    const waiting = { status: 'up', message: expect.stringMatching(/^next, in chaos: unproved, .*Throttling/) }
     await expect
       .poll(ready)
-      .toMatchObject({ code: 200, components: { 'keys.now': { status: 'up' }, 'keys.soon': told } })
+      .toMatchObject({ code: 200, components: { 'keys.now': { status: 'up' }, 'keys.soon': waiting } })
     expect((await machine()).status).toBe(200)
     const text = await (await admin('/metrics')).text()
     expect(text).toContain('signet_key_trust{signer="chaos",kid="soon",trust="unproved"} 1')

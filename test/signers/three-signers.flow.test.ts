@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose'
 import * as oidc from 'openid-client'
 import { expect, it } from 'vitest'
-import { startKmsDouble } from '../support/signers/kms-double/index.js'
+import { startKmsDouble } from '../../core/testing/kms-double/index.js'
 import { discover, newAuthorization } from '../support/clients/authorization.js'
 import { describeWith } from '../support/services/describe-with.js'
 import { person, startServer, subject, webClient } from '../support/server/server.js'
@@ -87,7 +87,7 @@ describeWith('softhsm2', 'the whole code flow on local keys, SoftHSM and the KMS
     seen.set('kms', await flow({ kms: { use: 'signers/aws-kms', options } }, arn))
   })
 
-  it('cannot be told apart', () => {
+  it('cannot be distinguished', () => {
     expect([...seen.keys()]).toEqual(['local', 'hsm', 'kms'])
     expect(seen.get('local')?.headers[0]).toEqual({ alg: 'ES256', kid: 'the-key', typ: 'at+jwt' })
     expect(seen.get('hsm')).toEqual(seen.get('local'))

@@ -9,7 +9,7 @@ import { withDevices } from '../support/clients/device.js'
 import { createFakeClock, type FakeClock } from '../support/fake-clock.js'
 import { describeWith } from '../support/services/describe-with.js'
 import { signingClient } from '../support/clients/signing-client.js'
-import { createClockClients, told, untilCollected } from '../support/load/clock-clients.js'
+import { createClockClients, resultOf, untilCollected } from '../support/load/clock-clients.js'
 
 // F23: two processes of one issuer over one store. The first has the time of the clients, the other has not. All clocks stand
 // still, so that a second is one.
@@ -60,11 +60,11 @@ describeWith('faketime', 'a process whose clock is off', (library) => {
 
     const { code } = await mint.code()
     const issued = await right.redeem(code)
-    expect(told(issued)).toBe('200')
-    expect(told(await off.userinfo(issued.body['access_token']))).toBe('200')
+    expect(resultOf(issued)).toBe('200')
+    expect(resultOf(await off.userinfo(issued.body['access_token']))).toBe('200')
     const own = await off.redeem((await mint.code()).code)
-    expect(told(await right.userinfo(own.body['access_token']))).toBe('200')
-    expect(told(await off.redeem(code))).toBe('400 invalid_grant')
+    expect(resultOf(await right.userinfo(own.body['access_token']))).toBe('200')
+    expect(resultOf(await off.redeem(code))).toBe('400 invalid_grant')
 
     const nonce = await right.nonce()
     for (const [first, second] of [
@@ -74,23 +74,23 @@ describeWith('faketime', 'a process whose clock is off', (library) => {
       // And one that by a clock that is 10 s ahead has just ended.
       for (const claims of [{}, { exp: clients.now() / 1000 + 1 }]) {
         const assertion = clients.assertion(claims)
-        expect(told(await first.present(assertion))).toBe('200')
-        expect(told(await second.present(assertion))).toBe('401 invalid_client')
+        expect(resultOf(await first.present(assertion))).toBe('200')
+        expect(resultOf(await second.present(assertion))).toBe('401 invalid_client')
       }
       for (const age of [0, 60]) {
         const proof = clients.proof(nonce, age)
-        expect(told(await first.prove(proof))).toBe('200')
-        expect(told(await second.prove(proof))).toBe('400 invalid_dpop_proof')
+        expect(resultOf(await first.prove(proof))).toBe('200')
+        expect(resultOf(await second.prove(proof))).toBe('400 invalid_dpop_proof')
       }
       const { token } = await mint.refreshToken()
       const successor = (await first.refresh(token)).body['refresh_token']
       // The answer was lost, and the other process is asked.
       expect((await second.refresh(token)).body['refresh_token']).toBe(successor)
-      expect(told(await second.refresh(String(successor)))).toBe('200')
+      expect(resultOf(await second.refresh(String(successor)))).toBe('200')
 
       const device = await first.approved()
-      expect(told(await second.poll(device))).toBe('200')
-      expect(told(await first.poll(device))).toBe('400 invalid_grant')
+      expect(resultOf(await second.poll(device))).toBe('200')
+      expect(resultOf(await first.poll(device))).toBe('400 invalid_grant')
     }
     expect(output()).not.toMatch(/"status":5|A request failed/)
   })
@@ -123,38 +123,38 @@ describeWith('faketime', 'a process whose clock is off', (library) => {
     const { right, off, pass } = await start(10)
     const assertion = clients.assertion()
     const proof = clients.proof(await right.nonce())
-    expect(told(await right.present(assertion))).toBe('200')
-    expect(told(await right.prove(proof))).toBe('200')
+    expect(resultOf(await right.present(assertion))).toBe('200')
+    expect(resultOf(await right.prove(proof))).toBe('200')
     pass(62)
     await untilCollected(join(deployment.directory, 'store'), clients.now() + 10_000)
-    expect(told(await right.present(assertion))).toBe('401 invalid_client')
-    expect(told(await right.prove(proof))).toBe('400 invalid_dpop_proof')
-    expect(told(await off.present(clients.assertion()))).toBe('200')
+    expect(resultOf(await right.present(assertion))).toBe('401 invalid_client')
+    expect(resultOf(await right.prove(proof))).toBe('400 invalid_dpop_proof')
+    expect(resultOf(await off.present(clients.assertion()))).toBe('200')
   })
 
   it('60 s behind: refuses what is not valid yet', async () => {
     const { right, off, output } = await start(-60)
     const issued = await right.redeem((await mint.code()).code)
-    expect(told(await off.userinfo(issued.body['access_token']))).toBe('401 invalid_token')
-    expect(told(await off.present(clients.assertion()))).toBe('401 invalid_client')
-    expect(told(await off.prove(clients.proof(await right.nonce())))).toBe('400 invalid_dpop_proof')
+    expect(resultOf(await off.userinfo(issued.body['access_token']))).toBe('401 invalid_token')
+    expect(resultOf(await off.present(clients.assertion()))).toBe('401 invalid_client')
+    expect(resultOf(await off.prove(clients.proof(await right.nonce())))).toBe('400 invalid_dpop_proof')
     // A code is used once all the same.
     const { code } = await mint.code()
-    expect(told(await off.redeem(code))).toBe('200')
-    expect(told(await right.redeem(code))).toBe('400 invalid_grant')
+    expect(resultOf(await off.redeem(code))).toBe('200')
+    expect(resultOf(await right.redeem(code))).toBe('400 invalid_grant')
     expect(output()).not.toMatch(/"status":5|A request failed/)
   })
 
   it('60 s ahead: refuses what has expired', async () => {
     const { right, off, output } = await start(60)
     const issued = await right.redeem((await mint.code()).code)
-    expect(told(await off.userinfo(issued.body['access_token']))).toBe('401 invalid_token')
+    expect(resultOf(await off.userinfo(issued.body['access_token']))).toBe('401 invalid_token')
     const exp = clients.now() / 1000 + 30
-    expect(told(await off.present(clients.assertion({ exp })))).toBe('401 invalid_client')
-    expect(told(await off.prove(clients.proof(await right.nonce(), 15)))).toBe('400 invalid_dpop_proof')
-    expect(told(await off.redeem((await mint.code()).code))).toBe('400 invalid_grant')
+    expect(resultOf(await off.present(clients.assertion({ exp })))).toBe('401 invalid_client')
+    expect(resultOf(await off.prove(clients.proof(await right.nonce(), 15)))).toBe('400 invalid_dpop_proof')
+    expect(resultOf(await off.redeem((await mint.code()).code))).toBe('400 invalid_grant')
     const late = await off.redeem((await mint.code({}, { ttlSeconds: 120 })).code)
-    expect(told(await right.userinfo(late.body['access_token']))).toBe('401 invalid_token')
+    expect(resultOf(await right.userinfo(late.body['access_token']))).toBe('401 invalid_token')
     expect(output()).not.toMatch(/"status":5|A request failed/)
   })
 })

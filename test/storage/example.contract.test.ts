@@ -133,8 +133,8 @@ describe('the host', () => {
   })
 
   it('repeats nothing of what comes from outside, whatever the adapter says of its options', async () => {
-    const told = "path: z.string().superRefine((path, context) => context.addIssue('cannot open ' + path))"
-    const other = join(await changed('path: z.string().min(1)', told), 'files.js')
+    const echoing = "path: z.string().superRefine((path, context) => context.addIssue('cannot open ' + path))"
+    const other = join(await changed('path: z.string().min(1)', echoing), 'files.js')
     const env = { STORE: 'a-password-of-the-store' }
     expect(await problemsOf(other, { path: { $env: 'STORE' } }, env)).toMatchObject([
       { path: 'storage.records.options.path', message: 'cannot open [secret]' },

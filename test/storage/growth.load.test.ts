@@ -24,30 +24,30 @@ const grow = async (growth: Omit<Growth, 'rounds'>, signal: AbortSignal): Promis
     signal,
   })
   const exited = once(child, 'exit')
-  const told: Round[] = []
-  for await (const line of createInterface({ input: child.stdout })) told.push(JSON.parse(line) as Round)
+  const results: Round[] = []
+  for await (const line of createInterface({ input: child.stdout })) results.push(JSON.parse(line) as Round)
   expect((await exited)[0]).toBe(0)
-  expect(told.length).toBe(rounds)
-  return told
+  expect(results.length).toBe(rounds)
+  return results
 }
 
 const mb = (bytes: number): string => (bytes / 1024 / 1024).toFixed(1)
-const report = (title: string, told: readonly Round[]) =>
+const report = (title: string, results: readonly Round[]) =>
   console.log(
     [
       `${title}, ${String(rounds)} rounds of ${String(perRound)}`,
       'round  admitted  refused  peak MiB  rest MiB  file MiB  RSS MiB  heap MiB',
-      ...told.map(({ admitted, refused, peak, rest, file, rss, heap }, round) =>
+      ...results.map(({ admitted, refused, peak, rest, file, rss, heap }, round) =>
         [round + 1, admitted, refused, ...[peak, rest, file, rss, heap].map(mb)].join('  '),
       ),
     ].join('\n'),
   )
 
-const most = (told: readonly Round[], of: (round: Round) => number): number => Math.max(...told.map(of))
+const most = (results: readonly Round[], of: (round: Round) => number): number => Math.max(...results.map(of))
 
 /** The second half of the rounds needs no more than the first did, and a little. */
-const expectPlateau = (told: readonly Round[]): void => {
-  const [first, second] = [told.slice(0, rounds / 2), told.slice(rounds / 2)]
+const expectPlateau = (results: readonly Round[]): void => {
+  const [first, second] = [results.slice(0, rounds / 2), results.slice(rounds / 2)]
   for (const of of [({ peak }: Round) => peak, ({ rest }: Round) => rest, ({ file }: Round) => file])
     expect(most(second, of)).toBeLessThanOrEqual(most(first, of) * 1.1 + 65_536)
   for (const of of [({ rss }: Round) => rss, ({ heap }: Round) => heap])
@@ -56,25 +56,28 @@ const expectPlateau = (told: readonly Round[]): void => {
 
 describe(`${String(entries)} short-lived records`, { timeout: 60_000 + entries }, () => {
   it('leave nothing behind: size and memory reach a plateau', async ({ signal }) => {
-    const told = await grow({ path: join(directory, 'plateau'), maxSizeMb: 1024, perRound }, signal)
-    report('no bound is met', told)
-    expect(told.reduce((sum, { admitted }) => sum + admitted, 0)).toBe(rounds * perRound)
-    expect(most(told, ({ wronged }) => wronged)).toBe(0)
-    expect(most(told, ({ rest }) => rest)).toBeLessThan(most(told, ({ peak }) => peak) / 10)
-    expectPlateau(told)
+    const results = await grow({ path: join(directory, 'plateau'), maxSizeMb: 1024, perRound }, signal)
+    report('no bound is met', results)
+    expect(results.reduce((sum, { admitted }) => sum + admitted, 0)).toBe(rounds * perRound)
+    expect(most(results, ({ wronged }) => wronged)).toBe(0)
+    expect(most(results, ({ rest }) => rest)).toBeLessThan(most(results, ({ peak }) => peak) / 10)
+    expectPlateau(results)
   })
 
   it('are refused at the bound, and put nothing out that is still good', async ({ signal }) => {
     // Half of what a round would take.
     const maxSizeMb = Math.max(1, Math.floor(perRound / 5_000))
-    const told = await grow({ path: join(directory, 'bound'), maxSizeMb, perRound: Math.max(perRound, 8_000) }, signal)
-    report(`bound of ${String(maxSizeMb)} MiB`, told)
-    for (const { admitted, refused, peak, wronged } of told) {
+    const results = await grow(
+      { path: join(directory, 'bound'), maxSizeMb, perRound: Math.max(perRound, 8_000) },
+      signal,
+    )
+    report(`bound of ${String(maxSizeMb)} MiB`, results)
+    for (const { admitted, refused, peak, wronged } of results) {
       expect(admitted).toBeGreaterThan(100)
       expect(refused).toBeGreaterThan(100)
       expect(peak).toBeLessThan(maxSizeMb * 1024 * 1024 * 1.5)
       expect(wronged).toBe(0)
     }
-    expectPlateau(told)
+    expectPlateau(results)
   })
 })

@@ -21,7 +21,7 @@ describeWith('mongodb', 'a service whose MongoDB fails', () => {
   let mongo: TestMongo
   let proxy: FaultProxy
   let host: TokenServer
-  const quiet = { debug() {}, info() {}, warn() {}, error: (...told: unknown[]) => console.error(...told) }
+  const quiet = { debug() {}, info() {}, warn() {}, error: (...entry: unknown[]) => console.error(...entry) }
 
   beforeAll(async () => {
     mongo = await startMongo()
@@ -106,7 +106,7 @@ describeWith('mongodb', 'a service whose MongoDB fails', () => {
         ...minted.map(({ code }) => retried(() => host.redeem(code))),
         ...families.map(({ token }) => retried(() => host.refresh(token))),
       ])
-      expect(after.map((told) => told.at(-1)?.status)).toEqual(after.map(() => 200))
+      expect(after.map((attempts) => attempts.at(-1)?.status)).toEqual(after.map(() => 200))
     },
   )
 
@@ -204,9 +204,9 @@ describeWith('mongodb', 'a service whose MongoDB fails', () => {
   it('F32 down at the start: listens, is not ready, refuses, and starts by itself when MongoDB comes', async () => {
     await proxy.down()
     const [port, adminPort] = [await freePort(), await freePort()]
-    const told: string[] = []
+    const warnings: string[] = []
     const starting = startServer({
-      log: { ...quiet, error() {}, warn: (message) => void told.push(message) },
+      log: { ...quiet, error() {}, warn: (message) => void warnings.push(message) },
       configure: (written) => ({
         ...written,
         issuer: `http://127.0.0.1:${port}`,
@@ -226,7 +226,7 @@ describeWith('mongodb', 'a service whose MongoDB fails', () => {
     const { status, components } = await readiness(admin)
     expect(status).toBe('not ready')
     expect(components['start']).toEqual({ status: 'down', message: 'waiting for storage.records' })
-    expect(told).toContain('Startup is waiting for a store')
+    expect(warnings).toContain('Startup is waiting for a store')
     const metrics = await (await fetch(`${admin}/metrics`)).text()
     for (const series of ['signet_ready', 'signet_component_up{component="start"}'])
       expect(metrics).toContain(`\n${series} 0\n`)

@@ -75,9 +75,9 @@ describeWith('redis', 'the account of docs/storage.md', () => {
         ['SET', 'other:key', '1'],
       ]
       for (const command of commands)
-        expect({ command, told: await server.command('ACL', 'DRYRUN', 'signet', ...command) }).toEqual({
+        expect({ command, answer: await server.command('ACL', 'DRYRUN', 'signet', ...command) }).toEqual({
           command,
-          told: expect.stringMatching(/no permissions|has no access/),
+          answer: expect.stringMatching(/no permissions|has no access/),
         })
       const client = new Redis(asSignet(server.uri()), { enableReadyCheck: false, disableClientInfo: true })
       await expect(client.eval("return redis.call('FLUSHALL')", 0)).rejects.toThrow(/can't run this command/)

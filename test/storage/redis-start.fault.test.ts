@@ -13,8 +13,8 @@ import { describeWith } from '../support/services/describe-with.js'
 
 const password = 'pa55-w0rd-of-redis'
 
-const told = async (settings: Partial<RedisSettings> & { readonly uri: string }): Promise<string> => {
-  await using backend = await openRedis({ key_prefix: 'told:', clock: Date.now, ...settings })
+const reportOf = async (settings: Partial<RedisSettings> & { readonly uri: string }): Promise<string> => {
+  await using backend = await openRedis({ key_prefix: 'start:', clock: Date.now, ...settings })
   try {
     await backend.ping(new AbortController().signal)
     return (await backend.describe?.()) ?? ''
@@ -61,50 +61,54 @@ describeWith(['redis', 'openssl'], 'reports about Redis', () => {
   const at = (port: number, more = '') => `redis://${more}127.0.0.1:${String(port)}`
 
   it('a good one, with its version, role and policy', async () => {
-    expect(await told({ uri: at(plain.port) })).toMatch(/^Redis \d+\.\d+\.\d+, primary, noeviction$/)
-    expect(await told({ uri: at(guarded.port, `:${password}@`) })).toMatch(/^Redis /)
-    expect(await told({ uri: `rediss://127.0.0.1:${String(tlsPort)}`, ca })).toMatch(/^Redis /)
+    expect(await reportOf({ uri: at(plain.port) })).toMatch(/^Redis \d+\.\d+\.\d+, primary, noeviction$/)
+    expect(await reportOf({ uri: at(guarded.port, `:${password}@`) })).toMatch(/^Redis /)
+    expect(await reportOf({ uri: `rediss://127.0.0.1:${String(tlsPort)}`, ca })).toMatch(/^Redis /)
   })
 
   it('a database of its own', async () => {
-    expect(await told({ uri: `${at(plain.port)}/3` })).toMatch(/^Redis /)
-    expect(await told({ uri: `${at(plain.port)}/99` })).toMatch(/has no database with that number/)
+    expect(await reportOf({ uri: `${at(plain.port)}/3` })).toMatch(/^Redis /)
+    expect(await reportOf({ uri: `${at(plain.port)}/99` })).toMatch(/has no database with that number/)
   })
 
   it('nobody there, no such host', async () => {
-    expect(await told({ uri: at(await freePort()) })).toMatch(/nothing listens there/)
-    expect(await told({ uri: 'redis://no-such-host.invalid' })).toMatch(/no such host|cannot be looked up/)
+    expect(await reportOf({ uri: at(await freePort()) })).toMatch(/nothing listens there/)
+    expect(await reportOf({ uri: 'redis://no-such-host.invalid' })).toMatch(/no such host|cannot be looked up/)
   })
 
   it('a password that is wrong, or missing', async () => {
-    expect(await told({ uri: at(guarded.port, `:not-${password}@`) })).toMatch(/refuses the user name or the password/)
-    expect(await told({ uri: at(guarded.port, `nobody:${password}@`) })).toMatch(
+    expect(await reportOf({ uri: at(guarded.port, `:not-${password}@`) })).toMatch(
       /refuses the user name or the password/,
     )
-    expect(await told({ uri: at(guarded.port) })).toMatch(/requires a password/)
+    expect(await reportOf({ uri: at(guarded.port, `nobody:${password}@`) })).toMatch(
+      /refuses the user name or the password/,
+    )
+    expect(await reportOf({ uri: at(guarded.port) })).toMatch(/requires a password/)
   })
 
   it('TLS on one side, or of an unknown authority, or for another host', async () => {
-    expect(await told({ uri: `rediss://127.0.0.1:${String(plain.port)}` })).toMatch(/does not speak TLS|none in TLS/)
-    expect(await told({ uri: at(tlsPort) })).toMatch(/write rediss:\/\//)
-    expect(await told({ uri: `rediss://127.0.0.1:${String(tlsPort)}` })).toMatch(/from an unknown authority/)
-    expect(await told({ uri: `rediss://localhost:${String(tlsPort)}`, ca })).toMatch(/for another host/)
+    expect(await reportOf({ uri: `rediss://127.0.0.1:${String(plain.port)}` })).toMatch(
+      /does not speak TLS|none in TLS/,
+    )
+    expect(await reportOf({ uri: at(tlsPort) })).toMatch(/write rediss:\/\//)
+    expect(await reportOf({ uri: `rediss://127.0.0.1:${String(tlsPort)}` })).toMatch(/from an unknown authority/)
+    expect(await reportOf({ uri: `rediss://localhost:${String(tlsPort)}`, ca })).toMatch(/for another host/)
   })
 
   it('a server of another kind', async () => {
-    expect(await told({ uri: at(plain.port), cluster: { nodes: [] } })).toMatch(/is not a cluster/)
+    expect(await reportOf({ uri: at(plain.port), cluster: { nodes: [] } })).toMatch(/is not a cluster/)
     await using clustered = await startRedis({ args: ['--cluster-enabled', 'yes'] })
-    expect(await told({ uri: at(clustered.port) })).toMatch(/is a node of a cluster/)
+    expect(await reportOf({ uri: at(clustered.port) })).toMatch(/is a node of a cluster/)
     await using replica = await startRedis({ args: ['--replicaof', '127.0.0.1', String(plain.port)] })
-    expect(await told({ uri: at(replica.port) })).toMatch(/is a replica/)
+    expect(await reportOf({ uri: at(replica.port) })).toMatch(/is a replica/)
     const sentinel = { name: 'signet', nodes: [] }
-    expect(await told({ uri: at(plain.port), sentinel })).toMatch(/no sentinel knows the primary/)
+    expect(await reportOf({ uri: at(plain.port), sentinel })).toMatch(/no sentinel knows the primary/)
   })
 
   describe('a policy that forgets', () => {
     it('is named, and the server is not used', async () => {
       await using lossy = await startRedis({ args: ['--maxmemory-policy', 'allkeys-lfu'] })
-      expect(await told({ uri: at(lossy.port) })).toMatch(/has maxmemory-policy allkeys-lfu/)
+      expect(await reportOf({ uri: at(lossy.port) })).toMatch(/has maxmemory-policy allkeys-lfu/)
       await using backend = await openRedis({ uri: at(lossy.port), key_prefix: 'a:', clock: Date.now })
       await expect(backend.replayGuard('p').claim('n', 'i', 60, Infinity)).rejects.toThrow(/maxmemory-policy/)
       expect(await lossy.command('DBSIZE')).toBe(0)

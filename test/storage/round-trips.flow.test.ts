@@ -111,7 +111,7 @@ describeWith(['mongodb', 'redis'], 'round trips to the stores', () => {
     return { response, body: (await response.json()) as Record<string, string> }
   }
 
-  /** Redis tells its watchers in order: after the mark, all that came before it has been told. */
+  /** Redis tells its watchers in order: after the mark, all that came before it has arrived. */
   const seen = async () => {
     const mark = new Promise<void>((resolve) => (marked = resolve))
     await watcher.echo('mark')

@@ -231,9 +231,9 @@ describe('changes to one record at once', () => {
     await using backend = await openEmbedded({ path: join(directory, 'order'), clock })
     const codes = backend.oneTime<string>('codes')
     await codes.put('a', 'record', 60)
-    const told: string[] = []
-    const redeem = async () => void told.push((await codes.redeem('a')).outcome)
+    const outcomes: string[] = []
+    const redeem = async () => void outcomes.push((await codes.redeem('a')).outcome)
     await Promise.all(Array.from({ length: 50 }, redeem))
-    expect(told).toEqual(['won', ...Array.from({ length: 49 }, () => 'replayed')])
+    expect(outcomes).toEqual(['won', ...Array.from({ length: 49 }, () => 'replayed')])
   })
 })

@@ -54,7 +54,7 @@ describeWith(['mongodb', 'redis'], 'two stores that fail under load', () => {
     load = keep(await starting)
   })
 
-  const served = () => [...load.answers].reduce((sum, [told, count]) => (told.endsWith(' 200') ? sum + count : sum), 0)
+  const served = () => [...load.answers].reduce((sum, [kind, count]) => (kind.endsWith(' 200') ? sum + count : sum), 0)
 
   describe.each(['MongoDB', 'Redis'] as const)('%s', (name) => {
     it.each(faults)('%s: 503 at worst, and ready again by itself', { timeout: 60_000 }, async (kind, strike) => {

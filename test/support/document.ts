@@ -16,7 +16,7 @@ export const codeBlock = (path: string, name: string): string => {
 }
 
 /** Makes a folder in which modules find `signet` and `zod` as those of a deployer do. */
-const linkPackages = (folder: string): void => {
+export const linkPackages = (folder: string): void => {
   const packages = join(folder, 'node_modules')
   mkdirSync(packages)
   symlinkSync(packageRoot, join(packages, 'signet'))

@@ -154,9 +154,9 @@ it('what this process signed as something else is no access token', async () => 
 it('nobody can change the answer about a token for the next caller', async () => {
   const { identify } = setUp()
   const text = token('grant.one', 600)
-  const told = await identify(text)
-  if (told?.kind !== 'access_token') throw new Error('not identified')
-  expect(() => Object.assign(told.claims, { sub: 'mallory' })).toThrow(TypeError)
+  const identified = await identify(text)
+  if (identified?.kind !== 'access_token') throw new Error('not identified')
+  expect(() => Object.assign(identified.claims, { sub: 'mallory' })).toThrow(TypeError)
   expect(await identify(text)).toMatchObject({ claims: { sub: 's' } })
 })
 

@@ -3,7 +3,15 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { addAccount, openAccountStore, removeAccount } from '../../core/interaction/accounts.js'
 import { createPasswordHasher } from '../../core/interaction/password-hasher.js'
 import { publicClient, serviceClient, subject, webClient } from '../support/server/server.js'
-import { api, basic, clients, disabledClient, otherClient, signedClient } from '../support/clients/clients.js'
+import {
+  api,
+  basic,
+  basicClient,
+  clients,
+  disabledClient,
+  otherClient,
+  signedClient,
+} from '../support/clients/clients.js'
 import type { Credentials } from '../support/clients/clients.js'
 import { decode, forge, part } from '../support/forge/forge.js'
 import { expectRefusal, postForm, read, startTokenServer } from '../support/server/token-server.js'
@@ -82,7 +90,7 @@ describe('/introspect', () => {
       [{ token, client_id: 'web' }, {}],
       [{ token, client_id: publicClient.client_id }, {}],
       [{ token, client_id: 'nobody' }, {}],
-      [{ token, client_id: 'web', client_secret: webClient.client_secret }, {}],
+      [{ token, client_id: 'basic', client_secret: basicClient.client_secret }, {}],
       [{ token }, { authorization: basic(wrong) }],
       [{ token }, { authorization: basic(disabledClient) }],
       [{ token }, { authorization: `Bearer ${token}` }],
@@ -260,9 +268,9 @@ describe('/introspect', () => {
       expect(answer.headers.get('content-type')).toBe('application/token-introspection+jwt')
       expect(answer.headers.get('cache-control')).toBe('no-store')
       expect(decode(answer.text, 0)).toEqual({ alg: 'ES256', kid: 'es256', typ: 'token-introspection+jwt' })
-      const { token_introspection: told, ...top } = decode(answer.text, 1)
+      const { token_introspection: introspection, ...top } = decode(answer.text, 1)
       expect(top).toEqual({ iss: host.server.issuer, aud: 'api', iat: expect.any(Number) })
-      expect(told).toMatchObject({ active: true, aud: api, sub: subject })
+      expect(introspection).toMatchObject({ active: true, aud: api, sub: subject })
       const requestId = answer.headers.get('x-request-id')
       const digest = createHash('sha256')
         .update(answer.text.slice(0, answer.text.lastIndexOf('.')))

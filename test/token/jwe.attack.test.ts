@@ -54,9 +54,9 @@ describe('JW04 JW05 encrypted tokens, compressed or with a costly key, at every 
     })
   })
 
-  it('CA20 headers that tell of a certificate authenticate nobody', async () => {
+  it('CA20 headers that carry a certificate authenticate nobody', async () => {
     const certificate = 'MIIBnDCCAUGgAwIBAgIUKdhYFtDR06RPbZqwa25HW'
-    const told = {
+    const certificateHeaders = {
       'x-ssl-client-cert': certificate,
       'x-client-cert': certificate,
       'x-forwarded-client-cert': `Subject="CN=web";Cert="${certificate}"`,
@@ -65,10 +65,10 @@ describe('JW04 JW05 encrypted tokens, compressed or with a costly key, at every 
       'x-ssl-client-s-dn': 'CN=web',
     }
     for (const client_id of [webClient.client_id, 'signer'])
-      for (const [name, value] of [...Object.entries(told), ['x-ssl-client-verify', 'SUCCESS']]) {
+      for (const [name, value] of [...Object.entries(certificateHeaders), ['x-ssl-client-verify', 'SUCCESS']]) {
         const form = { grant_type: 'client_credentials', client_id }
         expectRefusal(await server.host.token(form, { [String(name)]: String(value) }), 401, 'invalid_client')
-        expectRefusal(await server.host.token(form, told), 401, 'invalid_client')
+        expectRefusal(await server.host.token(form, certificateHeaders), 401, 'invalid_client')
       }
     const wrong = signAssertion(es256, header, server.claims({ sub: 'web' }))
     await server.expectRefused(wrong)

@@ -143,7 +143,6 @@ describe('tokens of ours that come back', () => {
 
   it.each([
     ['text', String(Math.floor(Date.now() / 1000) + 600)],
-    ['a float', Math.floor(Date.now() / 1000) + 600.5],
     ['1e308', 1e308],
     ['2^53', 2 ** 53],
     ['negative', -1],

@@ -94,16 +94,16 @@ describe(`kill -9 in mid-exchange, ${kills} times`, () => {
         .filter((line) => line['event'] === 'token.issued')
         .map((line) => line['grant_id'])
       expect(new Set(issued).size).toBe(issued.length)
-      const told = exchanges.filter(({ answers }) => answers.some(isIssued))
-      for (const { grantId } of told) expect(issued).toContain(grantId)
+      const successful = exchanges.filter(({ answers }) => answers.some(isIssued))
+      for (const { grantId } of successful) expect(issued).toContain(grantId)
 
       // Kills that met nobody, and kills that lost everything, would prove nothing.
       expect(interrupted).toBeGreaterThan(0)
-      expect(told.length).toBeGreaterThan(0)
+      expect(successful.length).toBeGreaterThan(0)
       const retried = exchanges.filter(({ answers }) => answers[0] === undefined && isIssued(answers[1])).length
       console.log(
-        `${kills} kills, ${interrupted} in mid-exchange; ${exchanges.length} codes: ${told.length} answered once, ` +
-          `${retried} of them after the restart, ${exchanges.length - told.length} lost with the answer, 0 twice`,
+        `${kills} kills, ${interrupted} in mid-exchange; ${exchanges.length} codes: ${successful.length} answered once, ` +
+          `${retried} of them after the restart, ${exchanges.length - successful.length} lost with the answer, 0 twice`,
       )
     },
     120_000 + kills * 10_000,

@@ -9,6 +9,8 @@ const claims = { name: 'Alice Adams', nickname: 'n'.repeat(2500), picture, profi
 const resources = Array.from({ length: 60 }, (_, index) => `https://api-${index}.example/${'x'.repeat(120)}`)
 const web = { ...webClient, allowed_audiences: resources }
 const service = { ...serviceClient, allowed_audiences: resources }
+/** Gets claims in its access tokens. */
+const roomy = { ...webClient, client_id: 'roomy' }
 const signed = { ...webClient, client_id: 'signed', userinfo_signed_response_alg: 'ES256' }
 
 let host: TokenServer
@@ -16,7 +18,8 @@ beforeAll(async () => {
   host = await startTokenServer({
     configure: (written) => ({
       ...written,
-      clients: [web, service, signed],
+      claims: { picture: { in: ['access_token'], for: ['roomy'] }, nickname: { in: ['access_token'], for: ['roomy'] } },
+      clients: [web, service, signed, roomy],
       accounts: [{ ...person, sub: subject, claims }],
     }),
   })
@@ -38,9 +41,20 @@ describe('claims that make a token too long', () => {
     expect(idToken).not.toHaveProperty('picture')
     expect(idToken).not.toHaveProperty('profile')
     const { jti } = decode(String(answer.body['access_token']), 1)
-    const issued = (await lines('token.issued')).find((told) => told['jti'] === jti)
+    const issued = (await lines('token.issued')).find((entry) => entry['jti'] === jti)
     expect(issued).toMatchObject({ claims_dropped: ['profile', 'picture'] })
     expect((await host.userinfo(String(answer.body['access_token']))).body).toEqual({ sub: subject, ...claims })
+  })
+
+  it('TK13 an access token leaves out what the configuration adds and it has no room for', async () => {
+    const requestedClaims = { userinfo: asking(['sub', 'name', 'picture']) }
+    const { code } = await host.mint.code({ clientId: 'roomy', scope: ['openid', 'profile'], requestedClaims })
+    const answer = await host.redeem(code, {}, roomy)
+    const token = decode(String(answer.body['access_token']), 1)
+    expect(token).toMatchObject({ sub: subject, nickname: claims.nickname, userinfo_claims: ['sub', 'name'] })
+    expect(token).not.toHaveProperty('picture')
+    const issued = (await lines('token.issued')).find(({ jti }) => jti === token['jti'])
+    expect(issued).toMatchObject({ claims_dropped: ['picture'] })
   })
 
   it('TK13 a token that is too long by what is essential to it is refused, unsigned, and nothing is used up', async () => {

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { parseClientMetadata } from '../../core/oauth/client-metadata.js'
 import type { Client } from '../../core/oauth/client.js'
 import { createTokenIssuer, type TokenIssuer } from '../../core/tokens/issuer.js'
+import { standardReleases } from '../support/server/claim-releases.js'
 import { backend, ec, key, never, open, start } from '../support/signers/memory-signer.js'
 
 const { client } = parseClientMetadata(
@@ -24,7 +25,7 @@ beforeAll(async () => {
     accessTokenTtl: 600,
     idTokenTtl: 600,
     defaultAudience: 'https://id.example',
-    claimsSupported: [],
+    releases: standardReleases,
     resources: new Map(),
   })
 })

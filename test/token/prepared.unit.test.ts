@@ -4,6 +4,7 @@ import type { KeyRing, SignatureOrder } from '../../core/keys/ports.js'
 import { parseClientMetadata } from '../../core/oauth/client-metadata.js'
 import type { Client } from '../../core/oauth/client.js'
 import { createTokenIssuer } from '../../core/tokens/issuer.js'
+import { standardReleases } from '../support/server/claim-releases.js'
 import { backend, ec, key, never, open, start } from '../support/signers/memory-signer.js'
 
 const once = 'signs it once'
@@ -40,7 +41,7 @@ const newIssuer = (sign = (order: SignatureOrder) => opened.sign(order)) => {
     accessTokenTtl: 600,
     idTokenTtl: 600,
     defaultAudience: 'https://id.example',
-    claimsSupported: [],
+    releases: standardReleases,
     resources: new Map(),
   })
   const attestations = createAttestationTokens({

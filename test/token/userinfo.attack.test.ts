@@ -31,9 +31,9 @@ const fresh = async () => (await issue()).access_token
 
 /** RFC 6750 §3: the code is in the header too, or no code at all where no token was sent. */
 const expectChallenge = (answer: Answer, error: string | undefined): void => {
-  const told = answer.headers.get('www-authenticate')
-  if (error === undefined) expect(told).toMatch(/^Bearer, DPoP algs="[\w ]+"$/)
-  else expect(told).toMatch(new RegExp(`^(Bearer|DPoP) error="${error}"`))
+  const challenge = answer.headers.get('www-authenticate')
+  if (error === undefined) expect(challenge).toMatch(/^Bearer, DPoP algs="[\w ]+"$/)
+  else expect(challenge).toMatch(new RegExp(`^(Bearer|DPoP) error="${error}"`))
 }
 
 const expectInvalidToken = (answer: Answer): void => {

@@ -81,7 +81,7 @@ export const createEnrolmentEndpoint = (options: EnrolOptions): Handler => {
     const enrolledAt = epochSeconds(clock)
     const granted = { principal, jkt, attributes: factor.attributes, enrolledAt }
     tokens.prepare(granted, factor.grantedBy)
-    // Who has not proved anything is not told who is revoked.
+    // A caller who has not proved anything does not learn who is revoked.
     await status.check({ principal, jkt, step: 'enrolment' }, signal)
 
     // The factor is used up last, so that an outage leaves it as it was. A challenge that nobody learns expires.

@@ -1,9 +1,9 @@
 import type { Session } from '../../interaction/session.js'
 import type { AuthorizationRequest } from '../../oauth/authorization-request.js'
 import { demandedAcr } from '../../oauth/claims-parameter.js'
-import { isPublicClient, type Client } from '../../oauth/client.js'
+import type { Client } from '../../oauth/client.js'
 import { OAuthError } from '../../oauth/errors.js'
-import { isLocalRedirectUri } from '../../oauth/redirect-uri.js'
+import { isImpersonable } from '../../oauth/redirect-uri.js'
 
 /** What has to come next before the client may have its answer. */
 export type Next = 'login' | 'consent' | 'code'
@@ -53,9 +53,9 @@ const isAcrMet = (request: AuthorizationRequest, session: Session): boolean => {
   return demanded === undefined || (session.acr !== undefined && demanded.includes(session.acr))
 }
 
-const isConsentAsked = ({ request, client, remembered }: Situation): boolean =>
-  !remembered || request.prompt.includes('consent') || !isIdentityKnown(client, request.redirectUri)
-
-/** Any program on the machine may pose as a public native client, so its user is asked each time (RFC 8252 §8.6). */
-const isIdentityKnown = (client: Client, redirectUri: string): boolean =>
-  !isPublicClient(client) || (client.application_type !== 'native' && !isLocalRedirectUri(redirectUri))
+const isConsentAsked = ({ request, client, remembered }: Situation): boolean => {
+  if (request.prompt.includes('consent') || client.consent === 'required') return true
+  // RFC 8252 §8.6: nobody can know that it is this client, whatever the operator or the person said of it before.
+  if (isImpersonable(client, request.redirectUri)) return true
+  return client.consent !== 'implicit' && !remembered
+}

@@ -109,7 +109,7 @@ export const createFlow = (options: AuthorizationOptions): Flow => {
     )
   }
 
-  const grant: Flow['grant'] = async ({ http, request, interactionId }, session, consented) => {
+  const grant: Flow['grant'] = async ({ http, client, request, interactionId }, session, consented) => {
     const code = newOpaqueToken()
     const record = codeRecord(request, session, options.defaultAudience)
     // Before the interaction is redeemed, so that an outage of this store does not cost the other's record. Who loses
@@ -133,6 +133,7 @@ export const createFlow = (options: AuthorizationOptions): Flow => {
     await audit.record(...(consented ? [{ event: 'consent.given', ...trail } as const] : []), {
       event: 'authorization.granted',
       ...trail,
+      ...(client.consent === 'implicit' && !consented && { consent: 'implicit' }),
     })
     return answers.granted(request, code)
   }

@@ -2,7 +2,7 @@ import { isPublicClient } from '../../oauth/client.js'
 import { OAuthError, type ErrorCode } from '../../oauth/errors.js'
 import { checkNoneRepeated } from '../../oauth/params.js'
 import { checkResources } from '../../oauth/resource.js'
-import { checkScope } from '../../oauth/scope.js'
+import { parseScope, scopeRefused } from '../../oauth/scope.js'
 import { invalidRequest, nothing, type Step } from './step.js'
 import { isStateTooLong } from './target.js'
 
@@ -54,13 +54,17 @@ export const refuseUnsupported: Step = ({ params }) => {
   return nothing
 }
 
-/** RFC 6749 §3.3: there is no default scope, so one must be asked for. */
-export const readScope: Step = ({ params, client, rules }) => {
-  const scope = checkScope(params.values.get('scope'), client)
-  if (scope.length === 0) throw new OAuthError('invalid_scope', 'The parameter scope is missing.')
-  if (!scope.every((name) => rules.scopesSupported.includes(name)))
-    throw new OAuthError('invalid_scope', 'The scope is unknown or not allowed to this client.')
-  return { scope }
+/**
+ * RFC 6749 §3.3: there is no default scope, so one must be asked for. What nobody knows is ignored, unless the deployment
+ * refuses it (OIDC Core §3.1.2.1): the answer of `/token` names what was granted. What only this client may not have is refused.
+ */
+export const readScope: Step = ({ params, client, rules: { scopesSupported, unknownScopes } }) => {
+  const asked = parseScope(params.values.get('scope'))
+  if (asked.length === 0) throw new OAuthError('invalid_scope', 'The parameter scope is missing.')
+  const known = asked.filter((name) => scopesSupported.includes(name))
+  if (known.length === 0 || (unknownScopes === 'refuse' && known.length < asked.length)) throw scopeRefused()
+  if (!known.every((name) => client.scope.includes(name))) throw scopeRefused()
+  return { scope: known }
 }
 
 export const readResource: Step = ({ params, client, rules }) => ({

@@ -1,6 +1,5 @@
 import type { Prompt } from '../../oauth/authorization-request.js'
 import { demandedSubject, parseClaimsParameter } from '../../oauth/claims-parameter.js'
-import { releasableClaims } from '../../tokens/claims.js'
 import { invalidRequest, nothing, type StepResult, type Step, type StepInput } from './step.js'
 
 /** Control characters have no place in what people are shown or tokens carry. */
@@ -65,13 +64,13 @@ export const readClaims: Step = ({ params, client, rules }) => {
   const text = params.values.get('claims')
   if (text === undefined) return nothing
   // Here, so that nobody is asked to allow what is not given, and no consent to it is remembered.
-  const requestedClaims = releasableClaims(parseClaimsParameter(text), client, rules.claimsSupported)
+  const requestedClaims = rules.releases.releasable(parseClaimsParameter(text), client)
   return { requestedClaims, ...found('subject', demandedSubject(requestedClaims)) }
 }
 
 const maxHintLength = 8192
 
-/** Ours, and made for this client: what another was told is no hint of this one's. */
+/** Ours, and made for this client: what another client was given is not a hint of this one's. */
 export const readIdTokenHint: Step = async ({ params, client, before, rules }) => {
   const token = params.values.get('id_token_hint')
   if (token === undefined) return nothing

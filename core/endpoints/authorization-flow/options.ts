@@ -10,6 +10,7 @@ import type { AuthorizationCode } from '../../oauth/grant.js'
 import type { GrantIndex } from '../../oauth/grant-index.js'
 import type { AuditLog } from '../../observe/audit.js'
 import type { OneTimeStore, RecordLookup, RecordStore, RevocationStore } from '../../storage/ports.js'
+import type { ClaimReleases } from '../../tokens/claim-releases.js'
 import type { Refusals } from '../refusals.js'
 
 /** An id_token that we signed; its time may be over (OIDC Core §3.1.2.1). */
@@ -23,8 +24,9 @@ export interface AuthorizationOptions {
   /** `aud` where no resource is asked for. */
   readonly defaultAudience: string
   readonly scopesSupported: readonly string[]
-  /** Claims beside the standard ones. */
-  readonly claimsSupported: readonly string[]
+  /** What becomes of scopes that are not supported. */
+  readonly unknownScopes: 'ignore' | 'refuse'
+  readonly releases: ClaimReleases
   readonly codeTtlSeconds: number
   readonly sessionTtlSeconds: number
   readonly clock: Clock

@@ -7,7 +7,7 @@ import type { AuthorizationOptions } from './options.js'
 /** What the rules of a deployment are. */
 export type RequestRules = Pick<
   AuthorizationOptions,
-  'scopesSupported' | 'claimsSupported' | 'defaultAudience' | 'verifyIdTokenHint'
+  'scopesSupported' | 'unknownScopes' | 'releases' | 'defaultAudience' | 'verifyIdTokenHint'
 >
 
 export type StepResult = Partial<AuthorizationRequest>

@@ -14,13 +14,22 @@ export const checkOnce = (params: ParameterList, name: string): void => {
   if (params.repeated.has(name)) throw new OAuthError('invalid_request', `The parameter ${name} was sent twice.`)
 }
 
-/** Where the answer may go: the rule of who may leave out `redirect_uri` is OIDC Core §3.1.2.1's. Throws `invalid_request`. */
-export const getTarget = (params: ParameterList, client: Client): AnswerTarget => {
+const unregistered = 'The redirect URI is not registered for this client.'
+
+/**
+ * Where the answer may go: the rule of who may leave out `redirect_uri` is OIDC Core §3.1.2.1's. Throws `invalid_request`
+ * and, for a redirect URI of another client, `invalid_redirect_uri`; its page names the client and `shown`, if given.
+ */
+export const getTarget = (params: ParameterList, client: Client, shown?: string): AnswerTarget => {
   checkOnce(params, 'redirect_uri')
   const sent = params.values.get('redirect_uri')
   const redirectUri = sent ?? onlyRedirectUri(params, client)
   if (!isRegisteredRedirectUri(client, redirectUri))
-    throw new OAuthError('invalid_redirect_uri', 'The redirect URI is not registered for this client.')
+    throw new OAuthError(
+      'invalid_redirect_uri',
+      shown === undefined ? unregistered : `${unregistered} Client: ${client.client_id}. Redirect URI: ${shown}`,
+      { reason: unregistered },
+    )
   const state = params.repeated.has('state') ? undefined : params.values.get('state')
   return {
     clientId: client.client_id,

@@ -8,6 +8,7 @@ import { getTarget } from '../authorization-flow/target.js'
 import type { Declaration } from '../endpoint.js'
 import { redirect, type EndpointRequest, type Reply } from '../message.js'
 import type { RecordedHandler } from '../refusals.js'
+import { originAndPath } from './origin-and-path.js'
 import { getClient, getParameters } from './request.js'
 
 const steps = stepsAt('authorization')
@@ -55,11 +56,16 @@ export const createAuthorizationEndpoint = (options: AuthorizationOptions, flow:
     http.cookie(flow.cookies.session) === undefined &&
     http.cookie(flow.cookies.browser) === undefined
 
+  // Only on loopback may an issuer be http: who reads the page there is a developer.
+  const isLocal = options.issuer.startsWith('http:')
+
   return async (http, seen) => {
     const params = getParameters(http)
     const client = await getClient(params, options.clients)
     seen.claimedClientId = client.client_id
-    const target = getTarget(params, client)
+    const sentUri = originAndPath(params.values.get('redirect_uri') ?? '')
+    seen.trail = { sent_redirect_uri: sentUri }
+    const target = getTarget(params, client, isLocal ? sentUri : undefined)
     let request: AuthorizationRequest
     try {
       const found = await checkRequest(steps, { params, client, rules: options })

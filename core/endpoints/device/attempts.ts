@@ -10,7 +10,7 @@ import type { AttemptLimiter, AttemptPolicy } from '../../storage/ports.js'
  */
 const perPerson: AttemptPolicy = { free: 20, baseDelaySeconds: 2, maxDelaySeconds: 900, forgetAfterSeconds: 3600 }
 
-/** Many people may share an address, and nothing but time clears it: so it slows guessing and locks nobody out. */
+/** Many people may share an address, and nobody's success clears what others counted: so it slows guessing and locks nobody out. */
 const perAddress: AttemptPolicy = { free: 100, baseDelaySeconds: 1, maxDelaySeconds: 15, forgetAfterSeconds: 900 }
 
 /** However many people and addresses guess together: at 300 codes a minute one of 100 that wait is found in a year and a half. */
@@ -36,6 +36,22 @@ export const takeUserCodeAttempt = async (
   if (!byPerson.allowed) return byPerson.retryAfterSeconds
   // Last, so that who is refused already fills up nothing.
   return (await attempts.take('user_code_minute', String(minuteOf(clock)), perService)).retryAfterSeconds
+}
+
+/**
+ * Gives back the attempt of a person who decides about a code: typing it was counted already, so that a sign-in counts
+ * once. What others counted, and earlier guesses of the same person, stay. Throws `Unavailable`.
+ */
+export const giveBackUserCodeAttempt = async (
+  attempts: AttemptLimiter,
+  subject: string,
+  address: string,
+): Promise<void> => {
+  const bucket = addressBucket(address)
+  await Promise.all([
+    bucket !== undefined && attempts.giveBack('user_code_address', bucket),
+    attempts.giveBack('user_code', subject),
+  ])
 }
 
 /** Counts one device code that a public client asks for. Gives the seconds to wait; 0: go on. Throws `Unavailable`. */

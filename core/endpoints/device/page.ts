@@ -7,11 +7,18 @@ import { checkNoneRepeated } from '../../oauth/params.js'
 import type { Flow, Person } from '../authorization-flow/flow.js'
 import type { AuthorizationOptions } from '../authorization-flow/options.js'
 import type { Declaration } from '../endpoint.js'
+import { otherAccountUrl, wantsOtherAccount } from '../authorization-flow/other-account.js'
 import { page, redirect, type Handler, type EndpointRequest, type Reply } from '../message.js'
 
 /** Good for this person's page and no other; `confirm` names the code that was shown to be decided. */
 export const deviceCsrf = (browser: string, { session }: Person, confirm = ''): string =>
   csrfToken(browser, 'device', `${confirm}\n${session.sid}\n${session.subject}`)
+
+/** Somebody else may sign in, and finds the same code in the field. */
+export const accountOnPage = (issuer: string, { account }: Person, userCode: string | undefined) => {
+  const query = userCode === undefined ? '' : `?${new URLSearchParams({ user_code: userCode })}`
+  return { name: displayName(account), otherUrl: otherAccountUrl(`${issuer}/device${query}`) }
+}
 
 /** Shows the page where a code is typed. */
 export const createShowEntry =
@@ -21,7 +28,7 @@ export const createShowEntry =
     const html = pages.device({
       action: `${issuer}/device/verify`,
       csrf: deviceCsrf(browser, person),
-      account: { name: displayName(person.account) },
+      account: accountOnPage(issuer, person, extra.userCode),
       ...extra,
     })
     return page(status, html, cookies)
@@ -45,10 +52,12 @@ export const createDevicePage = (options: AuthorizationOptions, flow: Flow): Han
   return async (http) => {
     const userCode = readUserCode(checkNoneRepeated(http.query).get('user_code'))
     const person = await flow.signedIn(http)
-    if (person !== undefined)
+    const isOther = wantsOtherAccount(http)
+    if (person !== undefined && !isOther)
       return showEntry(http, person, userCode === undefined ? {} : { userCode: formatUserCode(userCode) })
     const device = userCode === undefined ? {} : { userCode }
     const { id, cookies } = await flow.interactions.begin({ device }, http.cookie(flow.cookies.browser), http.address)
-    return redirect(flow.interactions.pageUrl(id, 'login'), cookies)
+    const login = flow.interactions.pageUrl(id, 'login')
+    return redirect(isOther ? otherAccountUrl(login) : login, cookies)
   }
 }

@@ -1,5 +1,4 @@
 import { isCsrfToken } from '../../interaction/csrf.js'
-import { displayName } from '../../oauth/account.js'
 import type { DeviceResultPage } from '../../interaction/pages/pages.js'
 import type { Client } from '../../oauth/client.js'
 import {
@@ -18,8 +17,8 @@ import type { AuthorizationOptions } from '../authorization-flow/options.js'
 import { checkForm, clientOnPage, refuseForgery } from '../authorization-flow/page-form.js'
 import type { Declaration } from '../endpoint.js'
 import { page, type Handler, type EndpointRequest, type Reply } from '../message.js'
-import { takeUserCodeAttempt } from './attempts.js'
-import { createShowEntry, deviceCsrf } from './page.js'
+import { giveBackUserCodeAttempt, takeUserCodeAttempt } from './attempts.js'
+import { accountOnPage, createShowEntry, deviceCsrf } from './page.js'
 import type { DeviceOptions } from './options.js'
 
 /** One form that was sent by our page, in the browser of the person who was shown it. */
@@ -94,7 +93,7 @@ export const createDeviceVerification = (options: AuthorizationOptions & DeviceO
       action: `${issuer}/device/verify`,
       csrf: deviceCsrf(browser, person, userCode),
       client: clientOnPage(client),
-      account: { name: displayName(person.account) },
+      account: accountOnPage(issuer, person, formatUserCode(userCode)),
       userCode: formatUserCode(userCode),
       scopes: request.scope,
       resources: request.resource,
@@ -114,6 +113,7 @@ export const createDeviceVerification = (options: AuthorizationOptions & DeviceO
   })
 
   const decide = async (sent: Sent, { userCode, request }: Waiting, outcome: 'approved' | 'denied'): Promise<Reply> => {
+    await giveBackUserCodeAttempt(attempts, sent.person.session.subject, sent.http.address)
     const approval = approvalOf(request, sent.person)
     const [decided] = await Promise.all([
       deviceCodes.decide(userCode, outcome === 'approved' ? { approval } : 'denied'),

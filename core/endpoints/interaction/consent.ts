@@ -7,6 +7,7 @@ import type { Flow } from '../authorization-flow/flow.js'
 import type { AuthorizationOptions } from '../authorization-flow/options.js'
 import { checkForm, clientOnPage, refuseForgery } from '../authorization-flow/page-form.js'
 import type { Declaration } from '../endpoint.js'
+import { otherAccountUrl } from '../authorization-flow/other-account.js'
 import { page, redirect, type Handler, type Reply } from '../message.js'
 import { getInteraction, openInteraction, type OpenInteraction } from './open-interaction.js'
 
@@ -32,7 +33,13 @@ export const createConsentPage = (options: AuthorizationOptions, flow: Flow): Ha
       action: flow.interactions.pageUrl(interactionId, 'consent'),
       csrf: csrfOf(open, session),
       client: clientOnPage(client),
-      account: { name: displayName(account) },
+      account: {
+        name: displayName(account),
+        // With a hint the client wants this person and no other.
+        ...(request.subject === undefined && {
+          otherUrl: otherAccountUrl(flow.interactions.pageUrl(interactionId, 'login')),
+        }),
+      },
       scopes: request.scope,
       claims: personalClaims(request.requestedClaims),
       resources: request.resource,

@@ -7,6 +7,7 @@ import type { Flow } from '../authorization-flow/flow.js'
 import type { AuthorizationOptions } from '../authorization-flow/options.js'
 import { checkForm, clientOnPage, refuseForgery } from '../authorization-flow/page-form.js'
 import type { Declaration } from '../endpoint.js'
+import { wantsOtherAccount } from '../authorization-flow/other-account.js'
 import { page, redirect, type Handler, type Reply } from '../message.js'
 import {
   claimInteraction,
@@ -117,6 +118,7 @@ export const createLoginPage = (options: AuthorizationOptions, flow: Flow): Hand
         return flow.refuse(open, new OAuthError('access_denied', 'The user did not sign in.'))
       return submit(own, context)
     }
+    if (wantsOtherAccount(http)) return show(own, context)
     return flow.goOn(open, {
       login: () => show(own, context),
       consent: () => redirect(flow.interactions.pageUrl(interactionId, 'consent')),
@@ -130,7 +132,7 @@ export const createLoginPage = (options: AuthorizationOptions, flow: Flow): Hand
       checkSent(own)
       return submit(own, context)
     }
-    if ((await flow.signedIn(own.http)) === undefined) return show(own, context)
+    if (wantsOtherAccount(own.http) || (await flow.signedIn(own.http)) === undefined) return show(own, context)
     return redirect(`${issuer}/device${userCode === undefined ? '' : `?user_code=${formatUserCode(userCode)}`}`)
   }
 

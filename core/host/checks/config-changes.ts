@@ -67,8 +67,11 @@ export const compareConfigurations = (before: Config, after: Config): ConfigChan
   const kept = [...old.keys.keys()].filter((kid) => now.keys.has(kid))
   const order = [...now.keys.keys()].filter((kid) => old.keys.has(kid))
   const movable: readonly string[] = [...reloadable, ...algorithms]
-  const fixed = (config: Config): Partial<Config> =>
-    Object.fromEntries(Object.entries(config).filter(([name]) => !movable.includes(name)))
+  // Under the key of the file.
+  const fixed = ({ scopes, ...config }: Config) =>
+    Object.fromEntries(
+      Object.entries({ ...config, scopes_supported: scopes }).filter(([name]) => !movable.includes(name)),
+    )
   return {
     sections: Object.fromEntries(changes.filter(([, change]) => !isEmpty(change))),
     reordered: !isDeepStrictEqual(kept, order),

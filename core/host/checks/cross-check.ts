@@ -1,45 +1,20 @@
-import { findNearMiss } from '../../../config/near-miss.js'
 import type { Salvaged } from '../../../config/explain.js'
 import { formatPath, type Path, type Problem } from '../../../config/problems.js'
 import type { Config } from '../../../config/schema.js'
 import { directKinds } from '../../attestation/second-factor.js'
 import { findPasswordAdvice, findPasswordFault } from '../../interaction/password-strength.js'
-import type { JwsAlg } from '../../jose/jwk.js'
-import type { KeyPurpose } from '../../keys/ports.js'
-import type { Client } from '../../oauth/client.js'
+import { authenticationMethods, type Client } from '../../oauth/client.js'
 import { deviceCodeGrant } from '../../oauth/device-code.js'
-import { protocolClaims } from '../../tokens/claims.js'
+import { claimsAreForResources, claimsAreOfPeople, claimsReachSomebody } from './claim-rules.js'
 import { enabledGrants, tokenExchange } from './enabled-grants.js'
 import { findPrivateNetworkWithin } from './private-networks.js'
-import type { Registries } from '../../modules/registries.js'
+import { keyRules } from './key-rules.js'
+import { meant, type CheckedRegistries, type Deployment, type Rule } from './rule.js'
 
 export interface CrossCheck {
   readonly problems: readonly Problem[]
   /** What is allowed and probably not meant. */
   readonly warnings: readonly Problem[]
-}
-
-type CheckedRegistries = Pick<
-  Registries,
-  'grants' | 'clientAuthenticators' | 'login' | 'secondFactors' | 'statusProvider'
->
-
-interface Deployment {
-  readonly config: Salvaged<Config>
-  /** In the order of the configuration; undefined where the metadata is wrong. */
-  readonly clients: readonly (Client | undefined)[]
-  readonly registries: CheckedRegistries
-  readonly report: (path: Path, message: string) => void
-  readonly warn: (path: Path, message: string) => void
-  /** False when something is wrong in one of these sections: then nothing follows from what is missing there. */
-  readonly isWhole: (...sections: readonly (keyof Config)[]) => boolean
-}
-
-type Rule = (deployment: Deployment) => void
-
-const meant = (typed: string, words: Iterable<string>): string => {
-  const near = findNearMiss(typed, [...words])
-  return near === undefined ? '' : `; did you mean \`${near}\`?`
 }
 
 /** Reports each item whose identity an earlier one has. */
@@ -58,7 +33,12 @@ const reportRepeated = (
 }
 
 const uniqueIds: Rule = (deployment) => {
-  const { keys = [], accounts = [], resources = [] } = deployment.config
+  const { keys = [], accounts = [], resources = [], scopes = [] } = deployment.config
+  reportRepeated(
+    deployment,
+    scopes.map((scope) => scope?.name),
+    (index) => ['scopes_supported', index],
+  )
   reportRepeated(
     deployment,
     keys.map((key) => key?.kid),
@@ -95,44 +75,12 @@ const clientsAreNoPeople: Rule = ({ config: { accounts = [] }, clients, report }
   }
 }
 
-const keysAndSigners: Rule = ({ config, report, warn, isWhole }) => {
-  const { keys = [], signers = {} } = config
-  const names = Object.keys(signers)
-  for (const [index, key] of keys.entries())
-    if (key?.signer !== undefined && !names.includes(key.signer))
-      report(['keys', index, 'signer'], `there is no signer with this name${meant(key.signer, names)}`)
-  if (!isWhole('keys')) return
-  for (const name of names)
-    if (!keys.some((key) => key?.signer === name)) warn(['signers', name], 'this signer has no key')
-}
-
-/** Exactly what keys exist for can be promised to anybody. */
-const keysForAlgorithms: Rule = ({ config, clients, report, isWhole }) => {
-  if (!isWhole('keys')) return
-  const need = (alg: JwsAlg | undefined, purpose: KeyPurpose, path: Path): void => {
-    if (alg === undefined || config.keys?.some((key) => key?.alg === alg && key.purposes?.includes(purpose))) return
-    report(path, `there is no key for ${alg} with the purpose ${purpose}`)
-  }
-  if (isWhole('access_token_signing_alg', 'id_token_signing_alg'))
-    need(config.access_token_signing_alg, 'access_token', ['access_token_signing_alg'])
-  if (isWhole('id_token_signing_alg') && config.scopes_supported?.includes('openid'))
-    need(config.id_token_signing_alg, 'id_token', ['id_token_signing_alg'])
-  need(config.attestation?.signing_alg, 'attestation', ['attestation', 'signing_alg'])
-  for (const [index, client] of clients.entries()) {
-    need(client?.id_token_signed_response_alg, 'id_token', ['clients', index, 'id_token_signed_response_alg'])
-    need(client?.userinfo_signed_response_alg, 'userinfo', ['clients', index, 'userinfo_signed_response_alg'])
-    need(client?.introspection_signed_response_alg, 'introspection', [
-      'clients',
-      index,
-      'introspection_signed_response_alg',
-    ])
-  }
-}
-
 const grantsHavePlugins: Rule = ({ config, clients, registries, report, warn, isWhole }) => {
   if (!isWhole('plugins')) return
   const provided = [...registries.grants.keys()]
-  if (provided.length === 0) report(['plugins'], 'no plugin provides a grant')
+  if (provided.length === 0 && config.attestation === undefined) report(['plugins'], 'no plugin provides a grant')
+  if (provided.length > 0 && isWhole('scopes_supported') && config.scopes_supported?.length === 0)
+    report(['scopes_supported'], 'must name at least one scope')
   for (const [index, name] of (config.grant_types_supported ?? []).entries())
     if (name !== undefined && !provided.includes(name))
       report(['grant_types_supported', index], `no plugin provides this grant${meant(name, provided)}`)
@@ -169,19 +117,16 @@ const clientMethods: Rule = ({ clients, registries, report, isWhole }) => {
   if (!isWhole('plugins')) return
   const provided = [...registries.clientAuthenticators.keys()]
   for (const [index, client] of clients.entries()) {
-    const method = client?.token_endpoint_auth_method
-    if (method !== undefined && !provided.includes(method))
+    if (client === undefined) continue
+    const methods = authenticationMethods(client)
+    if (!methods.some((method) => provided.includes(method)))
       report(
         ['clients', index, 'token_endpoint_auth_method'],
-        `no plugin provides this method${meant(method, provided)}`,
+        client.token_endpoint_auth_method === undefined
+          ? `is not named, and no plugin provides ${methods.join(' or ')}`
+          : `no plugin provides this method${meant(client.token_endpoint_auth_method, provided)}`,
       )
   }
-}
-
-/** Of these the core says what they are. */
-const claimNames: Rule = ({ config, report }) => {
-  for (const [index, name] of (config.claims_supported ?? []).entries())
-    if (name !== undefined && protocolClaims.has(name)) report(['claims_supported', index], `${name} is a token claim`)
 }
 
 const withinSupported: Rule = ({ config, clients, report, isWhole }) => {
@@ -262,11 +207,12 @@ const ownOutput: Rule = ({ config: { audit, workers }, report }) => {
 const rules: readonly Rule[] = [
   uniqueIds,
   clientsAreNoPeople,
-  keysAndSigners,
-  keysForAlgorithms,
+  ...keyRules,
   grantsHavePlugins,
   clientMethods,
-  claimNames,
+  claimsAreOfPeople,
+  claimsReachSomebody,
+  claimsAreForResources,
   withinSupported,
   attestation,
   lifetimes,

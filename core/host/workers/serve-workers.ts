@@ -3,10 +3,11 @@ import type { Config } from '../../../config/schema.js'
 import { isSocketPath } from '../../../config/fields.js'
 import { adminRoutes } from '../../http/admin.js'
 import { createApp } from '../../http/app.js'
-import { listen, removeStaleSocket } from '../../http/server.js'
+import { removeStaleSocket } from '../../http/server.js'
 import type { Log } from '../../observe/log.js'
 import type { CheckedConfiguration } from '../checks/check-configuration.js'
 import { observeReadiness } from '../instruments/service-metrics.js'
+import { listenAs } from '../listen-as.js'
 import { reloadDeadlines } from './ask-worker.js'
 import { createWorkerMetrics } from './worker-metrics.js'
 import { createWorkerPool, type WorkerPool } from './worker-pool.js'
@@ -52,7 +53,7 @@ export const serveWorkers = async (config: Config, log: Log): Promise<ServingWor
     requestBudgetMs: reloadDeadlines.all,
     logLevel: 'debug',
   })
-  const admin = await listen(app, { ...config.admin, log }).catch(async (error: unknown) => {
+  const admin = await listenAs('admin', app, { ...config.admin, log }).catch(async (error: unknown) => {
     readiness[Symbol.dispose]()
     await pool.stop(0)
     throw error

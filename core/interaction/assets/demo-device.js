@@ -14,10 +14,10 @@ const nextInterval = (error, seconds) => {
 }
 
 /**
- * Polls as RFC 8628 §3.5 has it and gives the tokens; undefined when `signal` ended it. `told` hears the seconds
+ * Polls as RFC 8628 §3.5 has it and gives the tokens; undefined when `signal` ended it. `slowDown` hears the seconds
  * between polls whenever they change. Throws what the provider refused with.
  */
-export const waitForTokens = async (poll, intervalSeconds, signal, told) => {
+export const waitForTokens = async (poll, intervalSeconds, signal, slowDown) => {
   let seconds = intervalSeconds
   for (;;) {
     await pause(seconds, signal)
@@ -26,7 +26,7 @@ export const waitForTokens = async (poll, intervalSeconds, signal, told) => {
       return await poll()
     } catch (error) {
       const next = nextInterval(error, seconds)
-      if (next !== seconds) told(next)
+      if (next !== seconds) slowDown(next)
       seconds = next
     }
   }

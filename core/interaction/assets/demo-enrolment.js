@@ -35,8 +35,8 @@ const post = async (url, body) => {
   )
   const answer = await response.json().catch(() => ({}))
   if (response.ok) return answer
-  const told = words.get(answer.error_code) ?? answer.error_description ?? `The provider answered ${response.status}.`
-  throw Object.assign(new Error(`${told} (${answer.error_code ?? response.status})`), { code: answer.error_code })
+  const reason = words.get(answer.error_code) ?? answer.error_description ?? `The provider answered ${response.status}.`
+  throw Object.assign(new Error(`${reason} (${answer.error_code ?? response.status})`), { code: answer.error_code })
 }
 
 const fetchKeySet = async (issuer) => await (await fetch(`${issuer}/jwks.json`, { credentials: 'omit' })).json()

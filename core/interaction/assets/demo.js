@@ -116,12 +116,12 @@ const showDevice = (device) => {
 const tellInterval = (seconds) =>
   (find('demo-device-status').textContent = `Waiting for your answer there, asking every ${seconds} seconds.`)
 
-const stopDevice = (told) => {
+const stopDevice = (message) => {
   waiting?.abort()
   waiting = undefined
   find('demo-device').hidden = true
   showSignedIn(signIn !== undefined)
-  find('demo-status').textContent = told
+  find('demo-status').textContent = message
 }
 
 const finishDevice = async (client, device, signal) => {

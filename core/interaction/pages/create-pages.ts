@@ -1,8 +1,8 @@
 import type { Asset } from './load-assets.js'
-import type { ClientOnPage, LoginPage, Pages } from './pages.js'
+import type { ClientOnPage, ConsentPage, LoginPage, Pages } from './pages.js'
 import { deviceResults } from './device-results.js'
 import { compileTemplates } from './templates.js'
-import { describeWishes } from './wishes.js'
+import { createDescribeWishes, type ScopeTexts } from './wishes.js'
 
 export interface PagesOptions {
   /** Shown over each page. Default: Signet. */
@@ -10,11 +10,14 @@ export interface PagesOptions {
   /** Path of the assets, without a trailing slash: `/assets`, `/op/assets`. */
   readonly assetsPath: string
   readonly assets: ReadonlyMap<string, Asset>
+  /** Scopes with texts of the operator's. */
+  readonly scopes?: readonly ScopeTexts[]
 }
 
 /** The built-in pages from `views/`. Text that comes from clients and people is data everywhere, never markup. */
 export const createPages = (options: PagesOptions): Pages => {
   const { assetsPath, assets } = options
+  const describeWishes = createDescribeWishes(options.scopes ?? [])
   const render = compileTemplates({ brand: options.issuerName ?? 'Signet', assetsPath, assets })
   return {
     login: (page) =>
@@ -34,8 +37,7 @@ export const createPages = (options: PagesOptions): Pages => {
         action: page.action,
         csrf: page.csrf,
         client: showClient(page.client),
-        account: page.account.name,
-        initial: initialOf(page.account.name),
+        ...showAccount(page.account),
         wishes: describeWishes(page.scopes, page.claims, page.resources),
       }),
     device: (page) =>
@@ -43,8 +45,7 @@ export const createPages = (options: PagesOptions): Pages => {
         title: 'Connect a device',
         action: page.action,
         csrf: page.csrf,
-        account: page.account.name,
-        initial: initialOf(page.account.name),
+        ...showAccount(page.account),
         userCode: page.userCode ?? '',
         problem: problemText(page, 'We don’t recognise this code. Check it against your device and try again.'),
         invalid: page.problem === 'wrong',
@@ -55,8 +56,7 @@ export const createPages = (options: PagesOptions): Pages => {
         action: page.action,
         csrf: page.csrf,
         client: showClient(page.client),
-        account: page.account.name,
-        initial: initialOf(page.account.name),
+        ...showAccount(page.account),
         userCode: page.userCode,
         place: page.place,
         wishes: describeWishes(page.scopes, [], page.resources),
@@ -82,6 +82,12 @@ const webAddress = (uri: string | undefined): string | undefined => {
   const { protocol, href } = new URL(uri)
   return protocol === 'https:' || protocol === 'http:' ? href : undefined
 }
+
+const showAccount = ({ name, otherUrl }: ConsentPage['account']) => ({
+  account: name,
+  initial: initialOf(name),
+  otherUrl,
+})
 
 const initialOf = (name: string): string => [...name.trim()][0]?.toUpperCase() ?? ''
 

@@ -31,10 +31,17 @@ export interface LoginPage extends FormPage {
   readonly cancel?: boolean
 }
 
+/** Who is signed in. */
+interface AccountOnPage {
+  readonly name: string
+  /** Where somebody else signs in instead; absent where the client asks for this account alone. */
+  readonly otherUrl?: string
+}
+
 /** Fields `csrf`, and `decision`: button `#consent-allow` sends `allow`, `#consent-deny` sends `deny`. */
 export interface ConsentPage extends FormPage {
   readonly client: ClientOnPage
-  readonly account: { readonly name: string }
+  readonly account: AccountOnPage
   readonly scopes: readonly string[]
   /** Names of single claims that the client asks for beside the scopes (OIDC Core §5.5). */
   readonly claims: readonly string[]
@@ -44,7 +51,7 @@ export interface ConsentPage extends FormPage {
 
 /** Where the code of a device is typed (RFC 8628 §3.3). Fields `csrf`, `user_code`; button `#device-continue`. */
 export interface DevicePage extends FormPage {
-  readonly account: { readonly name: string }
+  readonly account: AccountOnPage
   /** What to write into the field `user_code`: what was typed, or came with the address. Untrusted. */
   readonly userCode?: string
   readonly problem?: 'wrong' | 'locked'
@@ -58,7 +65,7 @@ export interface DevicePage extends FormPage {
  */
 export interface DeviceConfirmPage extends FormPage {
   readonly client: ClientOnPage
-  readonly account: { readonly name: string }
+  readonly account: AccountOnPage
   /** As the device shows it: `BCDF-GHJK`. */
   readonly userCode: string
   readonly scopes: readonly string[]

@@ -2,6 +2,14 @@
 export interface Wish {
   readonly text: string
   readonly raw?: string
+  readonly description?: string
+}
+
+/** What people read about a scope, by language tag (RFC 5646). */
+export interface ScopeTexts {
+  readonly name: string
+  readonly title?: Readonly<Record<string, string>> | undefined
+  readonly description?: Readonly<Record<string, string>> | undefined
 }
 
 /** OIDC Core §5.4 and §11. */
@@ -38,19 +46,29 @@ const claimTexts = new Map([
   ['updated_at', 'when your profile last changed'],
 ])
 
-/** What the consent page lists: standard names in plain words, others as they are. */
-export const describeWishes = (
-  scopes: readonly string[],
-  claims: readonly string[],
-  resources: readonly string[],
-): readonly Wish[] => [
-  ...scopes.map((scope): Wish => {
-    const text = scopeTexts.get(scope)
-    return text === undefined ? { text: 'Use the permission', raw: scope } : { text }
-  }),
-  ...claims.map((claim): Wish => {
-    const text = claimTexts.get(claim)
-    return text === undefined ? { text: 'See the detail', raw: claim } : { text: `See ${text}` }
-  }),
-  ...resources.map((resource): Wish => ({ text: 'Use this access at', raw: resource })),
-]
+/** The language of the pages, else the first that there is. */
+const textOf = (texts: ScopeTexts['title']): string | undefined => texts?.['en'] ?? Object.values(texts ?? {})[0]
+
+const describeScope = (scope: string, { title, description }: Partial<ScopeTexts> = {}): Wish => {
+  const text = textOf(title) ?? scopeTexts.get(scope)
+  const about = textOf(description)
+  return {
+    ...(text === undefined ? { text: 'Use the permission', raw: scope } : { text }),
+    ...(about !== undefined && { description: about }),
+  }
+}
+
+/** What the consent page lists: scopes in the words of the configuration or in plain words, other names as they are. */
+export const createDescribeWishes = (texts: readonly ScopeTexts[]) => {
+  const byName = new Map(texts.map((scope) => [scope.name, scope]))
+  return (scopes: readonly string[], claims: readonly string[], resources: readonly string[]): readonly Wish[] => [
+    ...scopes.map((scope) => describeScope(scope, byName.get(scope))),
+    ...claims.map(describeClaim),
+    ...resources.map((resource): Wish => ({ text: 'Use this access at', raw: resource })),
+  ]
+}
+
+const describeClaim = (claim: string): Wish => {
+  const text = claimTexts.get(claim)
+  return text === undefined ? { text: 'See the detail', raw: claim } : { text: `See ${text}` }
+}

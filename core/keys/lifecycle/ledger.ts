@@ -11,7 +11,7 @@ import {
   recordPublications,
   recordStillPublished,
   recordWithdrawals,
-  type HeldBackKeys,
+  type KeyInventory,
   type KeyPublication,
 } from './publications.js'
 import { lifetimeOf } from './open-ring.js'
@@ -33,7 +33,7 @@ const asWithdrawnMs = 60_000
 /** The keys of one reading of the configuration. */
 export interface KeysInForce {
   readonly checked: { readonly config: Config }
-  readonly inventory: HeldBackKeys
+  readonly inventory: KeyInventory
   readonly ring: KeyRing
 }
 

@@ -1,10 +1,12 @@
 import { isoTime } from '../../clock.js'
+import { formatProblem } from '../../../config/problems.js'
 import type { Config } from '../../../config/schema.js'
 import { stateAt } from '../key-states.js'
 import type { JwsAlg } from '../../jose/jwk.js'
 import type { KeyPurpose, KeyState } from '../ports.js'
 import type { Lifetime } from '../ring-key.js'
-import type { HeldBackKeys } from './publications.js'
+import { findEarlyKeys, inventoryAtReload, isInForce, type KeyPublications } from './publications.js'
+import { findEarlyRemovals, findLastInventory } from './removals.js'
 import { lifetimeOf } from './open-ring.js'
 import { deploymentNeeds, fits, type SigningNeed } from './signing-needs.js'
 
@@ -103,20 +105,22 @@ const findJointEnds = (need: SigningNeed, keys: readonly PlannedKey[], now: numb
 }
 
 /**
- * The rotation timeline of an inventory from `now` on. `inventory` is the configured one with what is held back; times
- * are milliseconds since the epoch. Pure.
+ * The rotation timeline of the inventory from `now` on, by what is known to be published, with what a reload would refuse.
+ * Times are milliseconds since the epoch. Pure.
  */
-export const planKeys = (config: Config, inventory: HeldBackKeys, now: number): KeyPlan => {
+export const planKeys = (config: Config, publications: KeyPublications, now: number): KeyPlan => {
+  const inventory = inventoryAtReload(config.keys, publications, now)
   const keys = inventory.keys.map((key): PlannedKey => {
     const { kid, alg, purposes } = key
     return { kid, alg, purposes, ...lifetimeOf(config, key) }
   })
   const needs = needsOf(config, keys)
   const signing = needs.flatMap((need) => intervalsOf(need, keys, now))
-  const heldBack = inventory.held.map(
-    ({ kid, until }) =>
-      `${kid} would sign before relying parties can know it: a start holds it back until ${isoTime(until)}, a reload is refused`,
+  const early = findEarlyKeys(inventory, (kid) =>
+    inventory.keys.some((key) => key.kid === kid && isInForce(key, publications)),
   )
+  const last = { config, keys: findLastInventory(publications) }
+  const removed = findEarlyRemovals(last, { config, keys: inventory.keys }, now)
   const over = inventory.held.filter(({ kid }) => keys.some((key) => key.kid === kid && key.notAfter <= key.notBefore))
   return {
     changes: keys.flatMap((key) => changesOf(key, now)).toSorted((a, b) => a.at - b.at),
@@ -124,7 +128,7 @@ export const planKeys = (config: Config, inventory: HeldBackKeys, now: number): 
     published: keys.map((key) => ({ kid: key.kid, state: stateAt(key, now), until: key.goneAt })),
     warnings: [
       ...describeGaps(signing),
-      ...heldBack,
+      ...[...early, ...removed].map((problem) => `a reload refuses this: ${formatProblem(problem)}`),
       ...over.map(({ kid }) => `${kid} ends before it may sign`),
       ...new Set(needs.flatMap((need) => findJointEnds(need, keys, now))),
     ],

@@ -102,7 +102,7 @@ export interface HeldKey {
   readonly until: number
 }
 
-export interface HeldBackKeys {
+export interface KeyInventory {
   /** The inventory with each held key's `not_before` moved to the time from which it may sign. */
   readonly keys: Keys
   readonly held: readonly HeldKey[]
@@ -119,7 +119,7 @@ export const holdBack = (
   publications: KeyPublications,
   now: number,
   situation: 'start' | 'running',
-): HeldBackKeys => {
+): KeyInventory => {
   const exempt = situation === 'start' && isFirstStart(publications, now)
   const from = new Map(keys.map((key) => [key.kid, exempt ? -Infinity : maySignFrom(key, publications, now)]))
   return holdUntil(keys, from, now)
@@ -128,14 +128,14 @@ export const holdBack = (
 /** The same when `kid`, whose signer was away until now, is published only now. Pure. */
 export const holdLate = (
   kid: string,
-  before: HeldBackKeys,
+  before: KeyInventory,
   ...[keys, publications, now, situation]: Parameters<typeof holdBack>
-): HeldBackKeys => {
+): KeyInventory => {
   const late = holdBack(keys, publications, now, situation).from.get(kid) ?? -Infinity
   return holdUntil(keys, new Map([...before.from, [kid, late]]), now)
 }
 
-const holdUntil = (keys: Keys, from: HeldBackKeys['from'], now: number): HeldBackKeys => {
+const holdUntil = (keys: Keys, from: KeyInventory['from'], now: number): KeyInventory => {
   const held: HeldKey[] = []
   const kept = keys.map((key, index) => {
     const until = from.get(key.kid) ?? -Infinity
@@ -146,6 +146,18 @@ const holdUntil = (keys: Keys, from: HeldBackKeys['from'], now: number): HeldBac
   })
   return { keys: kept, held, from }
 }
+
+/** The held keys that a reload refuses. One that waits already, as it is written, goes on waiting. Pure. */
+export const findEarlyKeys = (
+  { held }: Pick<KeyInventory, 'held'>,
+  isWaiting: (kid: string) => boolean,
+): readonly Problem[] => held.filter(({ kid }) => !isWaiting(kid)).map(describeHeld)
+
+/**
+ * The inventory as a reload of the service would have it; before anything was published, as the first start would. Pure.
+ */
+export const inventoryAtReload = (keys: Keys, publications: KeyPublications, now: number): KeyInventory =>
+  holdBack(keys, publications, now, publications.size === 0 ? 'start' : 'running')
 
 /** The message about a held key: at a reload a problem, at a start a warning. */
 export const describeHeld = ({ path, kid, until }: HeldKey): Problem => ({
@@ -159,6 +171,12 @@ export const describeHeld = ({ path, kid, until }: HeldKey): Problem => ({
 export const describeExchanged = (kid: string, known: KeyPublication): string =>
   `is not the key that was published as ${kid} on ${isoTime(known.first_published)}: ` +
   'relying parties would refuse its tokens; a new key needs a kid of its own'
+
+/** Is `key` published, and is it the same entry of the inventory as it was then? */
+export const isInForce = (key: Keys[number], publications: KeyPublications): boolean => {
+  const known = publications.get(key.kid)
+  return known !== undefined && known.withdrawn === undefined && isDeepStrictEqual(known.entry, entryOf(key))
+}
 
 const entryOf = ({ alg, signer, purposes, not_before, not_after }: Keys[number]): PublishedEntry => ({
   alg,
@@ -183,7 +201,7 @@ const pastPurposes = (known: KeyPublication | undefined, { purposes }: Published
  */
 export const recordPublications = async (
   store: RecordStore<KeyPublication>,
-  { keys, from }: Pick<HeldBackKeys, 'keys' | 'from'>,
+  { keys, from }: Pick<KeyInventory, 'keys' | 'from'>,
   ring: KeyRing,
   publications: Map<string, KeyPublication>,
   now: number,

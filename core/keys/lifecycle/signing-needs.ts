@@ -18,7 +18,10 @@ export const fits = (key: Pick<KeyReport, 'alg' | 'purposes'>, { purpose, alg }:
  * must keep nobody else from being served.
  */
 export const deploymentNeeds = (config: Config): readonly SigningNeed[] => [
-  { purpose: 'access_token', alg: config.access_token_signing_alg },
+  // Without a scope there is no grant.
+  ...(config.scopes_supported.length === 0
+    ? []
+    : [{ purpose: 'access_token', alg: config.access_token_signing_alg } as const]),
   ...(config.scopes_supported.includes('openid')
     ? [{ purpose: 'id_token', alg: config.id_token_signing_alg } as const]
     : []),

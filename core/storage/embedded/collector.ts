@@ -79,7 +79,7 @@ export const startCollector = (environment: Environment, clock: Clock): (() => P
         environment.readerCheck()
       }
     } catch (error) {
-      // Nothing is lost: expiry is part of every read, and the next pass comes. What the disk says, writers are told.
+      // Nothing is lost: expiry is part of every read, and the next pass comes. Writers get what the disk says.
       await commitFailure(error)
     }
     if (!stopped) timer = wait(more ? busyMs : idleMs)

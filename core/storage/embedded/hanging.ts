@@ -3,7 +3,7 @@ const hangingMs = 1_000
 
 /**
  * Node waits for its threads when the process exits, and one of LMDB's may wait for a lock that nobody gives back. While
- * `work` hangs, an exit is that of a process that was killed, which costs nothing that was told as done.
+ * `work` hangs, an exit is that of a process that was killed, which costs nothing that was reported as done.
  */
 export const exitInSpiteOf = (work: Promise<unknown>): void => {
   if (!isWatching) process.once('exit', killIfHanging)

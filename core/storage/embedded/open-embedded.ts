@@ -35,7 +35,7 @@ export interface EmbeddedSettings extends z.input<typeof embeddedOptions> {
 // No collection begins with NUL, so this is no record of one.
 const pingKey = Buffer.from('\0ping')
 
-/** Milliseconds for closing: where LMDB hangs it never ends, and nothing that was told as done depends on it. */
+/** Milliseconds for closing: where LMDB hangs it never ends, and nothing that was reported as done depends on it. */
 const closingMs = 2_000
 
 const checkName = (name: string): string => {

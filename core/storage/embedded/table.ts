@@ -22,7 +22,7 @@ export interface Table {
   update<R>(
     key: Buffer,
     decide: (current: Envelope | undefined, now: number) => Decision<R>,
-    /** Admitted even when the store is full: what would leave a danger alive if it were refused. */
+    /** Admitted even when the store is full: writes that are unsafe to refuse, such as revocations. */
     essential?: 'essential',
   ): Promise<R>
 }

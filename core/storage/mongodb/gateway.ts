@@ -1,6 +1,6 @@
 import type { Collection, Db } from 'mongodb'
 import type { Clock } from '../../clock.js'
-import { withDeadline } from '../../deadline.js'
+import { within } from '../../deadline.js'
 import { Unavailable } from '../../unavailable.js'
 import type { StoredDocument } from './document.js'
 import { failureOf, type Access } from './failure.js'
@@ -51,7 +51,7 @@ export const createGateway = ({ db, clock, component }: GatewayOptions): Gateway
       return work()
     }
     try {
-      return await withDeadline(limitMs, connectAndWork, late)
+      return await within(limitMs, connectAndWork(), late)
     } catch (error) {
       throw failureOf(component, progress.isSent ? access : 'read', error, client.options)
     }

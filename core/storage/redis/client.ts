@@ -17,7 +17,7 @@ const addressOf = (node: string): { readonly host: string; readonly port: number
   return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) }
 }
 
-/** `host:port`, which is all of the URI that may be told. */
+/** `host:port`, which is all of the URI that may be shown. */
 export const placeOf = ({ uri, sentinel }: RedisOptions): string => {
   const { hostname, port } = new URL(uri)
   return `${hostname}:${port || (sentinel === undefined ? '6379' : '26379')}`

@@ -55,6 +55,42 @@ export const attemptCases = ({ backend, clock, pass }: Subject<EphemeralBackend>
       await attempts().clear('n', randomUUID())
     })
 
+    it('gives back one attempt, as if it had not come', async () => {
+      const id = randomUUID()
+      await takeSome(id, 1)
+      pass(60)
+      for (let time = 0; time < 5; time++) {
+        deepEqual(await take(id), allowed)
+        await attempts().giveBack('n', id)
+      }
+      pass(39)
+      deepEqual(await takeSome(id, 3), Array(3).fill(allowed))
+      deepEqual(await take(id), refused(2))
+      await attempts().giveBack('n', id)
+      deepEqual(await take(id), allowed)
+      deepEqual(await take(id), refused(2))
+      pass(200)
+      await attempts().giveBack('n', id)
+      await takeSome(id, 1)
+      pass(60)
+      await takeSome(id, 1)
+      await attempts().giveBack('n', id)
+      pass(40)
+      deepEqual(await takeSome(id, 4), Array(4).fill(allowed))
+    })
+
+    it('gives back each of 50 parallel attempts, and none that was not taken', async () => {
+      const id = randomUUID()
+      const wide = { ...policy, free: 100 }
+      const takeMany = (count: number) =>
+        Promise.all(Array.from({ length: count }, () => attempts().take('n', id, wide)))
+      await takeMany(50)
+      await Promise.all(Array.from({ length: 60 }, () => attempts().giveBack('n', id)))
+      // No more at a time than one count takes: each of them waits for all that come before.
+      const taken = [...(await takeMany(50)), ...(await takeMany(50)), ...(await takeMany(50))]
+      equal(taken.filter((attempt) => attempt.allowed).length, 101)
+    })
+
     it('is not made longer by a clock that is set back', async () => {
       const id = randomUUID()
       await takeSome(id, 4)

@@ -155,7 +155,7 @@ export const deviceCodeCases = ({ backend, open, pass }: Subject, describe: Desc
       equal(results.filter(({ outcome }) => outcome === 'replayed').length, 49)
     })
 
-    it('expire pending: nothing decides them any more, and they are told apart for as long again', async () => {
+    it('expire pending: nothing decides them any more, and they stay known for as long again', async () => {
       const { id, userCode, pending } = await start(100)
       pass(100)
       const expired = { ...pending, state: 'expired' }

@@ -41,5 +41,5 @@ export const checkToken = ({ header, payload, signingInput }: CompactJws, rules:
   // Of what is signed, not of the whole: an ECDSA signature has a second spelling, for which no key is needed.
   const id = jti === undefined ? `digest:${hash('sha256', Buffer.from(signingInput), 'base64url')}` : `jti:${jti}`
   // Whole seconds on both sides: one more, so that the guard outlasts the token.
-  return { id, ttlSeconds: end - now + 1 }
+  return { id, ttlSeconds: Math.ceil(end) - now + 1 }
 }

@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import {
   algorithms,
-  BadJwk,
-  checkPublicJwk,
+  findJwkFault,
   findOutboundFault,
   reportFault,
   type JsonObject,
@@ -12,14 +11,7 @@ import { findTemplateFault } from './template.js'
 
 const allAlgs = Object.keys(algorithms) as [JwsAlg, ...JwsAlg[]]
 
-const jwk = z.custom<JsonObject>().superRefine((key, context) => {
-  try {
-    checkPublicJwk(key, allAlgs)
-  } catch (error) {
-    if (!(error instanceof BadJwk)) throw error
-    context.addIssue({ code: 'custom', message: error.message })
-  }
-})
+const jwk = z.custom<JsonObject>().superRefine(reportFault(findJwkFault))
 
 const template = z.string().min(1, 'must not be empty').superRefine(reportFault(findTemplateFault))
 

@@ -6,7 +6,7 @@ const placeholder = /\{([^{}]+)\}/g
 /** What keeps a text from being a template; undefined: nothing. */
 export const findTemplateFault = (template: string): string | undefined => {
   if (/[{}]/.test(template.replaceAll(placeholder, ''))) return 'has a brace that is not part of {claim}'
-  // Two claims side by side: what belongs to which could not be told.
+  // Two claims side by side: nothing says what belongs to which.
   return template.includes('}{') ? 'must have text between two claims' : undefined
 }
 

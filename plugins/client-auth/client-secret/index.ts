@@ -3,32 +3,42 @@ import {
   definePlugin,
   epochSeconds,
   OAuthError,
+  readBasic,
   type Client,
   type ClientAuthenticator,
   type Clock,
 } from '../../../core/api/index.js'
-import { readBasic } from './basic.js'
 
 // By way of text: a Buffer of the hash's own is memory outside the heap, and costs twice as much.
 const sha256 = (text: string): Buffer => Buffer.from(hash('sha256', text, 'base64url'), 'base64url')
 const noSecret = sha256('no client has this secret')
 
+const isSame = (given: Buffer, expected: string | undefined): boolean => {
+  const same = timingSafeEqual(given, expected === undefined ? noSecret : Buffer.from(expected, 'base64url'))
+  return same && expected !== undefined
+}
+
+/** Both secrets are compared whatever the first says: the time tells nothing. */
 const checkSecret = (client: Client, secret: string, clock: Clock): void => {
-  const expected = client.client_secret_sha256
-  const same = timingSafeEqual(sha256(secret), expected === undefined ? noSecret : Buffer.from(expected, 'base64url'))
+  const given = sha256(secret)
+  const now = epochSeconds(clock)
+  const isCurrent = isSame(given, client.client_secret_sha256)
+  const isPrevious = isSame(given, client.previous_client_secret_sha256)
   const expires = client.client_secret_expires_at ?? 0
-  const expired = expires !== 0 && expires <= epochSeconds(clock)
-  if (expected === undefined || !same || expired)
-    throw new OAuthError('invalid_client', 'Client authentication failed.', {
-      reason: expired ? 'client_secret has expired' : 'wrong client_secret',
-    })
+  const expired = isPrevious ? (client.previous_client_secret_expires_at ?? 0) <= now : expires !== 0 && expires <= now
+  if ((isCurrent || isPrevious) && !expired) return
+  throw new OAuthError('invalid_client', 'Client authentication failed.', {
+    reason: expired ? 'client_secret has expired' : 'wrong client_secret',
+  })
 }
 
 const basic = (clock: Clock): ClientAuthenticator<string> => ({
   method: 'client_secret_basic',
   detect: ({ header }) => {
     const credentials = readBasic(header('authorization'))
-    return credentials && { clientId: credentials.clientId, evidence: credentials.secret }
+    // An empty one is that of a client without a secret.
+    if (credentials === undefined || credentials.secret === '') return undefined
+    return { clientId: credentials.clientId, evidence: credentials.secret }
   },
   async authenticate(client, secret) {
     checkSecret(client, secret, clock)

@@ -1,13 +1,29 @@
-import { definePlugin, type ClientAuthenticator } from '../../../core/api/index.js'
+import { definePlugin, readBasic, type ClientAuthenticator, type TokenRequest } from '../../../core/api/index.js'
+
+/** Clients that always send Basic do so without a password, too, which RFC 7617 §2 allows to be empty. */
+const findNamed = (authorization: string): string | undefined => {
+  try {
+    const credentials = readBasic(authorization)
+    return credentials?.secret === '' ? credentials.clientId : undefined
+  } catch {
+    // What is malformed is refused as client_secret_basic.
+    return undefined
+  }
+}
+
+/** Undefined when the request has something that would have to be proved. */
+const findClientId = ({ params, header }: TokenRequest): string | undefined => {
+  if (params.has('client_secret') || params.has('client_assertion')) return undefined
+  const authorization = header('authorization')
+  return authorization === undefined ? params.get('client_id') : findNamed(authorization)
+}
 
 /** A public client names itself and proves nothing (RFC 6749 §2.1, OIDC Core §9 `none`). */
 const none: ClientAuthenticator<undefined> = {
   method: 'none',
-  detect({ params, header }) {
-    const clientId = params.get('client_id')
-    const proves =
-      header('authorization') !== undefined || params.has('client_secret') || params.has('client_assertion')
-    return clientId === undefined || proves ? undefined : { clientId, evidence: undefined }
+  detect(request) {
+    const clientId = findClientId(request)
+    return clientId === undefined ? undefined : { clientId, evidence: undefined }
   },
   async authenticate() {
     return {}

@@ -9,23 +9,23 @@ import {
   type TimeRules,
 } from '../../../core/api/index.js'
 
-/** RFC 7523 §3 lets a server refuse an expiry "unreasonably far in the future". */
-const maxAheadSeconds = 300
 /** Seconds beyond any request's deadline. */
 const underway = 30
 
 export interface ClaimRules extends TimeRules {
   readonly issuer: string
+  /** How far ahead `exp` may be: RFC 7523 §3 lets a server refuse one that is "unreasonably far in the future". */
+  readonly maxAgeSeconds: number
 }
 
 export const refusal = (reason: string): OAuthError =>
   new OAuthError('invalid_client', 'Client authentication failed.', { reason: `client assertion: ${reason}` })
 
-/** One audience, so that an assertion for one server is worth nothing at another (CVE-2025-27370). */
+/** This server and no other, however often it is named: an assertion must be worth nothing elsewhere (CVE-2025-27370). */
 const checkAudience = (aud: unknown, issuer: string): void => {
-  const audience: unknown = Array.isArray(aud) && aud.length === 1 ? aud[0] : aud
-  if (audience === issuer || audience === `${issuer}/token`) return
-  throw refusal('aud is not this server')
+  const members: readonly unknown[] = Array.isArray(aud) ? aud : [aud]
+  const isOurs = (member: unknown) => member === issuer || member === `${issuer}/token`
+  if (members.length === 0 || !members.every(isOurs)) throw refusal('aud is not this server alone')
 }
 
 /** The claims of RFC 7523 §3. Returns what the replay guard needs; throws `invalid_client`. */
@@ -40,13 +40,13 @@ export const checkClaims = (
   if (!isNumericDate(exp)) throw refusal('exp is missing or not a time')
   const fault = findTimeFault(claims, rules)
   if (fault !== undefined) throw refusal(fault)
-  const { toleranceSeconds } = rules
+  const { toleranceSeconds, maxAgeSeconds } = rules
   const now = epochSeconds(rules.clock)
-  if (exp > now + maxAheadSeconds + toleranceSeconds) throw refusal('exp is too far ahead')
+  if (exp > now + maxAgeSeconds + toleranceSeconds) throw refusal('exp is too far ahead')
   if (!isJti(jti)) throw refusal('jti is missing or too long')
   // What any replica checks above, whose clock may be ahead of ours.
-  const begun = Math.max(exp - maxAheadSeconds, ...[nbf, iat].filter(isNumericDate)) - 2 * toleranceSeconds
+  const begun = Math.max(exp - maxAgeSeconds, ...[nbf, iat].filter(isNumericDate)) - 2 * toleranceSeconds
   // To the end of the time in which any replica takes it, whose clock may be behind ours, and ends what it took.
-  const end = exp + 2 * toleranceSeconds + underway
-  return { jti, ttlSeconds: end - now, earliest: begun * 1000 }
+  const end = Math.ceil(exp) + 2 * toleranceSeconds + underway
+  return { jti, ttlSeconds: end - now, earliest: Math.floor(begun * 1000) }
 }

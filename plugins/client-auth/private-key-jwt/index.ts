@@ -31,9 +31,11 @@ const checkHeader = ({ header }: CompactJws, client: Client): { alg: JwsAlg; kid
 export default definePlugin({
   name: 'client-auth/private-key-jwt',
   apiVersion: 1,
-  needs: ['clock', 'clockToleranceSeconds', 'issuer', 'clientKeys', 'clientAssertions'],
-  create(_options, { clock, clockToleranceSeconds, issuer, clientKeys, clientAssertions }) {
-    const rules = { clock, issuer, toleranceSeconds: clockToleranceSeconds }
+  needs: ['clock', 'clockToleranceSeconds', 'issuer', 'clientKeys', 'clientAssertions', 'clientAssertionMaxAgeSeconds'],
+  create(_options, services) {
+    const { clock, clockToleranceSeconds, issuer, clientKeys, clientAssertions } = services
+    const maxAgeSeconds = services.clientAssertionMaxAgeSeconds
+    const rules = { clock, issuer, toleranceSeconds: clockToleranceSeconds, maxAgeSeconds }
     const privateKeyJwt: ClientAuthenticator<CompactJws> = {
       method: 'private_key_jwt',
       detect({ params }) {

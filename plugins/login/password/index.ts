@@ -18,7 +18,7 @@ const policy = (defaults: { free: number; base: number; max: number; forget: num
   })
 
 const perUsername = policy({ free: 5, base: 1, max: 900, forget: 86_400 })
-/** Many people may share an address, and nothing but time clears it: so it slows guessing and locks nobody out. */
+/** Many people may share an address, and nobody's success clears what others counted: so it slows guessing and locks nobody out. */
 const perAddress = policy({ free: 100, base: 1, max: 5, forget: 900 })
 
 const options = perUsername.extend({ address: perAddress.prefault({}) }).prefault({})
@@ -58,8 +58,10 @@ export default definePlugin({
       return allowed ? undefined : locked(retryAfterSeconds)
     }
 
-    const clearAttempts = async (attemptId: string, { knownBrowser }: LoginOrigin): Promise<void> => {
+    const clearAttempts = async (attemptId: string, { address, knownBrowser }: LoginOrigin): Promise<void> => {
+      const bucket = addressBucket(address)
       await Promise.all([
+        bucket !== undefined && attempts.giveBack('login_address', bucket),
         attempts.clear('login', attemptId),
         knownBrowser !== undefined && attempts.clear('login_browser', knownBrowser),
       ])

@@ -17,6 +17,12 @@ export const postClient = {
   grant_types: ['client_credentials'],
   scope: 'read write',
 }
+/** As `service`, but held to Basic. */
+export const basicClient = {
+  ...serviceClient,
+  client_id: 'basic',
+  token_endpoint_auth_method: 'client_secret_basic',
+}
 /** Its secret has colons, blanks, a percent and a plus sign: what form-encoding is for. */
 export const oddClient = {
   client_id: 'odd:client id+%41',
@@ -38,6 +44,7 @@ export const clients = [
   otherClient,
   otherPublicClient,
   postClient,
+  basicClient,
   oddClient,
   disabledClient,
   signedClient,

@@ -14,18 +14,18 @@ const contexts = {
 }
 
 const startSpan = (name, options = {}, within = context.active()) => {
-  const told = { span: name, attributes: { ...options.attributes }, events: [] }
+  const details = { span: name, attributes: { ...options.attributes }, events: [] }
   const traceId = trace.getSpanContext(within)?.traceId ?? randomBytes(16).toString('hex')
   const own = { traceId, spanId: randomBytes(8).toString('hex'), traceFlags: 1 }
   const span = {
     spanContext: () => own,
-    setAttribute: (key, value) => (Object.assign(told.attributes, { [key]: value }), span),
-    setAttributes: (more) => (Object.assign(told.attributes, more), span),
-    setStatus: (status) => (Object.assign(told, { status }), span),
-    updateName: (other) => ((told.span = other), span),
-    addEvent: (event, attributes) => (told.events.push([event, attributes]), span),
-    recordException: (error) => (told.events.push(String(error.stack ?? error)), span),
-    end: () => void process.stderr.write(`${JSON.stringify(told)}\n`),
+    setAttribute: (key, value) => (Object.assign(details.attributes, { [key]: value }), span),
+    setAttributes: (more) => (Object.assign(details.attributes, more), span),
+    setStatus: (status) => (Object.assign(details, { status }), span),
+    updateName: (other) => ((details.span = other), span),
+    addEvent: (event, attributes) => (details.events.push([event, attributes]), span),
+    recordException: (error) => (details.events.push(String(error.stack ?? error)), span),
+    end: () => void process.stderr.write(`${JSON.stringify(details)}\n`),
     isRecording: () => true,
   }
   return span

@@ -63,9 +63,9 @@ export const createClockClients = (issuer: string) => {
             client_id: tvClient.client_id,
             scope: 'openid',
           })
-          expect(told(started)).toBe('200')
+          expect(resultOf(started)).toBe('200')
           const page = await personAt(new UserAgent(), issuer).answer(person, String(started.body['user_code']))
-          expect(page.status).toBe(200)
+          expect(page.status, page.html).toBe(200)
           return String(started.body['device_code'])
         },
         poll: (device_code: string) => token({ grant_type: deviceGrant, device_code, client_id: tvClient.client_id }),
@@ -83,5 +83,5 @@ export const untilCollected = async (path: string, now: number): Promise<void> =
 }
 
 /** What is expected of an answer: its status, and its error where it has one. */
-export const told = ({ status, body }: Answer): string =>
+export const resultOf = ({ status, body }: Answer): string =>
   status === 200 ? '200' : `${String(status)} ${String(body['error'])}`

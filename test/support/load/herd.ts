@@ -104,7 +104,7 @@ export interface Herd {
    */
   persist(): Promise<number>
   /** Every `Retry-After` that came with a 503. */
-  readonly told: readonly string[]
+  readonly retryAfter: readonly string[]
   /** What was neither 200 nor 503, nor the nonce that a proof needs. */
   readonly affronts: readonly string[]
   readonly statuses: ReadonlyMap<number, number>
@@ -121,7 +121,7 @@ export const gatherHerd = async (
   const url = `${issuer}/token`
   const client = createClient(size)
   const prover = createProver()
-  const told: string[] = []
+  const retryAfter: string[] = []
   const affronts: string[] = []
   const statuses = new Map<number, number>()
   const codes = new Map<number, string>()
@@ -133,7 +133,7 @@ export const gatherHerd = async (
     const answer = await ledger.ask({ ...(once !== undefined && { once }), honest }, send)
     const { status, headers, body } = answer
     statuses.set(status, (statuses.get(status) ?? 0) + 1)
-    if (status === 503) told.push(String(headers['retry-after']))
+    if (status === 503) retryAfter.push(String(headers['retry-after']))
     else if (!honest && body['error'] === 'invalid_grant') lost += 1
     else if (status !== 200 && body['error'] !== 'use_dpop_nonce') affronts.push(`${status} ${String(body['error'])}`)
     return answer
@@ -179,7 +179,7 @@ export const gatherHerd = async (
       await all(persist)
       return lost
     },
-    told,
+    retryAfter,
     affronts,
     statuses,
     close: () => client.close(),

@@ -16,7 +16,7 @@ export interface HonestClients {
   readonly ledger: Ledger
   /** Answers by kind and status, `proof 200`; what a nonce that is no more cost is not among them. */
   readonly answers: ReadonlyMap<string, number>
-  /** What they were told beside 200 and 503. */
+  /** What they got other than 200 and 503. */
   readonly affronts: readonly string[]
   /** Milliseconds of the slowest answer that took a store which may be down. */
   slowest(): number
@@ -108,9 +108,9 @@ export const createHonestClients = (host: TokenServer, recordsMayBeDown: boolean
   }
   const ask = async (kind: Kind): Promise<number> => {
     const { status, body } = await send[kind]()
-    const told = `${kind} ${String(status)}`
-    answers.set(told, (answers.get(told) ?? 0) + 1)
-    if (status !== 200 && status !== 503) affronts.push(`${told} ${String(body['error'])}`)
+    const outcome = `${kind} ${String(status)}`
+    answers.set(outcome, (answers.get(outcome) ?? 0) + 1)
+    if (status !== 200 && status !== 503) affronts.push(`${outcome} ${String(body['error'])}`)
     return status
   }
 

@@ -95,8 +95,8 @@ export const createHostileAddress = (issuer: string): HostileAddress => {
       },
       () => 'no answer',
     )
-    const told = `${kind} ${outcome}`
-    answers.set(told, (answers.get(told) ?? 0) + 1)
+    const answer = `${kind} ${outcome}`
+    answers.set(answer, (answers.get(answer) ?? 0) + 1)
   }
 
   return {

@@ -38,7 +38,7 @@ const isOk = ({ status }: Answer): boolean => status === 200
 const tell = (answer: Answer | Error): string =>
   answer instanceof Error ? inspect(answer.cause) : `${answer.status} ${answer.text.slice(0, 100)}`
 
-/** Honest clients of a service that several replicas are, who know nothing of these; what they are told is in the books. */
+/** Honest clients of a service that several replicas are, who know nothing of these; what they are answered is in the books. */
 export const createMixedLoad = (issuer: string): MixedLoad => {
   const ledger = new Ledger()
   const failures: string[] = []
@@ -83,7 +83,7 @@ export const createMixedLoad = (issuer: string): MixedLoad => {
       ledger.ask({ once: dpop, honest: false }, () => post('/token', machineForm, { authorization, dpop }))
     // As client libraries do: what was wrong with the nonce is put right, once.
     const wantsNonce = ({ body }: Answer) => body['error'] === 'use_dpop_nonce' && attempt === 0
-    const answer = await ask('dpop', (told) => isOk(told) || wantsNonce(told), send)
+    const answer = await ask('dpop', (reply) => isOk(reply) || wantsNonce(reply), send)
     if (answer === undefined) return
     nonce = answer.headers.get('dpop-nonce') ?? nonce
     if (isOk(answer)) accepted.push(send)
@@ -139,7 +139,7 @@ export const createMixedLoad = (issuer: string): MixedLoad => {
         // Every replica tells the same.
         const isKnown = ({ text }: Answer) => text === (documents.get(path) ?? text)
         const send = async () => read(await fetch(issuer + path))
-        const answer = await ask('discovery', (told) => isOk(told) && isKnown(told), send)
+        const answer = await ask('discovery', (reply) => isOk(reply) && isKnown(reply), send)
         if (answer) documents.set(path, answer.text)
       },
     },

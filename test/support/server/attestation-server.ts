@@ -11,6 +11,7 @@ const named = {
   InvalidRequest: [400, 'invalid_request'],
   BadJwk: [400, 'invalid_request'],
   BadAlg: [400, 'invalid_request'],
+  ApprovalPending: [400, 'authorization_pending'],
   SecondFactorFailed: [401, 'invalid_grant'],
   InvalidChallenge: [401, 'invalid_grant'],
   ChallengeSignatureInvalid: [401, 'invalid_grant'],

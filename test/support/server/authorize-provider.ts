@@ -28,6 +28,7 @@ import { freePort } from '../free-port.js'
 import { countRefusals } from '../forge/refusals.js'
 import { UserAgent } from '../clients/user-agent.js'
 import { watchOneTime, watchRecords } from '../stores/watched-store.js'
+import { standardReleases } from './claim-releases.js'
 
 export const callback = 'https://client.example/cb'
 export const challenge = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
@@ -110,7 +111,8 @@ export const startProvider = async (overrides: Partial<AuthorizationOptions> = {
   const options: AuthorizationOptions = {
     issuer,
     defaultAudience: issuer,
-    claimsSupported: [],
+    releases: standardReleases,
+    unknownScopes: 'ignore',
     scopesSupported: ['openid', 'profile', 'email', 'offline_access'],
     codeTtlSeconds: 60,
     sessionTtlSeconds: 86_400,

@@ -8,7 +8,7 @@ export const minimal = (extra = ''): string => `issuer: http://localhost:3000
 scopes_supported: [openid, profile, email, offline_access]
 id_token_signing_alg: ES256
 signers: { local: { use: signers/local, options: { directory: ./keys } } }
-keys: [{ kid: a, alg: ES256, signer: local, ref: a.pem }]
+keys: [{ kid: a, alg: ES256, signer: local, ref: a.pem }, { kid: r, alg: RS256, signer: local, ref: r.pem }]
 ${extra}`
 
 /** All plugins that a code flow needs. */

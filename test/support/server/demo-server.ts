@@ -34,8 +34,8 @@ export const startDemoServer = async (path: string, alg: string, clock: Clock = 
   }
   await writeFile(file, stringify(configuration))
   const checked = await checkConfiguration(file, {})
-  const demo = createDemo(checked.config)
-  const log = { debug() {}, info() {}, warn() {}, error: (...told: unknown[]) => console.error(...told) }
+  const demo = createDemo(checked.config, file)
+  const log = { debug() {}, info() {}, warn() {}, error: (...entry: unknown[]) => console.error(...entry) }
   const host = await startHost(checked, { clock, log, demo })
   return {
     issuer: checked.config.issuer,

@@ -19,7 +19,7 @@ export const startFactorServer = async (
   let now = Date.now()
   const clock = (): number => now
   const lines: string[] = []
-  const keep = (...told: unknown[]): void => void lines.push(JSON.stringify(told, showErrors))
+  const keep = (...entry: unknown[]): void => void lines.push(JSON.stringify(entry, showErrors))
   const log: Log = { debug: keep, info: keep, warn: keep, error: keep }
   const server = await startServer({
     clock,

@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest'
 import { createApp, type AppOptions } from '../../../core/http/app.js'
 import { routes } from '../../../core/http/routes.js'
 import { attestationEndpoints } from '../../../core/host/attestation-endpoints.js'
-import { machineEndpoints } from '../../../core/host/machine-endpoints.js'
+import { grantEndpoints, machineEndpoints } from '../../../core/host/machine-endpoints.js'
 import { peopleEndpoints } from '../../../core/host/people-endpoints.js'
 import type { Endpoint } from '../../../core/endpoints/endpoint.js'
 import { listen, type ListenOptions, type Listening } from '../../../core/http/server.js'
@@ -44,7 +44,7 @@ export const echo: Handler = (request) =>
     cookie: request.cookie('sid') ?? null,
   })
 
-const declared = { ...machineEndpoints, ...peopleEndpoints, ...attestationEndpoints }
+const declared = { ...machineEndpoints, ...grantEndpoints, ...peopleEndpoints, ...attestationEndpoints }
 
 /** Handlers by the name of their endpoint; those that are not given tell back what they got. */
 export type TinyEndpoints = Partial<Record<keyof typeof declared, Handler>>

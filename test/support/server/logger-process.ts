@@ -5,7 +5,7 @@ const canary = 'canary-5e1f'
 const jwt = `eyJhbGciOiJFUzI1NiJ9.${canary}.${canary}`
 const log = createLogger({ level: 'info', pretty: process.argv[2] === 'pretty' })
 
-log.debug('not told', { visible: canary })
+log.debug('not logged', { visible: canary })
 log.info('started', { port: 3000 })
 log.info('flat', { authorization: canary, cookie: canary, code: canary, user_code: canary, pin: canary, ok: 'seen' })
 log.info('spellings', { 'Set-Cookie': canary, Client_Secret: canary, 'CODE-VERIFIER': canary, DPoP: canary })

@@ -104,7 +104,10 @@ export interface Deployment extends AsyncDisposable {
   readonly issuer: string
   readonly directory: string
   readonly mint: Mint
-  /** One more process on the same store; the first listens where the issuer is. `args` are of Node: default, the built product's `start`; `env` is added. */
+  /**
+   * One more process on the same store; the first listens where the issuer is. `args` are those of Node, by default the
+   * built product's `start`; `env` is added.
+   */
   start(args?: (file: string) => readonly string[], env?: Readonly<Record<string, string>>): Promise<SignetProcess>
   /** Its lines. So many may be half: each time a process is killed one can be. */
   audit(mostHalf?: number): Promise<readonly Json[]>

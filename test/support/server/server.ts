@@ -63,7 +63,7 @@ export const testConfiguration = (directory: string, port: number): Json => ({
 })
 
 /** Only what should never happen is shown. */
-const quiet: Log = { debug() {}, info() {}, warn() {}, error: (...told) => console.error(...told) }
+const quiet: Log = { debug() {}, info() {}, warn() {}, error: (...entry) => console.error(...entry) }
 
 export interface TestServer extends AsyncDisposable {
   readonly issuer: string

@@ -1,6 +1,6 @@
 import type { SignerProvider, SignerServices } from '../../../core/api/index.js'
 import kms from '../../../signers/aws-kms/index.js'
-import { doubleRegion, type KmsDouble } from './kms-double/index.js'
+import { doubleRegion, type KmsDouble } from '../../../core/testing/kms-double/index.js'
 import { signerServices } from './services.js'
 
 /** For calls that nobody gives up. */

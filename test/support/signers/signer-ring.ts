@@ -44,8 +44,8 @@ export const openChaosRing = async (
       cacheSeconds: 3600,
       signal: never,
       audit: {
-        record: (...told) => {
-          events.push(...told)
+        record: (...recorded) => {
+          events.push(...recorded)
           return Promise.resolve()
         },
       },

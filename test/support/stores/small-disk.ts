@@ -15,7 +15,7 @@ export interface SmallDisk extends Disposable {
   free(): void
 }
 
-/** Mounts a tmpfs of this size; undefined, and told, without the right to. On continuous integration it throws. */
+/** Mounts a tmpfs of this size; undefined, and reported, without the right to. On continuous integration it throws. */
 export const mountSmallDisk = (size: string): SmallDisk | undefined => {
   const path = mkdtempSync(join(tmpdir(), 'signet-disk-'))
   const hog = join(path, 'hog')

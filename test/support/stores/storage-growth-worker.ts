@@ -112,8 +112,8 @@ for (let round = 0; round < rounds; round += 1) {
   global.gc?.()
   const { used, free } = sizeOf(environment)
   const { rss, heapUsed } = process.memoryUsage()
-  const told: Round = { admitted, refused, peak, rest: used, file: used + free, rss, heap: heapUsed, wronged }
-  process.stdout.write(`${JSON.stringify(told)}\n`)
+  const result: Round = { admitted, refused, peak, rest: used, file: used + free, rss, heap: heapUsed, wronged }
+  process.stdout.write(`${JSON.stringify(result)}\n`)
 }
 await environment.release()
 await backend[Symbol.asyncDispose]()

@@ -27,8 +27,8 @@ export const shareStores = (shared: SharedStores | undefined): void => {
 
 /** Set where the tests run on MongoDB and Redis. */
 const sharedStores = (): SharedStores | undefined => {
-  const told = process.env['SIGNET_TEST_ON'] === 'mongodb+redis' ? process.env[variable] : undefined
-  return told === undefined ? undefined : (JSON.parse(told) as SharedStores)
+  const value = process.env['SIGNET_TEST_ON'] === 'mongodb+redis' ? process.env[variable] : undefined
+  return value === undefined ? undefined : (JSON.parse(value) as SharedStores)
 }
 
 const embedded = (path: string) => ({ use: 'embedded', options: { path } })

@@ -18,7 +18,7 @@ export interface StorageRace {
 }
 
 export interface RaceReport {
-  /** In all rounds of all verbs one process won and the others were told that they lost. */
+  /** In all rounds of all verbs one process won and the others learned that they lost. */
   readonly fair: boolean
   readonly scores: Readonly<Record<StorageVerb, RaceScore>>
 }

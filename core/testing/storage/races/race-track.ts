@@ -6,7 +6,7 @@ import type { Outcome, RaceBackend, RaceVerb } from './verbs.js'
 
 export interface RaceScore {
   readonly rounds: number
-  /** Rounds with exactly one winner where every other caller was told that it lost. */
+  /** Rounds with exactly one winner where every other caller learned that it lost. */
   readonly fair: number
   readonly doubles: number
   readonly withoutWinner: number

@@ -50,7 +50,7 @@ export const auditBooks = async ({ ledger, audit, keySet, issuer }: Books): Prom
     }
     const { status, body } = answer
     if (status !== 200) {
-      if (honest && status !== 503) found.push(`an honest client was told ${status} ${String(body['error'])}`)
+      if (honest && status !== 503) found.push(`an honest client got ${status} ${String(body['error'])}`)
       continue
     }
     if (never) found.push('what may not succeed did')

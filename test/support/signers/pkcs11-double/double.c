@@ -131,10 +131,10 @@ static CK_RV sign(CK_SESSION_HANDLE session, CK_BYTE_PTR data, CK_ULONG length, 
                   CK_ULONG_PTR signature_length) {
   struct rule rule;
   CK_RV code;
-  int told = commanded("C_Sign", &rule);
-  if (told && obey(&rule, session, &code)) return code;
+  int ordered = commanded("C_Sign", &rule);
+  if (ordered && obey(&rule, session, &code)) return code;
   code = real->C_Sign(session, data, length, signature, signature_length);
-  if (told && code == CKR_OK && strcmp(rule.action, "flip") == 0) signature[*signature_length / 2] ^= 1;
+  if (ordered && code == CKR_OK && strcmp(rule.action, "flip") == 0) signature[*signature_length / 2] ^= 1;
   return code;
 }
 

@@ -47,12 +47,12 @@ const run = async (port: number, directory: string, args: readonly string[]): Pr
   const place = ['--port', String(port), '--bind', '127.0.0.1', '--dir', directory]
   const child = spawn(program, [...place, ...plain, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
   const lines = createInterface(child.stdout)
-  const told: string[] = []
-  const exited = once(child, 'exit').then(() => Promise.reject(new Error(`redis-server ended\n${told.join('\n')}`)))
+  const output: string[] = []
+  const exited = once(child, 'exit').then(() => Promise.reject(new Error(`redis-server ended\n${output.join('\n')}`)))
   exited.catch(() => undefined)
   const ready = new Promise<void>((resolve) => {
     lines.on('line', (line) => {
-      told.push(line)
+      output.push(line)
       if (/Ready to accept connections|Sentinel ID is/.test(line)) resolve()
     })
   })

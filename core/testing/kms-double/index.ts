@@ -8,6 +8,7 @@
  *     const lift = kms.fail({ fault: { error: 'ThrottlingException' }, action: 'Sign', rate: 0.3 })
  */
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { actions, type Body } from './actions.js'
@@ -26,7 +27,9 @@ export interface NewDoubleKey extends Partial<NewKey> {
   readonly alias?: string
 }
 
+/** What a test does with the service, beside the requests that a signer sends. */
 export interface KmsDouble extends AsyncDisposable {
+  /** For the option `endpoint` of the signer. */
   readonly endpoint: string
   /** Makes a key, enabled and for signing unless the options say otherwise, in `eu-central-1` by default. */
   createKey(spec: DoubleKeySpec, options?: NewDoubleKey): Promise<{ arn: string; keyId: string; alias?: string }>
@@ -47,9 +50,16 @@ export interface KmsDouble extends AsyncDisposable {
   cloudTrail(): { Records: Body[] }
 }
 
+/** The region of a key that names none. */
 export const doubleRegion = 'eu-central-1'
 
-export const startKmsDouble = async (): Promise<KmsDouble> => {
+export interface KmsDoubleOptions {
+  /** Of the loopback interface. Default: one that is free. */
+  readonly port?: number
+}
+
+/** Starts a double of AWS KMS on 127.0.0.1, without a key; disposing of it stops it, and its keys are gone. */
+export const startKmsDouble = async ({ port = 0 }: KmsDoubleOptions = {}): Promise<KmsDouble> => {
   const keys = newKeyStore()
   const faults = newFaultRules()
   const record = newCallRecord()
@@ -86,7 +96,7 @@ export const startKmsDouble = async (): Promise<KmsDouble> => {
         if ('reset' in fault) return void request.socket.resetAndDestroy()
         if ('status' in fault)
           return void response.writeHead(fault.status, { 'content-type': 'text/html' }).end('<html>')
-        if ('error' in fault) throw new KmsErrorReply(fault.error, fault.message ?? 'The double was told so.')
+        if ('error' in fault) throw new KmsErrorReply(fault.error, fault.message ?? 'The double was set to fail.')
         if ('latency' in fault) await new Promise((resolve) => setTimeout(resolve, fault.latency))
       }
       const key = typeof name === 'string' ? keys.get(region, name) : undefined
@@ -108,10 +118,10 @@ export const startKmsDouble = async (): Promise<KmsDouble> => {
     most = Math.max(most, ++atOnce)
     response.once('close', () => atOnce--)
   })
-  server.listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
+  server.listen(port, '127.0.0.1')
+  await once(server, 'listening')
   return {
-    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    endpoint: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`,
     async createKey(spec, { alias, ...made } = {}) {
       const { arn, keyId, region } = await keys.create(spec, { region: doubleRegion, ...made })
       if (alias !== undefined) keys.alias(region, alias, arn)

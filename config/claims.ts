@@ -1,0 +1,68 @@
+import { z } from 'zod'
+import { claimName, scopeToken, text } from './fields.js'
+
+/** Text on one line, of at most so many characters. */
+const lineOf = (most: number) =>
+  z
+    .string()
+    .max(most, `must have at most ${String(most)} characters`)
+    .regex(/^[^\p{Cc}\p{Cs}]*\S[^\p{Cc}\p{Cs}]*$/u, 'must be one line of text')
+
+const languageTag = z
+  .string()
+  .regex(/^[A-Za-z]{2,8}(?:-[A-Za-z\d]{1,8}){0,4}$/, 'must be a language tag, such as en or pt-BR (RFC 5646)')
+
+/** Text for people: one for everyone, or one for each language. */
+const textForPeople = (most: number) =>
+  z
+    .union([
+      lineOf(most).transform((plain): Record<string, string> => ({ en: plain })),
+      z.record(languageTag, lineOf(most)).refine((texts) => Object.keys(texts).length > 0, 'must have a text'),
+    ])
+    .optional()
+
+const claimNames = z.array(claimName).max(100, 'must name at most 100 claims')
+
+const scope = z.strictObject({
+  name: scopeToken,
+  title: textForPeople(100),
+  description: textForPeople(300),
+  claims: claimNames.default([]),
+})
+
+/** Names alone, or with what people are shown and which claims they stand for. */
+export const scopes = z
+  .array(z.union([scopeToken.transform((name): z.output<typeof scope> => ({ name, claims: [] })), scope]))
+  .default([])
+
+/** Where a rule can release a claim. */
+export const claimPlaces = ['id_token', 'userinfo', 'access_token'] as const
+
+const rule = z
+  .strictObject({
+    /** The claim of the account that has the value. Absent: the one of the same name. */
+    from: claimName.optional(),
+    /** The same for everyone. */
+    value: z
+      .json()
+      .refine((value) => value !== null, 'must not be null')
+      .optional(),
+    /** What is kept of a list. */
+    only: z
+      .array(z.string().regex(/^[^*]+\*?$/, 'must be a value, or the beginning of values and then *'))
+      .min(1, 'must name at least one value')
+      .optional(),
+    in: z.array(z.enum(claimPlaces)).default([]),
+    /** Clients by id, resource servers by identifier. Absent: all. */
+    for: z.array(text).min(1, 'must name a client or a resource').optional(),
+  })
+  .refine(({ from, value, only }) => value === undefined || (from === undefined && only === undefined), {
+    path: ['value'],
+    message: 'is the same for everyone: leave out from and only',
+  })
+
+/** By the name that the claim has in tokens. */
+export const claims = z
+  .record(claimName, rule)
+  .refine((rules) => Object.keys(rules).length <= 100, 'must have at most 100 claims')
+  .default({})

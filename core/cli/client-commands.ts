@@ -1,0 +1,86 @@
+import { InvalidArgumentError, type Command } from 'commander'
+import type { AddClientOptions, MetadataOptions } from './add-client.js'
+import type { RotateOptions } from './change-client.js'
+import type { ClientOptions } from './clients.js'
+import { collect, configOption, jsonOption, wideOption } from './options.js'
+
+/** Clients in the records store. */
+export const addClientCommands = (clients: Command): void => {
+  clients
+    .command('list')
+    .description('list all clients, of the configuration and of the store')
+    .addOption(configOption())
+    .addOption(jsonOption())
+    .addOption(wideOption())
+    .action(async (options: ClientOptions) => (await import('./clients.js')).printClients(options))
+  addMetadataOptions(
+    clients
+      .command('add')
+      .description('add a client, and print its id and its secret, which is shown only once')
+      .option('--client-id <id>', 'default: a random UUID'),
+  ).action(async (options: AddClientOptions) => (await import('./add-client.js')).addClient(options))
+  oneClient(clients, 'show', "show a client's metadata, without its secret").action(
+    async (clientId: string, options: ClientOptions) => (await import('./clients.js')).printClient(clientId, options),
+  )
+  addMetadataOptions(
+    clients
+      .command('update')
+      .description('change metadata of a client in the store; what is not named stays, its secret too')
+      .argument('<client_id>'),
+  ).action(async (clientId: string, options: MetadataOptions) =>
+    (await import('./change-client.js')).updateClient(clientId, options),
+  )
+  oneClient(clients, 'rotate-secret', 'replace the secret of a client in the store, and print the new one once')
+    .option(
+      '--overlap <duration>',
+      'how long the old secret stays valid: 90m, 24h, 7d; default: not at all',
+      parseDuration,
+    )
+    .action(async (clientId: string, options: RotateOptions) =>
+      (await import('./change-client.js')).rotateSecret(clientId, options),
+    )
+  oneClient(clients, 'disable', 'refuse every request of a client in the store').action(
+    async (clientId: string, options: ClientOptions) =>
+      (await import('./change-client.js')).setClientDisabled(clientId, true, options),
+  )
+  oneClient(clients, 'enable', 'enable a disabled client').action(async (clientId: string, options: ClientOptions) =>
+    (await import('./change-client.js')).setClientDisabled(clientId, false, options),
+  )
+  oneClient(
+    clients,
+    'remove',
+    'remove a client from the store; takes effect at once, or within 5 seconds with remote records',
+  ).action(async (clientId: string, options: ClientOptions) =>
+    (await import('./clients.js')).removeClient(clientId, options),
+  )
+}
+
+const oneClient = (clients: Command, name: string, description: string): Command =>
+  clients
+    .command(name)
+    .description(description)
+    .argument('<client_id>')
+    .addOption(configOption())
+    .addOption(jsonOption())
+
+const addMetadataOptions = (command: Command): Command =>
+  command
+    .addOption(configOption())
+    .option('--name <name>', 'client_name: the name that people see on the consent page')
+    .option('--application-type <type>', 'application_type: web (default) or native')
+    .option('--redirect-uri <uri>', 'redirect_uris; may be repeated', collect)
+    .option('--grant-type <type>', 'grant_types; may be repeated; default: authorization_code', collect)
+    .option('--scope <scopes>', 'scope: names separated by spaces; default: all supported scopes')
+    .option('--auth-method <method>', 'token_endpoint_auth_method; default: a secret, sent either way')
+    .option('--audience <uri>', 'allowed_audiences; may be repeated', collect)
+    .option('--file <file>', 'metadata as a JSON object (RFC 7591); options of this command take precedence')
+    .addOption(jsonOption())
+
+const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
+
+const parseDuration = (written: string): number => {
+  const [, count = '', unit = ''] = /^([1-9]\d{0,5})([smhd])$/.exec(written) ?? []
+  const seconds = Number(count) * (unitSeconds[unit] ?? NaN)
+  if (Number.isNaN(seconds)) throw new InvalidArgumentError('Write a duration such as 90m, 24h or 7d.')
+  return seconds
+}

@@ -1,0 +1,72 @@
+import { openPrincipals } from '../host/collections.js'
+import type { Stores } from '../host/stores.js'
+import { withStores } from './deployment.js'
+import { printError, printJson, printJsonLine } from './output.js'
+import { fingerprint } from './principal-names.js'
+import { describePrincipal, readRegistered, type PrincipalsOptions } from './principals.js'
+import { printList, type Cell } from './table.js'
+
+export interface ListOptions extends PrincipalsOptions {
+  readonly state?: 'active' | 'revoked'
+  readonly subject?: string
+  readonly type?: string
+  readonly limit?: number
+  readonly after?: string
+  readonly jsonLines?: true
+}
+
+type Row = ReturnType<typeof describePrincipal> & { readonly id: string }
+
+/** Rows that people still read. */
+const tableLimit = 1000
+
+/** `signet principals list`: JSON Lines are printed as they are read, so that any number of them fits. */
+export const printPrincipals = async (options: ListOptions): Promise<void> => {
+  const { config } = await readRegistered(options)
+  const { json, jsonLines, limit = json || jsonLines ? Infinity : tableLimit } = options
+  const rows: Row[] = []
+  let count = 0
+  let last: string | undefined
+  await withStores(config, async (stores) => {
+    for await (const row of findPrincipals(stores, options)) {
+      // One more than fits: there are more.
+      if (count === limit) return printError(`There are more: --after ${last ?? ''}`)
+      count += 1
+      last = row.id
+      if (jsonLines) printJsonLine(row)
+      else rows.push(row)
+    }
+  })
+  if (jsonLines) return
+  if (json) return printJson(rows)
+  printList(
+    'principals',
+    ['SUBJECT', 'PRINCIPAL_ID', 'TYPE', 'KEY', 'STATE', 'ENROLLED'],
+    rows.map((row) => [
+      ...[row.subject, row.principal_id, row.principal_type, fingerprint(row.jkt ?? '')],
+      ...[describeStanding(row.state), row.enrolled_at ?? ''],
+    ]),
+  )
+}
+
+const describeStanding = (state: string): Cell => (state === 'revoked' ? { text: state, tone: 'red' } : state)
+
+const pageSize = 100
+
+async function* findPrincipals(stores: Stores, { state, subject, type, after }: ListOptions): AsyncGenerator<Row> {
+  const registry = openPrincipals(stores)
+  for (let last = after; ;) {
+    const page = await registry.list(last, pageSize)
+    for (const { id, enrolment, revokedAt } of page) {
+      if (enrolment === undefined) continue
+      const row = { id, ...describePrincipal(enrolment.principal, { enrolment, ...(revokedAt && { revokedAt }) }) }
+      const isWanted =
+        (state === undefined || row.state === state) &&
+        (subject === undefined || row.subject === subject) &&
+        (type === undefined || row.principal_type === type)
+      if (isWanted) yield row
+    }
+    last = page.at(-1)?.id
+    if (last === undefined) return
+  }
+}

@@ -1,0 +1,74 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, watch, type FSWatcher } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { readConfig } from '../../config/load.js'
+import { demoConfigFile } from './deployment.js'
+import { printError } from './output.js'
+import type { StartOptions } from './start.js'
+
+/** Milliseconds: editors write a file in several steps. */
+const settleMs = 100
+
+/** What the service reads: configurations, secrets and code. What it writes, its store and its logs, has other names. */
+const isSource = (name: string): boolean => /\.(?:ya?ml|json|[cm]?js|pem)$/.test(name)
+
+export interface WatchOptions extends StartOptions {
+  readonly verbose?: true
+}
+
+/**
+ * `signet start --watch`: a service that starts again when its configuration, or a plugin beside it, changes; for
+ * development. Resolves when it was stopped by a signal.
+ */
+export const startWatched = async ({ config, verbose }: WatchOptions): Promise<void> => {
+  const file = config ?? demoConfigFile
+  const args = [...(config === undefined ? [] : ['--config', config]), ...(verbose ? ['--verbose'] : [])]
+  const stopping = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopping.abort(signal))
+  const isStopping = (): boolean => stopping.signal.aborted
+  while (!isStopping()) {
+    using changes = watchFolders(await findFolders(file))
+    const service = spawn(process.execPath, [process.argv[1] ?? '', 'start', ...args], { stdio: 'inherit' })
+    const ended = once(service, 'exit')
+    const stopped = once(stopping.signal, 'abort')
+    const first = await Promise.race([changes.next, stopped.then(() => 'stop'), ended.then(() => 'end')])
+    if (first === 'end' && !isStopping()) {
+      printError('The service has ended. It starts again when a file changes.')
+      await Promise.race([changes.next, stopped])
+    }
+    // A terminal sends its signal to the service, too, which would end at once at a second one.
+    if (!(stopping.signal.reason === 'SIGINT' && process.stdin.isTTY)) service.kill('SIGTERM')
+    await ended
+    if (!isStopping()) printError('A file has changed: starting again.')
+  }
+}
+
+/** Of the configuration, of what it extends, and of its own plugins. Nothing else is read again. */
+const findFolders = async (file: string): Promise<ReadonlySet<string>> => {
+  const { sources, salvaged } = await readConfig(file, process.env)
+  const uses = [...(salvaged.plugins ?? []), ...Object.values(salvaged.signers ?? {})].map((entry) => entry?.use ?? '')
+  const own = uses.filter((use) => /^\.{1,2}\//.test(use)).map((use) => resolve(dirname(sources[0] ?? file), use))
+  return new Set([...sources, ...own].map((path) => dirname(path)).filter((folder) => existsSync(folder)))
+}
+
+const watchFolders = (folders: ReadonlySet<string>): Disposable & { readonly next: Promise<void> } => {
+  const watchers: FSWatcher[] = []
+  const next = new Promise<void>((changed) => {
+    let timer: NodeJS.Timeout | undefined
+    for (const folder of folders) {
+      const watcher = watch(folder, (_event, name) => {
+        if (name === null || !isSource(name)) return
+        clearTimeout(timer)
+        timer = setTimeout(changed, settleMs)
+      })
+      watchers.push(watcher)
+    }
+  })
+  return {
+    next,
+    [Symbol.dispose]: () => {
+      for (const watcher of watchers) watcher.close()
+    },
+  }
+}

@@ -1,0 +1,53 @@
+import type { Path } from '../../../config/problems.js'
+import type { Config } from '../../../config/schema.js'
+import type { JsonObject } from '../../json.js'
+import { shownClaims } from '../../oauth/account.js'
+import { createClaimReleases } from '../../tokens/claim-releases.js'
+import { reservedClaims } from '../../tokens/claims.js'
+import type { Rule } from './rule.js'
+
+/** What a token says of itself is the core's to say. */
+export const claimsAreOfPeople: Rule = ({ config, report }) => {
+  const check = (name: string | undefined, path: Path): void => {
+    if (name !== undefined && reservedClaims.has(name)) report(path, 'is a claim that only Signet sets')
+  }
+  for (const [index, scope] of (config.scopes ?? []).entries())
+    for (const [position, name] of (scope?.claims ?? []).entries())
+      check(name, ['scopes_supported', index, 'claims', position])
+  for (const name of Object.keys(config.claims ?? {})) check(name, ['claims', name])
+}
+
+/** Names of the claims that no client gets and no page shows. */
+export const findUnreleased = (config: Pick<Config, 'scopes' | 'claims'>, claims: JsonObject): readonly string[] => {
+  const releases = createClaimReleases(config)
+  return Object.keys(claims).filter((name) => !releases.isSource(name) && !shownClaims.includes(name))
+}
+
+export const unreleased = 'no scope and no rule of `claims` releases this claim'
+
+/** What was written down and reaches nobody is a mistake. */
+export const claimsReachSomebody: Rule = ({ config, warn, isWhole }) => {
+  // A section whose name is misspelt has no problem under its own name, and is not there.
+  if (config.scopes === undefined || !isWhole('scopes_supported', 'claims')) return
+  const policy = config as Pick<Config, 'scopes' | 'claims'>
+  const releases = createClaimReleases(policy)
+  for (const name of Object.keys(policy.claims))
+    if (!releases.isReleased(name)) warn(['claims', name], 'is released nowhere: write `in`, or name it in a scope')
+  for (const [index, account] of (config.accounts ?? []).entries())
+    for (const name of findUnreleased(policy, (account?.claims ?? {}) as JsonObject))
+      warn(['accounts', index, 'claims', name], unreleased)
+}
+
+/** A resource server that nobody can ask for is probably misspelt. Clients may be in the store. */
+export const claimsAreForResources: Rule = ({ config, clients, warn, isWhole }) => {
+  if (!isWhole('claims', 'resources', 'clients', 'default_audience')) return
+  const known = new Set([
+    config.default_audience,
+    ...(config.resources ?? []).map((resource) => resource?.identifier),
+    ...clients.flatMap((client) => [client?.client_id, ...(client?.allowed_audiences ?? [])]),
+  ])
+  for (const [name, rule] of Object.entries(config.claims ?? {}))
+    for (const [index, target] of (rule?.for ?? []).entries())
+      if (target !== undefined && URL.canParse(target) && !known.has(target))
+        warn(['claims', name, 'for', index], 'is no resource of this file, and no client in it has it')
+}

@@ -1,0 +1,58 @@
+import type { Path } from '../../../config/problems.js'
+import type { JwsAlg } from '../../jose/jwk.js'
+import type { KeyPurpose } from '../../keys/ports.js'
+import { deviceCodeGrant } from '../../oauth/device-code.js'
+import { enabledGrants } from './enabled-grants.js'
+import { meant, type Rule } from './rule.js'
+
+const keysAndSigners: Rule = ({ config, report, warn, isWhole }) => {
+  const { keys = [], signers = {} } = config
+  const names = Object.keys(signers)
+  for (const [index, key] of keys.entries())
+    if (key?.signer !== undefined && !names.includes(key.signer))
+      report(['keys', index, 'signer'], `there is no signer with this name${meant(key.signer, names)}`)
+  if (!isWhole('keys')) return
+  for (const name of names)
+    if (!keys.some((key) => key?.signer === name)) warn(['signers', name], 'this signer has no key')
+}
+
+/** In these a person signs in, and the client may get an ID token. */
+const personGrants: readonly string[] = ['authorization_code', deviceCodeGrant]
+
+/** Exactly what keys exist for can be promised to anybody. */
+const keysForAlgorithms: Rule = ({ config, clients, report, isWhole }) => {
+  if (!isWhole('keys')) return
+  const need = (alg: JwsAlg | undefined, purpose: KeyPurpose, path: Path): void => {
+    if (alg === undefined || config.keys?.some((key) => key?.alg === alg && key.purposes?.includes(purpose))) return
+    report(path, `there is no key for ${alg} with the purpose ${purpose}`)
+  }
+  const hasScopes = (config.scopes_supported?.length ?? 1) > 0
+  if (hasScopes && isWhole('access_token_signing_alg', 'id_token_signing_alg'))
+    need(config.access_token_signing_alg, 'access_token', ['access_token_signing_alg'])
+  if (isWhole('id_token_signing_alg') && config.scopes_supported?.includes('openid'))
+    need(config.id_token_signing_alg, 'id_token', ['id_token_signing_alg'])
+  need(config.attestation?.signing_alg, 'attestation', ['attestation', 'signing_alg'])
+  for (const [index, client] of clients.entries()) {
+    need(client?.id_token_signed_response_alg, 'id_token', ['clients', index, 'id_token_signed_response_alg'])
+    need(client?.userinfo_signed_response_alg, 'userinfo', ['clients', index, 'userinfo_signed_response_alg'])
+    need(client?.introspection_signed_response_alg, 'introspection', [
+      'clients',
+      index,
+      'introspection_signed_response_alg',
+    ])
+  }
+}
+
+/**
+ * OIDC Core §15.1: a client that registered no algorithm expects RS256, and many libraries accept nothing else until
+ * they are configured.
+ */
+const keyForAnyClient: Rule = ({ config, registries, warn, isWhole }) => {
+  if (!isWhole('keys', 'plugins', 'scopes_supported', 'grant_types_supported')) return
+  const signsIn = enabledGrants(config, registries.grants.keys()).some((name) => personGrants.includes(name))
+  if (!signsIn || !config.scopes_supported?.includes('openid')) return
+  if (config.keys?.some((key) => key?.alg === 'RS256' && key.purposes?.includes('id_token'))) return
+  warn(['keys'], 'no key signs ID tokens with RS256, which many clients expect (OpenID Connect Core §15.1)')
+}
+
+export const keyRules: readonly Rule[] = [keysAndSigners, keysForAlgorithms, keyForAnyClient]

@@ -1,0 +1,74 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { findNearMiss } from '../../config/near-miss.js'
+import type { GrantHandler } from '../oauth/grant.js'
+import type { Contributions } from './contract.js'
+
+const contributionNames: Readonly<Record<keyof Contributions, true>> = {
+  grants: true,
+  clientAuthenticators: true,
+  login: true,
+  secondFactors: true,
+  statusProvider: true,
+  close: true,
+}
+
+const didYouMean = (typed: string, words: readonly string[]): string => {
+  const near = findNearMiss(typed, words)
+  return near === undefined ? '' : `; did you mean \`${near}\`?`
+}
+
+const grantMembers: Readonly<Record<keyof GrantHandler, true>> = {
+  grantType: true,
+  params: true,
+  clientAuthentication: true,
+  handle: true,
+}
+
+/** JavaScript has no compiler that would say so. Methods of a class are not among its own members, so that only names near ours are refused. */
+const findGrantFault = (grant: GrantHandler): string | undefined => {
+  if (typeof grant.grantType !== 'string' || typeof grant.handle !== 'function') return 'without grantType or handle'
+  const { grantType, params, clientAuthentication: wanted } = grant as Readonly<Record<keyof GrantHandler, unknown>>
+  if (!/^[\w-]+$/.test(grant.grantType) && !URL.canParse(grant.grantType))
+    return `whose grantType is neither a name nor a URI: ${String(grantType)}`
+  const standard = (params as Partial<StandardSchemaV1> | undefined)?.['~standard']
+  if (params !== undefined && typeof standard?.validate !== 'function')
+    return 'with params that are not a Standard Schema'
+  const isList = Array.isArray(wanted) && wanted.length > 0 && wanted.every((method) => typeof method === 'string')
+  if (wanted !== undefined && wanted !== 'confidential' && !isList)
+    return `with clientAuthentication that is neither \`confidential\` nor a list of methods${typeof wanted === 'string' ? didYouMean(wanted, ['confidential']) : ''}`
+  const misspelt = Object.keys(grant).find(
+    (name) => !Object.hasOwn(grantMembers, name) && findNearMiss(name, Object.keys(grantMembers)) !== undefined,
+  )
+  return misspelt === undefined ? undefined : `with ${misspelt}${didYouMean(misspelt, Object.keys(grantMembers))}`
+}
+
+/** What is wrong with what `create` returned, for the author of the plugin; undefined: nothing. */
+export const findContributionFault = (contributions: unknown): string | undefined => {
+  if (typeof contributions !== 'object' || contributions === null) return 'create returned no contributions'
+  const unknown = Object.keys(contributions).find((name) => !Object.hasOwn(contributionNames, name))
+  if (unknown !== undefined)
+    return `create returned ${unknown}, which is not a contribution${didYouMean(unknown, Object.keys(contributionNames))}`
+  const {
+    grants = [],
+    clientAuthenticators = [],
+    login,
+    secondFactors = [],
+    statusProvider,
+  } = contributions as Contributions
+  const grantFault = grants.map(findGrantFault).find((fault) => fault !== undefined)
+  if (grantFault !== undefined) return `create returned a grant ${grantFault}`
+  if (
+    !clientAuthenticators.every(
+      (item) =>
+        [typeof item.method, typeof item.detect, typeof item.authenticate].join() === 'string,function,function',
+    )
+  )
+    return 'create returned a client authenticator without method, detect or authenticate'
+  if (login !== undefined && (typeof login.authenticate !== 'function' || typeof login.find !== 'function'))
+    return 'create returned a login provider without authenticate or find'
+  if (!secondFactors.every((factor) => typeof factor.kind === 'string' && typeof factor.verify === 'function'))
+    return 'create returned a second factor without kind or verify'
+  if (statusProvider !== undefined && typeof statusProvider.current !== 'function')
+    return 'create returned a status provider without current'
+  return undefined
+}

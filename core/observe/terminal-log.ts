@@ -1,0 +1,39 @@
+import { styleText } from 'node:util'
+import { prettyFactory } from 'pino-pretty'
+
+/** A line of the log as pino writes it. */
+interface Line {
+  readonly msg?: unknown
+  readonly time?: unknown
+}
+
+/** What the line of a request says to people. */
+interface RequestLine extends Line {
+  readonly method: string
+  readonly path: string
+  readonly status: number | string
+  readonly ms: number
+  readonly request_id: string
+}
+
+/** The log for people at a terminal: as pino-pretty has it, and one line for each request. */
+export const createTerminalLog = (print: (text: string) => void): { write(line: string): void } => {
+  const render = prettyFactory({ ignore: 'pid', translateTime: 'SYS:HH:MM:ss' })
+  return {
+    write(text) {
+      const line = JSON.parse(text) as Line
+      if (line.msg !== 'request') print(render(text))
+      // Every page loads some.
+      else if (!/\/assets\/[^/]*$/.test((line as RequestLine).path)) print(`${describeRequest(line as RequestLine)}\n`)
+    },
+  }
+}
+
+/** `04:02:37 POST /token 200 12 ms 3571ec1a`: the beginning of the id finds the line in the audit log. */
+const describeRequest = ({ time, method, path, status, ms, request_id }: RequestLine): string => {
+  const clock = new Date(String(time)).toTimeString().slice(0, 8)
+  const shown = path.replaceAll(/[^\x21-\x7e]/g, '?')
+  const text = `${clock} ${method} ${shown} ${String(status)} ${String(Math.round(ms))} ms ${request_id.slice(0, 8)}`
+  const isFailure = typeof status !== 'number' || status >= 500
+  return isFailure && process.stdout.isTTY && process.stdout.hasColors() ? styleText('red', text) : text
+}

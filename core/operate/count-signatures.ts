@@ -1,0 +1,64 @@
+import { isObject, type JsonObject, type JsonValue } from '../json.js'
+import { readJsonLines } from './json-records.js'
+
+/** What one key has signed, by the audit log. */
+export interface SignatureCount {
+  readonly kid: string
+  readonly signer: string
+  /** Tokens, attestations and signed answers, those of comparisons among them. */
+  readonly issued: number
+  /** Signatures that only showed that the key works. */
+  readonly probes: number
+  /** Of the first and the last line that was counted. */
+  readonly first: string
+  readonly last: string
+}
+
+export interface CountOptions {
+  readonly audit: readonly string[]
+  /** Milliseconds since the epoch: lines outside are not counted. */
+  readonly from?: number
+  readonly until?: number
+}
+
+const text = (value: JsonValue | undefined): string => (typeof value === 'string' ? value : '')
+
+/** Each signature that one line records. */
+const signaturesOf = (line: JsonObject): readonly JsonObject[] => {
+  const { signatures } = line
+  const list: readonly JsonValue[] = Array.isArray(signatures) ? signatures : [line]
+  return list.flatMap((one) => {
+    if (!isObject(one)) return []
+    const { kid, digest, reference } = one
+    return text(kid) !== '' && text(digest) + text(reference) !== '' ? [one] : []
+  })
+}
+
+/**
+ * Counts the signatures of the audit log by key, to be compared with the counter or the log of an HSM. Throws
+ * `RecordsUnreadable`, and the system's error for a file that cannot be read.
+ */
+export const countSignatures = async (options: CountOptions): Promise<readonly SignatureCount[]> => {
+  const { audit, from = -Infinity, until = Infinity } = options
+  const counts = new Map<string, SignatureCount>()
+  for (const file of audit)
+    for await (const line of readJsonLines(file)) {
+      const time = text(line['time'])
+      const at = Date.parse(time)
+      if (!(at >= from && at < until)) continue
+      const isProbe = line['event'] === 'key.proved'
+      for (const signature of signaturesOf(line)) {
+        const [kid, signer] = [text(signature['kid']), text(signature['signer'])]
+        const before = counts.get(JSON.stringify([kid, signer]))
+        counts.set(JSON.stringify([kid, signer]), {
+          kid,
+          signer,
+          issued: (before?.issued ?? 0) + (isProbe ? 0 : 1),
+          probes: (before?.probes ?? 0) + (isProbe ? 1 : 0),
+          first: before === undefined || time < before.first ? time : before.first,
+          last: before === undefined || time > before.last ? time : before.last,
+        })
+      }
+    }
+  return [...counts.values()]
+}
