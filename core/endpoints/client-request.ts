@@ -1,4 +1,4 @@
-import type { TokenRequest } from '../oauth/client-authenticator.js'
+import { readBasic, type BasicCredentials, type TokenRequest } from '../oauth/client-authenticator.js'
 import { OAuthError } from '../oauth/errors.js'
 import { checkNoneRepeated } from '../oauth/params.js'
 import type { EndpointRequest } from './message.js'
@@ -16,8 +16,12 @@ export const readClientForm = (
 }
 
 /** What client authentication sees of a request: its parameters once they are known to come once, headers, and where from. */
-export const tokenRequestOf = (http: EndpointRequest, params: ReadonlyMap<string, string>): TokenRequest => ({
-  params,
-  header: (name) => http.header(name),
-  address: http.address,
-})
+export const tokenRequestOf = (http: EndpointRequest, params: ReadonlyMap<string, string>): TokenRequest => {
+  let basic: BasicCredentials | undefined
+  return {
+    params,
+    basicCredentials: () => (basic ??= readBasic(http.header('authorization'))),
+    header: (name) => http.header(name),
+    address: http.address,
+  }
+}

@@ -57,16 +57,16 @@ export const cacheClients = (store: ClientLookup, clock: Clock): ClientLookup =>
 /** What the configuration names, the store cannot change. */
 export const createClientDirectory = (fixed: readonly Client[], store: ClientLookup): ClientDirectory => {
   const byId = new Map(fixed.map((client) => [client.client_id, client]))
-  const find = async (clientId: string): Promise<Client | 'disabled' | undefined> => {
-    if (!isClientId(clientId)) return undefined
-    const client = byId.get(clientId) ?? (await store.find(clientId))
-    return client?.disabled ? 'disabled' : client
-  }
+  const findAny = (clientId: string) =>
+    isClientId(clientId) ? (byId.get(clientId) ?? store.find(clientId)) : undefined
   return {
-    find,
+    async find(clientId) {
+      const client = await findAny(clientId)
+      return client?.disabled ? 'disabled' : client
+    },
     async findEnabled(clientId) {
-      const found = await find(clientId)
-      return found === 'disabled' ? undefined : found
+      const client = await findAny(clientId)
+      return client?.disabled ? undefined : client
     },
   }
 }

@@ -7,10 +7,11 @@ import { until } from '../deadline.js'
 
 /** What the core reads itself: a grant's own schema does not see it. */
 const ofTheCore: ReadonlySet<string> = new Set(['grant_type', 'client_id', 'scope', 'resource', 'audience'])
-const credentials: ReadonlySet<string> = new Set(['client_secret', 'client_assertion', 'client_assertion_type'])
+const credentials = ['client_secret', 'client_assertion', 'client_assertion_type']
 
 /** The form without what proves the client. */
 export const withoutCredentials = (params: ReadonlyMap<string, string>): ReadonlyMap<string, string> => {
+  if (!credentials.some((name) => params.has(name))) return params
   const others = new Map(params)
   for (const name of credentials) others.delete(name)
   return others

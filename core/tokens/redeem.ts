@@ -127,13 +127,18 @@ export const createRedeem = (options: RedeemOptions) => {
     { client, signal }: Caller,
     { grant, redeem, subject, authentication }: GrantDecision,
   ): Promise<OAuthError | undefined> => {
-    const [isRevoked, account, registered] = await Promise.all([
-      redeem &&
-        grant &&
-        revocations.isRevoked([grant.grantId], signInOf(grant.subject, grant.authentication.auth_time)),
-      authentication && login?.find(subject, signal),
-      clients.findEnabled(client.client_id),
-    ])
+    const asking = clients.findEnabled(client.client_id)
+    // A service's token has no person and no grant that could have ended.
+    const [registered, isRevoked, account] =
+      authentication === undefined && redeem === undefined
+        ? [await asking]
+        : await Promise.all([
+            asking,
+            redeem &&
+              grant &&
+              revocations.isRevoked([grant.grantId], signInOf(grant.subject, grant.authentication.auth_time)),
+            authentication && login?.find(subject, signal),
+          ])
     if (registered === undefined)
       return new OAuthError('invalid_client', 'Client authentication failed.', {
         reason: 'the client is gone or disabled',
@@ -164,10 +169,10 @@ export const createRedeem = (options: RedeemOptions) => {
     const { grant, redeem: redeemable } = decision
     const starts = refresh && redeemable?.kind !== 'refresh_token'
     // The family comes first: nobody has its token yet, and a failure here uses nothing up. One round trip for both.
-    const [started, end] = await Promise.all([
-      starts && grant ? startFamily(grant) : undefined,
-      findEnd(caller, decision),
-    ])
+    const [end, started] =
+      starts && grant
+        ? await Promise.all([findEnd(caller, decision), startFamily(grant)])
+        : [await findEnd(caller, decision)]
     try {
       if (end !== undefined) throw end
       // A grant of a plugin's own begins here; all others were noted when the person granted them.

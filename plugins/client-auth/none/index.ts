@@ -1,9 +1,9 @@
-import { definePlugin, readBasic, type ClientAuthenticator, type TokenRequest } from '../../../core/api/index.js'
+import { definePlugin, type ClientAuthenticator, type TokenRequest } from '../../../core/api/index.js'
 
 /** Clients that always send Basic do so without a password, too, which RFC 7617 §2 allows to be empty. */
-const findNamed = (authorization: string): string | undefined => {
+const findNamed = (request: TokenRequest): string | undefined => {
   try {
-    const credentials = readBasic(authorization)
+    const credentials = request.basicCredentials()
     return credentials?.secret === '' ? credentials.clientId : undefined
   } catch {
     // What is malformed is refused as client_secret_basic.
@@ -12,10 +12,10 @@ const findNamed = (authorization: string): string | undefined => {
 }
 
 /** Undefined when the request has something that would have to be proved. */
-const findClientId = ({ params, header }: TokenRequest): string | undefined => {
+const findClientId = (request: TokenRequest): string | undefined => {
+  const { params } = request
   if (params.has('client_secret') || params.has('client_assertion')) return undefined
-  const authorization = header('authorization')
-  return authorization === undefined ? params.get('client_id') : findNamed(authorization)
+  return request.header('authorization') === undefined ? params.get('client_id') : findNamed(request)
 }
 
 /** A public client names itself and proves nothing (RFC 6749 §2.1, OIDC Core §9 `none`). */
