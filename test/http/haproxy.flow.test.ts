@@ -52,7 +52,7 @@ describeWith('haproxy', 'two replicas behind deploy/haproxy.cfg', (haproxy) => {
           ({ status }) => status,
           () => 0,
         )
-      await expect.poll(answers, { timeout: 20_000 }).not.toBe(0)
+      await expect.poll(answers, { timeout: 60_000 }).not.toBe(0)
       await use()
     } finally {
       await proxy[Symbol.asyncDispose]()
@@ -100,7 +100,7 @@ describeWith('haproxy', 'two replicas behind deploy/haproxy.cfg', (haproxy) => {
       const loaders = Array.from({ length: 8 }, load)
       const more = async (count: number) => {
         const target = tokens + count
-        await expect.poll(() => tokens >= target || failures.length > 0, { timeout: 20_000 }).toBe(true)
+        await expect.poll(() => tokens >= target || failures.length > 0, { timeout: 60_000 }).toBe(true)
       }
       for (const replica of replicas) {
         await more(200)
@@ -110,7 +110,7 @@ describeWith('haproxy', 'two replicas behind deploy/haproxy.cfg', (haproxy) => {
         await more(200)
         await startReplica(replica)
         // It is in again when it has issued a token; the other one goes only then.
-        await expect.poll(() => hasIssued(replica, adminToken), { timeout: 20_000 }).toBe(true)
+        await expect.poll(() => hasIssued(replica, adminToken), { timeout: 60_000 }).toBe(true)
       }
       await more(200)
       loading = false
@@ -123,7 +123,7 @@ describeWith('haproxy', 'two replicas behind deploy/haproxy.cfg', (haproxy) => {
   it('leaves it to the replicas to refuse when none is ready', async () => {
     // With a wrong token no replica can say that it is.
     await behindProxy('wrong', async () => {
-      await expect.poll(async () => (await askToken()).status, { timeout: 20_000 }).toBe(200)
+      await expect.poll(async () => (await askToken()).status, { timeout: 60_000 }).toBe(200)
     })
   })
 
@@ -133,7 +133,7 @@ describeWith('haproxy', 'two replicas behind deploy/haproxy.cfg', (haproxy) => {
       await ended
     }
     await behindProxy(adminToken, async () => {
-      await expect.poll(async () => (await askToken()).status, { timeout: 20_000 }).toBe(503)
+      await expect.poll(async () => (await askToken()).status, { timeout: 60_000 }).toBe(503)
       const answer = await askToken()
       expect(answer.headers.get('retry-after')).toBe('2')
       expect(await answer.json()).toEqual({ error: 'temporarily_unavailable' })

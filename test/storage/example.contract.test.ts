@@ -79,8 +79,8 @@ const withAdapter = (use: string, options: unknown) => ({
 describe('the host', () => {
   it('serves from an adapter', async () => {
     await using server = await startServer(withAdapter(join(folder, 'files.js'), { path: join(folder, 'served') }))
-    const ready = await fetch(`${server.admin}/health/ready`)
-    expect(await ready.json()).toMatchObject({ status: 'ready' })
+    const ready = async () => (await fetch(`${server.admin}/health/ready`)).json()
+    await expect.poll(ready).toMatchObject({ status: 'ready' })
   })
 
   it('F32 waits for an adapter that cannot be opened yet', async () => {
