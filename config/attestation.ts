@@ -71,6 +71,13 @@ export const rateLimits = z
     userinfo: ofAddress(60_000),
     revoke: ofAddress(6000),
     authorize: z.strictObject({ address_per_minute: perMinute(300, most), address_open: openAtOnce(300) }).prefault({}),
+    par: z
+      .strictObject({
+        address_per_minute: perMinute(60_000, most),
+        client_per_minute: perMinute(60_000, most),
+        address_open: openAtOnce(300),
+      })
+      .prefault({}),
     interaction: ofAddress(3000),
     device_authorization: z
       .strictObject({ address_per_minute: perMinute(600, most), address_open: openAtOnce(200) })

@@ -61,7 +61,8 @@ export const configObject = z.strictObject({
   client_assertion_max_age_secs: seconds(3600, { min: 10, max: day }),
   // RFC 8628 §5.1: short, because a longer life is more time to guess.
   device_code_ttl_secs: seconds(600, { max: 3600 }),
-  par_ttl_secs: notAvailable,
+  par_ttl_secs: seconds(60, { max: 600 }),
+  require_pushed_authorization_requests: z.boolean().default(false),
   token_exchange_enabled: z.boolean().default(false),
   default_audience: resourceUri.optional(),
   resources,
@@ -103,12 +104,7 @@ const hostOf = ({ listen: { host }, issuer: written }: Pick<Written, 'listen' | 
 }
 
 /** What follows from what was written. */
-export const complete = ({
-  extends: _base,
-  client_certificate_header: _header,
-  par_ttl_secs: _par,
-  ...written
-}: Written) => ({
+export const complete = ({ extends: _base, client_certificate_header: _header, ...written }: Written) => ({
   ...written,
   /** With titles, descriptions and claims. */
   scopes: written.scopes_supported,

@@ -12,6 +12,8 @@ export interface Supported {
   readonly responseTypes: readonly string[]
   readonly grantTypes: readonly string[]
   readonly clientAuthMethods: readonly string[]
+  /** No client may ask but by `/par` (RFC 9126 §5). */
+  readonly requirePushedRequests: boolean
   /** Absent: DPoP is not available. */
   readonly dpopAlgs?: readonly string[] | undefined
   readonly idTokenAlgs: () => readonly JwsAlg[]

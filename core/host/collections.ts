@@ -13,6 +13,7 @@ import type { Client } from '../oauth/client.js'
 import type { DeviceApproval, DeviceRequest } from '../oauth/device-code.js'
 import type { AuthorizationCode, Grant } from '../oauth/grant.js'
 import type { GrantEntry } from '../oauth/grant-index.js'
+import type { PushedRequest } from '../oauth/pushed-request.js'
 import { createAttemptLimiter } from '../storage/attempts.js'
 import { createOccupancy } from '../storage/occupancy.js'
 import type { RecordLookup } from '../storage/ports.js'
@@ -53,6 +54,7 @@ export const collections = ({ records, ephemeral, shares }: Stores) => {
       shareDeviceCodes,
       records.deviceCodes<DeviceRequest, DeviceApproval>('device_codes'),
     ),
+    pushedRequests: within('pushed_requests', shareOneTime, records.oneTime<PushedRequest>('pushed_requests')),
     families: records.refreshFamilies<Grant>('refresh_families'),
     revocations: records.revocations('revocations'),
     secrets: records.records<string>('secrets'),

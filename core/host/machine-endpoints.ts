@@ -45,6 +45,7 @@ export const createMachineEndpoints = (
     responseTypes: config.response_types_supported,
     grantTypes: [...get(tokens.grants).keys()],
     clientAuthMethods: [...get(tokens.registries).clientAuthenticators.keys()],
+    requirePushedRequests: config.require_pushed_authorization_requests,
     dpopAlgs: get(tokens.dpop).algs,
     idTokenAlgs: () => ring.algorithms('id_token'),
     userinfoAlgs: () => ring.algorithms('userinfo'),

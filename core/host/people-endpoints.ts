@@ -7,9 +7,11 @@ import { createDeviceVerification, deviceVerification } from '../endpoints/devic
 import type { HandlersOf } from '../endpoints/endpoint.js'
 import { consentPage, createConsentPage } from '../endpoints/interaction/consent.js'
 import { createLoginPage, loginPage } from '../endpoints/interaction/login.js'
+import { createPushedAuthorizationEndpoint, pushedAuthorizationEndpoint } from '../endpoints/pushed-authorization.js'
 import { createUserinfoEndpoint, userinfoEndpoint } from '../endpoints/userinfo.js'
 import type { LoginProvider } from '../interaction/login-provider.js'
 import { createPlaces, type Places } from '../interaction/places.js'
+import { createPushedRequests } from '../oauth/pushed-request.js'
 import { verifyIdTokenHint } from '../tokens/id-token-hint.js'
 import { tokens, type Resolve } from './injection-tokens.js'
 
@@ -17,6 +19,7 @@ import { tokens, type Resolve } from './injection-tokens.js'
 export const peopleEndpoints = {
   userinfo: userinfoEndpoint,
   authorization: authorizationEndpoint,
+  pushedAuthorization: pushedAuthorizationEndpoint,
   login: loginPage,
   consent: consentPage,
 }
@@ -41,7 +44,9 @@ const placesFor = (get: Resolve, limit: string, { address_open: most }: { readon
 export const createSignIn = (get: Resolve, login: LoginProvider): SignIn => {
   const config = get(tokens.config)
   const verification = get(tokens.verification)
-  const { codes, sessions, sessionIndex, interactions, consents, secrets, revocations } = get(tokens.collections)
+  const { codes, sessions, sessionIndex, interactions, pushedRequests, consents, secrets, revocations } = get(
+    tokens.collections,
+  )
   const options: AuthorizationOptions = {
     issuer: config.issuer,
     defaultAudience: config.default_audience,
@@ -63,11 +68,27 @@ export const createSignIn = (get: Resolve, login: LoginProvider): SignIn => {
     grantIndex: get(tokens.grantIndex),
     interactions,
     openSignIns: placesFor(get, 'authorize_open', config.rate_limits.authorize),
+    pushedRequests: createPushedRequests(pushedRequests, get(tokens.clock)),
+    requirePushedRequests: config.require_pushed_authorization_requests,
     consents,
     secrets,
     revocations,
   }
   return { options, flow: createFlow(options) }
+}
+
+const createPushedAuthorization = (get: Resolve, rules: AuthorizationOptions) => {
+  const { par_ttl_secs: ttlSeconds, rate_limits: rates } = get(tokens.config)
+  const authenticate = get(tokens.clientAuthentication)
+  return createPushedAuthorizationEndpoint({
+    authenticateClient: get(tokens.rateLimits).byClient('par', rates.par.client_per_minute, authenticate),
+    rules,
+    pushedRequests: rules.pushedRequests,
+    openRequests: placesFor(get, 'par_open', rates.par),
+    ttlSeconds,
+    audit: rules.audit,
+    dpop: get(tokens.dpop),
+  })
 }
 
 export const createPeopleEndpoints = (get: Resolve, { options, flow }: SignIn): HandlersOf<typeof peopleEndpoints> => ({
@@ -83,6 +104,7 @@ export const createPeopleEndpoints = (get: Resolve, { options, flow }: SignIn): 
     dpop: get(tokens.dpop),
   }),
   authorization: createAuthorizationEndpoint(options, flow),
+  pushedAuthorization: createPushedAuthorization(get, options),
   login: createLoginPage(options, flow),
   consent: createConsentPage(options, flow),
 })

@@ -13,12 +13,14 @@ const classes = {
   requests: { role: 'ephemeral', part: 0.15 },
   // As requests, and smaller: two entries for each device that waits.
   device_codes: { role: 'records', part: 0.05 },
+  // Requests that clients have pushed: of those that have proved who they are, or as few for an address.
+  pushed_requests: { role: 'records', part: 0.05 },
   // Enrolments that wait for a person. A person looks through a few hundred at the most.
   approvals: { role: 'records', part: 0.03 },
   // Only those who showed a second factor or an attestation get one.
   challenges: { role: 'ephemeral', part: 0.07 },
   // People who have signed in, for two weeks each.
-  sessions: { role: 'ephemeral', part: 0.2 },
+  sessions: { role: 'ephemeral', part: 0.15 },
   // A proof or assertion for each request of clients that are known. Where they are refused nobody gets a token.
   replay: { role: 'ephemeral', part: 0.2 },
   // A few for each address and name. Small, and what bounds all else.

@@ -12,6 +12,8 @@ export interface AnswerTarget {
   readonly responseMode: ResponseMode
   /** Echoed as it came. */
   readonly state?: string
+  /** The id of the pushed request that the answer uses up (RFC 9126 §4). */
+  readonly pushed?: string
 }
 
 /** An authorization request of which every parameter was checked; a JSON value, as interactions store it. */

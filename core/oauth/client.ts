@@ -42,6 +42,8 @@ export interface Client {
   readonly require_auth_time?: boolean
   /** The client gets no token without a DPoP proof (RFC 9449 §5.2). */
   readonly dpop_bound_access_tokens?: boolean
+  /** The client may ask by `/par` alone (RFC 9126 §6). */
+  readonly require_pushed_authorization_requests?: boolean
   readonly logo_uri?: string
   readonly policy_uri?: string
   readonly tos_uri?: string

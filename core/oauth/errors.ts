@@ -19,6 +19,7 @@ export const errorStatus = {
   consent_required: 400,
   request_not_supported: 400,
   request_uri_not_supported: 400,
+  invalid_request_uri: 400,
   registration_not_supported: 400,
   invalid_authorization_details: 400,
   invalid_client: 401,

@@ -18,6 +18,7 @@ export type AuditEventName =
   | 'login.refused'
   | 'consent.given'
   | 'consent.denied'
+  | 'authorization.pushed'
   | 'authorization.granted'
   | 'authorization.refused'
   | 'code.reused'

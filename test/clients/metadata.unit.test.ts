@@ -151,11 +151,9 @@ describe('client metadata', () => {
   })
 
   it('refuses what nothing would honour, and misspelt names with a hint', () => {
-    expect(
-      problems({ ...web, sector_identifier_uri: 'https://x', require_pushed_authorization_requests: true }),
-    ).toEqual([
+    expect(problems({ ...web, sector_identifier_uri: 'https://x', require_signed_request_object: true })).toEqual([
       { path: 'sector_identifier_uri', message: 'not available in this version' },
-      { path: 'require_pushed_authorization_requests', message: 'not available in this version' },
+      { path: 'require_signed_request_object', message: 'not available in this version' },
     ])
     const { redirect_uris, ...rest } = web
     expect(problems({ ...rest, redirect_uri: redirect_uris })).toContainEqual({

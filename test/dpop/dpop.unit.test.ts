@@ -137,6 +137,7 @@ describe('without a replay guard', () => {
         responseTypes: [],
         grantTypes: [],
         clientAuthMethods: [],
+        requirePushedRequests: false,
         idTokenAlgs: algs,
         userinfoAlgs: algs,
         introspectionAlgs: algs,

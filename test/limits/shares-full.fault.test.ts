@@ -45,6 +45,8 @@ const kinds = (stored: Collections): Readonly<Record<string, (index: number) => 
       { userCode: randomUUID(), request: textOf(index) as never, intervalSeconds: 5 },
       600,
     ),
+  pushed_requests: (index) =>
+    stored.pushedRequests.put(newId(), { request: textOf(index) as never, expiresAt: 0 }, 660),
   approvals: (index) => stored.factorRecords.put(newId(), { message: textOf(index % 2) }, { ttlSeconds: 3600 }),
 })
 
@@ -77,7 +79,16 @@ it('the embedded store of 24 MB', { timeout: 120_000 }, async () => {
   await using backend = await openEmbedded({ path, max_size_mb: 24, clock: Date.now })
   const environment = await acquireEnvironment(path, 24 * megabyte)
   const stores = { records: backend, ephemeral: backend, [Symbol.asyncDispose]: () => Promise.resolve() }
-  const all = ['requests', 'challenges', 'sessions', 'replay', 'counters', 'device_codes', 'approvals']
+  const all = [
+    'requests',
+    'challenges',
+    'sessions',
+    'replay',
+    'counters',
+    'device_codes',
+    'pushed_requests',
+    'approvals',
+  ]
   await fillAll(stores, all)
   expect(sizeOf(environment).used).toBeLessThan(24 * megabyte)
   expect(sizeOf(environment).used).toBeGreaterThan(8 * megabyte)

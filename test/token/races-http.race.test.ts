@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createClient, createDeployment, type Client, type Deployment } from '../support/server/processes.js'
 import { raceProofs } from '../support/load/races-http/race-proofs.js'
+import { raceReferences } from '../support/load/races-http/race-references.js'
 import { raceCodes, raceRefreshTokens, type Race } from '../support/load/races-http/race.js'
 
 // One code, one refresh token, many processes of the product on one store, all asked at once over HTTP:
@@ -57,6 +58,15 @@ describe(`races over HTTP of ${processes} processes on one store`, () => {
   )
 
   it(
+    `PA05 ${rounds} pushed requests: one code each, and the page for the rest`,
+    async () => {
+      const score = await raceReferences(race, rounds)
+      expect(score).toEqual({ rounds, fair: rounds, doubles: 0, withoutWinner: 0, faults: 0 })
+    },
+    timeout,
+  )
+
+  it(
     `DP05 ${rounds} DPoP proofs: one 200 each, and invalid_dpop_proof for the rest`,
     async () => {
       const score = await raceProofs(race, deployment.issuer, rounds)
@@ -83,6 +93,12 @@ describe('the same races on a store without the atomic predicate', () => {
 
   it('find codes that were redeemed twice', async () => {
     const score = await raceCodes(race, few)
+    expect(score.doubles).toBeGreaterThan(0)
+    expect(score.fair).toBeLessThan(few)
+  })
+
+  it('find pushed requests with two answers', async () => {
+    const score = await raceReferences(race, few)
     expect(score.doubles).toBeGreaterThan(0)
     expect(score.fair).toBeLessThan(few)
   })

@@ -23,10 +23,10 @@ import {
 import type { StepResult, Step, StepInput } from './step.js'
 
 /** An endpoint that takes a request for authorization. */
-type RequestEndpoint = 'authorization' | 'device_authorization'
+type RequestEndpoint = 'authorization' | 'pushed_authorization_request' | 'device_authorization'
 
-const authorization: readonly RequestEndpoint[] = ['authorization']
-const both: readonly RequestEndpoint[] = ['authorization', 'device_authorization']
+const authorization: readonly RequestEndpoint[] = ['authorization', 'pushed_authorization_request']
+const all: readonly RequestEndpoint[] = [...authorization, 'device_authorization']
 
 /** What is checked of a request for authorization, in this order, and at which endpoints. */
 export const requestSteps: readonly (readonly [name: string, at: readonly RequestEndpoint[], step: Step])[] = [
@@ -36,8 +36,8 @@ export const requestSteps: readonly (readonly [name: string, at: readonly Reques
   ['grant allowed', authorization, checkGrantAllowed],
   ['response_type', authorization, checkResponseType],
   ['unsupported parameters', authorization, refuseUnsupported],
-  ['scope', both, readScope],
-  ['resource', both, readResource],
+  ['scope', all, readScope],
+  ['resource', all, readResource],
   ['code_challenge', authorization, readCodeChallenge],
   ['dpop_jkt', authorization, readDpopJkt],
   ['nonce', authorization, readNonce],

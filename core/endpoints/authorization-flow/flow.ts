@@ -10,6 +10,7 @@ import type { Client } from '../../oauth/client.js'
 import { OAuthError } from '../../oauth/errors.js'
 import { hashOpaqueToken, newOpaqueToken } from '../../opaque-token.js'
 import { signInOf } from '../../oauth/subject-end.js'
+import { Unavailable } from '../../unavailable.js'
 import type { EndpointRequest, Reply } from '../message.js'
 import { createAnswers } from './answer.js'
 import { codeRecord } from './code-record.js'
@@ -66,6 +67,10 @@ export interface Refused {
   readonly sub?: string | undefined
 }
 
+const ignoreOutage = (error: unknown): void => {
+  if (!(error instanceof Unavailable)) throw error
+}
+
 export const createFlow = (options: AuthorizationOptions): Flow => {
   const { issuer, audit, clock, login, codes, grantIndex, revocations } = options
   const cookies = createCookies(issuer)
@@ -100,8 +105,14 @@ export const createFlow = (options: AuthorizationOptions): Flow => {
     return next === 'login' || person === undefined ? { next: 'login' } : { next, ...person }
   }
 
-  /** Of two answers to one interaction the browser gets one. */
-  const redeem = async (interactionId: string | undefined): Promise<void> => {
+  /** Of two answers to one interaction, or to one pushed request, the browser gets one. */
+  const redeem = async ({ pushed }: AnswerTarget, interactionId: string | undefined): Promise<void> => {
+    if (pushed !== undefined) {
+      await options.pushedRequests.use(pushed)
+      // That was the one answer. An interaction that stays is over by itself, and cannot have another.
+      if (interactionId !== undefined) await interactions.redeem(interactionId).catch(ignoreOutage)
+      return
+    }
     if (interactionId === undefined || (await interactions.redeem(interactionId))) return
     throw new OAuthError(
       'invalid_request',
@@ -116,7 +127,7 @@ export const createFlow = (options: AuthorizationOptions): Flow => {
     // the race never learns of the code.
     await Promise.all([codes.put(hashOpaqueToken(code), record, options.codeTtlSeconds), grantIndex.add(record)])
     try {
-      await redeem(interactionId)
+      await redeem(request, interactionId)
     } catch (error) {
       await grantIndex.remove(record)
       throw error
@@ -139,7 +150,7 @@ export const createFlow = (options: AuthorizationOptions): Flow => {
   }
 
   const refuse: Flow['refuse'] = async ({ http, request, interactionId, sub }, error) => {
-    await redeem(interactionId)
+    await redeem(request, interactionId)
     const claimedClientId = request.clientId
     await options.refusals.record(http, { event: 'authorization.refused', why: error, claimedClientId, sub })
     return answers.refused(request, error)

@@ -8,6 +8,7 @@ import type { Session, SessionEntry } from '../../interaction/session.js'
 import type { ClientDirectory } from '../../oauth/client.js'
 import type { AuthorizationCode } from '../../oauth/grant.js'
 import type { GrantIndex } from '../../oauth/grant-index.js'
+import type { PushedRequests } from '../../oauth/pushed-request.js'
 import type { AuditLog } from '../../observe/audit.js'
 import type { OneTimeStore, RecordLookup, RecordStore, RevocationStore } from '../../storage/ports.js'
 import type { ClaimReleases } from '../../tokens/claim-releases.js'
@@ -44,6 +45,9 @@ export interface AuthorizationOptions {
   readonly interactions: OneTimeStore<Interaction>
   /** How many of them one address may have open. */
   readonly openSignIns: Places
+  readonly pushedRequests: PushedRequests
+  /** Requests that their client has not pushed are refused (RFC 9126 §5). */
+  readonly requirePushedRequests: boolean
   readonly consents: RecordStore<Consent>
   /** Secrets that all replicas share. */
   readonly secrets: RecordStore<string>

@@ -9,7 +9,7 @@ import type { Declaration } from '../endpoint.js'
 import { redirect, type EndpointRequest, type Reply } from '../message.js'
 import type { RecordedHandler } from '../refusals.js'
 import { originAndPath } from './origin-and-path.js'
-import { getClient, getParameters } from './request.js'
+import { getClient, getParameters, getPushedRequestUri } from './request.js'
 
 const steps = stepsAt('authorization')
 
@@ -40,6 +40,8 @@ export const authorizationEndpoint = {
 } as const satisfies Declaration
 
 export const createAuthorizationEndpoint = (options: AuthorizationOptions, flow: Flow): RecordedHandler => {
+  const { pushedRequests } = options
+
   /** Stores the request and sends the browser to the page where the person answers. */
   const interact = async ({ http, request }: AuthorizationContext, to: InteractionPage): Promise<Reply> => {
     const { id, cookies } = await flow.interactions.begin({ request }, http.cookie(flow.cookies.browser), http.address)
@@ -59,10 +61,28 @@ export const createAuthorizationEndpoint = (options: AuthorizationOptions, flow:
   // Only on loopback may an issuer be http: who reads the page there is a developer.
   const isLocal = options.issuer.startsWith('http:')
 
+  const answer = async (context: AuthorizationContext): Promise<Reply> => {
+    const { http, request } = context
+    if (lacksLaxCookies(http)) {
+      const id = await flow.interactions.beginUntied({ request }, http.address)
+      return redirect(flow.interactions.pageUrl(id, 'login'))
+    }
+    return flow.goOn(context, {
+      login: () => interact(context, 'login'),
+      consent: () => interact(context, 'consent'),
+      code: (session) => flow.grant(context, session),
+    })
+  }
+
   return async (http, seen) => {
     const params = getParameters(http)
     const client = await getClient(params, options.clients)
     seen.claimedClientId = client.client_id
+    const requestUri = getPushedRequestUri(params)
+    if (requestUri !== undefined)
+      return answer({ http, client, request: await pushedRequests.open(requestUri, client.client_id) })
+    if (options.requirePushedRequests || client.require_pushed_authorization_requests === true)
+      throw new OAuthError('invalid_request', 'This application must push its requests (RFC 9126).')
     const sentUri = originAndPath(params.values.get('redirect_uri') ?? '')
     seen.trail = { sent_redirect_uri: sentUri }
     const target = getTarget(params, client, isLocal ? sentUri : undefined)
@@ -74,15 +94,6 @@ export const createAuthorizationEndpoint = (options: AuthorizationOptions, flow:
       if (error instanceof OAuthError) return flow.refuse({ http, request: target }, error)
       throw error
     }
-    const context = { http, client, request }
-    if (lacksLaxCookies(http)) {
-      const id = await flow.interactions.beginUntied({ request }, http.address)
-      return redirect(flow.interactions.pageUrl(id, 'login'))
-    }
-    return flow.goOn(context, {
-      login: () => interact(context, 'login'),
-      consent: () => interact(context, 'consent'),
-      code: (session) => flow.grant(context, session),
-    })
+    return answer({ http, client, request })
   }
 }

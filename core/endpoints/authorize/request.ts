@@ -1,6 +1,7 @@
 import type { Client, ClientDirectory } from '../../oauth/client.js'
 import { OAuthError } from '../../oauth/errors.js'
 import type { ParameterList } from '../../oauth/params.js'
+import { isPushedRequestUri } from '../../oauth/pushed-request.js'
 import { checkOnce } from '../authorization-flow/target.js'
 import type { EndpointRequest } from '../message.js'
 
@@ -28,4 +29,12 @@ export const getClient = async (params: ParameterList, clients: Pick<ClientDirec
       reason: client === undefined ? 'unknown client' : 'client is disabled',
     })
   return client
+}
+
+/** The reference of a pushed request. What else comes with it, but for `client_id`, counts for nothing (RFC 9126 §4). */
+export const getPushedRequestUri = (params: ParameterList): string | undefined => {
+  const uri = params.values.get('request_uri')
+  if (uri === undefined || !isPushedRequestUri(uri)) return undefined
+  checkOnce(params, 'request_uri')
+  return uri
 }

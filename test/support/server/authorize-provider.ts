@@ -12,6 +12,7 @@ import { createPages } from '../../../core/interaction/pages/create-pages.js'
 import { loadAssets } from '../../../core/interaction/pages/load-assets.js'
 import type { Consent } from '../../../core/interaction/consent.js'
 import type { Interaction } from '../../../core/interaction/interaction.js'
+import { createPushedRequests, type PushedRequest } from '../../../core/oauth/pushed-request.js'
 import { createPlaces } from '../../../core/interaction/places.js'
 import type { LoginProvider } from '../../../core/interaction/login-provider.js'
 import type { Session, SessionEntry } from '../../../core/interaction/session.js'
@@ -129,6 +130,8 @@ export const startProvider = async (overrides: Partial<AuthorizationOptions> = {
     }),
     verifyIdTokenHint: async (token) => (token.startsWith('ours:') ? { sub: token.slice(5), aud: 'web' } : undefined),
     openSignIns: createPlaces({ occupancy, limit: 'authorize_open', most: 1000, hits: new Counts('limit') }),
+    pushedRequests: createPushedRequests(backend.oneTime<PushedRequest>('pushed_requests'), clock),
+    requirePushedRequests: false,
     ...stores,
     ...overrides,
   }

@@ -1,0 +1,113 @@
+import type { Place, Places } from '../interaction/places.js'
+import type { AnswerTarget, AuthorizationRequest } from '../oauth/authorization-request.js'
+import type { ClientAuthentication } from '../oauth/client-authentication.js'
+import { isPublicClient, type Client } from '../oauth/client.js'
+import type { Dpop, DpopProof } from '../oauth/dpop.js'
+import { OAuthError } from '../oauth/errors.js'
+import type { PushedRequests } from '../oauth/pushed-request.js'
+import type { AuditLog } from '../observe/audit.js'
+import { checkRequest, stepsAt } from './authorization-flow/check-request.js'
+import type { RequestRules } from './authorization-flow/step.js'
+import { getTarget } from './authorization-flow/target.js'
+import { readClientForm, tokenRequestOf } from './client-request.js'
+import type { Declaration } from './endpoint.js'
+import { json, type EndpointRequest } from './message.js'
+import type { RecordedHandler } from './refusals.js'
+
+export interface PushedAuthorizationOptions {
+  readonly authenticateClient: ClientAuthentication
+  readonly rules: RequestRules
+  readonly pushedRequests: PushedRequests
+  /** How many requests of public clients one address may have open. */
+  readonly openRequests: Places
+  readonly ttlSeconds: number
+  readonly audit: AuditLog
+  readonly dpop: Dpop
+}
+
+const steps = stepsAt('pushed_authorization_request')
+
+/** `POST /par` (RFC 9126 §2). */
+export const pushedAuthorizationEndpoint = {
+  path: '/par',
+  methods: ['POST'],
+  body: 'form',
+  cors: 'public-client',
+  limit: { byAddress: 'par', byRefusals: true },
+  refusedEvent: 'authorization.refused',
+  discovery: ({ issuer, requirePushedRequests }) => ({
+    pushed_authorization_request_endpoint: `${issuer}/par`,
+    require_pushed_authorization_requests: requirePushedRequests,
+  }),
+} as const satisfies Declaration
+
+export const createPushedAuthorizationEndpoint = (options: PushedAuthorizationOptions): RecordedHandler => {
+  const { authenticateClient, rules, pushedRequests, openRequests, ttlSeconds, audit, dpop } = options
+
+  /** RFC 9449 §10.1: the key of a proof, or the one that the client names, which must be the same. */
+  const bindToKey = (request: AuthorizationRequest, proof: DpopProof | undefined): AuthorizationRequest => {
+    if (proof === undefined) return request
+    if (request.dpopJkt !== undefined && request.dpopJkt !== proof.jkt)
+      throw new OAuthError('invalid_request', 'The parameter dpop_jkt names another key than the DPoP proof.')
+    return { ...request, dpopJkt: proof.jkt }
+  }
+
+  /** Whoever sends the id of a public client has proved nothing: the place is that of the address. */
+  const enter = async (client: Client, address: string): Promise<Place | undefined> => {
+    if (!isPublicClient(client)) return undefined
+    const entered = await openRequests.enter(address, ttlSeconds)
+    if (entered.allowed) return entered.place
+    throw new OAuthError('temporarily_unavailable', 'Too many open requests from this address.', {
+      status: 429,
+      reason: 'too many open pushed requests for one address',
+      headers: { 'Retry-After': String(entered.retryAfterSeconds) },
+    })
+  }
+
+  /** A page has a code of its own for it, which clients do not know (RFC 6749 §4.1.2.1). */
+  const targetOf = ({ form }: EndpointRequest, client: Client): AnswerTarget => {
+    try {
+      return getTarget(form, client)
+    } catch (error) {
+      if (!(error instanceof OAuthError)) throw error
+      throw new OAuthError('invalid_request', error.description, { reason: error.reason })
+    }
+  }
+
+  const check = async (http: EndpointRequest, client: Client): Promise<AuthorizationRequest> => {
+    const { form: params } = http
+    // RFC 9126 §2.1; the step for `/authorize` would answer another code.
+    if (params.values.has('request_uri'))
+      throw new OAuthError('invalid_request', 'The parameter request_uri cannot be pushed.')
+    const target = targetOf(http, client)
+    return { ...target, scope: [], resource: [], prompt: [], ...(await checkRequest(steps, { params, client, rules })) }
+  }
+
+  return async (http, seen) => {
+    const params = readClientForm(http, 'resource')
+    const { client } = await authenticateClient(tokenRequestOf(http, params), http.signal)
+    seen.client = client
+    const presented = http.header('dpop')
+    const proof =
+      presented === undefined
+        ? undefined
+        : await dpop.check({ proof: presented, method: http.method, path: pushedAuthorizationEndpoint.path })
+    const request = bindToKey(await check(http, client), proof)
+    await proof?.claim()
+    const place = await enter(client, http.address)
+    try {
+      const requestUri = await pushedRequests.push(request, ttlSeconds)
+      await audit.record({
+        event: 'authorization.pushed',
+        request_id: http.requestId,
+        client_id: client.client_id,
+        scope: request.scope.join(' '),
+        resource: request.resource,
+      })
+      return json(201, { request_uri: requestUri, expires_in: ttlSeconds }, proof?.headers)
+    } catch (error) {
+      await openRequests.leave(place)
+      throw error
+    }
+  }
+}
