@@ -71,6 +71,7 @@ describe('pushed authorization requests', () => {
     const again = await agent.follow(at)
     expect([again.response.status, again.left]).toEqual([400, undefined])
     expect(await again.response.text()).toContain('has expired or was already used')
+    expect((await new UserAgent().follow(at)).response.status).toBe(400)
     // The page that another browser opened before the answer leads nowhere either.
     const signed = await other.submit(second.url, await second.response.text(), { ...person })
     expect([signed.response.status, signed.left]).toEqual([400, undefined])
