@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { UserAgent } from '../support/clients/user-agent.js'
-import { person, publicClient, redirectUri, startServer, webClient, type TestServer } from '../support/server/server.js'
+import { authorizeUrl } from '../support/forge/mint.js'
+import { person, publicClient, startServer, webClient, type TestServer } from '../support/server/server.js'
 
 const bob = { username: 'bob', password: 'a long password of bob' }
 const local = 'http://localhost:8080/cb'
@@ -28,15 +29,7 @@ describe('consent', () => {
   afterAll(() => server[Symbol.asyncDispose]())
 
   const url = (client_id: string, more: Record<string, string> = {}) =>
-    `${server.issuer}/authorize?${new URLSearchParams({
-      client_id,
-      redirect_uri: redirectUri,
-      response_type: 'code',
-      scope: 'openid',
-      code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
-      code_challenge_method: 'S256',
-      ...more,
-    })}`
+    authorizeUrl(server.issuer, { client_id, ...more })
 
   /** A browser in which the person has signed in, and has allowed nothing. */
   const signedIn = async (): Promise<UserAgent> => {

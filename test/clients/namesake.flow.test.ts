@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { collectionsOf } from '../support/forge/mint.js'
+import { authorizeUrl, collectionsOf } from '../support/forge/mint.js'
 import { parseClientMetadata } from '../../core/oauth/client-metadata.js'
-import { person, publicClient, redirectUri, serviceClient, startServer, subject } from '../support/server/server.js'
+import { person, publicClient, serviceClient, startServer, subject } from '../support/server/server.js'
 import { openTestRecords } from '../support/stores/test-stores.js'
 import { UserAgent } from '../support/clients/user-agent.js'
 
@@ -15,16 +15,7 @@ it('LG09 a person whose subject is the id of a client in the store is not signed
     await collectionsOf(records).clients.put(subject, client)
   }
   const agent = new UserAgent()
-  const url = new URL('/authorize', server.issuer)
-  url.search = new URLSearchParams({
-    client_id: publicClient.client_id,
-    redirect_uri: redirectUri,
-    response_type: 'code',
-    scope: 'openid',
-    code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
-    code_challenge_method: 'S256',
-  }).toString()
-  const shown = await agent.follow(url)
+  const shown = await agent.follow(authorizeUrl(server.issuer, { client_id: publicClient.client_id }))
   const answer = await agent.submit(shown.url, await shown.response.text(), person)
   expect(answer.response.status).toBe(403)
   expect([...agent.cookies.keys()]).toEqual(['signet-browser'])

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { deviceGrant, personAt, tvClient, boxClient, withDevices } from '../support/clients/device.js'
 import { basic } from '../support/clients/clients.js'
-import { person, publicClient, redirectUri, startServer, type TestServer } from '../support/server/server.js'
+import { authorizeUrl } from '../support/forge/mint.js'
+import { person, publicClient, startServer, type TestServer } from '../support/server/server.js'
 import { UserAgent } from '../support/clients/user-agent.js'
 
 // How much one address may leave open before anyone has proved who they are.
@@ -23,20 +24,10 @@ beforeAll(async () => {
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
-const authorizeUrl = (more: Readonly<Record<string, string>> = {}): string => {
-  const query = new URLSearchParams({
-    client_id: publicClient.client_id,
-    redirect_uri: redirectUri,
-    response_type: 'code',
-    scope: 'openid',
-    code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
-    code_challenge_method: 'S256',
-    ...more,
-  })
-  return `${server.issuer}/authorize?${query}`
-}
+const urlWith = (more: Readonly<Record<string, string>> = {}): string =>
+  authorizeUrl(server.issuer, { client_id: publicClient.client_id, ...more })
 const from = (address: string) => ({ 'x-forwarded-for': address })
-const open = (address: string, url = authorizeUrl()) => fetch(url, { redirect: 'manual', headers: from(address) })
+const open = (address: string, url = urlWith()) => fetch(url, { redirect: 'manual', headers: from(address) })
 const statuses = async (count: number, ask: () => Promise<Response>): Promise<Record<number, number>> => {
   const found: Record<number, number> = {}
   for (const { status } of await Promise.all(Array.from({ length: count }, ask)))
@@ -67,7 +58,7 @@ describe('open sign-ins', () => {
         method: 'POST',
         redirect: 'manual',
         headers: { ...from('192.0.2.3'), 'sec-fetch-site': 'cross-site' },
-        body: new URL(authorizeUrl()).searchParams,
+        body: new URL(urlWith()).searchParams,
       })
     expect(await statuses(25, posted)).toEqual({ 303: 20, 429: 5 })
   })
@@ -77,7 +68,7 @@ describe('open sign-ins', () => {
     expect(await statuses(19, () => open(address))).toEqual({ 303: 19 })
     for (let count = 0; count < 5; count += 1) {
       const agent = new UserAgent(from(address))
-      const callback = await agent.authorize(new URL(authorizeUrl()), person)
+      const callback = await agent.authorize(new URL(urlWith()), person)
       expect(callback.searchParams.has('code')).toBe(true)
     }
     expect(await statuses(3, () => open(address))).toEqual({ 303: 1, 429: 2 })
@@ -86,9 +77,9 @@ describe('open sign-ins', () => {
   it('AN02 who is signed in needs no place', async () => {
     const address = '192.0.2.5'
     const agent = new UserAgent(from(address))
-    await agent.authorize(new URL(authorizeUrl()), person)
+    await agent.authorize(new URL(urlWith()), person)
     expect(await statuses(25, () => open(address))).toEqual({ 303: 20, 429: 5 })
-    const again = await agent.authorize(new URL(authorizeUrl()), person)
+    const again = await agent.authorize(new URL(urlWith()), person)
     expect(again.searchParams.has('code')).toBe(true)
   })
 
