@@ -79,6 +79,20 @@ export const attemptCases = ({ backend, clock, pass }: Subject<EphemeralBackend>
       deepEqual(await takeSome(id, 4), Array(4).fill(allowed))
     })
 
+    it('gives back an attempt without a longer delay than before it', async () => {
+      const id = randomUUID()
+      await takeSome(id, 4)
+      pass(2)
+      deepEqual(await take(id), allowed)
+      await attempts().giveBack('n', id)
+      // The delay of the four has passed, and the one that was given back adds nothing to it.
+      deepEqual(await take(id), allowed)
+      deepEqual(await take(id), refused(4))
+      pass(4)
+      deepEqual(await take(id), allowed)
+      deepEqual(await take(id), refused(8))
+    })
+
     it('gives back each of 50 parallel attempts, and none that was not taken', async () => {
       const id = randomUUID()
       const wide = { ...policy, free: 100 }
