@@ -11,6 +11,10 @@ export interface CompletedOption extends Word {
   readonly value: 'none' | 'file' | 'any' | readonly string[]
 }
 
+/** What a person may type for it. */
+export const namesOf = ({ name, short }: CompletedOption): readonly string[] =>
+  short === undefined ? [name] : [name, short]
+
 /** One command, as a shell completes it. */
 export interface CompletedCommand {
   /** `keys create`; empty: the program. */

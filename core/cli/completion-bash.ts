@@ -1,8 +1,6 @@
-import type { CompletedCommand, CompletedOption } from './completed-command.js'
+import { namesOf, type CompletedCommand } from './completed-command.js'
 
 const words = (list: readonly string[]): string => `'${list.join(' ')}'`
-
-const namesOf = ({ name, short }: CompletedOption): readonly string[] => (short === undefined ? [name] : [name, short])
 
 /** Bash: an empty answer has it complete the names of files. */
 export const bashScript = (commands: readonly CompletedCommand[]): string => {

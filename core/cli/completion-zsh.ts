@@ -1,12 +1,10 @@
-import type { CompletedCommand, CompletedOption, Word } from './completed-command.js'
+import { namesOf, type CompletedCommand, type CompletedOption, type Word } from './completed-command.js'
 
 const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
 /** In the form of `_describe`: a colon ends the word. */
 const described = (list: readonly Word[]): string =>
   `(${list.map(({ name, description }) => quote(`${name.replaceAll(':', '\\:')}:${description}`)).join(' ')})`
-
-const namesOf = ({ name, short }: CompletedOption): readonly string[] => (short === undefined ? [name] : [name, short])
 
 const answerOf = ({ value }: CompletedOption): string => {
   if (typeof value !== 'string') return `compadd -- ${value.map(quote).join(' ')}`
