@@ -4,9 +4,11 @@ import { readConfig } from '../../config/load.js'
 import { formatProblem } from '../../config/problems.js'
 import { folderWith, minimal } from '../support/server/config-files.js'
 
+const environment = { PIN: 'a long PIN of the base', OTHER: 'another one of the environment' }
+
 const read = async (files: Readonly<Record<string, string>>) => {
   const folder = await folderWith(files)
-  return { folder, ...(await readConfig(join(folder, 'signet.yaml'), { PIN: '1234' })) }
+  return { folder, ...(await readConfig(join(folder, 'signet.yaml'), environment)) }
 }
 const problemsOf = async (files: Readonly<Record<string, string>>) => (await read(files)).problems.map(formatProblem)
 
@@ -43,6 +45,41 @@ signers: { hsm: { use: signers/pkcs11, options: { module: /m.so, token: t, pin: 
     expect(config?.signers).toEqual({ local: { use: 'signers/aws-kms', options: { region: 'eu-central-1' } } })
   })
 
+  it('replaces where a secret comes from, and merges no two sources', async () => {
+    const folder = {
+      'secret.txt': 'from the file of the secret',
+    }
+    const token = async (base: string, written: string) => {
+      const { config, problems } = await read({
+        ...folder,
+        'base.yaml': minimal(`admin: { token: ${base} }`),
+        'signet.yaml': `extends: base.yaml\nadmin: { token: ${written} }`,
+      })
+      expect(problems).toEqual([])
+      return config?.admin?.token?.reveal()
+    }
+    expect(await token('{ $env: PIN }', '{ $file: ./secret.txt }')).toBe('from the file of the secret')
+    expect(await token('{ $file: ./secret.txt }', '{ $env: OTHER }')).toBe('another one of the environment')
+  })
+
+  it('forgets the lines of what it replaces', async () => {
+    const problems = await problemsOf({
+      'base.yaml': minimal(),
+      'signet.yaml': 'extends: base.yaml\nkeys: [{ kid: es-2, alg: ES256, signer: local }]',
+    })
+    expect(problems).toEqual([expect.stringMatching(/^keys\[0\]\.ref: is required/)])
+    expect(problems[0]).not.toContain('base.yaml')
+  })
+
+  it('finds a base beside the file that names it', async () => {
+    const { sources, folder } = await read({
+      'a/root.yaml': minimal(),
+      'a/base.yaml': 'extends: root.yaml',
+      'signet.yaml': 'extends: a/base.yaml',
+    })
+    expect(sources).toEqual(['signet.yaml', 'a/base.yaml', 'a/root.yaml'].map((name) => join(folder, name)))
+  })
+
   it('says in which file and line a problem is', async () => {
     const problems = await problemsOf({
       'base.yaml': `${minimal()}\nlog: { level: loud }\nid_token_ttl_secs: ten`,
@@ -71,6 +108,7 @@ signers: { hsm: { use: signers/pkcs11, options: { module: /m.so, token: t, pin: 
       'extends: none.yaml',
       /^extends: the configuration file none\.yaml cannot be read: there is no such file \(line 1\)$/,
     ],
+    ["extends: ''", /^extends: must be the path of a configuration file \(line 1\)$/],
     ['extends: 7', /^extends: must be the path of a configuration file \(line 1\)$/],
     ['extends: broken.yaml', /^extends: is not proper YAML: .* \(line 1\)$/],
   ])('%s is refused', async (line, message) => {

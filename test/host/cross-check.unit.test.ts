@@ -156,12 +156,23 @@ describe('cross-checks', () => {
     ])
   })
 
+  it('id_tokens need a key where there is the scope openid, and nowhere else', async () => {
+    const written = 'id_token_signing_alg: ES256'
+    const text = full().replace(written, 'id_token_signing_alg: EdDSA\naccess_token_signing_alg: ES256')
+    expect(await problemsOf(text)).toEqual([
+      'id_token_signing_alg: there is no key for EdDSA with the purpose id_token',
+    ])
+    expect(await problemsOf(text.replace('[openid, ', '['))).toEqual([])
+  })
+
   it('warns of claims that reach nobody', async () => {
     const text = full(`claims:
-  roles: { from: groups, in: [access_token], for: [c, 'https://api.example', 'https://ap.example', desk] }
+  roles: { from: groups, in: [access_token], for: [c, 'https://api.example', 'https://ap.example', desk, 'https://own.example', 'https://default.example', 'https://client.example'] }
   idle: { value: 1 }
   staff: {}
 resources: [{ identifier: 'https://api.example' }]
+default_audience: https://default.example
+${client("allowed_audiences: ['https://own.example']").replace(/ }\]$/, ' }, { client_id: https://client.example, client_secret: a-secret-of-more-than-256-bits-for-tests, grant_types: [client_credentials] }]')}
 accounts: [{ username: a, password: correct horse, sub: '1', claims: { name: A, groups: [], roles: [], 'email#de': x } }]
 `).replace('offline_access]', 'offline_access, { name: staff, claims: [staff] }]')
     expect(await problemsOf(text)).toEqual([
@@ -173,6 +184,11 @@ accounts: [{ username: a, password: correct horse, sub: '1', claims: { name: A, 
         /^warning claims\.roles\.for\[2\]: is no resource of this file, and no client in it has it/,
       ),
     ])
+  })
+
+  it('has no warning of a claim that pages show', async () => {
+    const text = full("accounts: [{ username: a, password: correct horse, sub: '1', claims: { name: A } }]")
+    expect(await problemsOf(text.replace('[openid, profile, email, ', '[openid, '))).toEqual([])
   })
 
   it.each([

@@ -1,5 +1,7 @@
+import { decodeJwt } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { ConfigurationError } from '../../config/problems.js'
+import { canonicalUsername } from '../../core/interaction/username.js'
 import type { LoadedPlugin, LoadedSigner } from '../../core/modules/load-modules.js'
 import type { PluginModule, Services, SignerModule } from '../../core/modules/contract.js'
 import { createRegistries, createSignerProviders } from '../../core/modules/registries.js'
@@ -94,12 +96,40 @@ describe('registries', () => {
     [{ grants: [{ ...grant('a'), clientAuthentication: [] }] }, /neither `confidential` nor a list of methods$/],
     [{ grants: [{ ...grant('a'), clientAuthentification: 'confidential' }] }, /did you mean `clientAuthentication`\?/],
     [{ clientAuthenticators: [{ method: 'a' }] }, /without method, detect or authenticate/],
-    [{ login: {} }, /without authenticate or find/],
+    [
+      { grants: [{ ...grant('a'), clientAuthentication: ['none', 7] }] },
+      /neither `confidential` nor a list of methods$/,
+    ],
+    [{ login: { authenticate: login.authenticate } }, /without authenticate or find/],
+    [{ login: { find: login.find } }, /without authenticate or find/],
+    [{ secondFactors: [{ kind: 'otp' }] }, /second factor without kind or verify/],
+    [{ secondFactors: [{ verify: () => undefined }] }, /second factor without kind or verify/],
+    [{ statusProvider: {} }, /status provider without current/],
   ])('refuse %j', async (contributions, message) => {
     const error = await failure(createRegistries([plugin(0, { create: () => contributions as object })], services))
     expect((error as ConfigurationError).problems).toEqual([
       { path: 'plugins[0]', message: expect.stringMatching(message) },
     ])
+  })
+
+  it('accept a grant with members of its own', async () => {
+    const own = { ...grant('a'), cache: new Map(), loans: 7 }
+    await using registries = await createRegistries([plugin(0, { create: () => ({ grants: [own] }) })], services)
+    expect(registries.grants.get('a')).toBe(own)
+  })
+
+  it.each<[string, () => void, RegExp]>([
+    [
+      'the product',
+      () => canonicalUsername(undefined as never),
+      / \(test\/host\/registries\.unit\.test\.ts:\d+:\d+\)$/,
+    ],
+    ['a package', () => decodeJwt('x'), / \(test\/host\/registries\.unit\.test\.ts:\d+:\d+\)$/],
+    ['what is no error', () => Promise.reject('s3cret'), /^could not be created: unknown error$/],
+  ])('name the line of the author when %s throws', async (_what, fail, message) => {
+    const create = async () => (await fail(), {})
+    const error = await failure(createRegistries([plugin(0, { create })], services))
+    expect((error as ConfigurationError).problems[0]?.message).toMatch(message)
   })
 
   const closing = (order: string[], name: string) => () => ({ close: () => void order.push(name) })

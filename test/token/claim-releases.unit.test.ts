@@ -63,6 +63,7 @@ describe('what rules release', () => {
     ['values by name', { only: ['a', 'b-2', 'none'] }, ['a', 'b-2']],
     ['values by their beginning', { only: ['b-*'] }, ['b-1', 'b-2']],
     ['no values', { only: ['d'] }, []],
+    ['no values that only begin alike', { only: ['b'] }, []],
     ['a text that fits', { from: 'rank', only: ['chief*'] }, 'chief'],
     ['a text that does not fit', { from: 'rank', only: ['clerk'] }, undefined],
     ['what is no text', { from: 'age', only: ['4*'] }, undefined],
@@ -97,6 +98,9 @@ describe('what rules release', () => {
     const releases = withRules({ department: { in: ['access_token'] } })
     expect(releases.added('access_token', recipient)).toEqual([])
     expect(releases.added('access_token', { ...recipient, scope: ['staff'] })).toEqual(['department'])
+    const german = withRules({ 'department#de': { in: ['access_token'] } })
+    expect(german.added('access_token', recipient)).toEqual([])
+    expect(german.added('access_token', { ...recipient, scope: ['staff'] })).toEqual(['department#de'])
   })
 
   it('cannot be asked for without a scope', () => {

@@ -36,7 +36,7 @@ beforeAll(async () => {
         [rolesName]: { from: 'groups', only: ['bank-*'], in: ['access_token', 'id_token'], for: ['desk', api] },
         tenant: { value: { id: 'acme' }, in: ['access_token'] },
         department: { in: ['access_token'] },
-        employee_number: { from: 'number', in: ['userinfo'] },
+        employee_number: { from: 'number', in: ['userinfo'], for: ['desk'] },
       },
       clients: [...(whole['clients'] as object[]), desk, board],
       accounts: [{ ...person, sub: subject, claims }],
@@ -84,6 +84,8 @@ describe('the claims of the configuration', () => {
     }
     expect(await given(['staff'])).toEqual(['treasury', { sub: subject, department: 'treasury', employee_number: 7 }])
     expect(await given([])).toEqual([undefined, { sub: subject, employee_number: 7 }])
+    const { body } = await host.redeem((await host.mint.code({ scope: ['openid'] })).code)
+    expect((await host.userinfo(String(body['access_token']))).body).toEqual({ sub: subject })
   })
 
   it('of the granted scopes are in the id_token of a client that registered so, and in no other', async () => {
