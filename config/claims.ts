@@ -6,7 +6,7 @@ const lineOf = (most: number) =>
   z
     .string()
     .max(most, `must have at most ${String(most)} characters`)
-    .regex(/^[^\p{Cc}\p{Cs}]*\S[^\p{Cc}\p{Cs}]*$/u, 'must be one line of text')
+    .regex(/^[^\p{Cc}\p{Cs}]*[^\s\p{Cc}\p{Cs}][^\p{Cc}\p{Cs}]*$/u, 'must be one line of text')
 
 const languageTag = z
   .string()

@@ -141,18 +141,49 @@ plugins: [{ use: ./p.js, options: { nested: [{ key: { $env: KEY } }], pin: s3cre
   it('refuses rules for claims that say two things or nothing', async () => {
     const wrong = `claims:
   a: { value: 1, from: b, in: [id_token] }
-  b: { only: ['*'], in: [token] }
+  b: { only: ['*', 'a*b'], in: [token] }
   c: { for: [], value: null }
   d e: { in: [id_token] }
+  f: { value: 1, only: [g], in: [id_token] }
+  h: { only: [], in: [id_token] }
 `
     expect((await problemsOf(minimal(wrong))).map(({ path, message }) => `${path}: ${message}`)).toEqual([
       'claims.a.value: is the same for everyone: leave out from and only',
       'claims.b.only[0]: must be a value, or the beginning of values and then *',
+      'claims.b.only[1]: must be a value, or the beginning of values and then *',
       'claims.b.in[0]: must be one of id_token, userinfo, access_token',
       'claims.c.value: must not be null',
       'claims.c.for: must name a client or a resource',
       'claims["d e"]: must be 1 to 128 printable characters without blanks',
+      'claims.f.value: is the same for everyone: leave out from and only',
+      'claims.h.only: must name at least one value',
     ])
+  })
+
+  it('refuses rules and scopes beyond their limits', async () => {
+    const names = Array.from({ length: 101 }, (_, index) => `c${String(index)}`)
+    const messages = async (more: string, scopes = '') =>
+      (await problemsOf(minimal(more).replace(', offline_access]', `${scopes}]`))).map(
+        ({ path, message }) => `${path}: ${message}`,
+      )
+    const rules = (count: number) =>
+      `claims: { ${names
+        .slice(0, count)
+        .map((name) => `${name}: { in: [userinfo] }`)
+        .join(', ')} }`
+    expect(await messages(rules(100))).toEqual([])
+    expect(await messages(rules(101))).toEqual(['claims: must have at most 100 claims'])
+    const scope = (more: object) => messages('', `, ${JSON.stringify({ name: 'pay', ...more })}`)
+    expect(await scope({ claims: names.slice(0, 100), title: 'x'.repeat(100), description: 'x'.repeat(300) })).toEqual(
+      [],
+    )
+    const named = 'scopes_supported[3]'
+    expect(await scope({ claims: names })).toEqual([`${named}.claims: must name at most 100 claims`])
+    expect(await scope({ title: { en: 'x'.repeat(101) } })).toEqual([
+      `${named}.title.en: must have at most 100 characters`,
+    ])
+    for (const text of ['a\nb', 'a\u0007b', ' ', ''])
+      expect(await scope({ title: { en: text } })).toEqual([`${named}.title.en: must be one line of text`])
   })
 
   it('repeats no value in what it reports', async () => {
