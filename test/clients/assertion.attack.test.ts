@@ -211,6 +211,13 @@ describe('client assertions', () => {
     await expectRefused(signAssertion(es256, { ...header, ...members }, claims()))
   })
 
+  it('CA06 exp further ahead than the configuration allows', async () => {
+    const strict = await startAssertionServer({ client_assertion_max_age_secs: 60 })
+    await using _host = strict.host
+    await strict.expectGood({ exp: strict.seconds() + 60 })
+    await strict.expectRefused(signAssertion(es256, header, strict.claims({ exp: strict.seconds() + 80 })))
+  })
+
   it('CA15 a clock that is 8 to 10 s ahead', async () => {
     for (const ahead of [8, 9, 10]) {
       await expectGood({ iat: seconds() + ahead, nbf: seconds() + ahead })

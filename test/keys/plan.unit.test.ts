@@ -140,6 +140,19 @@ describe('the plan of keys', () => {
     expect(plan([key('b', { allow_early: true }), key('a', { not_after: at(5) })], [known('a')]).warnings).toEqual([])
   })
 
+  it('says nothing of a key that waits already, and is what it was', () => {
+    const waiting = key('b', { not_before: at(0.25) })
+    const { alg, signer, purposes } = waiting
+    // Published with the time until which it was held back.
+    const entry = { alg, signer, purposes, not_before: at(0.5) }
+    const published = (more: object) => [known('a'), ['b', { ...known('b', at(0.5))[1], entry, ...more }]] as const
+    expect(plan([waiting, key('a')], published({})).warnings).toEqual([])
+    for (const more of [{ withdrawn: now }, { entry: { ...entry, not_before: at(0.25) } }])
+      expect(plan([waiting, key('a')], published(more)).warnings).toEqual([
+        expect.stringMatching(/^a reload refuses this: keys\[0\]\.not_before: b may sign from /),
+      ])
+  })
+
   it('says nothing of the first start', () => {
     expect(plan([key('a')], []).warnings).toEqual([])
   })

@@ -21,11 +21,12 @@ const signer = (client_id: string, overrides: Record<string, unknown> = {}) => (
 
 type Members = Record<string, unknown>
 
-/** A server with clients that sign. */
-export const startAssertionServer = async () => {
+/** A server with clients that sign; `more` is added to its configuration. */
+export const startAssertionServer = async (more: Members = {}) => {
   const host: TokenServer = await startTokenServer({
     configure: (written) => ({
       ...written,
+      ...more,
       clients: [
         ...(written['clients'] as object[]),
         signer('signer'),
