@@ -77,8 +77,11 @@ export const rotateSecret = async (clientId: string, options: RotateOptions): Pr
 /** A time at which the secret before was to end still ends it. */
 const withSecret = (client: Client, secret: string, overlap: number | undefined): Client => {
   const { client_secret_sha256: before, client_secret_expires_at: expiry = 0 } = client
+  const { token_endpoint_auth_method: method } = client
   if (before === undefined)
-    throw new CommandFailed(`This client has no secret: its method is ${client.token_endpoint_auth_method}.`)
+    throw new CommandFailed(
+      `This client has no secret${method === undefined ? '' : `: its method is ${method}`}. To give it one: signet clients update --auth-method client_secret_basic`,
+    )
   const gone: readonly string[] = [...secretMembers, 'client_secret_expires_at']
   const kept = Object.fromEntries(Object.entries(client).filter(([name]) => !gone.includes(name)))
   const end = Math.floor(Date.now() / 1000) + (overlap ?? 0)

@@ -1,31 +1,22 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  configuration,
-  openCommandLine,
-  requestToken,
-  type CommandLine,
-  type Service,
-} from '../support/server/command-line.js'
+import { isoTime } from '../../core/clock.js'
+import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
+import { collectionsOf } from '../support/forge/mint.js'
+import { openClientCommands, type ClientCommands } from '../support/server/client-commands.js'
+import { requestToken } from '../support/server/command-line.js'
 
-const fixed =
-  'clients: [{ client_id: teller, client_secret: teller-secret-of-more-than-256-bits-for-tests, grant_types: [client_credentials], scope: api }]'
-
-let cli: CommandLine
-let service: Service
+let host: ClientCommands
+let { cli, service, clients } = {} as ClientCommands
 beforeAll(async () => {
-  cli = await openCommandLine()
-  await cli.write('signet.yaml', configuration(fixed))
-  service = await cli.serve(['start', '--config', 'signet.yaml'])
+  host = await openClientCommands()
+  ;({ cli, service, clients } = host)
   await addService('refusing')
   await cli.write('secret.json', JSON.stringify({ client_secret: 'a secret that somebody has thought of' }))
   await cli.write('id.json', JSON.stringify({ client_id: 'another' }))
 })
-afterAll(() => cli[Symbol.asyncDispose]())
-
-const clients = (command: string, ...args: string[]) =>
-  cli.run(['clients', command, ...args, '--config', 'signet.yaml'])
+afterAll(() => host[Symbol.asyncDispose]())
 
 const addService = async (id: string): Promise<string> => {
   const added = await clients(
@@ -131,10 +122,30 @@ describe('a client in the store, while the service runs', () => {
       code: 1,
       stderr: expect.stringContaining('reload'),
     })
-    expect(await clients('rotate-secret', 'public')).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining('none'),
-    })
+  })
+
+  it('lets no overlap outlive the end that the secret had', async () => {
+    const end = Math.floor(Date.now() / 1000) + 3600
+    await cli.write('expiring.json', JSON.stringify({ client_secret_expires_at: end }))
+    const like = ['--grant-type', 'client_credentials', '--file', 'expiring.json']
+    expect((await clients('add', '--client-id', 'expiring', ...like)).code).toBe(0)
+    const { stdout } = await clients('rotate-secret', 'expiring', '--overlap', '24h', '--json')
+    expect(JSON.parse(stdout)).toMatchObject({ old_secret_valid_until: isoTime(end * 1000) })
+    expect(await shown('expiring')).not.toHaveProperty('client_secret_expires_at')
+  })
+
+  it('says how a client without a secret gets one', async () => {
+    const refusal = async (id: string) => {
+      const { code, stdout, stderr } = await clients('rotate-secret', id)
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+      return stderr
+    }
+    const advice = 'To give it one: signet clients update --auth-method client_secret_basic\n'
+    expect(await refusal('public')).toBe(`This client has no secret: its method is none. ${advice}`)
+    await using backend = await openEmbedded({ path: join(cli.folder, 'data', 'store'), clock: Date.now })
+    const { token_endpoint_auth_method: _none, ...bare } = (await collectionsOf(backend).clients.find('public'))!
+    await collectionsOf(backend).clients.put('bare', { ...bare, client_id: 'bare' })
+    expect(await refusal('bare')).toBe(`This client has no secret. ${advice}`)
   })
 
   it('disables a client everywhere at once, and enables it again', async () => {

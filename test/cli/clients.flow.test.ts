@@ -1,28 +1,16 @@
 import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  configuration,
-  openCommandLine,
-  requestToken,
-  type CommandLine,
-  type Service,
-} from '../support/server/command-line.js'
+import { openClientCommands, type ClientCommands } from '../support/server/client-commands.js'
+import { requestToken } from '../support/server/command-line.js'
 
-const fixed =
-  'clients: [{ client_id: teller, client_secret: teller-secret-of-more-than-256-bits-for-tests, grant_types: [client_credentials], scope: api }]'
-
-let cli: CommandLine
-let service: Service
+let host: ClientCommands
+let { cli, service, clients } = {} as ClientCommands
 beforeAll(async () => {
-  cli = await openCommandLine()
-  await cli.write('signet.yaml', configuration(fixed))
-  service = await cli.serve(['start', '--config', 'signet.yaml'])
+  host = await openClientCommands()
+  ;({ cli, service, clients } = host)
 })
-afterAll(() => cli[Symbol.asyncDispose]())
-
-const clients = (command: string, ...args: string[]) =>
-  cli.run(['clients', command, ...args, '--config', 'signet.yaml'])
+afterAll(() => host[Symbol.asyncDispose]())
 
 const everythingIn = async (folder: string): Promise<Buffer> => {
   const files = await readdir(folder, { recursive: true, withFileTypes: true })
