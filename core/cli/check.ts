@@ -1,6 +1,6 @@
 import { ConfigurationError, formatProblem } from '../../config/problems.js'
 import { checkConfiguration, type CheckedConfiguration } from '../host/checks/check-configuration.js'
-import { printProblems } from './failure.js'
+import { printProblems, withoutStacks } from './failure.js'
 import { good, print, printError, printJson } from './output.js'
 
 export interface CheckOptions {
@@ -17,13 +17,7 @@ export const check = async ({ config: file, json }: CheckOptions): Promise<void>
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error
     process.exitCode = 1
-    if (json)
-      printJson({
-        ok: false,
-        file,
-        warnings: [],
-        problems: error.problems.map(({ stack: _stack, ...problem }) => problem),
-      })
+    if (json) printJson({ ok: false, file, warnings: [], problems: withoutStacks(error.problems) })
     else printProblems(error.problems, print)
   }
 }

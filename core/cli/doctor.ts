@@ -1,9 +1,10 @@
-import { ConfigurationError, formatProblem } from '../../config/problems.js'
+import { ConfigurationError, formatProblem, type Problem } from '../../config/problems.js'
 import { checkConfiguration, type CheckedConfiguration } from '../host/checks/check-configuration.js'
 import { compareDeployments, type Comparison } from '../operate/compare-deployments.js'
 import { examine, type Examination } from '../operate/doctor.js'
 import { noLog } from '../observe/log.js'
 import { openAuditBeside } from './deployment.js'
+import { withoutStacks } from './failure.js'
 import { bad, good, print, printError, printJson } from './output.js'
 import { printTable, type Cell } from './table.js'
 
@@ -18,8 +19,9 @@ export interface DoctorOptions {
 export const doctor = async ({ config: file, compare: files, json }: DoctorOptions): Promise<void> => {
   const [left, right] = files ?? []
   if (left !== undefined && right !== undefined) return compare(left, right, json === true)
-  const checked = file === undefined ? undefined : await findConfiguration(file)
-  if (checked === undefined) return
+  const wrong: Problem[] = []
+  const checked = file === undefined ? undefined : await findConfiguration(file, wrong)
+  if (checked === undefined) return printWrong(wrong, { parts: [], keys: [], warnings: [] }, json === true)
   await using audit = await openAuditBeside(checked.config)
   const found = await examine(checked, { clock: Date.now, log: noLog, audit })
   if (found.problems.length > 0) process.exitCode = 1
@@ -27,16 +29,22 @@ export const doctor = async ({ config: file, compare: files, json }: DoctorOptio
   else printExamination(found)
 }
 
-/** Tells every problem, and of which file, if there is any. */
-const findConfiguration = async (file: string): Promise<CheckedConfiguration | undefined> => {
+/** Adds to `wrong` every problem, and of which file, if there is any. */
+const findConfiguration = async (file: string, wrong: Problem[]): Promise<CheckedConfiguration | undefined> => {
   try {
     return await checkConfiguration(file, process.env)
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error
-    for (const problem of error.problems) print(`${file}: ${formatProblem(problem)}`)
-    process.exitCode = 1
+    wrong.push(...withoutStacks(error.problems).map((problem) => ({ file, ...problem })))
     return undefined
   }
+}
+
+/** `empty` is what the same command prints as JSON of configurations that are in order. */
+const printWrong = (problems: readonly Problem[], empty: object, json: boolean): void => {
+  process.exitCode = 1
+  if (json) return printJson({ ...empty, problems })
+  for (const { file = '', ...problem } of problems) print(`${file}: ${formatProblem(problem)}`)
 }
 
 const oneDigit = (time: number): number => Math.round(time * 10) / 10
@@ -82,9 +90,11 @@ const printExamination = ({ parts, keys, problems, warnings }: Examination): voi
 }
 
 const compare = async (leftFile: string, rightFile: string, json: boolean): Promise<void> => {
-  const left = await findConfiguration(leftFile)
-  const right = await findConfiguration(rightFile)
-  if (left === undefined || right === undefined) return
+  const wrong: Problem[] = []
+  const left = await findConfiguration(leftFile, wrong)
+  const right = await findConfiguration(rightFile, wrong)
+  if (left === undefined || right === undefined)
+    return printWrong(wrong, { tokens: [], differences: [], alike: false }, json)
   await using leftAudit = await openAuditBeside(left.config)
   await using rightAudit = await openAuditBeside(right.config)
   const now = Date.now()

@@ -28,6 +28,10 @@ export const printProblems = (problems: readonly Problem[], output: (text: strin
   }
 }
 
+/** As `--json` prints them. */
+export const withoutStacks = (problems: readonly Problem[]): readonly Problem[] =>
+  problems.map(({ stack: _stack, ...problem }) => problem)
+
 /**
  * Prints what went wrong on standard error and returns the exit code: 1 for a problem, 2 for wrong usage. A worker has a
  * code of its own for what waiting does not cure.

@@ -89,6 +89,16 @@ describe('signet doctor', () => {
     await cli.write('signet.yaml', sound('log: { level: loud }'))
     const { code, stdout } = await doctor('--config', 'signet.yaml')
     expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringMatching(/^signet\.yaml: log\.level: /) })
+    const asJson = async (...args: readonly string[]) => {
+      const answer = await doctor('--json', ...args)
+      expect(answer).toMatchObject({ code: 1, stderr: '' })
+      return JSON.parse(answer.stdout) as unknown
+    }
+    const problems = [expect.objectContaining({ file: 'signet.yaml', path: 'log.level' })]
+    expect(await asJson('--config', 'signet.yaml')).toEqual({ parts: [], keys: [], warnings: [], problems })
+    await cli.write('sound.yaml', sound())
+    const compared = { tokens: [], differences: [], alike: false, problems }
+    expect(await asJson('--compare', 'sound.yaml', 'signet.yaml')).toEqual(compared)
   })
 
   it('says which store cannot be used', async () => {
