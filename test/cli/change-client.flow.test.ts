@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isoTime } from '../../core/clock.js'
+import type { Client } from '../../core/oauth/client.js'
 import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
 import { collectionsOf } from '../support/forge/mint.js'
 import { openClientCommands, type ClientCommands } from '../support/server/client-commands.js'
@@ -143,7 +144,10 @@ describe('a client in the store, while the service runs', () => {
     const advice = 'To give it one: signet clients update --auth-method client_secret_basic\n'
     expect(await refusal('public')).toBe(`This client has no secret: its method is none. ${advice}`)
     await using backend = await openEmbedded({ path: join(cli.folder, 'data', 'store'), clock: Date.now })
-    const { token_endpoint_auth_method: _none, ...bare } = (await collectionsOf(backend).clients.find('public'))!
+    const found = Object.entries((await collectionsOf(backend).clients.find('public'))!)
+    const bare = Object.fromEntries(
+      found.filter(([name]) => name !== 'token_endpoint_auth_method'),
+    ) as unknown as Client
     await collectionsOf(backend).clients.put('bare', { ...bare, client_id: 'bare' })
     expect(await refusal('bare')).toBe(`This client has no secret. ${advice}`)
   })

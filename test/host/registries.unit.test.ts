@@ -118,16 +118,16 @@ describe('registries', () => {
     expect(registries.grants.get('a')).toBe(own)
   })
 
-  it.each<[string, () => void, RegExp]>([
+  it.each<[string, () => unknown, RegExp]>([
     [
       'the product',
       () => canonicalUsername(undefined as never),
       / \(test\/host\/registries\.unit\.test\.ts:\d+:\d+\)$/,
     ],
     ['a package', () => decodeJwt('x'), / \(test\/host\/registries\.unit\.test\.ts:\d+:\d+\)$/],
-    ['what is no error', () => Promise.reject('s3cret'), /^could not be created: unknown error$/],
+    ['what is no error', () => AbortSignal.abort('s3cret').throwIfAborted(), /^could not be created: unknown error$/],
   ])('name the line of the author when %s throws', async (_what, fail, message) => {
-    const create = async () => (await fail(), {})
+    const create = () => (fail(), {})
     const error = await failure(createRegistries([plugin(0, { create })], services))
     expect((error as ConfigurationError).problems[0]?.message).toMatch(message)
   })
