@@ -25,7 +25,7 @@ import { createKeyLedger } from '../keys/lifecycle/ledger.js'
 import { describeHeld, readPublications } from '../keys/lifecycle/publications.js'
 import { observeKeys } from './instruments/key-metrics.js'
 import { liveEndpoints, type Serving } from './endpoint-list.js'
-import { probeKeys } from '../keys/lifecycle/open-ring.js'
+import { describeKeys, probeKeys } from '../keys/lifecycle/open-ring.js'
 import { createRegistries } from '../modules/registries.js'
 import { createReload, type Reload } from './reload.js'
 import { serve } from './serve.js'
@@ -158,11 +158,13 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
   observeRefusals(metrics, refusals)
   observeDeployment(metrics, () => generation.checked.config)
   observeKeys(metrics, () => generation.ring.report(), clock)
-  const probe = (signal: AbortSignal) => {
-    const { ring, checked, uses } = generation
-    return uses.during(probeKeys(ring, deploymentNeeds(checked.config), signal))
+  const known = () => describeKeys(generation.ring, deploymentNeeds(generation.checked.config))
+  const probe = async (signal: AbortSignal) => {
+    const { ring, uses } = generation
+    await uses.during(probeKeys(ring, signal))
+    return known()
   }
-  readiness.register({ name: 'keys', intervalMs: 1000, deadlineMs: 5000, check: probe })
+  readiness.register({ name: 'keys', intervalMs: 1000, deadlineMs: 5000, check: probe, known })
 
   const reload = createReload({
     sources,

@@ -26,6 +26,8 @@ export interface HealthCheck {
    * The operator sees the message of `Unavailable`, and nothing of other errors.
    */
   check(signal: AbortSignal): Promise<Readonly<Record<string, ComponentHealth>> | void>
+  /** How each part is, as far as it is known without asking: every report has it instead of what the last check found. */
+  known?(): Readonly<Record<string, ComponentHealth>>
 }
 
 /** Whether this process may be sent requests. Nobody who asks waits for a component: results are kept. */
@@ -71,10 +73,13 @@ export const createReadiness = (clock: Clock, log: Log): Readiness => {
     timers.set(check.name, setTimeout(() => void run(component), check.intervalMs).unref())
   }
 
-  const current = ({ check, health, checkedAt }: Component): ComponentHealth =>
-    health.status === 'up' && clock() - checkedAt > 2 * (check.intervalMs + check.deadlineMs)
-      ? { status: 'down', message: 'not checked within the deadline' }
-      : health
+  const current = ({ check, health, parts, checkedAt }: Component): Finding => {
+    if (health.status !== 'up') return { health, parts }
+    const known = check.known?.() ?? parts
+    return clock() - checkedAt > 2 * (check.intervalMs + check.deadlineMs)
+      ? { health: { status: 'down', message: 'not checked within the deadline' }, parts: known }
+      : { health: healthOf(known), parts: known }
+  }
 
   return {
     register: (check) => {
@@ -85,11 +90,12 @@ export const createReadiness = (clock: Clock, log: Log): Readiness => {
     },
     report: () => {
       const reported = [...components].flatMap(([name, component]): [string, ComponentHealth][] => {
-        const parts = Object.entries(component.parts).map(([part, health]): [string, ComponentHealth] => [
+        const { health, parts } = current(component)
+        const named = Object.entries(parts).map(([part, found]): [string, ComponentHealth] => [
           `${name}.${part}`,
-          health,
+          found,
         ])
-        return [[name, current(component)], ...parts]
+        return [[name, health], ...named]
       })
       if (state.draining) reported.unshift(['process', { status: 'draining' }])
       return { ready: reported.every(([, { status }]) => status === 'up'), components: Object.fromEntries(reported) }
@@ -104,14 +110,20 @@ export const createReadiness = (clock: Clock, log: Log): Readiness => {
   }
 }
 
+const healthOf = (parts: Finding['parts']): ComponentHealth => {
+  const down = Object.entries(parts).filter(([, { status }]) => status !== 'up')
+  if (down.length === 0) return { status: 'up' }
+  return {
+    status: 'down',
+    message: down.map(([part, { status, message }]) => `${part}: ${message ?? status}`).join('; '),
+  }
+}
+
 const probe = async (check: HealthCheck, log: Log): Promise<Finding> => {
   const late = () => new Unavailable(check.name, 'unknown', `no answer within ${check.deadlineMs} ms`)
   try {
     const parts = (await withDeadline(check.deadlineMs, check.check, late)) ?? {}
-    const down = Object.entries(parts).filter(([, { status }]) => status !== 'up')
-    if (down.length === 0) return { health: { status: 'up' }, parts }
-    const message = down.map(([part, health]) => `${part}: ${health.message ?? health.status}`).join('; ')
-    return { health: { status: 'down', message }, parts }
+    return { health: healthOf(parts), parts }
   } catch (error) {
     if (error instanceof Unavailable) return { health: { status: 'down', message: error.message }, parts: {} }
     log.error('A health check failed', { component: check.name }, error)

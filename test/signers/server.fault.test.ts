@@ -78,6 +78,24 @@ describe('what the operator sees', () => {
     await expect.poll(async () => (await admin('/health/ready')).status, { timeout: 10_000 }).toBe(200)
   })
 
+  it('is not ready from the moment on at which the signer counts as away', async () => {
+    const { admin, chaos, machine } = await startUntilTestEnds({ keys: [chaosKey('hsm')] })
+    await expect.poll(async () => (await admin('/health/ready')).status).toBe(200)
+    chaos.tell({ fault: 'throttle' })
+    const answers = await Promise.all(Array.from({ length: 12 }, machine))
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]))
+    const reply = await admin('/health/ready')
+    expect({ code: reply.status, ...((await reply.json()) as object) }).toMatchObject({
+      code: 503,
+      components: {
+        keys: { status: 'down' },
+        'keys.hsm': { status: 'down', message: expect.stringContaining('active, in chaos: proved, ') },
+      },
+    })
+    chaos.tell({})
+    await expect.poll(async () => (await admin('/health/ready')).status, { timeout: 20_000 }).toBe(200)
+  })
+
   it('a next key that cannot sign is reported before its time comes, and takes nothing down', async () => {
     const { admin, chaos, machine } = await startUntilTestEnds({
       begin: { fault: 'throttle' },

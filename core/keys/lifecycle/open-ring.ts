@@ -82,26 +82,32 @@ const probeEveryMs = 30_000
 
 const signs = ({ state }: Pick<KeyReport, 'state'>): boolean => state === 'active' || state === 'next'
 
-/**
- * A health check, cheap enough for every second: each key that signs now or next has signed a probe within 30 s that its
- * published key verifies. A next key that has not is reported and takes nothing down: its time has not come. A retired
- * one that is not published does. A need that no key is active for is down, however well all keys are.
- */
-export const probeKeys = async (
-  ring: SupervisedKeyRing,
-  needs: readonly SigningNeed[],
-  signal: AbortSignal,
-): Promise<Readonly<Record<string, ComponentHealth>>> => {
+/** Cheap enough for every second: each key that signs now or next signs a probe every 30 s. */
+export const probeKeys = async (ring: SupervisedKeyRing, signal: AbortSignal): Promise<void> => {
   const due = ring.report().keys.filter((key) => signs(key) && key.probeAge >= probeEveryMs)
   const opened = due.filter(({ trust }) => trust !== 'unopened')
   await Promise.all([...new Set(opened.map(({ signer }) => signer))].map((signer) => ring.probe(signal, signer)))
-  const { keys } = ring.report()
+}
+
+/**
+ * How the keys are, without asking anybody: each that signs now or next has signed its last probe, which its published
+ * key verifies, and its signer is responding. A next key for which that is not so is reported and takes nothing down: its
+ * time has not come. A retired one that is not published does. A need that no key is active for is down, however well all
+ * keys are.
+ */
+export const describeKeys = (
+  ring: SupervisedKeyRing,
+  needs: readonly SigningNeed[],
+): Readonly<Record<string, ComponentHealth>> => {
+  const { keys, signers } = ring.report()
+  const away = new Set(signers.filter(({ circuit }) => circuit !== 'closed').map(({ name }) => name))
   const gaps = findGaps(needs, keys).map((gap): [string, ComponentHealth] => [
     gap.purpose,
     { status: 'down', message: describeGap(gap) },
   ])
   const parts = keys.flatMap((key): [string, ComponentHealth][] => {
-    const { kid, signer, state, trust, published, reason } = key
+    const { kid, signer, state, trust, published } = key
+    const reason = key.reason ?? (away.has(signer) ? 'the signer is not responding' : undefined)
     if (!signs(key) && (state === 'gone' || published)) return []
     if (trust === 'proved' && reason === undefined) return [[kid, { status: 'up' }]]
     const message = `${state}, in ${signer}: ${trust}${reason === undefined ? '' : `, ${reason}`}`
