@@ -11,7 +11,7 @@ export interface ExtendedDocument extends ConfigDocument {
 
 type Section = Readonly<Record<string, unknown>>
 
-const isSection = (value: unknown): value is Section =>
+export const isSection = (value: unknown): value is Section =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** A chain that is longer is a circle, or nobody can read it. */

@@ -2,6 +2,7 @@ import { dirname, resolve } from 'node:path'
 import type { Place } from './document.js'
 import { describeIssue, explainIssues, salvage, type Salvaged } from './explain.js'
 import { readExtended } from './extend.js'
+import { moveToPort } from './port.js'
 import { ConfigurationError, type Problem } from './problems.js'
 import { complete, configObject, configSchema, type Config, type Written } from './schema.js'
 import { Secret } from './secret.js'
@@ -38,8 +39,8 @@ const placeOf = (lines: ReadonlyMap<string, Place>, path: string): Place | undef
 const isWithin = (path: string, outer: string): boolean =>
   path === outer || (path.startsWith(outer) && /[.[]/.test(path.charAt(outer.length)))
 
-/** Reads the file and finds all that is wrong with it. Throws nothing. */
-export const readConfig = async (file: string, env: NodeJS.ProcessEnv): Promise<ConfigReading> => {
+/** Reads the file and finds all that is wrong with it; with a `port`, as `moveToPort` changes it. Throws nothing. */
+export const readConfig = async (file: string, env: NodeJS.ProcessEnv, port?: number): Promise<ConfigReading> => {
   const path = resolve(file)
   const document = await readExtended(path, file)
   const { sources } = document
@@ -50,7 +51,8 @@ export const readConfig = async (file: string, env: NodeJS.ProcessEnv): Promise<
   if (document.value === undefined) return { file: path, sources, salvaged: {}, problems: document.problems, locate }
 
   // An empty file is an empty configuration: the problems name what is required.
-  const { value, problems: unread } = await substitute(document.value ?? {}, { directory: dirname(path), env })
+  const { value: read, problems: unread } = await substitute(document.value ?? {}, { directory: dirname(path), env })
+  const value = port === undefined ? read : moveToPort(read, port)
   const result = configSchema.safeParse(value, { error: describeIssue })
   const explained = result.success ? [] : explainIssues(configObject, result.error.issues)
   const problems = locate([

@@ -24,6 +24,7 @@ export interface MetadataOptions extends ClientOptions {
   readonly grantType?: readonly string[]
   readonly scope?: string
   readonly authMethod?: string
+  readonly consent?: string
   readonly audience?: readonly string[]
   readonly file?: string
 }
@@ -91,6 +92,7 @@ const fromFlags = (options: MetadataOptions): JsonObject => {
     grant_types: options.grantType,
     scope: options.scope,
     token_endpoint_auth_method: options.authMethod,
+    consent: options.consent,
     allowed_audiences: options.audience,
   }
   return Object.fromEntries(Object.entries(flags).filter(([, value]) => value !== undefined))

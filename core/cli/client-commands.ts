@@ -1,4 +1,5 @@
-import { InvalidArgumentError, type Command } from 'commander'
+import { InvalidArgumentError, Option, type Command } from 'commander'
+import { consentChoices } from '../oauth/client.js'
 import type { AddClientOptions, MetadataOptions } from './add-client.js'
 import type { RotateOptions } from './change-client.js'
 import type { ClientOptions } from './clients.js'
@@ -72,6 +73,9 @@ const addMetadataOptions = (command: Command): Command =>
     .option('--grant-type <type>', 'grant_types; may be repeated; default: authorization_code', collect)
     .option('--scope <scopes>', 'scope: names separated by spaces; default: all supported scopes')
     .option('--auth-method <method>', 'token_endpoint_auth_method; default: a secret, sent either way')
+    .addOption(
+      new Option('--consent <when>', 'consent: when people are asked; default: remembered').choices(consentChoices),
+    )
     .option('--audience <uri>', 'allowed_audiences; may be repeated', collect)
     .option('--file <file>', 'metadata as a JSON object (RFC 7591); options of this command take precedence')
     .addOption(jsonOption())

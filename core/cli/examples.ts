@@ -1,6 +1,6 @@
 /** How each command is used: what follows `signet`, by the path of the command. Help and tests read it. */
 export const examples: Readonly<Record<string, readonly string[]>> = {
-  start: ['start', 'start --config my.yaml', 'start --watch --config my.yaml'],
+  start: ['start', 'start --config my.yaml', 'start --port 3100', 'start --watch --config my.yaml'],
   check: ['check my.yaml', 'check my.yaml --json'],
   doctor: ['doctor --config my.yaml', 'doctor --compare staging.yaml production.yaml'],
   migrate: ['migrate --config my.yaml'],

@@ -1,4 +1,5 @@
-import type { Command } from 'commander'
+import { InvalidArgumentError, type Command } from 'commander'
+import { maxPort } from '../../config/port.js'
 import type { CheckOptions } from './check.js'
 import type { DoctorOptions } from './doctor.js'
 import type { MigrateOptions } from './migrate.js'
@@ -20,6 +21,7 @@ export const addServiceCommands = (program: Command): void => {
     .command('start')
     .description('serve; without a configuration a demo on http://localhost:3000')
     .addOption(optionalConfig('the configuration; default: the demo'))
+    .option('--port <port>', 'listen on this port instead, and on the next one for the admin listener', parsePort)
     .option('--watch', 'start again when the configuration or a plugin beside it changes: for development')
     .addOption(verboseOption())
     .action(async (options: StartOptions & { readonly watch?: true }, command: Command) => {
@@ -68,4 +70,10 @@ export const addServiceCommands = (program: Command): void => {
     .option('--force', 'remove keys even if tokens that they signed may still be valid')
     .addOption(jsonOption())
     .action(async (options: ReloadOptions) => (await import('./reload.js')).reload(options))
+}
+
+const parsePort = (written: string): number => {
+  const port = /^[1-9]\d{0,4}$/.test(written) ? Number(written) : NaN
+  if (!(port <= maxPort)) throw new InvalidArgumentError(`Write a number from 1 to ${String(maxPort)}.`)
+  return port
 }

@@ -2,11 +2,12 @@ import cluster from 'node:cluster'
 import { constants } from 'node:os'
 import { relative } from 'node:path'
 import type { Config } from '../../config/schema.js'
+import { checkConfiguration } from '../host/checks/check-configuration.js'
 import { startHost } from '../host/compose.js'
 import { createDemo, deviceFactor, type Demo } from '../host/demo.js'
 import { countWorkers } from '../host/workers/serve-workers.js'
 import { createLogger, type Logger } from '../observe/logger.js'
-import { checkDeployment, demoConfigFile } from './deployment.js'
+import { demoConfigFile } from './deployment.js'
 import { describeDemo } from './describe-demo.js'
 import { print, printError } from './output.js'
 import { makeFactor } from './principal-factors.js'
@@ -21,6 +22,8 @@ const printMs = 1000
 export interface StartOptions {
   /** Absent: the demo. */
   readonly config?: string
+  /** In place of the port of the configuration. */
+  readonly port?: number
 }
 
 /** `signet start`: serves until SIGTERM or SIGINT. */
@@ -37,7 +40,7 @@ const serve = async (options: StartOptions): Promise<void> => {
   const file = options.config ?? demoConfigFile
   const isDemo = options.config === undefined
   if (isDemo && !cluster.isWorker) printError(`configuration: ${file} (the demo)`)
-  const checked = await checkDeployment({ config: file })
+  const checked = await checkConfiguration(file, process.env, options.port)
   const { config, warnings } = checked
   const log = createLogger({ level: config.log.level, pretty: process.stdout.isTTY })
   survivePrinting(log, config.audit === 'stdout')

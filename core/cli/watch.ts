@@ -21,9 +21,13 @@ export interface WatchOptions extends StartOptions {
  * `signet start --watch`: a service that starts again when its configuration, or a plugin beside it, changes; for
  * development. Resolves when it was stopped by a signal.
  */
-export const startWatched = async ({ config, verbose }: WatchOptions): Promise<void> => {
+export const startWatched = async ({ config, port, verbose }: WatchOptions): Promise<void> => {
   const file = config ?? demoConfigFile
-  const args = [...(config === undefined ? [] : ['--config', config]), ...(verbose ? ['--verbose'] : [])]
+  const args = [
+    ...(config === undefined ? [] : ['--config', config]),
+    ...(port === undefined ? [] : ['--port', String(port)]),
+    ...(verbose ? ['--verbose'] : []),
+  ]
   const stopping = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopping.abort(signal))
   const isStopping = (): boolean => stopping.signal.aborted

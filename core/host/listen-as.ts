@@ -21,9 +21,13 @@ export const listenAs = async (
   } catch (error) {
     const { code = '', syscall } = error as NodeJS.ErrnoException
     const reason = reasons[code]
+    const hint = code === 'EADDRINUSE' && !isSocketPath(options.host) ? ': signet start --port 3100' : ''
     throw reason === undefined
       ? error
-      : Object.assign(new Error(`${section}: ${describe(options)} ${reason}`, { cause: error }), { code, syscall })
+      : Object.assign(new Error(`${section}: ${describe(options)} ${reason}${hint}`, { cause: error }), {
+          code,
+          syscall,
+        })
   }
 }
 

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { allAlgorithms, findAlgorithm, isJwsAlg } from '../jose/algorithms.js'
 import type { JwsAlg } from '../jose/jwk.js'
 import type { JsonObject } from '../json.js'
-import { isClientId, type Client } from './client.js'
+import { consentChoices, isClientId, type Client } from './client.js'
 import { clientJwks, clientJwksUri } from './client-jwks.js'
 import { isImpersonable } from './redirect-uri.js'
 import { findRedirectUriFault } from './redirect-uri-registration.js'
@@ -120,7 +120,7 @@ const metadataSchema = z.strictObject({
     .literal('public', { error: ({ input }) => (input === 'pairwise' ? `pairwise: ${unavailable}` : undefined) })
     .optional(),
   include_claims_in_id_token: z.boolean().optional(),
-  consent: z.enum(['required', 'remembered', 'implicit']).optional(),
+  consent: z.enum(consentChoices).optional(),
   default_max_age: z.int().min(0).optional(),
   require_auth_time: z.boolean().optional(),
   dpop_bound_access_tokens: z.boolean().optional(),

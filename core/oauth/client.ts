@@ -1,6 +1,9 @@
 import type { JwsAlg } from '../jose/jwk.js'
 import type { JsonObject } from '../json.js'
 
+/** When the consent page is shown. */
+export const consentChoices = ['required', 'remembered', 'implicit'] as const
+
 /**
  * A registered client. Members are the metadata names of RFC 7591 §2 and OpenID Connect Registration §2, with their
  * defaults filled in; `allowed_audiences`, `consent`, `introspection_audiences`, `security_profile`, `disabled`,
@@ -36,7 +39,7 @@ export interface Client {
   /** The claims of the scopes are in the id_token too, for clients that ask `/userinfo` for nothing. */
   readonly include_claims_in_id_token?: boolean
   /** When the consent page is shown. Absent: `remembered`. */
-  readonly consent?: 'required' | 'remembered' | 'implicit'
+  readonly consent?: (typeof consentChoices)[number]
   readonly default_max_age?: number
   /** Met for every client: `auth_time` is in every id_token. */
   readonly require_auth_time?: boolean

@@ -56,6 +56,26 @@ describe('a client in the store, while the service runs', () => {
     expect(await actions()).toContain('client.update kept')
   })
 
+  it('says when people are asked for consent', async () => {
+    const added = await clients(
+      'add',
+      '--client-id',
+      'asking',
+      '--consent',
+      'required',
+      '--redirect-uri',
+      'https://a.example/cb',
+    )
+    expect(added.code).toBe(0)
+    expect(await shown('asking')).toMatchObject({ consent: 'required' })
+    expect((await clients('update', 'asking', '--consent', 'implicit')).code).toBe(0)
+    expect(await shown('asking')).toMatchObject({ consent: 'implicit' })
+    expect(await clients('update', 'asking', '--consent', 'never')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('Allowed choices are required, remembered, implicit'),
+    })
+  })
+
   it('makes a secret for a client that gets a method with one, and drops it with the method', async () => {
     await addService('method')
     await cli.write(

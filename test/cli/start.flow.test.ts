@@ -4,6 +4,7 @@ import { request } from 'node:http'
 import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { freePort } from '../support/free-port.js'
 import {
   configuration,
   forServices,
@@ -24,6 +25,14 @@ const service =
 const serve = async (more = service) => {
   await cli.write('signet.yaml', configuration(more))
   return cli.serve(['start', '--config', 'signet.yaml'])
+}
+
+/** A free port before another one. */
+const freePortPair = async (): Promise<number> => {
+  for (;;) {
+    const port = await freePort()
+    if ((await freePort()) === port + 1) return port
+  }
 }
 
 const isReady = async (admin: string): Promise<boolean> => (await fetch(new URL('/health/ready', admin))).ok
@@ -117,9 +126,31 @@ describe('signet start', () => {
     const { code, stdout, stderr } = await cli.run(['start', '--config', 'second.yaml'])
     expect({ code, started: stdout.includes('started') }).toEqual({ code: 1, started: false })
     expect(stderr).toBe(
-      `listen: port ${port} on 127.0.0.1 is taken, perhaps by another Signet: stop that one, or choose another\n`,
+      `listen: port ${port} on 127.0.0.1 is taken, perhaps by another Signet: stop that one, or choose another: signet start --port 3100\n`,
     )
     expect((await requestToken(running, 'svc', 'svc-secret-of-more-than-256-bits-for-tests')).status).toBe(200)
+  })
+
+  it('serves on another port, with the issuer and the admin listener, and still does after a reload', async () => {
+    const port = await freePortPair()
+    await cli.write(
+      'signet.yaml',
+      configuration(service)
+        .replace(/^issuer: .*$/m, 'issuer: http://localhost:3000')
+        .replace(/^listen: .*$/m, ''),
+    )
+    const running = await cli.serve(['start', '--config', 'signet.yaml', '--port', String(port)])
+    expect([running.public, running.admin].map((url) => new URL(url).port)).toEqual([String(port), String(port + 1)])
+    const discovery = async () =>
+      (await (await fetch(new URL('/.well-known/openid-configuration', running.public))).json()) as { issuer: string }
+    expect((await discovery()).issuer).toBe(`http://localhost:${port}`)
+    running.child.kill('SIGHUP')
+    await running.printed('Configuration unchanged')
+  })
+
+  it.each(['0', '65535', '3000x', '-1'])('refuses the port %s', async (port) => {
+    const { code, stderr } = await cli.run(['start', `--port=${port}`])
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('from 1 to 65534') })
   })
 
   it('keeps the two roles of storage apart where they have folders of their own', async () => {

@@ -63,10 +63,15 @@ const nothing: Pick<Registries, 'grants' | 'clientAuthenticators' | 'secondFacto
 /**
  * Reads a configuration and checks all that needs no network: schema, modules and their options, client metadata,
  * cross-checks. One mistake hides no other where that can be helped. Plugins are created once, with services that reach
- * nothing, and closed again; signers are only loaded. Throws `ConfigurationError` with every problem.
+ * nothing, and closed again; signers are only loaded. With a `port`, all of this is of the configuration on that port.
+ * Throws `ConfigurationError` with every problem.
  */
-export const checkConfiguration = async (file: string, env: NodeJS.ProcessEnv): Promise<CheckedConfiguration> => {
-  const reading = await readConfig(file, env)
+export const checkConfiguration = async (
+  file: string,
+  env: NodeJS.ProcessEnv,
+  port?: number,
+): Promise<CheckedConfiguration> => {
+  const reading = await readConfig(file, env, port)
   const { config, salvaged } = reading
   // Of a file that could not be read nothing follows.
   if (reading.problems.some(({ path }) => path === '')) throw new ConfigurationError(reading.problems)
@@ -89,7 +94,7 @@ export const checkConfiguration = async (file: string, env: NodeJS.ProcessEnv): 
       clients: clients.filter((client) => client !== undefined),
       modules,
       warnings: reading.locate([...clientWarnings, ...checked.warnings]),
-      again: () => checkConfiguration(reading.file, env),
+      again: () => checkConfiguration(reading.file, env, port),
     }
   } finally {
     await registries?.[Symbol.asyncDispose]()

@@ -1,0 +1,29 @@
+import { isLoopbackHost, isSocketPath } from './fields.js'
+import { isSection } from './extend.js'
+
+/** The highest port that has a next one, for the admin listener. */
+export const maxPort = 65_534
+
+const onSocket = (section: unknown): boolean =>
+  isSection(section) && typeof section['host'] === 'string' && isSocketPath(section['host'])
+
+const withPort = (section: unknown, port: number): unknown => {
+  if (section === undefined) return { port }
+  return isSection(section) && !onSocket(section) ? { ...section, port } : section
+}
+
+/**
+ * What a configuration says, on another port: the admin listener has the next one, and an issuer of this machine that
+ * clients reach on the port of `listen` moves with it.
+ */
+export const moveToPort = (value: unknown, port: number): unknown => {
+  if (!isSection(value)) return value
+  const { issuer, listen, admin } = value
+  const before = isSection(listen) ? (listen['port'] ?? 3000) : 3000
+  const moved = { ...value, listen: withPort(listen, port), admin: withPort(admin, port + 1) }
+  if (onSocket(listen) || typeof issuer !== 'string' || !URL.canParse(issuer)) return moved
+  const { hostname, port: reached } = new URL(issuer)
+  return isLoopbackHost(hostname) && reached === String(before)
+    ? { ...moved, issuer: issuer.replace(`:${reached}`, `:${String(port)}`) }
+    : moved
+}
