@@ -1,3 +1,4 @@
+import { CsvError, parse } from 'csv-parse/sync'
 import { readFile } from 'node:fs/promises'
 import { describeReadFault } from '../../config/problems.js'
 import type { Principal } from '../attestation/ports.js'
@@ -46,22 +47,12 @@ const readText = async (file: string): Promise<string> => {
   }
 }
 
-/** Records without empty lines; a quoted field may hold commas, line breaks and doubled quotes. */
+/** Records without empty lines. How many fields each must have is for the caller to say, of all records at once. */
 const parseCsv = (text: string): readonly (readonly string[])[] => {
-  const records: string[][] = []
-  let record: string[] = []
-  const field = /("(?:[^"]|"")*"|[^",\r\n]*)(,|\r?\n|$)/gy
-  const source = text.replace(/^\uFEFF/, '')
-  while (field.lastIndex < source.length) {
-    const found = field.exec(source)
-    if (found === null) throw new CommandFailed(`Record ${String(records.length + 1)} is not CSV: see RFC 4180.`)
-    const [, written = '', end] = found
-    record.push(written.startsWith('"') ? written.slice(1, -1).replaceAll('""', '"') : written)
-    if (end === ',') continue
-    records.push(record)
-    record = []
+  try {
+    return parse(text, { bom: true, skip_empty_lines: true, relax_column_count: true })
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error
+    throw new CommandFailed(`Line ${String(error.lines)} is not CSV: see RFC 4180.`)
   }
-  // A comma at the very end has an empty field after it.
-  if (record.length > 0) records.push([...record, ''])
-  return records.filter((one) => one.length > 1 || one[0] !== '')
 }

@@ -144,7 +144,8 @@ describe('signet principals issue', () => {
       'record 3: has 1 columns\nrecord 4: repeats record 2',
     ],
     ['subject,principal_id,principal_type\nalice,phone-1,robot\n', 'record 2: The member principal_type must be'],
-    ['subject,principal_id\nalice,"phone', 'is not CSV'],
+    ['subject,principal_id\nalice,"phone', 'Line 2 is not CSV'],
+    ['subject,principal_id\nalice,pho"ne', 'Line 2 is not CSV'],
   ])('issues nothing for a file with a mistake: %j', async (text, message) => {
     await cli.write('wrong.csv', text)
     const bulk = { subject: undefined, 'principal-id': undefined, type: undefined, kind: 'bootstrap_secret' }
