@@ -73,6 +73,7 @@ describeWith('chromium', 'the demo page as a device that is enrolled', (executab
       expect(payload).toMatchObject({ did: 'demo-browser', att: { model: 'browser', status: 'active' } })
       const { jkt } = payload['cnf'] as { jkt: string }
       expect(await page.innerText('#device-key')).toContain(jkt)
+      expect(await page.locator('#attestation .fold[open]').count()).toBe(width < 480 ? 0 : 2)
 
       // The key is still there after a reload, and stays inside.
       await page.reload()
@@ -93,10 +94,14 @@ describeWith('chromium', 'the demo page as a device that is enrolled', (executab
       expect(await problem(page)).toMatch(/revoked.*PrincipalRevoked/)
       expect(await attestation(page)).toBe(second)
       expect(await page.locator('#restore').isVisible()).toBe(true)
+      expect(await page.innerText('#attestation.past .note')).toMatch(
+        /^Issued before the revocation.* accept it until .*\d/,
+      )
       await type(page, 'restore-command')
       await page.click('#enrol-renew')
       await status(page, 'Renewed')
       expect(await page.locator('#restore').isVisible()).toBe(false)
+      expect(await page.locator('.past, .note').count()).toBe(0)
 
       await page.click('#enrol-forget')
       await status(page, 'has deleted the key')

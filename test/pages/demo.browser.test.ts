@@ -67,6 +67,7 @@ describeWith('chromium', 'the demo page', (executablePath) => {
         expect(await page.locator('.checks .failed').allInnerTexts()).toEqual([])
         expect(await page.locator('.checks .passed').count()).toBe(12)
         expect(await textOf(page, 'userinfo')).toContain('Dana Q. Example')
+        expect(await textOf(page, 'demo-title')).toBe('Signed in as Dana Q. Example')
 
         const compact = () => page.locator('#access-token .compact').textContent()
         const before = await compact()
@@ -80,6 +81,7 @@ describeWith('chromium', 'the demo page', (executablePath) => {
         await status(page, 'Userinfo answered')
         await page.click('#demo-forget')
         expect(await page.locator('#demo-result').isVisible()).toBe(false)
+        expect(await textOf(page, 'demo-title')).toBe('Your OpenID Provider is running')
         expect(await page.content()).not.toContain(before)
         expect(await page.evaluate<number>('sessionStorage.length + localStorage.length')).toBe(0)
       })

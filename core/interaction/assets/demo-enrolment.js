@@ -1,6 +1,6 @@
 import { describeKey, newKeyPair, openDeviceStore, signChallenge } from './demo-device-key.js'
 import { decodeJwt } from './demo-jwt.js'
-import { checkSignature, createStep, fill, find, showChecks, showMembers, showToken } from './demo-show.js'
+import { checkSignature, createStep, element, fill, find, showChecks, showMembers, showToken } from './demo-show.js'
 
 /** The named errors in words, with what to do about them. */
 const words = new Map([
@@ -55,6 +55,7 @@ const show = async (issuer, device) => {
   find('enrol').hidden = device !== undefined
   find('enrolled').hidden = device === undefined
   find('restore').hidden = true
+  find('attestation').classList.remove('past')
   if (device === undefined) return
   const { jwk, jkt } = await describeKey(device.keys)
   const decoded = decodeJwt(device.attestation)
@@ -86,12 +87,24 @@ export const offerEnrolment = async (issuer) => {
   /** Key and challenge of an enrolment that is not complete. Its secret is used up: another enrolment needs another. */
   let begun
 
+  /** Renewing it is refused; nobody else knows of that yet. */
+  const showPast = () => {
+    const card = find('attestation')
+    if (device === undefined || card.classList.contains('past')) return
+    card.classList.add('past')
+    const until = new Date(decodeJwt(device.attestation).claims.exp * 1000).toLocaleString()
+    const note = `Issued before the revocation. Other verifiers accept it until ${until}.`
+    card.children[1].after(element('p', 'note', note))
+  }
+
   /** A revocation can be taken back: the command for it stands beside the refusal. */
   const orOfferRestore = async (work) => {
     try {
       return await work()
     } catch (error) {
-      find('restore').hidden = error.code !== 'PrincipalRevoked'
+      const isRevoked = error.code === 'PrincipalRevoked'
+      find('restore').hidden = !isRevoked
+      if (isRevoked) showPast()
       throw error
     }
   }

@@ -50,14 +50,19 @@ export const fill = (id, ...children) => {
   panel.replaceChildren(panel.children[0], panel.children[1], ...children)
 }
 
+/** Open where there is room for it. */
+const fold = (title, content) => {
+  const folded = element('details', 'fold', element('summary', '', title), content)
+  folded.open = !matchMedia('(max-width: 30rem)').matches
+  return folded
+}
+
 export const showToken = (id, { header, claims, segments }, checks) =>
   fill(
     id,
     showChecks(checks),
-    element('h4', '', 'Header'),
-    showMembers(header),
-    element('h4', '', 'Claims'),
-    showMembers(claims),
+    fold('Header', showMembers(header)),
+    fold('Claims', showMembers(claims)),
     showCompact(segments),
   )
 

@@ -2,7 +2,7 @@ import { waitForTokens } from './demo-device.js'
 import { openClient } from './demo-flow.js'
 import { offerEnrolment } from './demo-enrolment.js'
 import { accessTokenHash, decodeJwt } from './demo-jwt.js'
-import { checkSignature, createStep, fill, find, showChecks, showMembers, showToken } from './demo-show.js'
+import { checkSignature, createStep, element, fill, find, showChecks, showMembers, showToken } from './demo-show.js'
 
 const settings = find('demo').dataset
 const buttons = [
@@ -18,6 +18,7 @@ let signIn
 /** Ends the waiting for another device. */
 let waiting
 let hasDeviceFlow = false
+const title = find('demo-title').textContent
 
 const showTokens = async (client) => {
   const { clientId, tokens, nonce } = signIn
@@ -55,11 +56,16 @@ const showTokens = async (client) => {
 const showUserinfo = async (client) => {
   const userinfo = await client.fetchUserinfo(signIn.tokens.access_token)
   const sameSubject = userinfo.sub === decodeJwt(signIn.tokens.id_token).claims.sub
+  signIn.name = userinfo.name ?? userinfo.preferred_username ?? userinfo.sub
   fill('userinfo', showChecks([{ passed: sameSubject, text: 'same subject as the ID token' }]), showMembers(userinfo))
 }
 
 const showSignedIn = (signedIn) => {
   find('demo-result').hidden = !signedIn
+  find('demo-intro').classList.toggle('signed-in', signedIn)
+  find('demo-title').replaceChildren(
+    ...(signedIn ? ['Signed in as ', element('bdi', '', signIn.name ?? settings.username)] : [title]),
+  )
   find('demo-sign-in').hidden = signedIn
   find('demo-device-start').hidden = signedIn || !hasDeviceFlow || waiting !== undefined
   find('demo-refresh').hidden = !signIn?.tokens.refresh_token
@@ -99,7 +105,7 @@ const deviceEndings = new Map([
   ['expired_token', 'The code expired before anybody allowed it. Start again to get a new one.'],
 ])
 
-const showDevice = (device) => {
+const showDevice = async (device) => {
   find('demo-device-code').textContent = device.user_code
   const links = {
     'demo-device-link': device.verification_uri,
@@ -109,6 +115,9 @@ const showDevice = (device) => {
   find('demo-device-link').textContent = device.verification_uri
   const end = new Date(Date.now() + device.expires_in * 1000)
   find('demo-device-end').textContent = end.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })
+  const { drawQrCode } = await import('./demo-qr.js')
+  const label = 'QR code of the page with the code filled in'
+  find('demo-device-qr').replaceChildren(drawQrCode(device.verification_uri_complete, label))
   find('demo-device').hidden = false
   find('demo-device-title').focus()
 }
@@ -144,7 +153,7 @@ const startDevice = async (client) => {
   const device = await client.startDevice()
   waiting = new AbortController()
   showSignedIn(false)
-  showDevice(device)
+  await showDevice(device)
   tellInterval(device.interval ?? 5)
   // Not waited for: the buttons stay alive meanwhile.
   void finishDevice(client, device, waiting.signal)
@@ -198,7 +207,7 @@ const start = async () => {
   find('demo-forget').addEventListener('click', forget)
   offerCopies()
   await offerEnrolment(settings.issuer)
-  await step('', 'Signed in.', async () => await receive(await connected()))
+  await step('', '', async () => await receive(await connected()))
 }
 
 const home = new URL(`${settings.issuer}/`)

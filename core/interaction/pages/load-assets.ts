@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { extname, join } from 'node:path'
 import { packageRoot } from '../../package-root.js'
 
@@ -17,14 +18,18 @@ const contentTypes = new Map([
   ['.svg', 'image/svg+xml'],
 ])
 
+/** Modules of packages that scripts of the pages import. */
+const packages = new Map([['qr.js', createRequire(import.meta.url).resolve('qr')]])
+
 /** Reads `core/interaction/assets` once; by file name. Throws for a file of a kind that has no content type. */
 export const loadAssets = (): ReadonlyMap<string, Asset> => {
   const folder = join(packageRoot, 'core/interaction/assets')
   const assets = new Map<string, Asset>()
-  for (const name of readdirSync(folder)) {
+  const own = readdirSync(folder).map((name) => [name, join(folder, name)] as const)
+  for (const [name, file] of [...own, ...packages]) {
     const contentType = contentTypes.get(extname(name))
     if (contentType === undefined) throw new Error(`core/interaction/assets/${name}: no content type is known for it`)
-    const body = readFileSync(join(folder, name))
+    const body = readFileSync(file)
     const version = createHash('sha256').update(body).digest('base64url').slice(0, 16)
     assets.set(name, { contentType, body, version })
   }
