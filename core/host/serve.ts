@@ -38,8 +38,7 @@ export const serve = async (options: ServeOptions): Promise<{ public: Listening;
   const { config, log, pages, routes, readiness, reload, metrics, observe, traces, tracing, shedding } = options
   const common = {
     log,
-    errorPage: (_status: number, title: string, message: string, requestId: string) =>
-      pages.error({ title, message, requestId }),
+    errorPage: pages.error.bind(pages),
     requestBudgetMs,
   }
   const app = createApp({

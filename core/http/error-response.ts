@@ -5,14 +5,24 @@ import { Unavailable } from '../unavailable.js'
 import { answer } from './answer.js'
 import type { Exchange, Middleware } from './exchange.js'
 
-/** Renders an error page. All four are escaped by it; `message` is a constant text. */
-export type ErrorPage = (status: number, title: string, message: string, requestId: string) => string
+/** What an error page shows. All of it is escaped; `message` is a constant text. */
+export interface ShownError {
+  readonly status: number
+  readonly title: string
+  readonly message: string
+  readonly requestId: string
+  /** The client that sent the person. */
+  readonly clientName?: string | undefined
+}
+
+export type ErrorPage = (shown: ShownError) => string
 
 interface Failure {
   readonly status: number
   readonly code: ErrorCode
   readonly description: string
   readonly errorCode?: string | undefined
+  readonly clientName?: string | undefined
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -74,6 +84,8 @@ const errorReply = (failure: Failure, exchange: Exchange, errorPage: ErrorPage):
     const error_code = exchange.hasErrorCodes ? (failure.errorCode ?? errorCodeOf(failure)) : undefined
     return json(status, { error: code, error_description: description, error_code }, headers)
   }
-  const reply = page(status, errorPage(status, title, description, exchange.requestId))
+  const { requestId } = exchange
+  const shown = { status, title, message: description, requestId, clientName: failure.clientName }
+  const reply = page(status, errorPage(shown))
   return { ...reply, headers: { ...reply.headers, ...headers } }
 }

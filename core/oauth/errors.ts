@@ -46,6 +46,8 @@ export interface ErrorDetails {
   readonly claimedClientId?: string | undefined
   /** For the audit log only: how a client tried to authenticate, and how it is registered to. Names of methods, nothing sent. */
   readonly clientAuthentication?: AttemptedAuthentication | undefined
+  /** For the error page only: the client that sent the person, by the name that people know. */
+  readonly clientName?: string | undefined
   /** Another status than the table's: 405, 413, 415, 429. */
   readonly status?: number
   /** Answered as `error_code`: the named errors of attestation. */
@@ -71,6 +73,7 @@ export class OAuthError extends Error {
   readonly errorCode: string | undefined
   readonly claimedClientId: string | undefined
   readonly clientAuthentication: AttemptedAuthentication | undefined
+  readonly clientName: string | undefined
   readonly headers: Readonly<Record<string, string>>
 
   constructor(code: ErrorCode, description: string, details: ErrorDetails = {}) {
@@ -82,6 +85,7 @@ export class OAuthError extends Error {
     this.errorCode = details.errorCode
     this.claimedClientId = details.claimedClientId
     this.clientAuthentication = details.clientAuthentication
+    this.clientName = details.clientName
     this.headers = details.headers ?? {}
   }
 
@@ -94,11 +98,13 @@ export class OAuthError extends Error {
 /** The same refusal, with these details in the place of its own. */
 export const withDetails = (error: OAuthError, details: ErrorDetails): OAuthError => {
   const { code, description, status, reason, errorCode, claimedClientId, clientAuthentication, headers, cause } = error
+  const { clientName } = error
   return new OAuthError(code, description, {
     status,
     reason,
     claimedClientId,
     clientAuthentication,
+    clientName,
     headers,
     cause,
     ...(errorCode !== undefined && { errorCode }),

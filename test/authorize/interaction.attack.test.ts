@@ -32,6 +32,15 @@ describe('interactions', () => {
     expect((await agent.submit(url, html, { ...alice })).left?.searchParams.has('code')).toBe(true)
   })
 
+  it('tells a browser without cookies to allow them', async () => {
+    const { url } = await at.open(new UserAgent())
+    const stranger = new UserAgent()
+    await at.open(stranger)
+    const told = async (agent: UserAgent) => (await agent.fetch(url)).text()
+    expect(await told(new UserAgent())).toContain('Allow cookies for this site, then start again from the application.')
+    expect(await told(stranger)).toContain('belongs to another browser. Start again from the application.')
+  })
+
   it('one that is unknown, malformed or over is none', async () => {
     const agent = new UserAgent()
     const { url } = await at.open(agent)

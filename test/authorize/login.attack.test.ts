@@ -60,7 +60,7 @@ describe('login', () => {
     for (const fields of [{ ...alice, password: 'wrong-password-canary' }, { username: 'nobody', password: 'x' }, {}]) {
       const response = await post(agent, url, { csrf: csrfIn(html), ...fields })
       expect(response.status).toBe(403)
-      expect(await response.text()).toContain('Wrong username or password')
+      expect(await response.text()).toContain('Incorrect username or password')
     }
     expect(sessionCookie(agent)).toBeUndefined()
     expect(await provider.refusalsOf('login.refused')).toBe(refused + 3)

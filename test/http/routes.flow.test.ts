@@ -84,7 +84,12 @@ describe('the route table', () => {
     expect(refusal.status).toBe(401)
     expect(refusal.headers.get('www-authenticate')).toBe('Basic')
     expect(await refusal.text()).toBe(
-      errorPage(401, 'Sign-in error', 'Unknown client.', refusal.headers.get('x-request-id') ?? ''),
+      errorPage({
+        status: 401,
+        title: 'Sign-in error',
+        message: 'Unknown client.',
+        requestId: refusal.headers.get('x-request-id') ?? '',
+      }),
     )
   })
 

@@ -149,6 +149,7 @@ describe('requests of anyone', () => {
       expect(line?.['sent_redirect_uri']).toBe(shown)
       const html = await page.text()
       expect(html).not.toContain('canary')
+      expect(html).toContain('<bdi id="error-client">web</bdi>')
       expect(html).toContain(shown === undefined ? 'for this client.<' : `Client: web. Redirect URI: ${shown}<`)
     }
     expect(JSON.stringify(await server.audit())).not.toContain('canary')

@@ -28,7 +28,7 @@ describeWith('chromium', 'a person with a phone, and a device', (executablePath)
   /** What a phone of 375 pixels shows is whole, and big enough for a thumb. */
   const heading = async (page: Page): Promise<string> => {
     expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBe(0)
-    const small = await page.$$eval('button, input:not([type=hidden]), a', (targets) =>
+    const small = await page.$$eval('button:not([hidden]), input:not([type=hidden]), a', (targets) =>
       targets.map((target) => target.getBoundingClientRect().height).filter((height) => height < 44),
     )
     expect(small).toEqual([])

@@ -120,17 +120,49 @@ describeWith('chromium', 'the pages in a browser', (executablePath) => {
       const { seen } = await show(wrong(), async (page) => ({
         alert: await page.getByRole('alert').innerText(),
         live: await page.locator('[aria-live] #problem').count(),
-        described: await page.locator('#password[aria-describedby=problem][aria-invalid=true]:focus').count(),
+        described: await page.locator('#password[aria-describedby=problem]:focus').count(),
         username: await page.inputValue('#username'),
         password: await page.inputValue('#password'),
       }))
       expect(seen).toEqual({
-        alert: 'Wrong username or password.',
+        alert: 'Incorrect username or password.',
         live: 1,
         described: 1,
         username: 'alice',
         password: '',
       })
+    })
+
+    it('shows the password on demand, and sends it as one all the same', async () => {
+      const html = pages.login({ action, csrf: 'token', client, username: 'alice' })
+      const type = (page: Page) => page.getAttribute('#password', 'type')
+      const { seen, complaints } = await show(html, async (page) => {
+        await page.fill('#password', 'correct horse')
+        const reveal = page.getByRole('button', { name: 'Show password' })
+        await reveal.click()
+        const shown = [await type(page), await reveal.getAttribute('aria-pressed')]
+        await reveal.click()
+        const hidden = [await type(page), await reveal.getAttribute('aria-pressed')]
+        await reveal.click()
+        const sentAs = page.evaluate<string>(
+          `new Promise((sent) => document.forms[0].addEventListener('submit', () => sent(document.getElementById('password').type)))`,
+        )
+        const [sent, form] = await Promise.all([sentAs, submit(page, '#login-submit')])
+        return { shown, hidden, sent, password: new Map(form).get('password') }
+      })
+      expect(seen).toEqual({
+        shown: ['text', 'true'],
+        hidden: ['password', 'false'],
+        sent: 'password',
+        password: 'correct horse',
+      })
+      expect(complaints).toEqual([])
+    })
+
+    it('offers nothing of that without a script', async () => {
+      const html = pages.login({ action, csrf: 'token', client })
+      const { seen } = await show(html, (page) => page.isVisible('#password-reveal'), { javaScriptEnabled: false })
+      expect(seen).toBe(false)
     })
 
     it.each([
@@ -209,9 +241,67 @@ describeWith('chromium', 'the pages in a browser', (executablePath) => {
     }
   })
 
+  it('a logo that does not load leaves no frame', async () => {
+    const html = pages.login({
+      action,
+      csrf: 'token',
+      client: { ...client, logoUri: `${opened.server.origin}/none.png` },
+    })
+    const { seen } = await show(html, (page) =>
+      page.$eval('.client-logo img', (image) => {
+        const { width, height } = image.getBoundingClientRect()
+        return width * height
+      }),
+    )
+    expect(seen).toBe(0)
+  })
+
+  it('a name that is written from right to left begins where the text above it begins', async () => {
+    const html = pages.consent({ action, csrf: 'token', client, account: { name: 'محمد' }, ...nothing })
+    const { seen } = await show(html, (page) =>
+      page.$$eval('.account small, .account bdi', (texts) =>
+        texts.map((text) => Math.round(text.getBoundingClientRect().left)),
+      ),
+    )
+    expect(seen[1]).toBe(seen[0])
+  })
+
+  it.each([
+    ['approved', '✓', 'Television'],
+    ['denied', '✕', 'Television'],
+    ['denied_before', '✕', undefined],
+    ['used', undefined, undefined],
+  ] as const)('a device that is %s has the mark %s', async (outcome, mark, name) => {
+    const html = pages.deviceResult({ outcome, ...(name && { client: { name } }), startUrl: action })
+    const { seen } = await show(html, async (page) => ({
+      mark: await page.$$eval('.mark', ([found]) => found && getComputedStyle(found, '::before').content.slice(1, -1)),
+      name: await page.$$eval('#device-client', ([found]) => found?.textContent),
+    }))
+    expect(seen).toEqual({ mark, name })
+  })
+
   describe('the error page', () => {
+    it.each([
+      [400, 'If you keep seeing this page, give the request ID to the support team of the application.'],
+      [404, 'Check the address.'],
+      [
+        503,
+        'Try again in a moment. If you keep seeing this page, give the request ID to the support team of the application.',
+      ],
+    ])('says once what to do: %s', (status, advice) => {
+      const html = pages.error({ status, title: 'Error', message: 'No.', requestId: 'r-1' })
+      expect(html).toContain(`<p class="fine">${advice}</p>`)
+    })
+
+    it('has room for a request ID in one line', async () => {
+      const html = pages.error({ status: 400, title: 'Error', message: 'No.', requestId: 'a0'.repeat(16) })
+      const { seen } = await show(html, (page) => page.$eval('#request-id', (id) => id.getClientRects().length))
+      expect(seen).toBe(1)
+    })
+
     it('names error and request and nothing else', async () => {
       const html = pages.error({
+        status: 400,
         title: 'Authorization error',
         message: 'No.',
         requestId: 'r-1',
@@ -240,7 +330,7 @@ describeWith('chromium', 'the pages in a browser', (executablePath) => {
         cancel: true,
       }),
       pages.consent({ action, csrf: 'c', client, account: { name: long }, scopes: [long], claims: [], resources: [] }),
-      pages.error({ title: 'Authorization error', message: long, requestId: long, error: long }),
+      pages.error({ status: 400, title: 'Authorization error', message: long, requestId: long, error: long }),
     ]
 
     it('fits a phone of 320 pixels, with targets of 44 pixels and a language', async () => {

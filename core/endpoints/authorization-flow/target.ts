@@ -18,7 +18,7 @@ const unregistered = 'The redirect URI is not registered for this client.'
 
 /**
  * Where the answer may go: the rule of who may leave out `redirect_uri` is OIDC Core §3.1.2.1's. Throws `invalid_request`
- * and, for a redirect URI of another client, `invalid_redirect_uri`; its page names the client and `shown`, if given.
+ * and, for a redirect URI of another client, `invalid_redirect_uri`; its page names the client, and `shown` with the client's id, if given.
  */
 export const getTarget = (params: ParameterList, client: Client, shown?: string): AnswerTarget => {
   checkOnce(params, 'redirect_uri')
@@ -28,7 +28,7 @@ export const getTarget = (params: ParameterList, client: Client, shown?: string)
     throw new OAuthError(
       'invalid_redirect_uri',
       shown === undefined ? unregistered : `${unregistered} Client: ${client.client_id}. Redirect URI: ${shown}`,
-      { reason: unregistered },
+      { reason: unregistered, clientName: client.client_name ?? client.client_id },
     )
   const state = params.repeated.has('state') ? undefined : params.values.get('state')
   return {

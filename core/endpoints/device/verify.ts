@@ -112,7 +112,12 @@ export const createDeviceVerification = (options: AuthorizationOptions & DeviceO
     authentication: authenticationOf(session),
   })
 
-  const decide = async (sent: Sent, { userCode, request }: Waiting, outcome: 'approved' | 'denied'): Promise<Reply> => {
+  const decide = async (
+    sent: Sent,
+    { userCode, request }: Waiting,
+    client: Client,
+    outcome: 'approved' | 'denied',
+  ): Promise<Reply> => {
     await giveBackUserCodeAttempt(attempts, sent.person.session.subject, sent.http.address)
     const approval = approvalOf(request, sent.person)
     const [decided] = await Promise.all([
@@ -133,7 +138,7 @@ export const createDeviceVerification = (options: AuthorizationOptions & DeviceO
       device_address: request.address,
       address: sent.http.address,
     })
-    return page(200, pages.deviceResult({ outcome, startUrl: `${issuer}/device` }))
+    return page(200, pages.deviceResult({ outcome, client: clientOnPage(client), startUrl: `${issuer}/device` }))
   }
 
   const locked = async (sent: Sent, retryAfterSeconds: number): Promise<Reply> => {
@@ -156,9 +161,9 @@ export const createDeviceVerification = (options: AuthorizationOptions & DeviceO
       case undefined:
         return show(sent, code, client)
       case 'approve':
-        return decide(sent, code, 'approved')
+        return decide(sent, code, client, 'approved')
       case 'deny':
-        return decide(sent, code, 'denied')
+        return decide(sent, code, client, 'denied')
       default:
         throw new OAuthError('invalid_request', 'The form contains no decision.')
     }

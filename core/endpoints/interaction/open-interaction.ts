@@ -19,10 +19,12 @@ export interface OpenInteraction extends AuthorizationContext {
   readonly browserCookie: string
 }
 
-const over = (): never => {
+const over = (browserCookie: string | undefined): never => {
   throw new OAuthError(
     'invalid_request',
-    'This sign-in has ended or belongs to another browser. Start again from the application.',
+    browserCookie === undefined
+      ? 'Your browser sent no cookie for this sign-in. Allow cookies for this site, then start again from the application.'
+      : 'This sign-in has ended or belongs to another browser. Start again from the application.',
   )
 }
 
@@ -37,15 +39,18 @@ export const findInteraction = async (http: EndpointRequest, flow: Flow): Promis
 
 /** As `findInteraction`, but throws `invalid_request` where that finds nothing. */
 export const getInteraction = async (http: EndpointRequest, flow: Flow): Promise<OwnInteraction> =>
-  (await findInteraction(http, flow)) ?? over()
+  (await findInteraction(http, flow)) ?? over(http.cookie(flow.cookies.browser))
 
 /**
  * Gives this browser an interaction that another site posted, and sends it to the page. Throws `invalid_request` when none
  * waits for a browser; `Unavailable`.
  */
 export const claimInteraction = async (http: EndpointRequest, flow: Flow): Promise<Reply> => {
-  const claimed = await flow.interactions.claim(http.path.get('id'), http.cookie(flow.cookies.browser), http.address)
-  return claimed === undefined ? over() : redirect(flow.interactions.pageUrl(claimed.id, 'login'), claimed.cookies)
+  const browserCookie = http.cookie(flow.cookies.browser)
+  const claimed = await flow.interactions.claim(http.path.get('id'), browserCookie, http.address)
+  return claimed === undefined
+    ? over(browserCookie)
+    : redirect(flow.interactions.pageUrl(claimed.id, 'login'), claimed.cookies)
 }
 
 /** The request that a client waits with. Throws `invalid_request` where there is none, `invalid_client`, `Unavailable`. */
@@ -54,7 +59,7 @@ export const openInteraction = async (
   clients: Pick<ClientDirectory, 'findEnabled'>,
 ): Promise<OpenInteraction> => {
   const { request } = purpose
-  if (request === undefined) return over()
+  if (request === undefined) return over(browserCookie)
   const client = await clients.findEnabled(request.clientId)
   // Ten minutes are long enough for a client to be shut out.
   if (client === undefined || !isRegisteredRedirectUri(client, request.redirectUri))

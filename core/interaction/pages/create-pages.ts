@@ -27,8 +27,7 @@ export const createPages = (options: PagesOptions): Pages => {
         csrf: page.csrf,
         client: page.client && showClient(page.client),
         username: page.username ?? '',
-        problem: problemText(page, 'Wrong username or password.'),
-        invalid: page.problem === 'wrong',
+        problem: problemText(page, 'Incorrect username or password.'),
         cancel: page.cancel === true,
       }),
     consent: (page) =>
@@ -61,12 +60,19 @@ export const createPages = (options: PagesOptions): Pages => {
         place: page.place,
         wishes: describeWishes(page.scopes, [], page.resources),
       }),
-    deviceResult: (page) => render('device-result', { ...deviceResults[page.outcome], startUrl: page.startUrl }),
-    error: (page) =>
-      render('error', { title: page.title, message: page.message, requestId: page.requestId, error: page.error }),
+    deviceResult: (page) =>
+      render('device-result', { ...deviceResults[page.outcome], client: page.client?.name, startUrl: page.startUrl }),
+    error: ({ status, ...page }) => render('error', { ...page, advice: adviceOn(status) }),
     formPost: (page) =>
       render('form-post', { title: 'Continue', action: page.action, parameters: Object.entries(page.parameters) }),
   }
+}
+
+/** What to do, where the message of an error does not say it. */
+const adviceOn = (status: number): string => {
+  if (status === 404) return 'Check the address.'
+  const report = 'If you keep seeing this page, give the request ID to the support team of the application.'
+  return status >= 500 ? `Try again in a moment. ${report}` : report
 }
 
 const showClient = (client: ClientOnPage) => ({

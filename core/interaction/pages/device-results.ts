@@ -3,6 +3,8 @@ import type { DeviceResultPage } from './pages.js'
 interface Result {
   readonly title: string
   readonly message: string
+  /** Shown where something was decided. */
+  readonly mark?: 'good' | 'bad'
   /** What to do where the person wants to connect the device after all. */
   readonly next?: string
 }
@@ -13,10 +15,12 @@ const newCode = 'To connect your device, ask it for a new code and enter that on
 export const deviceResults: Readonly<Record<DeviceResultPage['outcome'], Result>> = {
   approved: {
     title: 'Device connected',
+    mark: 'good',
     message: 'Return to your device; it continues automatically in a few seconds. You can close this page.',
   },
   denied: {
     title: 'Device refused',
+    mark: 'bad',
     message: 'The device has no access to your account. You can close this page.',
   },
   expired: {
@@ -31,6 +35,7 @@ export const deviceResults: Readonly<Record<DeviceResultPage['outcome'], Result>
   },
   denied_before: {
     title: 'This request was already denied',
+    mark: 'bad',
     message: 'A decision cannot be changed. Start again on your device.',
     next: newCode,
   },

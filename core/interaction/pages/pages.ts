@@ -77,16 +77,21 @@ export interface DeviceConfirmPage extends FormPage {
 export interface DeviceResultPage {
   /** The first two answer a decision; of the others there is nothing to decide any more. */
   readonly outcome: 'approved' | 'denied' | 'expired' | 'used' | 'denied_before'
+  /** With the first two: whose device it is. */
+  readonly client?: ClientOnPage
   /** Where another code can be typed. */
   readonly startUrl: string
 }
 
 export interface ErrorPage {
+  readonly status: number
   /** Heading: `Authorization error`. */
   readonly title: string
   /** A constant text. */
   readonly message: string
   readonly requestId: string
+  /** The client that sent the person. Untrusted. */
+  readonly clientName?: string | undefined
   /** The error code, for developers. */
   readonly error?: string
 }

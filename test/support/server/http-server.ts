@@ -28,7 +28,7 @@ export const memoryLog = (): Log & { readonly lines: LogLine[] } => {
   return { lines, debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }
 
-export const errorPage: AppOptions['errorPage'] = (status, title, message, requestId) =>
+export const errorPage: AppOptions['errorPage'] = ({ status, title, message, requestId }) =>
   `<!doctype html><title>${title}</title><h1>${title}</h1><p>${message}</p><p>${status} ${requestId}</p>`
 
 /** Tells back what it was given. */

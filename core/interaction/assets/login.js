@@ -1,0 +1,12 @@
+const password = document.getElementById('password')
+const reveal = document.getElementById('password-reveal')
+
+const show = (shown) => {
+  password.type = shown ? 'text' : 'password'
+  reveal.setAttribute('aria-pressed', String(shown))
+}
+
+reveal.hidden = false
+reveal.addEventListener('click', () => show(password.type === 'password'))
+// What is sent as text, a browser might remember as text.
+password.form.addEventListener('submit', () => show(false))
