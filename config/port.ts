@@ -12,6 +12,9 @@ const withPort = (section: unknown, port: number): unknown => {
   return isSection(section) && !onSocket(section) ? { ...section, port } : section
 }
 
+/** None: the default of the schema. */
+const portOf = (listen: unknown): unknown => (isSection(listen) ? listen['port'] : undefined) ?? 3000
+
 /**
  * What a configuration says, on another port: the admin listener has the next one, and an issuer of this machine that
  * clients reach on the port of `listen` moves with it.
@@ -19,11 +22,11 @@ const withPort = (section: unknown, port: number): unknown => {
 export const moveToPort = (value: unknown, port: number): unknown => {
   if (!isSection(value)) return value
   const { issuer, listen, admin } = value
-  const before = isSection(listen) ? (listen['port'] ?? 3000) : 3000
   const moved = { ...value, listen: withPort(listen, port), admin: withPort(admin, port + 1) }
   if (onSocket(listen) || typeof issuer !== 'string' || !URL.canParse(issuer)) return moved
-  const { hostname, port: reached } = new URL(issuer)
-  return isLoopbackHost(hostname) && reached === String(before)
-    ? { ...moved, issuer: issuer.replace(`:${reached}`, `:${String(port)}`) }
-    : moved
+  const url = new URL(issuer)
+  if (!isLoopbackHost(url.hostname) || url.port === '' || Number(url.port) !== portOf(listen)) return moved
+  const path = issuer.slice(url.origin.length)
+  url.port = String(port)
+  return { ...moved, issuer: url.origin + path }
 }
