@@ -1,4 +1,5 @@
-import { encodeQR } from './qr.js'
+// The package `qr`, which lies beside this file only where it is served.
+const { encodeQR } = await import(new URL('qr.js', import.meta.url).href)
 
 const svg = (name, attributes) => {
   const created = document.createElementNS('http://www.w3.org/2000/svg', name)
