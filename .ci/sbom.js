@@ -19,7 +19,7 @@ const packages = { ...lock.packages, '': withoutDevelopment(lock.packages['']) }
 const temporary = mkdtempSync(join(tmpdir(), 'signet-sbom-'))
 try {
   // npm calls the product by the name of its folder.
-  const folder = join(temporary, 'signet')
+  const folder = join(temporary, 'signet-idp')
   mkdirSync(folder)
   writeFileSync(join(folder, 'package.json'), JSON.stringify(withoutDevelopment(read('package.json'))))
   writeFileSync(join(folder, 'package-lock.json'), JSON.stringify({ ...lock, packages }))

@@ -35,7 +35,7 @@ Health: ${listening.admin}/health/ready
 A configuration of your own, without demo clients and account:
 
   cp ${demoConfigFile} my.yaml
-  npx signet check --config my.yaml
+  npx signet-idp check --config my.yaml
   npm start -- --config my.yaml
 `
 

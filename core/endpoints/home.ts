@@ -74,7 +74,7 @@ const principalCommands = (enrolment: NonNullable<Demo['enrolment']>) => {
   const { kind, subject, principalId, principalType, configFile } = enrolment
   const whom = ['--subject', subject, '--principal-id', principalId, '--type', principalType, '--config', configFile]
   const command = (...words: readonly string[]): string =>
-    ['npx', 'signet', 'principals', ...words, ...whom].map(shellWord).join(' ')
+    ['npx', 'signet-idp', 'principals', ...words, ...whom].map(shellWord).join(' ')
   return { issue: command('issue', '--kind', kind), revoke: command('revoke'), restore: command('restore') }
 }
 

@@ -143,7 +143,7 @@ export interface StorageServices {
 export interface StorageModule<Options = unknown> {
   readonly name: string
   readonly apiVersion: 1
-  /** The version of the contract that it passed: `contract` of the report that `checkStorage` of `signet/testing` made. */
+  /** The version of the contract that it passed: `contract` of the report that `checkStorage` of `signet-idp/testing` made. */
   readonly contract: number
   /** Checks `storage.*.options`: any Standard Schema. Absent: options are refused. */
   readonly options?: StandardSchemaV1<unknown, Options>

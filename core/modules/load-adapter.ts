@@ -20,7 +20,7 @@ const findFaults = (exported: unknown): string[] => {
   if (typeof exported !== 'object' || exported === null) return faults
   const { contract } = exported as { readonly contract?: unknown }
   if (contract === storageContractVersion) return faults
-  const asked = `this program needs ${String(storageContractVersion)}: run checkStorage of signet/testing on it`
+  const asked = `this program needs ${String(storageContractVersion)}: run checkStorage of signet-idp/testing on it`
   return [
     ...faults,
     typeof contract === 'number'

@@ -1,4 +1,4 @@
-/** For authors of plugins, signers and adapters of stores: `signet/testing`. */
+/** For authors of plugins, signers and adapters of stores: `signet-idp/testing`. */
 export type { GrantAttack, HonestRequest } from './attack-grant.js'
 export { attackGrant } from './attack-grant.js'
 export type { Finding, Report, Rule } from './report.js'

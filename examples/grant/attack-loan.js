@@ -1,4 +1,4 @@
-import { attackGrant } from 'signet/testing'
+import { attackGrant } from 'signet-idp/testing'
 import loan from './loan.js'
 
 const { findings, requests } = await attackGrant(loan, {

@@ -1,4 +1,4 @@
-import { definePlugin, Unavailable } from 'signet'
+import { definePlugin, Unavailable } from 'signet-idp'
 import { z } from 'zod'
 
 const options = z.strictObject({ url: z.url(), token: z.string() })

@@ -1,4 +1,4 @@
-import { checkSigner } from 'signet/testing'
+import { checkSigner } from 'signet-idp/testing'
 import files from './encrypted-files.js'
 
 const [directory = '', passphrase = ''] = process.argv.slice(2)

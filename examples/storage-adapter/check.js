@@ -1,4 +1,4 @@
-import { checkStorage, raceStorage } from 'signet/testing'
+import { checkStorage, raceStorage } from 'signet-idp/testing'
 import files from './files.js'
 
 const [path, rounds] = process.argv.slice(2)

@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { link, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { defineStorage, nextDecision, nextPoll, nextRedemption, Unavailable, viewDeviceCode } from 'signet'
-import type { Clock, DeviceCodeStore, Redemption, RefreshFamily, StorageBackend, StoredDeviceCode } from 'signet'
+import { defineStorage, nextDecision, nextPoll, nextRedemption, Unavailable, viewDeviceCode } from 'signet-idp'
+import type { Clock, DeviceCodeStore, Redemption, RefreshFamily, StorageBackend, StoredDeviceCode } from 'signet-idp'
 import { z } from 'zod'
 
 interface Entry {

@@ -94,7 +94,7 @@ describe('the package, which is what the image holds', () => {
 
   it('has a command that is there before the build, and says what is missing', () => {
     const { bin } = JSON.parse(readDocument('package.json')) as { bin: Record<string, string> }
-    expect(bin).toEqual({ signet: 'bin/signet.js' })
+    expect(bin).toEqual({ signet: 'bin/signet.js', 'signet-idp': 'bin/signet.js' })
     const link = join(directory, 'signet')
     symlinkSync(join(product, 'bin/signet.js'), link)
     expect(run(process.execPath, link, 'help')).toContain('Usage: signet')
@@ -164,7 +164,7 @@ describe('the bill of materials', () => {
       path === '' || dev === true ? [] : [`${path.replace(/^.*node_modules\//, '')}@${version}`],
     )
     const named = new Set(bill.components.map(({ name, version }) => `${name}@${version}`))
-    expect(bill).toMatchObject({ bomFormat: 'CycloneDX', metadata: { component: { name: 'signet' } } })
+    expect(bill).toMatchObject({ bomFormat: 'CycloneDX', metadata: { component: { name: 'signet-idp' } } })
     expect(named).toEqual(new Set(running))
     expect([...named].filter((one) => /^(vitest|typescript|eslint)@/.test(one))).toEqual([])
   })

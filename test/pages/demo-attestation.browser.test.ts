@@ -37,8 +37,8 @@ describeWith('chromium', 'the demo page as a device that is enrolled', (executab
 
   /** What a person does with a command of the page: types it into a shell, beside the service. */
   const type = async (page: Page, id: string): Promise<string> => {
-    const [npx, signet, ...words] = ((await page.locator(`#${id}`).textContent()) ?? '').split(' ')
-    expect([npx, signet]).toEqual(['npx', 'signet'])
+    const [npx, program, ...words] = ((await page.locator(`#${id}`).textContent()) ?? '').split(' ')
+    expect([npx, program]).toEqual(['npx', 'signet-idp'])
     const main = join(packageRoot, 'dist', 'core', 'main.js')
     return (await promisify(execFile)(process.execPath, [main, ...words])).stdout
   }

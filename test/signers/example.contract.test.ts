@@ -12,10 +12,10 @@ import { signerContract } from '../support/signers/signer-contract.js'
 
 type Options = { readonly directory: string; readonly passphrase: string }
 
-/** The suite runs from source, and `signet` is to be the same copy. */
+/** The suite runs from source, and `signet-idp` is to be the same copy. */
 const loadExample = async (folder: string): Promise<SignerModule<Options>> => {
   const door = JSON.stringify(join(packageRoot, 'core', 'api', 'index.ts'))
-  const code = readDocument('examples/signer/encrypted-files.js').replace("from 'signet'", `from ${door}`)
+  const code = readDocument('examples/signer/encrypted-files.js').replace("from 'signet-idp'", `from ${door}`)
   await symlink(join(packageRoot, 'node_modules'), join(folder, 'node_modules'))
   await writeFile(join(folder, 'encrypted-files.js'), code)
   const loaded = (await import(pathToFileURL(join(folder, 'encrypted-files.js')).href)) as { default: SignerModule }

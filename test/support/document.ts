@@ -15,11 +15,11 @@ export const codeBlock = (path: string, name: string): string => {
   return found
 }
 
-/** Makes a folder in which modules find `signet` and `zod` as those of a deployer do. */
+/** Makes a folder in which modules find `signet-idp` and `zod` as those of a deployer do. */
 export const linkPackages = (folder: string): void => {
   const packages = join(folder, 'node_modules')
   mkdirSync(packages)
-  symlinkSync(packageRoot, join(packages, 'signet'))
+  symlinkSync(packageRoot, join(packages, 'signet-idp'))
   symlinkSync(join(packageRoot, 'node_modules', 'zod'), join(packages, 'zod'))
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
 }

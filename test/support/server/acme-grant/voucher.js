@@ -1,4 +1,4 @@
-import { defineGrant, definePlugin, OAuthError } from 'signet'
+import { defineGrant, definePlugin, OAuthError } from 'signet-idp'
 import { z } from 'zod'
 
 export default definePlugin({
