@@ -4,7 +4,9 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 // Builds `dist/`. Without arguments the compiler checks types and writes what has changed. `--for-start` writes what has
-// changed without checking types, in a fraction of the time: a start must not wait for what CI has checked.
+// changed without checking types, in a fraction of the time: a start must not wait for what CI has checked. `--for-git`
+// builds only within `npm install`, by which npm prepares a package that it has from Git: `npm ci` in a checkout, which
+// installs for `npm start`, and `npm pack`, which has `prepack`, do without.
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const dist = join(root, 'dist')
@@ -59,7 +61,7 @@ const compile = () => {
 if (process.argv.includes('--for-start')) {
   const modules = outdated()
   if (modules.length > 0) await transpile(modules)
-} else {
+} else if (!process.argv.includes('--for-git') || process.env.npm_command === 'install') {
   compile()
 }
 removeStale()
