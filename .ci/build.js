@@ -5,8 +5,9 @@ import { fileURLToPath } from 'node:url'
 
 // Builds `dist/`. Without arguments the compiler checks types and writes what has changed. `--for-start` writes what has
 // changed without checking types, in a fraction of the time: a start must not wait for what CI has checked. `--for-git`
-// builds only within `npm install`, by which npm prepares a package that it has from Git: `npm ci` in a checkout, which
-// installs for `npm start`, and `npm pack`, which has `prepack`, do without.
+// builds only within `npm install`, by which npm prepares a package that it has from Git, and runs `preprepare` (it takes no
+// notice of `prepack` there, and would take `prepare` for an install script of the package). `npm ci` in a checkout, which
+// installs for `npm start`, does without.
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const dist = join(root, 'dist')
