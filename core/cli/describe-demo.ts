@@ -36,7 +36,7 @@ A configuration of your own, without demo clients and account:
 
   cp ${demoConfigFile} my.yaml
   npx signet-idp check --config my.yaml
-  npm start -- --config my.yaml
+  npx signet-idp start --config my.yaml
 `
 
 const enrolment = (issuer: string, secret: string): string => `

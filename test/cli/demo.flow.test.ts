@@ -33,7 +33,7 @@ afterAll(async () => {
 describe('signet start without a configuration', () => {
   it('makes its keys, prints what to try, and what it prints works', async () => {
     const running = await cli.serve(['start'])
-    await running.printed('npm start -- --config my.yaml')
+    await running.printed('npx signet-idp start --config my.yaml')
     const printed = running.output()
     const [, id, secret] = /curl -u ([\w-]+):(\S+) -d grant_type=client_credentials/.exec(printed)!
     const token = await requestToken(running, id!, secret!)

@@ -15,7 +15,9 @@ export interface NewProject extends AsyncDisposable {
   /** Runs lines of a document, in which the checkout is called `/path/to/signet`, and stops at the first that fails. */
   run(lines: string): Promise<Outcome>
   /** Resolves with the address when the command serves, and with what it had printed. */
-  serve(command: string): Promise<{ readonly public: string; printed(text: string): Promise<string>; stop(): Promise<void> }>
+  serve(
+    command: string,
+  ): Promise<{ readonly public: string; printed(text: string): Promise<string>; stop(): Promise<void> }>
 }
 
 const left = new Set(['.git', 'bench', 'data', 'dist', 'node_modules', 'test'])
@@ -37,6 +39,7 @@ export const openNewProject = async (): Promise<NewProject> => {
     npm_config_registry: registry.url,
     npm_config_cache: join(above, 'cache'),
     npm_config_userconfig: join(above, 'npmrc'),
+    npm_config_fetch_retries: '0',
     npm_config_audit: 'false',
     npm_config_update_notifier: 'false',
   }

@@ -9,6 +9,8 @@ import { readDocument } from '../document.js'
 
 interface Locked {
   readonly version: string
+  /** Of packages for some machines only, which npm leaves out elsewhere. */
+  readonly cpu?: readonly string[]
   readonly optional?: boolean
   readonly hasInstallScript?: boolean
 }
@@ -23,8 +25,10 @@ export interface PackageRegistry extends AsyncDisposable {
  */
 export const startPackageRegistry = async (): Promise<PackageRegistry> => {
   const { packages } = JSON.parse(readDocument('package-lock.json')) as { packages: Record<string, Locked> }
+  const folderOf = (path: string): string => join(packageRoot, path)
   const offered = Object.entries(packages).filter(
-    ([path, { optional, hasInstallScript }]) => path !== '' && !(optional && hasInstallScript),
+    ([path, { cpu, optional, hasInstallScript }]) =>
+      path !== '' && (cpu !== undefined || existsSync(folderOf(path))) && !(optional && hasInstallScript),
   )
   const nameOf = (path: string): string => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)
 
@@ -34,14 +38,18 @@ export const startPackageRegistry = async (): Promise<PackageRegistry> => {
       const dist = { tarball: `${url}/-/${path}.tgz` }
       return [locked.version, { ...locked, name, dist }] as const
     })
-    return { name, 'dist-tags': { latest: packages[`node_modules/${name}`]?.version }, versions: Object.fromEntries(versions) }
+    return {
+      name,
+      'dist-tags': { latest: packages[`node_modules/${name}`]?.version },
+      versions: Object.fromEntries(versions),
+    }
   }
 
   const server = createServer(({ url: asked = '' }, response) => {
     const path = decodeURIComponent(asked.slice(1))
     const [, folder] = /^-\/(.+)\.tgz$/.exec(path) ?? []
-    if (folder !== undefined && folder in packages && existsSync(join(packageRoot, folder))) {
-      const place = join(packageRoot, folder)
+    if (folder !== undefined && offered.some(([place]) => place === folder)) {
+      const place = folderOf(folder)
       const args = ['-czf', '-', '-C', dirname(place), '--exclude', `${basename(place)}/node_modules`, basename(place)]
       execFile('tar', args, { encoding: 'buffer', maxBuffer: 2 ** 28 }, (error, archive) =>
         error === null ? response.end(archive) : response.writeHead(500).end(error.message),

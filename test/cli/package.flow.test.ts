@@ -1,0 +1,106 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { codeBlock } from '../support/document.js'
+import { openNewProject, type NewProject } from '../support/server/new-project.js'
+
+// What somebody has who follows the documents in an empty folder, with the package as `npm pack` makes it in a clone.
+
+let project: NewProject
+const edit = async (name: string, change: (text: string) => string): Promise<void> => {
+  const file = join(project.folder, name)
+  await writeFile(file, change(await readFile(file, 'utf8')))
+}
+const anyPort = (text: string) => text.replaceAll(/port: \d+/g, 'port: 0')
+const requestToken = (issuer: string, credentials: string, form: Record<string, string>): Promise<Response> =>
+  fetch(`${issuer}/token`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${btoa(credentials)}` },
+    body: new URLSearchParams(form),
+  })
+
+/** What it printed. */
+const succeed = async (lines: string): Promise<string> => {
+  const { code, stdout, stderr } = await project.run(lines)
+  if (code !== 0) throw new Error(`${lines}\n${stdout}${stderr}`)
+  return stdout
+}
+
+// A build and an installation.
+beforeAll(async () => {
+  project = await openNewProject()
+  await succeed(codeBlock('docs/plugins.md', 'In an empty folder'))
+}, 600_000)
+afterAll(() => project[Symbol.asyncDispose]())
+
+describe('the package in an empty folder', () => {
+  it('runs no script when it is installed', async () => {
+    const manifest = await readFile(join(project.folder, 'node_modules/signet-idp/package.json'), 'utf8')
+    const { scripts } = JSON.parse(manifest) as { scripts: object }
+    const run = ['preinstall', 'install', 'postinstall', 'prepare']
+    expect(Object.keys(scripts).filter((name) => run.includes(name))).toEqual([])
+  })
+
+  it('serves the demo, which gives the token that it prints the command for', async () => {
+    await edit('node_modules/signet-idp/config/default.yaml', anyPort)
+    const demo = await project.serve('npx signet-idp start')
+    const printed = await demo.printed('npx signet-idp start --config my.yaml')
+    const [, credentials] = /curl -u (\S+) -d grant_type=client_credentials/.exec(printed)!
+    const answer = await requestToken(demo.public, credentials!, { grant_type: 'client_credentials' })
+    expect({ status: answer.status, body: await answer.json() }).toMatchObject({
+      status: 200,
+      body: { token_type: 'Bearer', scope: 'api' },
+    })
+    await demo.stop()
+  })
+
+  it('runs a grant of its own, which passes the attack suite', async () => {
+    const tried = await succeed(codeBlock('docs/writing-a-grant.md', 'In the folder of the project'))
+    expect(tried).toMatch(/signet\.yaml is in order[^]* 0 findings/)
+    await edit('signet.yaml', anyPort)
+    const bank = await project.serve('npx signet-idp start --watch --config signet.yaml')
+    const ask = (loan: string) =>
+      requestToken(bank.public, 'branch-7:known-to-all-who-read-this-example', {
+        grant_type: 'urn:bank.example:grant:loan',
+        loan,
+      })
+    expect((await ask('L-1001')).status).toBe(200)
+    expect(await (await ask('L-1002')).json()).toMatchObject({ error: 'invalid_grant' })
+    await bank.stop()
+  })
+
+  it('finds the hole in a grant', async () => {
+    await edit('loan.js', (text) => text.replace('input.loan, scope,', "input.loan, scope: ['admin'],"))
+    const attacked = await project.run('node attack-loan.js')
+    expect(attacked).toMatchObject({ code: 1, stderr: expect.stringMatching(/^scope: /m) })
+  })
+
+  it('has types for a project that checks those of its packages too', async () => {
+    await succeed(codeBlock('docs/plugins.md', 'For TypeScript'))
+    await writeFile(
+      join(project.folder, 'typed.ts'),
+      `import { defineGrant, definePlugin, OAuthError } from 'signet-idp'
+import { attackGrant, checkSigner, checkStorage, startKmsDouble } from 'signet-idp/testing'
+import { z } from 'zod'
+
+const loan = defineGrant({
+  grantType: 'urn:bank.example:grant:loan',
+  clientAuthentication: 'confidential',
+  params: z.object({ loan: z.string() }),
+  handle: ({ input, scope, resource }) => {
+    if (input.loan === '') throw new OAuthError('invalid_grant', 'There is no such loan.')
+    return Promise.resolve({ subject: input.loan, scope, audience: resource })
+  },
+})
+const plugin = definePlugin({ name: 'loan', apiVersion: 1, create: () => ({ grants: [loan] }) })
+export const report = attackGrant(plugin, { requests: [{ client: { client_id: 'branch-7' }, params: { loan: 'L-1' } }] })
+export { checkSigner, checkStorage, startKmsDouble }
+`,
+    )
+    const compile = 'npx tsc --ignoreConfig --noEmit --strict --module nodenext --target es2023 --types node typed.ts'
+    expect(await project.run(`${compile} --skipLibCheck false`)).toEqual({ code: 0, stdout: '', stderr: '' })
+    await edit('typed.ts', (text) => text.replace("'confidential'", "'confidentail'"))
+    const { code, stdout } = await project.run(compile)
+    expect({ code, stdout }).toEqual({ code: 2, stdout: expect.stringContaining(`Did you mean '"confidential"'?`) })
+  })
+})
