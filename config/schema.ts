@@ -63,6 +63,7 @@ export const configObject = z.strictObject({
   device_code_ttl_secs: seconds(600, { max: 3600 }),
   par_ttl_secs: seconds(60, { max: 600 }),
   require_pushed_authorization_requests: z.boolean().default(false),
+  require_signed_request_object: z.boolean().default(false),
   token_exchange_enabled: z.boolean().default(false),
   default_audience: resourceUri.optional(),
   resources,

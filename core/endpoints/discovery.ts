@@ -36,6 +36,7 @@ const general = (supported: Supported): JsonObject => ({
   userinfo_signing_alg_values_supported: supported.userinfoAlgs(),
   ...(supported.dpopAlgs && { dpop_signing_alg_values_supported: supported.dpopAlgs }),
   request_parameter_supported: false,
+  request_object_signing_alg_values_supported: [],
   request_uri_parameter_supported: false,
 })
 

@@ -4,7 +4,9 @@ import type { ClientAuthentication } from '../oauth/client-authentication.js'
 import { isPublicClient, type Client } from '../oauth/client.js'
 import type { Dpop, DpopProof } from '../oauth/dpop.js'
 import { OAuthError } from '../oauth/errors.js'
+import type { ParameterList } from '../oauth/params.js'
 import type { PushedRequests } from '../oauth/pushed-request.js'
+import type { RequestObjects } from '../oauth/request-object.js'
 import type { AuditLog } from '../observe/audit.js'
 import { checkRequest, stepsAt } from './authorization-flow/check-request.js'
 import type { RequestRules } from './authorization-flow/step.js'
@@ -17,6 +19,7 @@ import type { RecordedHandler } from './refusals.js'
 export interface PushedAuthorizationOptions {
   readonly authenticateClient: ClientAuthentication
   readonly rules: RequestRules
+  readonly requestObjects: RequestObjects
   readonly pushedRequests: PushedRequests
   /** How many requests of public clients one address may have open. */
   readonly openRequests: Places
@@ -42,7 +45,7 @@ export const pushedAuthorizationEndpoint = {
 } as const satisfies Declaration
 
 export const createPushedAuthorizationEndpoint = (options: PushedAuthorizationOptions): RecordedHandler => {
-  const { authenticateClient, rules, pushedRequests, openRequests, ttlSeconds, audit, dpop } = options
+  const { authenticateClient, rules, requestObjects, pushedRequests, openRequests, ttlSeconds, audit, dpop } = options
 
   /** RFC 9449 §10.1: the key of a proof, or the one that the client names, which must be the same. */
   const bindToKey = (request: AuthorizationRequest, proof: DpopProof | undefined): AuthorizationRequest => {
@@ -65,9 +68,9 @@ export const createPushedAuthorizationEndpoint = (options: PushedAuthorizationOp
   }
 
   /** A page has a code of its own for it, which clients do not know (RFC 6749 §4.1.2.1). */
-  const targetOf = ({ form }: EndpointRequest, client: Client): AnswerTarget => {
+  const targetOf = (params: ParameterList, client: Client): AnswerTarget => {
     try {
-      return getTarget(form, client)
+      return getTarget(params, client)
     } catch (error) {
       if (!(error instanceof OAuthError)) throw error
       throw new OAuthError('invalid_request', error.description, { reason: error.reason })
@@ -75,11 +78,11 @@ export const createPushedAuthorizationEndpoint = (options: PushedAuthorizationOp
   }
 
   const check = async (http: EndpointRequest, client: Client): Promise<AuthorizationRequest> => {
-    const { form: params } = http
     // RFC 9126 §2.1; the step for `/authorize` would answer another code.
-    if (params.values.has('request_uri'))
+    if (http.form.values.has('request_uri'))
       throw new OAuthError('invalid_request', 'The parameter request_uri cannot be pushed.')
-    const target = targetOf(http, client)
+    const params = await requestObjects.open(http.form, client)
+    const target = targetOf(params, client)
     return { ...target, scope: [], resource: [], prompt: [], ...(await checkRequest(steps, { params, client, rules })) }
   }
 

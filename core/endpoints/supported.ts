@@ -12,6 +12,8 @@ export interface Supported {
   readonly responseTypes: readonly string[]
   readonly grantTypes: readonly string[]
   readonly clientAuthMethods: readonly string[]
+  /** Every authorization request has to be signed (RFC 9101 §10.5). */
+  readonly requireSignedRequests: boolean
   /** No client may ask but by `/par` (RFC 9126 §5). */
   readonly requirePushedRequests: boolean
   /** Absent: DPoP is not available. */

@@ -46,6 +46,7 @@ export const createMachineEndpoints = (
     grantTypes: [...get(tokens.grants).keys()],
     clientAuthMethods: [...get(tokens.registries).clientAuthenticators.keys()],
     requirePushedRequests: config.require_pushed_authorization_requests,
+    requireSignedRequests: config.require_signed_request_object,
     dpopAlgs: get(tokens.dpop).algs,
     idTokenAlgs: () => ring.algorithms('id_token'),
     userinfoAlgs: () => ring.algorithms('userinfo'),

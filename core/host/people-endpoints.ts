@@ -12,6 +12,7 @@ import { createUserinfoEndpoint, userinfoEndpoint } from '../endpoints/userinfo.
 import type { LoginProvider } from '../interaction/login-provider.js'
 import { createPlaces, type Places } from '../interaction/places.js'
 import { createPushedRequests } from '../oauth/pushed-request.js'
+import { createRequestObjects } from '../oauth/request-object.js'
 import { verifyIdTokenHint } from '../tokens/id-token-hint.js'
 import { tokens, type Resolve } from './injection-tokens.js'
 
@@ -70,6 +71,13 @@ export const createSignIn = (get: Resolve, login: LoginProvider): SignIn => {
     openSignIns: placesFor(get, 'authorize_open', config.rate_limits.authorize),
     pushedRequests: createPushedRequests(pushedRequests, get(tokens.clock)),
     requirePushedRequests: config.require_pushed_authorization_requests,
+    requestObjects: createRequestObjects({
+      issuer: config.issuer,
+      clientKeys: get(tokens.clientKeys),
+      clock: get(tokens.clock),
+      toleranceSeconds: config.clock_tolerance_secs,
+      required: config.require_signed_request_object,
+    }),
     consents,
     secrets,
     revocations,
@@ -83,6 +91,7 @@ const createPushedAuthorization = (get: Resolve, rules: AuthorizationOptions) =>
   return createPushedAuthorizationEndpoint({
     authenticateClient: get(tokens.rateLimits).byClient('par', rates.par.client_per_minute, authenticate),
     rules,
+    requestObjects: rules.requestObjects,
     pushedRequests: rules.pushedRequests,
     openRequests: placesFor(get, 'par_open', rates.par),
     ttlSeconds,

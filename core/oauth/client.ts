@@ -47,6 +47,10 @@ export interface Client {
   readonly dpop_bound_access_tokens?: boolean
   /** The client may ask by `/par` alone (RFC 9126 §6). */
   readonly require_pushed_authorization_requests?: boolean
+  /** The client has to sign its authorization requests (RFC 9101 §10.5). */
+  readonly require_signed_request_object?: boolean
+  /** Absent: any algorithm that fits a key of the client. */
+  readonly request_object_signing_alg?: JwsAlg
   readonly logo_uri?: string
   readonly policy_uri?: string
   readonly tos_uri?: string

@@ -51,6 +51,9 @@ const pages: Record<string, Sent> = {
   'AZ05 client_id of two': { client_id: ['web', 'second'] },
   'AZ07 redirect_uri omitted, several registered': { client_id: 'second', redirect_uri: undefined, scope: 'profile' },
   'AZ07 redirect_uri omitted with openid': { redirect_uri: undefined },
+  'AZ23 request object, alg none': { request: 'eyJhbGciOiJub25lIn0.e30.' },
+  'AZ24 request object of another client': { request: 'eyJhbGciOiJub25lIn0.eyJjbGllbnRfaWQiOiJ4In0.' },
+  'AZ25 request object, HS256': { request: 'eyJhbGciOiJIUzI1NiJ9.e30.AAAA' },
 }
 
 describe('refused on a page, never by a redirect', () => {

@@ -81,11 +81,6 @@ const refusals: Record<string, readonly [error: string, sent: Sent]> = {
   'AZ18 more claims than anybody has': R('invalid_request', {
     claims: JSON.stringify({ id_token: Object.fromEntries(Array.from({ length: 101 }, (_, i) => [`c${i}`, null])) }),
   }),
-  'AZ23 request object, alg none': R('request_not_supported', { request: 'eyJhbGciOiJub25lIn0.e30.' }),
-  'AZ24 request object of another client': R('request_not_supported', {
-    request: 'eyJhbGciOiJub25lIn0.eyJjbGllbnRfaWQiOiJ4In0.',
-  }),
-  'AZ25 request object, HS256': R('request_not_supported', { request: 'eyJhbGciOiJIUzI1NiJ9.e30.AAAA' }),
   'AZ26 external request_uri': R('request_uri_not_supported', { request_uri: 'http://169.254.169.254/latest' }),
   'AZ26 https request_uri': R('request_uri_not_supported', { request_uri: 'https://client.example/request.jwt' }),
   registration: R('registration_not_supported', { registration: '{}' }),

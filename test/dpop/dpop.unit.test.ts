@@ -138,6 +138,7 @@ describe('without a replay guard', () => {
         grantTypes: [],
         clientAuthMethods: [],
         requirePushedRequests: false,
+        requireSignedRequests: false,
         idTokenAlgs: algs,
         userinfoAlgs: algs,
         introspectionAlgs: algs,

@@ -42,7 +42,6 @@ export const checkResponseType: Step = ({ params, client }) => {
 
 /** What we say by name that we cannot do (OIDC Core §6, §7.2.1; RFC 9396 §5). */
 const refusedParameters: ReadonlyMap<string, ErrorCode> = new Map([
-  ['request', 'request_not_supported'],
   ['request_uri', 'request_uri_not_supported'],
   ['registration', 'registration_not_supported'],
   ['authorization_details', 'invalid_authorization_details'],

@@ -9,6 +9,7 @@ import type { ClientDirectory } from '../../oauth/client.js'
 import type { AuthorizationCode } from '../../oauth/grant.js'
 import type { GrantIndex } from '../../oauth/grant-index.js'
 import type { PushedRequests } from '../../oauth/pushed-request.js'
+import type { RequestObjects } from '../../oauth/request-object.js'
 import type { AuditLog } from '../../observe/audit.js'
 import type { OneTimeStore, RecordLookup, RecordStore, RevocationStore } from '../../storage/ports.js'
 import type { ClaimReleases } from '../../tokens/claim-releases.js'
@@ -48,6 +49,7 @@ export interface AuthorizationOptions {
   readonly pushedRequests: PushedRequests
   /** Requests that their client has not pushed are refused (RFC 9126 §5). */
   readonly requirePushedRequests: boolean
+  readonly requestObjects: RequestObjects
   readonly consents: RecordStore<Consent>
   /** Secrets that all replicas share. */
   readonly secrets: RecordStore<string>

@@ -1,5 +1,6 @@
 import type { InteractionPage } from '../../interaction/interaction.js'
 import type { AuthorizationRequest } from '../../oauth/authorization-request.js'
+import { understoodAlgorithms } from '../../jose/algorithms.js'
 import { OAuthError } from '../../oauth/errors.js'
 import { checkRequest, stepsAt } from '../authorization-flow/check-request.js'
 import type { Flow, AuthorizationContext } from '../authorization-flow/flow.js'
@@ -24,7 +25,7 @@ export const authorizationEndpoint = {
   errorTitle: 'Authorization error',
   limit: { byAddress: 'authorize', byRefusals: false },
   refusedEvent: 'authorization.refused',
-  discovery: ({ issuer, grantTypes, responseTypes }) =>
+  discovery: ({ issuer, grantTypes, responseTypes, requireSignedRequests }) =>
     grantTypes.includes('authorization_code')
       ? {
           authorization_endpoint: `${issuer}/authorize`,
@@ -34,13 +35,16 @@ export const authorizationEndpoint = {
           prompt_values_supported: ['none', 'login', 'consent', 'select_account'],
           display_values_supported: ['page', 'popup', 'touch', 'wap'],
           claims_parameter_supported: true,
+          request_parameter_supported: true,
+          request_object_signing_alg_values_supported: understoodAlgorithms,
+          require_signed_request_object: requireSignedRequests,
           authorization_response_iss_parameter_supported: true,
         }
       : {},
 } as const satisfies Declaration
 
 export const createAuthorizationEndpoint = (options: AuthorizationOptions, flow: Flow): RecordedHandler => {
-  const { pushedRequests } = options
+  const { pushedRequests, requestObjects } = options
 
   /** Stores the request and sends the browser to the page where the person answers. */
   const interact = async ({ http, request }: AuthorizationContext, to: InteractionPage): Promise<Reply> => {
@@ -75,14 +79,15 @@ export const createAuthorizationEndpoint = (options: AuthorizationOptions, flow:
   }
 
   return async (http, seen) => {
-    const params = getParameters(http)
-    const client = await getClient(params, options.clients)
+    const sent = getParameters(http)
+    const client = await getClient(sent, options.clients)
     seen.claimedClientId = client.client_id
-    const requestUri = getPushedRequestUri(params)
+    const requestUri = getPushedRequestUri(sent)
     if (requestUri !== undefined)
       return answer({ http, client, request: await pushedRequests.open(requestUri, client.client_id) })
     if (options.requirePushedRequests || client.require_pushed_authorization_requests === true)
       throw new OAuthError('invalid_request', 'This application must push its requests (RFC 9126).')
+    const params = await requestObjects.open(sent, client)
     const sentUri = originAndPath(params.values.get('redirect_uri') ?? '')
     seen.trail = { sent_redirect_uri: sentUri }
     const target = getTarget(params, client, isLocal ? sentUri : undefined)

@@ -1,13 +1,11 @@
 import {
   definePlugin,
-  findAlgorithm,
   isSignedByAny,
   OAuthError,
   parseCompactJws,
-  type Client,
+  readJwtHeader,
   type ClientAuthenticator,
   type CompactJws,
-  type JwsAlg,
 } from '../../../core/api/index.js'
 import { checkClaims, refusal } from './check-claims.js'
 
@@ -16,16 +14,6 @@ const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 
 /** RFC 8725 §3.11: a token that says it is something else is no assertion. Most clients say nothing, or `JWT`. */
 const types: readonly unknown[] = [undefined, 'JWT', 'jwt', 'client-authentication+jwt']
-
-const checkHeader = ({ header }: CompactJws, client: Client): { alg: JwsAlg; kid: string | undefined } => {
-  const { kid, typ } = header
-  const alg = findAlgorithm(header['alg'])
-  if (!types.includes(typ)) throw refusal('typ is of another token')
-  // RFC 8725 §3.1: never `none`, never symmetric, and what the client registered where it did.
-  if (alg === undefined || alg !== (client.token_endpoint_auth_signing_alg ?? alg)) throw refusal('alg is not accepted')
-  if (kid !== undefined && (typeof kid !== 'string' || kid.length > 256)) throw refusal('kid is not a key name')
-  return { alg, kid }
-}
 
 /** `private_key_jwt` (RFC 7523, OpenID Connect Core §9): a JWT that the client signed, and that works once. */
 export default definePlugin({
@@ -49,9 +37,10 @@ export default definePlugin({
         return { clientId, evidence: jws }
       },
       async authenticate(client, jws) {
-        const { alg, kid } = checkHeader(jws, client)
+        const wanted = readJwtHeader(jws.header, { types, alg: client.token_endpoint_auth_signing_alg })
+        if (typeof wanted === 'string') throw refusal(wanted)
         const { jti, ttlSeconds, earliest } = checkClaims(jws.payload, client, rules)
-        const keys = await clientKeys.find(client, { kid, alg })
+        const keys = await clientKeys.find(client, wanted)
         if (keys.length === 0) throw refusal('no key of the client fits')
         if (!(await isSignedByAny(jws, keys))) throw refusal('wrong signature')
         // After the signature: else anybody could use up the ids of others.

@@ -13,6 +13,7 @@ import { loadAssets } from '../../../core/interaction/pages/load-assets.js'
 import type { Consent } from '../../../core/interaction/consent.js'
 import type { Interaction } from '../../../core/interaction/interaction.js'
 import { createPushedRequests, type PushedRequest } from '../../../core/oauth/pushed-request.js'
+import { createRequestObjects } from '../../../core/oauth/request-object.js'
 import { createPlaces } from '../../../core/interaction/places.js'
 import type { LoginProvider } from '../../../core/interaction/login-provider.js'
 import type { Session, SessionEntry } from '../../../core/interaction/session.js'
@@ -132,6 +133,13 @@ export const startProvider = async (overrides: Partial<AuthorizationOptions> = {
     openSignIns: createPlaces({ occupancy, limit: 'authorize_open', most: 1000, hits: new Counts('limit') }),
     pushedRequests: createPushedRequests(backend.oneTime<PushedRequest>('pushed_requests'), clock),
     requirePushedRequests: false,
+    requestObjects: createRequestObjects({
+      issuer,
+      clientKeys: { find: async () => [] },
+      clock,
+      toleranceSeconds: 10,
+      required: false,
+    }),
     ...stores,
     ...overrides,
   }

@@ -1,0 +1,24 @@
+import type { JsonObject } from '../json.js'
+import { findAlgorithm } from './algorithms.js'
+import type { JwsAlg } from './jwk.js'
+import type { WantedKey } from './key-set.js'
+
+export interface HeaderRules {
+  /** What `typ` may be: a token that says it is something else is another kind of token (RFC 8725 §3.11). */
+  readonly types: readonly unknown[]
+  /** The one algorithm that its sender registered; absent: any of ours. */
+  readonly alg?: JwsAlg | undefined
+}
+
+/**
+ * The key that a JWT from outside says it is signed by, or what is wrong with its header, in constant words. The algorithm is
+ * never `none` and never symmetric (RFC 8725 §3.1).
+ */
+export const readJwtHeader = (header: JsonObject, { types, alg: registered }: HeaderRules): WantedKey | string => {
+  const { kid, typ } = header
+  if (!types.includes(typ)) return 'typ is of another token'
+  const alg = findAlgorithm(header['alg'])
+  if (alg === undefined || alg !== (registered ?? alg)) return 'alg is not accepted'
+  if (kid !== undefined && (typeof kid !== 'string' || kid.length > 256)) return 'kid is not a key name'
+  return { alg, kid }
+}

@@ -1,0 +1,87 @@
+import { epochSeconds } from '../clock.js'
+import { findTimeFault, isNumericDate, type TimeRules } from '../jose/claim-times.js'
+import { parseCompactJws } from '../jose/compact-jws.js'
+import { readJwtHeader } from '../jose/jwt-header.js'
+import { isSignedByAny } from '../jose/verify-signature.js'
+import type { JsonObject, JsonValue } from '../json.js'
+import type { ClientKeys } from './client-keys.js'
+import type { Client } from './client.js'
+import { OAuthError } from './errors.js'
+import { listParameters, type ParameterList } from './params.js'
+
+export interface RequestObjectOptions extends TimeRules {
+  readonly issuer: string
+  readonly clientKeys: ClientKeys
+  /** Every request has to be one. */
+  readonly required: boolean
+}
+
+/** Seconds: of a client that has to sign its requests (FAPI 2.0 Message Signing §5.3). */
+const longest = 3600
+
+/** RFC 9101 §10.8: explicit typing, where the client uses it. */
+const types: readonly unknown[] = [undefined, 'JWT', 'jwt', 'oauth-authz-req+jwt']
+
+const refuse = (reason: string): never => {
+  throw new OAuthError('invalid_request_object', 'The request object is invalid.', {
+    reason: `request object: ${reason}`,
+  })
+}
+
+/** Whose it is, for whom, and when (RFC 9101 §6.3): what is there must be right, and `isStrict` wants it there. */
+const findClaimFault = (claims: JsonObject, client: Client, rules: RequestObjectOptions, isStrict: boolean) => {
+  const { client_id, iss, aud, exp, nbf } = claims
+  if (client_id !== client.client_id) return 'client_id is not the client'
+  if (iss !== undefined && iss !== client.client_id) return 'iss is not the client'
+  const audience: readonly unknown[] = Array.isArray(aud) ? aud : [aud]
+  if (aud !== undefined && !audience.includes(rules.issuer)) return 'aud is not this server'
+  if ('request' in claims || 'request_uri' in claims) return 'it contains another one'
+  const fault = findTimeFault({ exp: Number.MAX_SAFE_INTEGER, ...claims }, rules)
+  if (fault !== undefined || !isStrict) return fault
+  if (iss === undefined || aud === undefined) return 'iss or aud is missing'
+  if (!isNumericDate(exp) || !isNumericDate(nbf)) return 'exp or nbf is missing'
+  if (nbf < epochSeconds(rules.clock) - longest - rules.toleranceSeconds) return 'nbf is too old'
+  return exp - nbf > longest ? 'exp is too far after nbf' : undefined
+}
+
+/** Claims of the JWT that are no parameters. */
+const ofTheJwt: ReadonlySet<string> = new Set(['iss', 'aud', 'exp', 'nbf', 'iat', 'jti', 'sub'])
+
+/** A parameter as it would stand in a form: `max_age` may be a number, `claims` an object, `resource` a list. */
+const textsOf = (name: string, value: JsonValue | undefined): readonly string[] => {
+  if (typeof value === 'string') return [value]
+  if (typeof value === 'number') return [String(value)]
+  if (name === 'resource' && Array.isArray(value)) return value.flatMap((member: JsonValue) => textsOf(name, member))
+  if (typeof value === 'object' && value !== null) return [JSON.stringify(value)]
+  return refuse('a parameter is neither text nor a number, nor JSON')
+}
+
+/** The parameters of authorization requests: of a signed object (RFC 9101, OIDC Core §6.1), or as they came. */
+export interface RequestObjects {
+  /**
+   * The parameters that count: those of `request` alone where it is there, after its signature was verified. Throws
+   * `invalid_request_object`, `invalid_request` where an object is required and missing, `Unavailable`.
+   */
+  open(sent: ParameterList, client: Client): Promise<ParameterList>
+}
+
+export const createRequestObjects = (options: RequestObjectOptions): RequestObjects => ({
+  async open(sent, client) {
+    const isStrict = options.required || client.require_signed_request_object === true
+    const text = sent.values.get('request')
+    if (text === undefined && !isStrict) return sent
+    if (text === undefined)
+      throw new OAuthError('invalid_request', 'This application must sign its requests (RFC 9101).')
+    if (sent.repeated.has('request')) throw new OAuthError('invalid_request', 'The parameter request was sent twice.')
+    const jws = parseCompactJws(text) ?? refuse('malformed')
+    const wanted = readJwtHeader(jws.header, { types, alg: client.request_object_signing_alg })
+    if (typeof wanted === 'string') return refuse(wanted)
+    const fault = findClaimFault(jws.payload, client, options, isStrict)
+    if (fault !== undefined) refuse(fault)
+    const keys = await options.clientKeys.find(client, wanted)
+    if (keys.length === 0) refuse('no key of the client fits')
+    if (!(await isSignedByAny(jws, keys))) refuse('wrong signature')
+    const claims = Object.entries(jws.payload).filter(([name]) => !ofTheJwt.has(name))
+    return listParameters(claims.flatMap(([name, value]) => textsOf(name, value).map((one) => [name, one] as const)))
+  },
+})
