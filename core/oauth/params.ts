@@ -71,7 +71,7 @@ const decode = (text: string): string => {
  * Parameters that did not come as a form, as a form would have them. Throws `invalid_request` on NUL and on more than 100.
  */
 export const listParameters = (entries: readonly (readonly [name: string, value: string])[]): ParameterList =>
-  parseParameters(new URLSearchParams(entries.map(([name, value]) => [name, value])).toString())
+  parseParameters(new URLSearchParams(entries.map(([name, value]): [string, string] => [name, value])).toString())
 
 /** The parameters when none is repeated, but for `except` (RFC 6749 §3.2). Throws `invalid_request`. */
 export const checkNoneRepeated = (

@@ -151,9 +151,9 @@ describe('client metadata', () => {
   })
 
   it('refuses what nothing would honour, and misspelt names with a hint', () => {
-    expect(problems({ ...web, sector_identifier_uri: 'https://x', require_signed_request_object: true })).toEqual([
+    expect(problems({ ...web, sector_identifier_uri: 'https://x', post_logout_redirect_uris: [] })).toEqual([
       { path: 'sector_identifier_uri', message: 'not available in this version' },
-      { path: 'require_signed_request_object', message: 'not available in this version' },
+      { path: 'post_logout_redirect_uris', message: 'not available in this version' },
     ])
     const { redirect_uris, ...rest } = web
     expect(problems({ ...rest, redirect_uri: redirect_uris })).toContainEqual({
