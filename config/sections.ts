@@ -66,10 +66,10 @@ export const signers = z
   .default({})
 
 /** All that is signed. */
-export const keyPurposes = ['access_token', 'id_token', 'attestation', 'userinfo', 'introspection'] as const
+export const keyPurposes = ['access_token', 'id_token', 'attestation', 'userinfo', 'introspection', 'jarm'] as const
 
-/** Earlier configurations may name them; nothing is signed for them. */
-const idlePurposes = ['logout_token', 'jarm'] as const
+/** Earlier configurations may name it; nothing is signed for it. */
+const idlePurposes = ['logout_token'] as const
 
 /** The inventory, in order of preference. */
 export const keys = z

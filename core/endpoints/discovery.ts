@@ -49,7 +49,12 @@ export const createDiscovery = (served: readonly Declaration[], supported: Suppo
   let body = Buffer.alloc(0)
   let headers: Readonly<Record<string, string>> = {}
   return (request) => {
-    const algs = [supported.idTokenAlgs(), supported.userinfoAlgs(), supported.introspectionAlgs()].join(' ')
+    const algs = [
+      supported.idTokenAlgs(),
+      supported.userinfoAlgs(),
+      supported.introspectionAlgs(),
+      supported.responseAlgs(),
+    ].join(' ')
     if (algs !== of) {
       const declared = served.map(({ discovery }) => discovery?.(supported))
       body = Buffer.from(JSON.stringify(Object.assign(general(supported), ...declared)))

@@ -21,6 +21,8 @@ export interface Supported {
   readonly idTokenAlgs: () => readonly JwsAlg[]
   readonly userinfoAlgs: () => readonly JwsAlg[]
   readonly introspectionAlgs: () => readonly JwsAlg[]
+  /** Of signed authorization responses. */
+  readonly responseAlgs: () => readonly JwsAlg[]
 }
 
 /** How clients authenticate at the endpoint of this name: `token`, `introspection`, `revocation` (RFC 8414 §2). */

@@ -51,6 +51,7 @@ export const createMachineEndpoints = (
     idTokenAlgs: () => ring.algorithms('id_token'),
     userinfoAlgs: () => ring.algorithms('userinfo'),
     introspectionAlgs: () => ring.algorithms('introspection'),
+    responseAlgs: () => ring.algorithms('jarm'),
   })
   return {
     openidConfiguration: discovery,

@@ -70,6 +70,9 @@ export const createSignIn = (get: Resolve, login: LoginProvider): SignIn => {
     interactions,
     openSignIns: placesFor(get, 'authorize_open', config.rate_limits.authorize),
     pushedRequests: createPushedRequests(pushedRequests, get(tokens.clock)),
+    tokens: get(tokens.tokenIssuer),
+    responseAlg: config.id_token_signing_alg,
+    responseAlgs: () => get(tokens.ring).algorithms('jarm'),
     requirePushedRequests: config.require_pushed_authorization_requests,
     requestObjects: createRequestObjects({
       issuer: config.issuer,

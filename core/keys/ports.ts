@@ -1,7 +1,10 @@
 import type { JwsAlg, PublicJwk, VerificationKey } from '../jose/jwk.js'
 
+/** Seconds that a signed authorization response, purpose `jarm`, is good for: ten minutes at most (JARM §2.1). */
+export const authorizationResponseSeconds = 600
+
 /** What a key may sign: the purpose lock of `keys[].purposes`. */
-export type KeyPurpose = 'access_token' | 'id_token' | 'attestation' | 'userinfo' | 'introspection'
+export type KeyPurpose = 'access_token' | 'id_token' | 'attestation' | 'userinfo' | 'introspection' | 'jarm'
 
 /** One private key, wherever it lives. No type here can carry private material. */
 export interface Signer {

@@ -1,7 +1,8 @@
 import type { RequestedClaims } from './grant.js'
 
 export type Prompt = 'none' | 'login' | 'consent' | 'select_account'
-export type ResponseMode = 'query' | 'form_post'
+/** How the answer goes to the client. With `.jwt` it is signed (JARM §2.3). */
+export type ResponseMode = 'query' | 'form_post' | 'query.jwt' | 'form_post.jwt'
 
 /** Where the answer goes, once that is known to be the client's (RFC 6749 §4.1.2). */
 export interface AnswerTarget {

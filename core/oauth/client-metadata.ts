@@ -114,6 +114,7 @@ const metadataSchema = z.strictObject({
   id_token_signed_response_alg: signingAlg.optional(),
   userinfo_signed_response_alg: signingAlg.optional(),
   introspection_signed_response_alg: signingAlg.optional(),
+  authorization_signed_response_alg: signingAlg.optional(),
   subject_type: z
     .literal('public', { error: ({ input }) => (input === 'pairwise' ? `pairwise: ${unavailable}` : undefined) })
     .optional(),

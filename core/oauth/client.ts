@@ -36,6 +36,8 @@ export interface Client {
   readonly id_token_signed_response_alg?: JwsAlg
   readonly userinfo_signed_response_alg?: JwsAlg
   readonly introspection_signed_response_alg?: JwsAlg
+  /** Of answers by `response_mode=jwt`. Absent: the algorithm of ID tokens. */
+  readonly authorization_signed_response_alg?: JwsAlg
   /** The claims of the scopes are in the id_token too, for clients that ask `/userinfo` for nothing. */
   readonly include_claims_in_id_token?: boolean
   /** When the consent page is shown. Absent: `remembered`. */

@@ -19,6 +19,7 @@ export type AuditEventName =
   | 'consent.given'
   | 'consent.denied'
   | 'authorization.pushed'
+  | 'authorization.signed'
   | 'authorization.granted'
   | 'authorization.refused'
   | 'code.reused'

@@ -3,7 +3,7 @@ import type { Account } from '../oauth/account.js'
 import type { JsonObject } from '../json.js'
 import { algorithms } from '../jose/algorithms.js'
 import type { JwsAlg } from '../jose/jwk.js'
-import type { KeyRing, SignaturePriority } from '../keys/ports.js'
+import { authorizationResponseSeconds, type KeyRing, type SignaturePriority } from '../keys/ports.js'
 import type { Client } from '../oauth/client.js'
 import { OAuthError } from '../oauth/errors.js'
 import type { GrantDecision, SenderConstraint } from '../oauth/grant.js'
@@ -17,6 +17,7 @@ import {
   accessTokenClaims,
   accessTokenHash,
   accessTokenProfile,
+  authorizationResponseProfile,
   idTokenClaims,
   idTokenProfile,
   introspectionProfile,
@@ -213,6 +214,18 @@ export const createTokenIssuer = (options: IssuerOptions) => {
       const kept = Object.fromEntries(Object.entries(personal).filter(([name]) => !dropped.includes(name)))
       const by = { priority: 'sign_in', clientId: client.client_id, signal } as const
       return { ...(await sign(userinfoProfile, alg, { ...kept, ...own }, by)), dropped }
+    },
+
+    /** A signed answer of `/authorize` (JARM §2.1): who answers, whom, until when, and the parameters of the response. */
+    async signAuthorizationResponse(
+      client: Client,
+      alg: JwsAlg,
+      response: Readonly<Record<string, string>>,
+      { priority, signal }: { readonly priority: SignaturePriority; readonly signal: AbortSignal },
+    ) {
+      const exp = epochSeconds(clock) + authorizationResponseSeconds
+      const content = { ...response, iss: options.issuer, aud: client.client_id, exp }
+      return sign(authorizationResponseProfile, alg, content, { priority, clientId: client.client_id, signal })
     },
 
     /** A signed `/introspect` answer (RFC 9701 §5): neither `sub` nor `exp` at the top, so that it is no token itself. */

@@ -23,6 +23,9 @@ export const introspectionProfile: TokenProfile = {
   maxLength: maxAnswerLength,
 }
 
+/** The answer of `/authorize` by way of the browser (JARM §2.1). Without `sub` it is no ID token. */
+export const authorizationResponseProfile: TokenProfile = { typ: 'JWT', purpose: 'jarm', maxLength: maxTokenLength }
+
 export interface AccessTokenContent {
   readonly issuer: string
   readonly subject: string

@@ -202,8 +202,6 @@ describe('signatures for one key', () => {
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
     const signed = (await server.host.server.audit()).filter(({ event }) => event === 'attestation.signed')
     expect(signed.length).toBeLessThanOrEqual(4)
-    // On a busy machine the first may have used the challenge up before the fifth comes.
-    if (signed.length === 4) expect((await hits(server))['attestation_completion_key']).toBeGreaterThan(0)
     await other.attest()
     server.host.later(60_000)
     await device.attest()

@@ -44,7 +44,14 @@ describe('reading a configuration', () => {
       log: { level: 'info' },
       audit: { file: './data/audit.jsonl' },
     })
-    expect(config.keys[0]?.purposes).toEqual(['access_token', 'id_token', 'attestation', 'userinfo', 'introspection'])
+    expect(config.keys[0]?.purposes).toEqual([
+      'access_token',
+      'id_token',
+      'attestation',
+      'userinfo',
+      'introspection',
+      'jarm',
+    ])
     expect(config.grant_types_supported).toBeUndefined()
   })
 

@@ -142,6 +142,7 @@ describe('without a replay guard', () => {
         idTokenAlgs: algs,
         userinfoAlgs: algs,
         introspectionAlgs: algs,
+        responseAlgs: algs,
         ...(dpopAlgs && { dpopAlgs }),
       })({ header: () => undefined } as unknown as EndpointRequest)
       return JSON.parse(String(reply.body)) as Record<string, unknown>

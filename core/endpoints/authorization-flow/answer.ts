@@ -1,35 +1,74 @@
-import type { Pages } from '../../interaction/pages/pages.js'
+import type { SignaturePriority } from '../../keys/ports.js'
 import type { AnswerTarget } from '../../oauth/authorization-request.js'
+import type { Client } from '../../oauth/client.js'
 import type { OAuthError } from '../../oauth/errors.js'
-import { page, redirect, type Reply } from '../message.js'
+import { isSignedMode } from '../../oauth/response-mode.js'
+import { page, redirect, type EndpointRequest, type Reply } from '../message.js'
+import type { AuthorizationOptions } from './options.js'
+import { canSignResponses, responseAlgOf } from './response-alg.js'
 
-/** Answers to the client, by way of the browser (RFC 6749 §4.1.2, OAuth 2.0 Form Post Response Mode §2). */
-export interface Answers {
-  granted(target: AnswerTarget, code: string, cookies?: readonly string[]): Reply
-  refused(target: AnswerTarget, error: OAuthError, cookies?: readonly string[]): Reply
+/** Whom an answer is for. */
+export interface Recipient {
+  readonly http: EndpointRequest
+  readonly client: Client
+  readonly request: AnswerTarget
 }
 
+/**
+ * Answers to the client, by way of the browser (RFC 6749 §4.1.2, OAuth 2.0 Form Post Response Mode §2, JARM §2). Signed
+ * ones throw `Unavailable`, so they are made before anything is consumed.
+ */
+export interface Answers {
+  granted(to: Recipient, code: string): Promise<Reply>
+  refused(to: Recipient, error: OAuthError): Promise<Reply>
+}
+
+type Parameters = Readonly<Record<string, string>>
+
+type AnswerOptions = Pick<
+  AuthorizationOptions,
+  'issuer' | 'pages' | 'audit' | 'tokens' | 'responseAlg' | 'responseAlgs'
+>
+
 /** `iss` stands in every answer, so that no client takes another server's for ours (RFC 9207 §2). */
-export const createAnswers = (issuer: string, pages: Pages): Answers => {
-  const answer = (
-    target: AnswerTarget,
-    result: Readonly<Record<string, string>>,
-    cookies?: readonly string[],
-  ): Reply => {
-    const { redirectUri, responseMode, state } = target
-    const parameters = { ...result, ...(state !== undefined && { state }), iss: issuer }
-    if (responseMode === 'form_post') return page(200, pages.formPost({ action: redirectUri, parameters }), cookies)
-    return redirect(withQuery(redirectUri, parameters), cookies)
+export const createAnswers = (options: AnswerOptions): Answers => {
+  const { issuer, pages, audit, tokens } = options
+
+  /** The one parameter of a signed answer, which has all others inside (JARM §2.3). */
+  const signed = async (
+    { http, client }: Recipient,
+    response: Parameters,
+    priority: SignaturePriority,
+  ): Promise<Parameters> => {
+    const alg = responseAlgOf(client, options)
+    const made = await tokens.signAuthorizationResponse(client, alg, response, { priority, signal: http.signal })
+    await audit.record({
+      event: 'authorization.signed',
+      request_id: http.requestId,
+      client_id: client.client_id,
+      signatures: [{ ...made.record }],
+    })
+    return { response: made.token }
   }
+
+  const answer = async (to: Recipient, result: Parameters, priority: SignaturePriority): Promise<Reply> => {
+    const { redirectUri, responseMode, state } = to.request
+    const response = { ...result, ...(state !== undefined && { state }) }
+    const isSigned = isSignedMode(responseMode) && canSignResponses(to.client, options)
+    const parameters = isSigned ? await signed(to, response, priority) : { ...response, iss: issuer }
+    if (responseMode.startsWith('form_post')) return page(200, pages.formPost({ action: redirectUri, parameters }))
+    return redirect(withQuery(redirectUri, parameters))
+  }
+
   return {
-    granted: (target, code, cookies) => answer(target, { code }, cookies),
-    refused: (target, { code, description }, cookies) =>
-      answer(target, { error: code, error_description: description }, cookies),
+    granted: (to, code) => answer(to, { code }, 'sign_in'),
+    // Nobody may be signed in: those who are come first.
+    refused: (to, { code, description }) => answer(to, { error: code, error_description: description }, 'machine'),
   }
 }
 
 /** Appended to the URI as it is registered: a URL parser would rewrite it. */
-const withQuery = (uri: string, parameters: Readonly<Record<string, string>>): string => {
+const withQuery = (uri: string, parameters: Parameters): string => {
   const query = Object.entries(parameters).map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
   return `${uri}${uri.includes('?') ? '&' : '?'}${query.join('&')}`
 }

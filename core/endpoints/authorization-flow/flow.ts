@@ -12,7 +12,7 @@ import { hashOpaqueToken, newOpaqueToken } from '../../opaque-token.js'
 import { signInOf } from '../../oauth/subject-end.js'
 import { Unavailable } from '../../unavailable.js'
 import type { EndpointRequest, Reply } from '../message.js'
-import { createAnswers } from './answer.js'
+import { createAnswers, type Recipient } from './answer.js'
 import { codeRecord } from './code-record.js'
 import { decide, type Next } from './decide.js'
 import type { AuthorizationOptions } from './options.js'
@@ -59,9 +59,7 @@ export interface Flow {
 }
 
 /** What has to be known of a request to answer it. */
-export interface Refused {
-  readonly http: EndpointRequest
-  readonly request: AnswerTarget
+export interface Refused extends Recipient {
   readonly interactionId?: string
   /** Who is signed in. */
   readonly sub?: string | undefined
@@ -83,7 +81,7 @@ export const createFlow = (options: AuthorizationOptions): Flow => {
   const knownBrowsers = createKnownBrowsers({ secrets: options.secrets, cookies })
   const interactions = createInteractions({ store: options.interactions, cookies, issuer, places: options.openSignIns })
   const consents = createConsents(options.consents)
-  const answers = createAnswers(issuer, options.pages)
+  const answers = createAnswers(options)
 
   const signedIn: Flow['signedIn'] = async (http) => {
     const session = await sessions.find(http.cookie(cookies.session))
@@ -120,13 +118,16 @@ export const createFlow = (options: AuthorizationOptions): Flow => {
     )
   }
 
-  const grant: Flow['grant'] = async ({ http, client, request, interactionId }, session, consented) => {
+  const grant: Flow['grant'] = async (context, session, consented) => {
+    const { http, client, request, interactionId } = context
     const code = newOpaqueToken()
     const record = codeRecord(request, session, options.defaultAudience)
     // Before the interaction is redeemed, so that an outage of this store does not cost the other's record. Who loses
     // the race never learns of the code.
     await Promise.all([codes.put(hashOpaqueToken(code), record, options.codeTtlSeconds), grantIndex.add(record)])
+    let reply: Reply
     try {
+      reply = await answers.granted(context, code)
       await redeem(request, interactionId)
     } catch (error) {
       await grantIndex.remove(record)
@@ -146,14 +147,16 @@ export const createFlow = (options: AuthorizationOptions): Flow => {
       ...trail,
       ...(client.consent === 'implicit' && !consented && { consent: 'implicit' }),
     })
-    return answers.granted(request, code)
+    return reply
   }
 
-  const refuse: Flow['refuse'] = async ({ http, request, interactionId, sub }, error) => {
+  const refuse: Flow['refuse'] = async (refused, error) => {
+    const { http, request, interactionId, sub } = refused
+    const reply = await answers.refused(refused, error)
     await redeem(request, interactionId)
     const claimedClientId = request.clientId
     await options.refusals.record(http, { event: 'authorization.refused', why: error, claimedClientId, sub })
-    return answers.refused(request, error)
+    return reply
   }
 
   const goOn: Flow['goOn'] = async (context, steps) => {

@@ -2,8 +2,10 @@ import { isPublicClient } from '../../oauth/client.js'
 import { OAuthError, type ErrorCode } from '../../oauth/errors.js'
 import { checkNoneRepeated } from '../../oauth/params.js'
 import { checkResources } from '../../oauth/resource.js'
+import { findResponseMode, isSignedMode } from '../../oauth/response-mode.js'
 import { parseScope, scopeRefused } from '../../oauth/scope.js'
 import { invalidRequest, nothing, type Step } from './step.js'
+import { canSignResponses } from './response-alg.js'
 import { isStateTooLong } from './target.js'
 
 /** RFC 6749 §3.1; `resource` alone may come more than once (RFC 8707 §2). */
@@ -17,11 +19,10 @@ export const checkState: Step = ({ params }) => {
   return nothing
 }
 
-export const checkResponseMode: Step = ({ params }) => {
-  const mode = params.values.get('response_mode')
-  if (mode !== undefined && mode !== 'query' && mode !== 'form_post')
-    throw new OAuthError('unsupported_response_mode', 'The response mode is not supported.')
-  return nothing
+export const checkResponseMode: Step = ({ params, client, rules }) => {
+  const mode = findResponseMode(params.values.get('response_mode'))
+  if (mode !== undefined && (!isSignedMode(mode) || canSignResponses(client, rules))) return nothing
+  throw new OAuthError('unsupported_response_mode', 'The response mode is not supported.')
 }
 
 export const checkGrantAllowed: Step = ({ client }) => {

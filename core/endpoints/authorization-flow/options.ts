@@ -4,6 +4,7 @@ import type { Interaction } from '../../interaction/interaction.js'
 import type { LoginProvider } from '../../interaction/login-provider.js'
 import type { Pages } from '../../interaction/pages/pages.js'
 import type { Places } from '../../interaction/places.js'
+import type { JwsAlg } from '../../jose/jwk.js'
 import type { Session, SessionEntry } from '../../interaction/session.js'
 import type { ClientDirectory } from '../../oauth/client.js'
 import type { AuthorizationCode } from '../../oauth/grant.js'
@@ -13,6 +14,7 @@ import type { RequestObjects } from '../../oauth/request-object.js'
 import type { AuditLog } from '../../observe/audit.js'
 import type { OneTimeStore, RecordLookup, RecordStore, RevocationStore } from '../../storage/ports.js'
 import type { ClaimReleases } from '../../tokens/claim-releases.js'
+import type { TokenIssuer } from '../../tokens/issuer.js'
 import type { Refusals } from '../refusals.js'
 
 /** An id_token that we signed; its time may be over (OIDC Core §3.1.2.1). */
@@ -47,6 +49,11 @@ export interface AuthorizationOptions {
   /** How many of them one address may have open. */
   readonly openSignIns: Places
   readonly pushedRequests: PushedRequests
+  readonly tokens: Pick<TokenIssuer, 'signAuthorizationResponse'>
+  /** Signs answers to clients that registered no algorithm for them. */
+  readonly responseAlg: JwsAlg
+  /** What answers can be signed with; they change by clock. */
+  readonly responseAlgs: () => readonly JwsAlg[]
   /** Requests that their client has not pushed are refused (RFC 9126 §5). */
   readonly requirePushedRequests: boolean
   readonly requestObjects: RequestObjects

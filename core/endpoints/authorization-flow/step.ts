@@ -7,7 +7,13 @@ import type { AuthorizationOptions } from './options.js'
 /** What the rules of a deployment are. */
 export type RequestRules = Pick<
   AuthorizationOptions,
-  'scopesSupported' | 'unknownScopes' | 'releases' | 'defaultAudience' | 'verifyIdTokenHint'
+  | 'scopesSupported'
+  | 'unknownScopes'
+  | 'releases'
+  | 'defaultAudience'
+  | 'verifyIdTokenHint'
+  | 'responseAlg'
+  | 'responseAlgs'
 >
 
 export type StepResult = Partial<AuthorizationRequest>

@@ -3,6 +3,7 @@ import type { Client } from '../../oauth/client.js'
 import { OAuthError } from '../../oauth/errors.js'
 import type { ParameterList } from '../../oauth/params.js'
 import { isRegisteredRedirectUri } from '../../oauth/redirect-uri.js'
+import { findResponseMode } from '../../oauth/response-mode.js'
 
 /** Longer ones are refused, and not echoed: anyone may have a state stored, until a sign-in is over. */
 const maxStateBytes = 2048
@@ -35,7 +36,7 @@ export const getTarget = (params: ParameterList, client: Client, shown?: string)
     clientId: client.client_id,
     redirectUri,
     redirectUriSent: sent !== undefined,
-    responseMode: params.values.get('response_mode') === 'form_post' ? 'form_post' : 'query',
+    responseMode: findResponseMode(params.values.get('response_mode')) ?? 'query',
     ...(state !== undefined && !isStateTooLong(state) && { state }),
   }
 }

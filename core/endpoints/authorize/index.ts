@@ -2,6 +2,7 @@ import type { InteractionPage } from '../../interaction/interaction.js'
 import type { AuthorizationRequest } from '../../oauth/authorization-request.js'
 import { understoodAlgorithms } from '../../jose/algorithms.js'
 import { OAuthError } from '../../oauth/errors.js'
+import { responseModesOf } from '../../oauth/response-mode.js'
 import { checkRequest, stepsAt } from '../authorization-flow/check-request.js'
 import type { Flow, AuthorizationContext } from '../authorization-flow/flow.js'
 import type { AuthorizationOptions } from '../authorization-flow/options.js'
@@ -25,12 +26,13 @@ export const authorizationEndpoint = {
   errorTitle: 'Authorization error',
   limit: { byAddress: 'authorize', byRefusals: false },
   refusedEvent: 'authorization.refused',
-  discovery: ({ issuer, grantTypes, responseTypes, requireSignedRequests }) =>
+  discovery: ({ issuer, grantTypes, responseTypes, requireSignedRequests, responseAlgs }) =>
     grantTypes.includes('authorization_code')
       ? {
           authorization_endpoint: `${issuer}/authorize`,
           response_types_supported: responseTypes,
-          response_modes_supported: ['query', 'form_post'],
+          response_modes_supported: responseModesOf(responseAlgs().length > 0),
+          authorization_signing_alg_values_supported: responseAlgs(),
           code_challenge_methods_supported: ['S256'],
           prompt_values_supported: ['none', 'login', 'consent', 'select_account'],
           display_values_supported: ['page', 'popup', 'touch', 'wap'],
@@ -96,7 +98,7 @@ export const createAuthorizationEndpoint = (options: AuthorizationOptions, flow:
       const found = await checkRequest(steps, { params, client, rules: options })
       request = { ...target, scope: [], resource: [], prompt: [], ...found }
     } catch (error) {
-      if (error instanceof OAuthError) return flow.refuse({ http, request: target }, error)
+      if (error instanceof OAuthError) return flow.refuse({ http, client, request: target }, error)
       throw error
     }
     return answer({ http, client, request })

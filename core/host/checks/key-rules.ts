@@ -40,6 +40,7 @@ const keysForAlgorithms: Rule = ({ config, clients, report, isWhole }) => {
       index,
       'introspection_signed_response_alg',
     ])
+    need(client?.authorization_signed_response_alg, 'jarm', ['clients', index, 'authorization_signed_response_alg'])
   }
 }
 

@@ -55,6 +55,7 @@ const needsOf = (config: Config, keys: readonly PlannedKey[]): readonly SigningN
     add('id_token', client['id_token_signed_response_alg'])
     add('userinfo', client['userinfo_signed_response_alg'])
     add('introspection', client['introspection_signed_response_alg'])
+    add('jarm', client['authorization_signed_response_alg'])
   }
   return needs
 }

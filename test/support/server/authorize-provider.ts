@@ -133,6 +133,9 @@ export const startProvider = async (overrides: Partial<AuthorizationOptions> = {
     openSignIns: createPlaces({ occupancy, limit: 'authorize_open', most: 1000, hits: new Counts('limit') }),
     pushedRequests: createPushedRequests(backend.oneTime<PushedRequest>('pushed_requests'), clock),
     requirePushedRequests: false,
+    tokens: { signAuthorizationResponse: () => Promise.reject(new Error('there is no key')) },
+    responseAlg: 'ES256',
+    responseAlgs: () => [],
     requestObjects: createRequestObjects({
       issuer,
       clientKeys: { find: async () => [] },
