@@ -275,6 +275,13 @@ accounts: [{ username: a, password: correct horse, sub: '1', claims: { name: A, 
     ])
   })
 
+  it('a variable that is not set is one problem, and the module says nothing of the empty text', async () => {
+    const hsm = '{ use: signers/pkcs11, options: { module: /hsm.so, token: t, pin: { $env: NONE } } }'
+    expect(await problemsOf(full('').replace(/^signers:.*/m, `signers: { local: ${hsm} }`))).toEqual([
+      'signers.local.options.pin: the environment variable NONE is not set',
+    ])
+  })
+
   it('a client’s mistakes are reported beneath its place in the list', async () => {
     expect(
       await problemsOf(

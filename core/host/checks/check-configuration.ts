@@ -82,7 +82,10 @@ export const checkConfiguration = async (
     salvaged.issuer ?? 'https://issuer.invalid',
   )
   const adapterProblems = await checkAdapters(salvaged, dirname(reading.file))
-  const found = [...reading.problems, ...clientProblems, ...modules.problems, ...createProblems, ...adapterProblems]
+  // What could not be read is empty, and its module would say so too.
+  const told = new Set(reading.problems.map(({ path }) => path))
+  const inModules = [...modules.problems, ...createProblems, ...adapterProblems].filter(({ path }) => !told.has(path))
+  const found = [...reading.problems, ...clientProblems, ...inModules]
   try {
     const checked = crossCheck(salvaged, clients, registries ?? nothing, new Set(found.map(sectionOf)))
     const problems = reading.locate([...found, ...checked.problems])
