@@ -9,6 +9,7 @@ import { checkConfiguration } from '../../core/host/checks/check-configuration.j
 import { parseClientMetadata } from '../../core/oauth/client-metadata.js'
 import { packageRoot } from '../../core/package-root.js'
 import { codeBlock, readDocument } from '../support/document.js'
+import { folderWith } from '../support/server/config-files.js'
 
 const inDocs = readdirSync(join(packageRoot, 'docs'), { encoding: 'utf8', recursive: true })
 const examples = readdirSync(join(packageRoot, 'examples'), { withFileTypes: true })
@@ -86,6 +87,17 @@ describe('README', () => {
     expect(config.storage.records).not.toEqual(demo.config.storage.records)
     expect(config.storage.ephemeral).not.toEqual(demo.config.storage.ephemeral)
   })
+})
+
+it.each([
+  ['docs/attestation.md', 'fleet-here.yaml', 'fleet.yaml'],
+  ['docs/relying-parties.md', 'roles.yaml', 'laptop.yaml'],
+])('%s shows a %s that changes config/examples/%s and is in order', async (path, name, base) => {
+  const folder = await folderWith({
+    [base]: readDocument(`config/examples/${base}`),
+    [name]: codeBlock(path, name),
+  })
+  expect((await checkConfiguration(join(folder, name), {})).warnings).toEqual([])
 })
 
 describe.each(documents)('%s', (path) => {

@@ -5,7 +5,7 @@ import { KMSClient, SignCommand } from '@aws-sdk/client-kms'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { doubleRegion, startKmsDouble, type KmsDouble } from '../../core/testing/kms-double/index.js'
-import { codeBlock, linkPackages, readDocument } from '../support/document.js'
+import { codeBlock, linkPackages } from '../support/document.js'
 import { freePort } from '../support/free-port.js'
 import { configuration, openCommandLine, type CommandLine } from '../support/server/command-line.js'
 
@@ -49,21 +49,25 @@ describe('signet keys create in AWS KMS', () => {
   })
 })
 
-it('the double of docs/signers.md is one that a deployment signs with', async () => {
-  const text = readDocument('docs/signers.md')
-  const yaml = /^signers:\n {2}kms: .*4566[^]*?(?=^```)/m.exec(text)?.[0] ?? ''
+it('the double of docs/signers.md is one that a deployment signs with, as it does with local keys', async () => {
   const port = String(await freePort())
-  await cli.write('kms-double.js', codeBlock('docs/signers.md', 'kms-double.js').replace('4566', port))
+  await cli.write('kms-double.mjs', codeBlock('docs/signers.md', 'kms-double.mjs').replace('4566', port))
   linkPackages(cli.folder)
-  const program = spawn(process.execPath, ['kms-double.js'], { cwd: cli.folder, stdio: ['ignore', 'pipe', 'inherit'] })
+  const program = spawn(process.execPath, ['kms-double.mjs'], { cwd: cli.folder, stdio: ['ignore', 'pipe', 'inherit'] })
   try {
     const [endpoint] = (await once(createInterface({ input: program.stdout }), 'line')) as [string]
     expect(endpoint).toBe(`http://127.0.0.1:${port}`)
-    const written = configuration().replace(/^signers:\n.*\nkeys:\n.*\n/m, yaml.replace('4566', port))
-    await cli.write('documented.yaml', written.replace('_alg: EdDSA', '_alg: RS256\naccess_token_signing_alg: ES256'))
-    const { code, stdout } = await cli.run(['doctor', '--config', 'documented.yaml'], { env })
+    const key = (kid: string, alg: string) => `  - { kid: ${kid}, alg: ${alg}, signer: local, ref: ${kid} }\n`
+    const local = configuration()
+      .replace(/(?<=^keys:\n).*\n/m, key('local-es', 'ES256') + key('local-rs', 'RS256'))
+      .replace('_alg: EdDSA', '_alg: RS256\naccess_token_signing_alg: ES256')
+    await cli.write('local.yaml', local)
+    await cli.write('kms.yaml', codeBlock('docs/signers.md', 'kms.yaml').replace('4566', port))
+    const { code, stdout } = await cli.run(['doctor', '--config', 'kms.yaml'], { env })
     expect(stdout).toContain('rs-1')
     expect(code).toBe(0)
+    const compared = await cli.run(['doctor', '--compare', 'local.yaml', 'kms.yaml'], { env })
+    expect(compared).toMatchObject({ code: 0, stdout: expect.stringContaining('They sign alike.') })
   } finally {
     program.kill('SIGKILL')
   }
