@@ -38,10 +38,13 @@ export const pushedAuthorizationEndpoint = {
   cors: 'public-client',
   limit: { byAddress: 'par', byRefusals: true },
   refusedEvent: 'authorization.refused',
-  discovery: ({ issuer, requirePushedRequests }) => ({
-    pushed_authorization_request_endpoint: `${issuer}/par`,
-    require_pushed_authorization_requests: requirePushedRequests,
-  }),
+  discovery: ({ issuer, grantTypes, requirePushedRequests }) =>
+    grantTypes.includes('authorization_code')
+      ? {
+          pushed_authorization_request_endpoint: `${issuer}/par`,
+          require_pushed_authorization_requests: requirePushedRequests,
+        }
+      : {},
 } as const satisfies Declaration
 
 export const createPushedAuthorizationEndpoint = (options: PushedAuthorizationOptions): RecordedHandler => {
@@ -55,7 +58,7 @@ export const createPushedAuthorizationEndpoint = (options: PushedAuthorizationOp
     return { ...request, dpopJkt: proof.jkt }
   }
 
-  /** Whoever sends the id of a public client has proved nothing: the place is that of the address. */
+  /** Anybody can send the id of a public client, so the place is that of the address. */
   const enter = async (client: Client, address: string): Promise<Place | undefined> => {
     if (!isPublicClient(client)) return undefined
     const entered = await openRequests.enter(address, ttlSeconds)

@@ -20,7 +20,7 @@ export const isPushedRequestUri = (uri: string): boolean => uri.startsWith(prefi
 const answerSeconds = 600
 
 /** Used, expired, unknown and another client's: who presents it learns nothing of which. */
-export const unusableRequestUri = (reason: string): OAuthError =>
+const unusableRequestUri = (reason: string): OAuthError =>
   new OAuthError(
     'invalid_request_uri',
     'This request has expired or was already used. Go back to the application and start again.',

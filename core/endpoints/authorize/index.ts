@@ -1,6 +1,6 @@
 import type { InteractionPage } from '../../interaction/interaction.js'
-import type { AuthorizationRequest } from '../../oauth/authorization-request.js'
 import { understoodAlgorithms } from '../../jose/algorithms.js'
+import type { AuthorizationRequest } from '../../oauth/authorization-request.js'
 import { OAuthError } from '../../oauth/errors.js'
 import { responseModesOf } from '../../oauth/response-mode.js'
 import { checkRequest, stepsAt } from '../authorization-flow/check-request.js'
