@@ -48,6 +48,19 @@ const suggestion = (typed: unknown, words: readonly string[]): string => {
   return meant === undefined ? '' : `; did you mean \`${meant}\`?`
 }
 
+type Bound =
+  | Pick<z.core.$ZodIssueTooSmall, 'code' | 'origin' | 'minimum'>
+  | Pick<z.core.$ZodIssueTooBig, 'code' | 'origin' | 'maximum'>
+
+/** What a text, a list or a number is too short, too long or too small for. */
+export const describeBound = (issue: Bound): string => {
+  const [word, bound] =
+    issue.code === 'too_small' ? ['at least', String(issue.minimum)] : ['at most', String(issue.maximum)]
+  if (issue.origin !== 'string' && issue.origin !== 'array') return `must be ${word} ${bound}`
+  if (issue.code === 'too_small' && bound === '1') return 'must not be empty'
+  return `must have ${word} ${bound} ${issue.origin === 'string' ? 'characters' : 'entries'}`
+}
+
 /** Messages in words of the file. None repeats a value: it may be a secret. */
 export const describeIssue: z.core.$ZodErrorMap = (issue) => {
   if (issue.input === undefined && issue.code !== 'custom') return 'is required'
@@ -60,9 +73,8 @@ export const describeIssue: z.core.$ZodErrorMap = (issue) => {
       return `must be ${words.length === 1 ? '' : 'one of '}${words.join(', ')}${suggestion(issue.input, words)}`
     }
     case 'too_small':
-      return `must be at least ${String(issue.minimum)}`
     case 'too_big':
-      return `must be at most ${String(issue.maximum)}`
+      return describeBound(issue)
     default:
       return undefined
   }

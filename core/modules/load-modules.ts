@@ -1,7 +1,7 @@
 import { dirname } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { explainIssues, type Salvaged, type ZodIssue, type ZodSchema } from '../../config/explain.js'
+import { describeBound, explainIssues, type Salvaged, type ZodIssue, type ZodSchema } from '../../config/explain.js'
 import { findNearMiss } from '../../config/near-miss.js'
 import { formatPath, type Path, type Problem } from '../../config/problems.js'
 import type { Config } from '../../config/schema.js'
@@ -71,10 +71,14 @@ const findFaults = (exported: unknown, kind: ModuleKind): string[] => {
   return faults
 }
 
-const plainly = (issue: ZodIssue): ZodIssue =>
-  issue.code === 'invalid_type' && issue.message.endsWith('received undefined')
-    ? { ...issue, message: 'is required' }
-    : issue
+/** In the place of zod's own words. Those of a plugin's author stay. */
+const plainly = (issue: ZodIssue): ZodIssue => {
+  if (issue.code === 'invalid_type' && issue.message.endsWith('received undefined'))
+    return { ...issue, message: 'is required' }
+  if ((issue.code === 'too_small' || issue.code === 'too_big') && issue.message.startsWith('Too '))
+    return { ...issue, message: describeBound(issue) }
+  return issue
+}
 
 /** Issues of zod know more than the standard says: which keys were unknown, and which there are. */
 const explain = (schema: StandardSchemaV1, issues: readonly StandardSchemaV1.Issue[], base: Path): Problem[] =>
