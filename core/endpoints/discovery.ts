@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { JwsAlg } from '../jose/jwk.js'
 import type { JsonObject } from '../json.js'
 import type { Declaration } from './endpoint.js'
 import type { Handler } from './message.js'
@@ -45,17 +46,13 @@ const general = (supported: Supported): JsonObject => ({
  * the endpoints `served` declare. The bytes are kept until the algorithms change, which they do by clock.
  */
 export const createDiscovery = (served: readonly Declaration[], supported: Supported): Handler => {
-  let of = ''
+  let of: readonly (readonly JwsAlg[])[] = []
   let body = Buffer.alloc(0)
   let headers: Readonly<Record<string, string>> = {}
   return (request) => {
-    const algs = [
-      supported.idTokenAlgs(),
-      supported.userinfoAlgs(),
-      supported.introspectionAlgs(),
-      supported.responseAlgs(),
-    ].join(' ')
-    if (algs !== of) {
+    const { idTokenAlgs, userinfoAlgs, introspectionAlgs, responseAlgs } = supported
+    const algs = [idTokenAlgs(), userinfoAlgs(), introspectionAlgs(), responseAlgs()]
+    if (algs.some((list, index) => list !== of[index])) {
       const declared = served.map(({ discovery }) => discovery?.(supported))
       body = Buffer.from(JSON.stringify(Object.assign(general(supported), ...declared)))
       const etag = `"${createHash('sha256').update(body).digest('base64url')}"`

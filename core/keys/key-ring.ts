@@ -7,7 +7,7 @@ import { createSignerEvents } from './signer-events.js'
 import { signingName, viewAt, type RingView } from './key-states.js'
 import { openKeys, type OpenKeysOptions } from './open-keys.js'
 import type { JwsAlg } from '../jose/jwk.js'
-import type { KeyPurpose, KeyRing } from './ports.js'
+import type { KeyRing } from './ports.js'
 import type { KeyProbe } from './probe-key.js'
 import { createProbing } from './probing.js'
 import { Recovery } from './recovery.js'
@@ -114,7 +114,7 @@ export const openKeyRing = async (options: KeyRingOptions): Promise<SupervisedKe
       // Nobody shall go on believing that there is none.
       return { body, etag, maxAgeSeconds: published.size === 0 ? 0 : cacheSeconds }
     },
-    algorithms: (purpose) => advertised(current(), purpose),
+    algorithms: (purpose) => current().advertised.get(purpose) ?? none,
     states: () =>
       [...current().states].map(([{ kid, alg, signer, purposes }, state]) => ({ kid, alg, signer, state, purposes })),
     async probe(signal, signer) {
@@ -131,9 +131,4 @@ export const openKeyRing = async (options: KeyRingOptions): Promise<SupervisedKe
   }
 }
 
-const advertised = ({ states }: RingView, purpose: KeyPurpose): readonly JwsAlg[] => {
-  const found = new Set<JwsAlg>()
-  for (const [{ alg, purposes }, state] of states)
-    if ((state === 'active' || state === 'next') && purposes.includes(purpose)) found.add(alg)
-  return [...found]
-}
+const none: readonly JwsAlg[] = []

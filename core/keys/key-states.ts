@@ -12,6 +12,8 @@ export interface RingView {
   /** By `purpose alg`, in order of preference; every one is opened. */
   readonly signing: ReadonlyMap<string, readonly RingKey[]>
   readonly published: ReadonlyMap<string, PublishedKey>
+  /** The algorithms of keys that sign, now or next, by purpose. */
+  readonly advertised: ReadonlyMap<KeyPurpose, readonly JwsAlg[]>
   readonly body: Buffer
   readonly etag: string
 }
@@ -33,6 +35,18 @@ export const stateAt = ({ notBefore, notAfter, goneAt }: Lifetime, now: number):
 }
 
 export const signingName = (purpose: KeyPurpose, alg: JwsAlg): string => `${purpose} ${alg}`
+
+const advertisedIn = (states: RingView['states']): RingView['advertised'] => {
+  const found = new Map<KeyPurpose, JwsAlg[]>()
+  for (const [{ alg, purposes }, state] of states) {
+    if (state !== 'active' && state !== 'next') continue
+    for (const purpose of purposes) {
+      const algs = found.get(purpose) ?? []
+      if (!algs.includes(alg)) found.set(purpose, [...algs, alg])
+    }
+  }
+  return found
+}
 
 /** Looks at all keys at `now`. Keys that are not trusted sign nothing, but what they signed before is still verified. */
 export const viewAt = (keys: readonly RingKey[], now: number): RingView => {
@@ -57,6 +71,7 @@ export const viewAt = (keys: readonly RingKey[], now: number): RingView => {
     states,
     signing,
     published,
+    advertised: advertisedIn(states),
     body,
     etag: `"${createHash('sha256').update(body).digest('base64url')}"`,
   }

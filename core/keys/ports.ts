@@ -121,7 +121,7 @@ export interface KeyRing {
   publishedKey(kid: string): PublishedKey | undefined
   /** The bytes of `/jwks.json`, rebuilt only when a state changes. */
   keySet(): { readonly body: Buffer; readonly etag: string; readonly maxAgeSeconds: number }
-  /** The algorithms that active or next keys exist for: what discovery advertises. */
+  /** The algorithms that active or next keys exist for: what discovery advertises. The same array until they change. */
   algorithms(purpose: KeyPurpose): readonly JwsAlg[]
   /** Every configured key, for `keys list`, health and audit. */
   states(): readonly {
