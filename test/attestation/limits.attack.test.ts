@@ -190,18 +190,25 @@ describe('signatures for one key', () => {
       limits: { ...wide, key_per_minute: 4 },
       configure: (written) => ({ ...written, trusted_proxies: ['127.0.0.0/8'] }),
     })
-    atMinute(server)
     const [device, other] = [await server.device(), await server.device({ subject: 'bob' })]
-    const challenge = await device.challenge()
-    const body = { challenge, challenge_signature: await device.sign({ challenge }) }
-    const answers = await Promise.all(
-      Array.from({ length: 40 }, (_, n) =>
-        postJson(`${server.issuer}/enrol/complete`, body, { 'x-forwarded-for': `192.0.2.${String(n)}` }),
-      ),
-    )
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
-    const signed = (await server.host.server.audit()).filter(({ event }) => event === 'attestation.signed')
-    expect(signed.length).toBeLessThanOrEqual(4)
+    const signatures = async () =>
+      (await server.host.server.audit()).filter(({ event }) => event === 'attestation.signed').length
+    const limited = async () => (await hits(server))['attestation_completion_key'] ?? 0
+    // On a busy machine the first may have used its challenge up before the fifth comes: then once more, a minute later.
+    for (let round = 0; round < 10 && (await limited()) === 0; round++) {
+      atMinute(server)
+      const before = await signatures()
+      const challenge = await device.challenge()
+      const body = { challenge, challenge_signature: await device.sign({ challenge }) }
+      const answers = await Promise.all(
+        Array.from({ length: 40 }, (_, n) =>
+          postJson(`${server.issuer}/enrol/complete`, body, { 'x-forwarded-for': `192.0.2.${String(n)}` }),
+        ),
+      )
+      expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+      expect((await signatures()) - before).toBeLessThanOrEqual(4)
+    }
+    expect(await limited()).toBeGreaterThan(0)
     await other.attest()
     server.host.later(60_000)
     await device.attest()
