@@ -11,5 +11,7 @@ describeWith('mongodb', 'MongoDB', () => {
   })
   afterAll(() => server[Symbol.asyncDispose]())
 
-  storageContract('mongodb', (clock) => openMongodb({ uri: server.uri(), database: server.database, clock }))
+  storageContract('mongodb', (clock) =>
+    openMongodb({ uri: server.uri(), database: server.database, clock, patience: 20 }),
+  )
 })

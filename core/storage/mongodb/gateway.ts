@@ -6,7 +6,7 @@ import type { StoredDocument } from './document.js'
 import { failureOf, type Access } from './failure.js'
 
 /** Milliseconds for one answer (docs/design/faults.md#rule-2), whatever the driver is waiting for. */
-const deadlineMs = 800
+export const answerMs = 800
 
 /** The one way to the server: every call has a deadline, and every failure is `Unavailable`. */
 export interface Gateway {
@@ -24,9 +24,11 @@ export interface GatewayOptions {
   readonly db: Db
   readonly clock: Clock
   readonly component: string
+  /** Milliseconds for one answer. */
+  readonly deadlineMs: number
 }
 
-export const createGateway = ({ db, clock, component }: GatewayOptions): Gateway => {
+export const createGateway = ({ db, clock, component, deadlineMs }: GatewayOptions): Gateway => {
   const { client } = db
   const underway = new Set<Promise<unknown>>()
   let closed = false

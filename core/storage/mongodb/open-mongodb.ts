@@ -6,7 +6,7 @@ import type { StorageBackend } from '../ports.js'
 import { createCounterStore } from './counter-store.js'
 import { createDeviceCodeStore } from './device-code-store.js'
 import { isDuplicate } from './failure.js'
-import { createGateway, type Gateway } from './gateway.js'
+import { answerMs, createGateway, type Gateway } from './gateway.js'
 import { describeServer, findWarnings } from './deployment.js'
 import { schema } from './document.js'
 import { buildMs, createSchema } from './indexes.js'
@@ -28,6 +28,8 @@ export interface MongodbSettings {
   readonly clock: Clock
   /** What `Unavailable` calls it: `storage.records`. */
   readonly component?: string
+  /** How many times as long as in a request everything may take: 1 unless given. For tests on a busy machine. */
+  readonly patience?: number
 }
 
 /** The driver's own limits are half a minute or none. All are below what the gateway waits for one answer. */
@@ -36,6 +38,9 @@ const deadlines = {
   waitQueueTimeoutMS: 500,
   socketTimeoutMS: 750,
   connectTimeoutMS: 1_000,
+} as const
+
+const intervals = {
   heartbeatFrequencyMS: 2_000,
   // With the driver's half second a call after a broken connection waits as long as it may for a server that is back.
   minHeartbeatFrequencyMS: 100,
@@ -49,7 +54,7 @@ const durability = {
 } as const
 
 /** For what the operator asked and waits for: an index of a large collection takes its time. */
-const patience = { maxPoolSize: 1, socketTimeoutMS: buildMs } as const
+const building = { maxPoolSize: 1, socketTimeoutMS: buildMs } as const
 const patientDurability = { ...durability, writeConcern: { w: 'majority', journal: true } } as const
 
 /** What the driver says of a connection string, unless it repeats what may be the password. */
@@ -60,9 +65,10 @@ const explain = (uri: string, error: unknown): string => {
   return message === '' || repeats ? 'are the user name and the password percent-encoded?' : message
 }
 
-const createClient = (uri: string, options: MongoClientOptions): MongoClient => {
+const createClient = (uri: string, patience: number, options: MongoClientOptions): MongoClient => {
+  const timeouts = Object.fromEntries(Object.entries(deadlines).map(([name, ms]) => [name, ms * patience]))
   try {
-    return new MongoClient(uri, { appName: 'signet', maxConnecting: 8, ...deadlines, ...options })
+    return new MongoClient(uri, { appName: 'signet', maxConnecting: 8, ...timeouts, ...intervals, ...options })
   } catch (error) {
     // eslint-disable-next-line preserve-caught-error -- it may repeat the password, and causes are logged
     throw new TypeError(`not a connection string of MongoDB: ${explain(uri, error)}`)
@@ -94,9 +100,22 @@ const ping = ({ collection, call, component, now }: Gateway, signal: AbortSignal
  * member resolves, nothing is lost while a majority of the replica set lives. Throws `TypeError` when the URI is none.
  */
 export const openMongodb = async (settings: MongodbSettings): Promise<StorageBackend> => {
-  const { uri, database, max_pool_size = 50, max_size_mb = 1024, clock, component = 'storage.mongodb' } = settings
-  const client = createClient(uri, { maxPoolSize: max_pool_size })
-  const gateway = createGateway({ db: client.db(database, durability), clock, component })
+  const {
+    uri,
+    database,
+    max_pool_size = 50,
+    max_size_mb = 1024,
+    clock,
+    component = 'storage.mongodb',
+    patience = 1,
+  } = settings
+  const client = createClient(uri, patience, { maxPoolSize: max_pool_size })
+  const gateway = createGateway({
+    db: client.db(database, durability),
+    clock,
+    component,
+    deadlineMs: answerMs * patience,
+  })
   const collections = new Set<string>()
   const known = (name: string): string => {
     collections.add(checkName(name))
@@ -123,7 +142,7 @@ export const openMongodb = async (settings: MongodbSettings): Promise<StorageBac
       footprint: (idBytes, recordBytes) => 300 + 3 * idBytes + 1.2 * recordBytes,
     },
     ping: (signal) => ping(gateway, signal),
-    schema: createSchema(gateway, collections, () => createClient(uri, patience).db(database, patientDurability)),
+    schema: createSchema(gateway, collections, () => createClient(uri, patience, building).db(database, patientDurability)),
     describe: () => describeServer(gateway),
     warnings: () => findWarnings(gateway),
     [Symbol.asyncDispose]: () => (disposed ??= dispose()),
