@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { attestation, rateLimits } from './attestation.js'
 import { claims, scopes } from './claims.js'
-import { isLoopbackHost, isSocketPath, issuer, notAvailable, resourceUri, seconds, signingAlg, text } from './fields.js'
+import { isLoopbackHost, isSocketPath, issuer, resourceUri, seconds, signingAlg, text } from './fields.js'
 import {
   accounts,
   admin,
@@ -17,6 +17,7 @@ import {
   signers,
   trustedProxies,
 } from './sections.js'
+import { clientCertificateHeader, mtls } from './mtls.js'
 import { storage } from './storage.js'
 
 const day = 86_400
@@ -34,7 +35,8 @@ export const configObject = z.strictObject({
     .union([z.int(workersForm).min(1, workersForm).max(64, workersForm), z.literal('auto', workersForm)])
     .default(1),
   trusted_proxies: trustedProxies,
-  client_certificate_header: notAvailable,
+  client_certificate_header: clientCertificateHeader,
+  mtls,
 
   /** Required where a plugin provides a grant. */
   scopes_supported: scopes,
@@ -105,7 +107,7 @@ const hostOf = ({ listen: { host }, issuer: written }: Pick<Written, 'listen' | 
 }
 
 /** What follows from what was written. */
-export const complete = ({ extends: _base, client_certificate_header: _header, ...written }: Written) => ({
+export const complete = ({ extends: _base, ...written }: Written) => ({
   ...written,
   /** With titles, descriptions and claims. */
   scopes: written.scopes_supported,

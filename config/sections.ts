@@ -11,20 +11,15 @@ import {
   trustedPeer,
 } from './fields.js'
 
-const port = z.int().min(0).max(65_535)
+export const port = z.int().min(0).max(65_535)
 
-const pem = (label: RegExp, what: string) =>
+export const pem = (label: RegExp, what: string) =>
   z.string().regex(label, `must be the PEM text of ${what}; write {$file: path} to read it from a file`)
 
 /** RFC 6125 and the like are the operator's: this checks only that the files were not swapped or named instead of read. */
-const tls = z.strictObject({
+export const tls = z.strictObject({
   cert: pem(/-----BEGIN CERTIFICATE-----/, 'a certificate chain'),
   key: pem(/-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----/, 'a private key').pipe(secret),
-  client_certificates: z
-    .literal('none', {
-      error: (issue) => (issue.input === 'request' ? 'request: not available in this version' : undefined),
-    })
-    .default('none'),
 })
 
 const noPortOnSocket = (value: { host?: string | undefined; port?: number | undefined }) =>

@@ -22,6 +22,7 @@ export const tokenRequestOf = (http: EndpointRequest, params: ReadonlyMap<string
     params,
     basicCredentials: () => (basic ??= readBasic(http.header('authorization'))),
     header: (name) => http.header(name),
+    clientCertificate: () => http.clientCertificate(),
     address: http.address,
   }
 }

@@ -1,3 +1,4 @@
+import type { ClientCertificate } from '../oauth/client-certificate.js'
 import type { ParameterList } from '../oauth/params.js'
 
 /** What an endpoint may see of an HTTP request. Made by `core/http`; nothing else of HTTP comes in here. */
@@ -14,6 +15,11 @@ export interface EndpointRequest {
   /** A header by its lower-case name; one that came twice where only one may come is refused before. */
   header(name: string): string | undefined
   cookie(name: string): string | undefined
+  /**
+   * The client's certificate: of the connection, or of the header that a trusted proxy sets. Undefined where there is none.
+   * Throws `invalid_request` for a header that does not parse.
+   */
+  clientCertificate(): ClientCertificate | undefined
   /** The caller's address, through trusted proxies only. */
   readonly address: string
   readonly requestId: string

@@ -66,7 +66,11 @@ export const createApp = (options: AppOptions): ((request: IncomingMessage, resp
     tracing,
     shedding,
   } = options
-  const services = { addressOf: createAddressReader(trustedProxies), deadline: createDeadlines(requestBudgetMs) }
+  const services = {
+    addressOf: createAddressReader(trustedProxies),
+    certificateOf: () => undefined,
+    deadline: createDeadlines(requestBudgetMs),
+  }
 
   const app = new Koa<Exchange>()
   app.use(identify)

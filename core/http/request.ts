@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { EndpointRequest } from '../endpoints/message.js'
+import type { ClientCertificate } from '../oauth/client-certificate.js'
 import { OAuthError } from '../oauth/errors.js'
 import { parseParameters, type ParameterList } from '../oauth/params.js'
 import type { Exchange } from './exchange.js'
@@ -7,6 +8,8 @@ import type { Exchange } from './exchange.js'
 /** What a request needs of the application. */
 export interface RequestServices {
   readonly addressOf: (request: IncomingMessage) => string
+  /** Throws `invalid_request` for a header that does not parse. */
+  readonly certificateOf: (request: IncomingMessage) => ClientCertificate | undefined
   readonly deadline: () => AbortSignal
 }
 
@@ -57,6 +60,10 @@ export class HttpRequest implements EndpointRequest {
 
   get signal(): AbortSignal {
     return (this.#signal ??= this.#services.deadline())
+  }
+
+  clientCertificate(): ClientCertificate | undefined {
+    return this.#services.certificateOf(this.#request)
   }
 
   header(name: string): string | undefined {

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import type { ClientCertificate } from './client-certificate.js'
 import type { Client } from './client.js'
 import { OAuthError } from './errors.js'
 import type { SenderConstraint } from './grant.js'
@@ -13,6 +14,11 @@ export interface TokenRequest {
   basicCredentials(): BasicCredentials | undefined
   /** A header of the request by its lower-case name. */
   header(name: string): string | undefined
+  /**
+   * The certificate of mutual TLS; undefined where there is none. Throws `invalid_request` for a proxy's header that does
+   * not parse.
+   */
+  clientCertificate(): ClientCertificate | undefined
   /** The caller's address, through trusted proxies only. */
   readonly address: string
 }

@@ -12,9 +12,12 @@ export interface Authentication {
   readonly sid?: string
 }
 
-/** What binds a token to its holder: `cnf` of RFC 7800 §3.1, as RFC 9449 §6 fills it. */
+/** What binds a token to its holder: `cnf` of RFC 7800 §3.1. With both members both must hold. */
 export interface SenderConstraint {
+  /** Thumbprint of the key of a DPoP proof (RFC 9449 §6). */
   readonly jkt?: string
+  /** Thumbprint of a client certificate (RFC 8705 §3.1). */
+  readonly 'x5t#S256'?: string
 }
 
 /** The `claims` parameter, as stored with a code or a refresh family (OIDC Core §5.5). */

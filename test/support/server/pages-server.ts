@@ -57,6 +57,7 @@ export const startPagesServer = async (): Promise<PagesServer> => {
         path: new Map([['name', url.pathname.replace('/assets/', '')]]),
         header: (name) => request.headers[name] as string | undefined,
         cookie: () => undefined,
+        clientCertificate: () => undefined,
         address: '127.0.0.1',
         requestId: 'r',
         signal: new AbortController().signal,
