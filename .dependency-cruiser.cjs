@@ -106,7 +106,7 @@ module.exports = {
     ),
     room(
       'http',
-      ['^core/endpoints/', '^core/oauth/(errors|params)\\.ts$', observe],
+      ['^core/endpoints/', '^core/oauth/(client-certificate|errors|params)\\.ts$', observe],
       'HTTP knows endpoints, not rules.',
     ),
     room(

@@ -28,9 +28,10 @@ import { liveEndpoints, type Serving } from './endpoint-list.js'
 import { describeKeys, probeKeys } from '../keys/lifecycle/open-ring.js'
 import { createRegistries } from '../modules/registries.js'
 import { createReload, type Reload } from './reload.js'
-import { serve } from './serve.js'
+import { serve, type Listeners } from './serve.js'
 import {
   observeDeployment,
+  observeIgnoredCertificates,
   observeRateLimits,
   observeReadiness,
   observeRefusals,
@@ -65,7 +66,7 @@ export interface Doubles {
 
 export interface Host {
   /** Where the listeners are, for the operator to read. */
-  readonly listening: { readonly public: string; readonly admin: string }
+  readonly listening: Listeners['listening']
   /** Reloads the configuration; what may change without a restart changes for the next request. */
   readonly reload: Reload
   /**
@@ -189,6 +190,7 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
     reload,
     metrics,
     observe: observeRequests(metrics),
+    certificateIgnored: observeIgnoredCertificates(metrics),
     shedding: observeShedding(metrics, lag),
     traces,
     tracing,
@@ -202,15 +204,15 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
   await tellStoreWarnings(stores, log)
 
   return {
-    listening: { public: listeners.public.url, admin: listeners.admin.url },
+    listening: listeners.listening,
     reload,
     async close(graceMs) {
       readiness.drain()
       // A load balancer has to see it before connections are refused.
       const delayMs = Math.min(config.shutdown.delay_secs * 1000, graceMs)
-      listeners.public.drain()
+      listeners.clients.drain()
       if (delayMs > 0) await setTimeout(delayMs)
-      await listeners.public.close(graceMs - delayMs)
+      await listeners.clients.close(graceMs - delayMs)
       await cleanUp.close()
     },
   }

@@ -13,7 +13,7 @@ const reasons: Readonly<Record<string, string>> = {
  * are such words.
  */
 export const listenAs = async (
-  section: 'listen' | 'admin',
+  section: 'listen' | 'admin' | 'mtls.listen',
   ...[app, options]: Parameters<typeof listen>
 ): Promise<Listening> => {
   try {

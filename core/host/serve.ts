@@ -1,6 +1,7 @@
 import type { Config } from '../../config/schema.js'
 import { adminRoutes } from '../http/admin.js'
 import { createApp } from '../http/app.js'
+import { createConnectionCertificates, createHeaderCertificates } from '../http/client-certificate.js'
 import type { TraceContexts } from '../http/carry-trace.js'
 import type { RequestObserver } from '../http/request-log.js'
 import type { LoadShedding } from '../http/shed-load.js'
@@ -28,29 +29,45 @@ export interface ServeOptions {
   readonly metrics: Metrics
   /** Called for each answer of the public listener. */
   readonly observe?: RequestObserver
+  /** Called for each certificate in the header of somebody who is no trusted proxy. */
+  readonly certificateIgnored: () => void
   readonly shedding?: LoadShedding
   readonly traces?: TraceContexts
   readonly tracing?: Tracing | undefined
 }
 
-/** Opens the public listener and the admin listener, which serve different tables on different ports. */
-export const serve = async (options: ServeOptions): Promise<{ public: Listening; admin: Listening }> => {
+export interface Listeners {
+  /** Where they are, for the operator to read. */
+  readonly listening: { readonly public: string; readonly admin: string; readonly mtls?: string }
+  readonly admin: Listening
+  /** The public listener, and the one for mutual TLS, which come and go together. */
+  readonly clients: Pick<Listening, 'drain' | 'close'>
+}
+
+/** What people see: a browser must not ask them for a certificate. */
+const isForPeople = ({ errorTitle }: Route): boolean => errorTitle !== undefined
+
+/** Opens the public listener, the one for mutual TLS if there is one, and the admin listener, each with a table of its own. */
+export const serve = async (options: ServeOptions): Promise<Listeners> => {
   const { config, log, pages, routes, readiness, reload, metrics, observe, traces, tracing, shedding } = options
   const common = {
     log,
     errorPage: pages.error.bind(pages),
     requestBudgetMs,
   }
-  const app = createApp({
+  const { listen, mtls, client_certificate_header: header, trusted_proxies: trustedProxies } = config
+  const forClients = {
     ...common,
-    routes,
     secure: config.issuer.startsWith('https:'),
-    trustedProxies: config.trusted_proxies,
-    logLevel: 'info',
+    trustedProxies,
+    logLevel: 'info' as const,
     ...(observe && { observe }),
     ...(shedding && { shedding }),
     ...(traces && { traces, tracing }),
-  })
+  }
+  const certificates =
+    header && createHeaderCertificates({ ...header, trustedProxies, ignored: options.certificateIgnored })
+  const app = createApp({ ...forClients, routes, certificates })
   const adminApp = createApp({
     ...common,
     routes: adminRoutes({
@@ -63,18 +80,39 @@ export const serve = async (options: ServeOptions): Promise<{ public: Listening;
     trustedProxies: [],
     logLevel: 'debug',
   })
-  const { host, port, tls } = config.listen
-  const admin = await listenAs('admin', adminApp, { ...config.admin, exclusive: true, log })
+  const opened: Listening[] = []
+  const open = async (...listener: Parameters<typeof listenAs>): Promise<Listening> => {
+    const listening = await listenAs(...listener)
+    opened.push(listening)
+    return listening
+  }
   try {
-    const listening = await listenAs('listen', app, {
-      host,
-      port,
-      ...(tls && { tls: { cert: tls.cert, key: tls.key.reveal() } }),
-      log,
-    })
-    return { public: listening, admin }
+    const admin = await open('admin', adminApp, { ...config.admin, exclusive: true, log })
+    const shown = await open('listen', app, { ...listen, tls: revealed(listen.tls), log })
+    if (mtls?.listen === undefined) return listeners(shown, admin)
+    const machines = routes.filter((route) => !isForPeople(route))
+    const mtlsApp = createApp({ ...forClients, routes: machines, certificates: createConnectionCertificates() })
+    const { host = listen.host, port, tls = listen.tls } = mtls.listen
+    const where = { host, port, tls: revealed(tls), requestCertificates: true, log }
+    return listeners(shown, admin, await open('mtls.listen', mtlsApp, where))
   } catch (error) {
-    await admin.close(0)
+    await Promise.all(opened.map((listening) => listening.close(0)))
     throw error
   }
 }
+
+const listeners = (shown: Listening, admin: Listening, mtls?: Listening): Listeners => ({
+  listening: { public: shown.url, admin: admin.url, ...(mtls && { mtls: mtls.url }) },
+  admin,
+  clients: {
+    drain() {
+      shown.drain()
+      mtls?.drain()
+    },
+    async close(graceMs) {
+      await Promise.all([shown.close(graceMs), mtls?.close(graceMs)])
+    },
+  },
+})
+
+const revealed = (tls: Config['listen']['tls']) => tls && { cert: tls.cert, key: tls.key.reveal() }

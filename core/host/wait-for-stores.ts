@@ -73,12 +73,12 @@ export const waitForStores = async (config: Config, options: WaitOptions, failur
       readiness,
       reload: () => Promise.reject(new Unavailable('start', 'no', 'startup is waiting for a store')),
       metrics,
+      certificateIgnored: () => undefined,
     })
     cleanUp.add(() => listeners.admin.close(0))
-    cleanUp.add(() => listeners.public.close(0))
+    cleanUp.add(() => listeners.clients.close(0))
     const { component, message } = failure
-    const listening = { public: listeners.public.url, admin: listeners.admin.url }
-    log.warn('Startup is waiting for a store', { component, message, ...listening })
+    log.warn('Startup is waiting for a store', { component, message, ...listeners.listening })
     do await pause(intervalMs, undefined, { signal: stopping })
     while (!(await answers(ask)))
   } finally {

@@ -4,6 +4,7 @@ import type { Log } from '../observe/log.js'
 import type { Tracing } from '../observe/tracing.js'
 import { carryTrace, type TraceContexts } from './carry-trace.js'
 import { createAddressReader } from './client-address.js'
+import type { CertificateReader } from './client-certificate.js'
 import { cors } from './cors.js'
 import { createDeadlines } from './request-deadlines.js'
 import { dispatch, notFound } from './dispatch.js'
@@ -23,6 +24,8 @@ export interface AppOptions {
   readonly secure: boolean
   /** As `createAddressReader` reads them. */
   readonly trustedProxies: readonly string[]
+  /** Absent: no request has a certificate. */
+  readonly certificates?: CertificateReader | undefined
   /** Milliseconds after which a request's signal is aborted. */
   readonly requestBudgetMs: number
   /** Level of the request log. */
@@ -59,6 +62,7 @@ export const createApp = (options: AppOptions): ((request: IncomingMessage, resp
     errorPage,
     secure,
     trustedProxies,
+    certificates = () => undefined,
     requestBudgetMs,
     logLevel,
     observe,
@@ -68,7 +72,7 @@ export const createApp = (options: AppOptions): ((request: IncomingMessage, resp
   } = options
   const services = {
     addressOf: createAddressReader(trustedProxies),
-    certificateOf: () => undefined,
+    certificateOf: certificates,
     deadline: createDeadlines(requestBudgetMs),
   }
 

@@ -1,4 +1,5 @@
 import cluster from 'node:cluster'
+import { constants } from 'node:crypto'
 import { chmod, lstat, unlink } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
@@ -41,7 +42,9 @@ export interface ListenOptions {
   /** 0: any free port. Means nothing to a unix socket. */
   readonly port: number
   /** PEM. Absent: plain HTTP. */
-  readonly tls?: { readonly cert: string; readonly key: string }
+  readonly tls?: { readonly cert: string; readonly key: string } | undefined
+  /** Asks each client for a certificate, and lets every one in: who it is of is for the endpoints to find out. */
+  readonly requestCertificates?: boolean
   readonly limits?: Partial<ServerLimits>
   /** This process alone listens there, although it is one of several workers. */
   readonly exclusive?: boolean
@@ -61,11 +64,20 @@ export interface Listening {
   close(graceMs: number): Promise<void>
 }
 
+const handshake = { minVersion: 'TLSv1.2', handshakeTimeout: 10_000 } as const
+
+/** A session that is resumed has lost the chain of the client's certificate, so none is. */
+const clientCertificates = {
+  requestCert: true,
+  rejectUnauthorized: false,
+  secureOptions: constants.SSL_OP_NO_TICKET,
+} as const
+
 type Listener = (request: IncomingMessage, response: ServerResponse) => void
 
 /** Opens a listener for `createApp`'s application. Rejects with the system's error, `EADDRINUSE` for instance. */
 export const listen = async (app: Listener, options: ListenOptions): Promise<Listening> => {
-  const { host, port, tls, log, exclusive = false } = options
+  const { host, port, tls, log, exclusive = false, requestCertificates = false } = options
   const limits = { ...defaultLimits, ...options.limits }
   const serverOptions: ServerOptions = {
     maxHeaderSize: limits.maxHeaderSize,
@@ -100,7 +112,10 @@ export const listen = async (app: Listener, options: ListenOptions): Promise<Lis
   const server: Server =
     tls === undefined
       ? createServer(serverOptions, listener)
-      : createTlsServer({ ...serverOptions, ...tls, minVersion: 'TLSv1.2', handshakeTimeout: 10_000 }, listener)
+      : createTlsServer(
+          { ...serverOptions, ...tls, ...(requestCertificates && clientCertificates), ...handshake },
+          listener,
+        )
   // What is expected beside `100-continue` means nothing here (RFC 9110 §10.1.1).
   server.on('checkExpectation', listener)
   server.maxConnections = limits.maxConnections

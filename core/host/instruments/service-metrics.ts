@@ -75,6 +75,19 @@ export const observeRefusals = (metrics: Metrics, { dropped }: Refusals): void =
     read: dropped.read,
   })
 
+/** Returns what to call for each certificate in a header of somebody who is no trusted proxy. */
+export const observeIgnoredCertificates = (metrics: Metrics): (() => void) => {
+  let value = 0
+  metrics.observe({
+    type: 'counter',
+    name: 'signet_client_certificates_ignored_total',
+    help: 'Client certificates in a header that no trusted proxy sent.',
+    labels: [],
+    read: () => [{ labels: {}, value }],
+  })
+  return () => void value++
+}
+
 /** Turns requests away while the event loop is late, and counts them. */
 export const observeShedding = (metrics: Metrics, lag: LoadShedding['lag']): LoadShedding => {
   let value = 0

@@ -1,0 +1,96 @@
+/**
+ * How a proxy writes the client's certificate into a header. `rfc9440`: `Client-Cert` and `Client-Cert-Chain` (RFC 9440 §2).
+ * `pem-urlencoded`: nginx and AWS ALB. `der-base64`: HAProxy and Traefik. `xfcc`: Envoy.
+ */
+export type CertificateFormat = 'rfc9440' | 'pem-urlencoded' | 'der-base64' | 'xfcc'
+
+/** A certificate and nine above it: no public or private PKI is as deep. */
+const maxCertificates = 10
+
+const base64 = /^[A-Za-z\d+/]+={0,2}$/
+
+/** Undefined for anything but canonical base64. */
+const fromBase64 = (text: string): Buffer | undefined => {
+  if (!base64.test(text)) return undefined
+  const bytes = Buffer.from(text, 'base64')
+  return bytes.toString('base64') === text ? bytes : undefined
+}
+
+type Encoded = readonly (Buffer | undefined)[] | undefined
+
+/** RFC 8941 §3.3.5: a byte sequence stands between colons. */
+const fromByteSequence = (item: string): Buffer | undefined =>
+  item.length > 2 && item.startsWith(':') && item.endsWith(':') ? fromBase64(item.slice(1, -1)) : undefined
+
+const fromList = (text: string): readonly (Buffer | undefined)[] =>
+  text.split(',').map((item) => fromByteSequence(item.trim()))
+
+const percentDecode = (text: string): string | undefined => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** PEM blocks one after another, and nothing else between them. */
+const fromPem = (encoded: string): Encoded => {
+  const text = percentDecode(encoded)?.trim()
+  if (text === undefined || !/^-----BEGIN CERTIFICATE-----[^]*-----END CERTIFICATE-----$/.test(text)) return undefined
+  const [, ...blocks] = text.split(/-----BEGIN CERTIFICATE-----/)
+  return blocks.map((block) => {
+    const [body = '', rest, ...more] = block.split('-----END CERTIFICATE-----')
+    return rest?.trim() === '' && more.length === 0 ? fromBase64(body.replaceAll(/\s+/g, '')) : undefined
+  })
+}
+
+/** Traefik escapes the whole header, and separates the certificates by commas. */
+const fromDer = (text: string): Encoded =>
+  (text.includes('%') ? percentDecode(text) : text)?.split(',').map((item) => fromBase64(item.trim()))
+
+/**
+ * `Key=value;Key="quoted value"`. Of several elements the last is that of the proxy nearest to us, which may be the
+ * certificate of another proxy: that would give all clients one certificate. So there must be one.
+ */
+const fromXfcc = (text: string): Encoded => {
+  const pairs = new Map<string, string>()
+  const pair = /([A-Za-z]+)=(?:"((?:[^"\\]|\\.)*)"|([^",;]*))(;|$)/y
+  while (pair.lastIndex < text.length) {
+    const [, key = '', quoted, plain = ''] = pair.exec(text) ?? []
+    // A pair that does not parse sets `lastIndex` to 0; a second element begins with a comma, which no pair ends with.
+    if (key === '' || (pairs.has(key.toLowerCase()) && /^(?:cert|chain)$/i.test(key))) return undefined
+    pairs.set(key.toLowerCase(), quoted?.replaceAll(/\\(.)/g, '$1') ?? plain)
+  }
+  const cert = pairs.get('cert')
+  const chain = pairs.get('chain')
+  // The chain begins with the certificate itself.
+  if (cert === undefined) return chain === undefined ? [] : fromPem(chain)
+  const [leaf, ...more] = [fromPem(cert), chain === undefined ? [] : fromPem(chain)]
+  if (leaf?.length !== 1 || more[0] === undefined) return undefined
+  return [...leaf, ...more[0].slice(1)]
+}
+
+const readers: Readonly<Record<CertificateFormat, (text: string) => Encoded>> = {
+  rfc9440: (text) => [fromByteSequence(text)],
+  'pem-urlencoded': fromPem,
+  'der-base64': fromDer,
+  xfcc: fromXfcc,
+}
+
+/**
+ * The certificates that a header holds, in DER: the client's own first, then those above it. `chain` is the header beside
+ * it that RFC 9440 §2.3 defines. Empty where the proxy says that there is none; undefined for what does not parse.
+ */
+export const parseCertificateHeader = (
+  format: CertificateFormat,
+  text: string,
+  chain?: string,
+): readonly Buffer[] | undefined => {
+  if (text === '') return chain === undefined || chain === '' ? [] : undefined
+  const found = readers[format](text)
+  const more = chain === undefined || chain === '' ? [] : fromList(chain)
+  const all = found && [...found, ...more]
+  return all !== undefined && all.length <= maxCertificates && all.every((one) => one !== undefined)
+    ? (all as readonly Buffer[])
+    : undefined
+}
