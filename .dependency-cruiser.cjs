@@ -34,6 +34,7 @@ const reserved = (name, packages, folder) => ({
 
 const observe = '^core/observe/'
 const oauth = '^core/oauth/'
+const certificates = '^core/certificates/'
 const keys = '^core/keys/'
 const jose = '^core/jose/'
 const limits = '^core/limits/'
@@ -97,6 +98,7 @@ module.exports = {
         '^config/',
         oauth,
         outbound,
+        certificates,
         jose,
         keys,
         '^core/storage/[a-z-]+\\.ts$',
@@ -106,12 +108,12 @@ module.exports = {
     ),
     room(
       'http',
-      ['^core/endpoints/', '^core/oauth/(client-certificate|errors|params)\\.ts$', observe],
+      ['^core/endpoints/', certificates, '^core/oauth/(errors|params)\\.ts$', observe],
       'HTTP knows endpoints, not rules.',
     ),
     room(
       'endpoints',
-      ['^core/(tokens|attestation|interaction)/', limits, oauth, jose, keys, ports, observe],
+      ['^core/(tokens|attestation|interaction)/', limits, oauth, certificates, jose, keys, ports, observe],
       'Endpoints tell the story; they see no HTTP framework and no adapter.',
     ),
     {
@@ -124,7 +126,8 @@ module.exports = {
         pathNot: [endpointWords, '^core/endpoints/authorization-flow/', '^core/endpoints/$1/'],
       },
     },
-    room('oauth', [outbound, jose, ports, observe], 'Protocol rules.'),
+    room('oauth', [outbound, certificates, jose, ports, observe], 'Protocol rules.'),
+    room('certificates', [], 'What certificates say, and whom they lead to.'),
     room('outbound', [jose, observe], 'What is fetched from elsewhere.'),
     room('limits', [ports], 'Who may do something how often.'),
     room('jose', [], 'Algorithms, keys and signatures as JOSE writes them.'),

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../json.js'
+import { isObject, type JsonValue } from '../json.js'
 import type { Dpop, DpopProof } from '../oauth/dpop.js'
 import { OAuthError, withDetails, type ErrorCode } from '../oauth/errors.js'
 import type { EndpointRequest } from './message.js'
@@ -13,11 +13,12 @@ export interface PresentedToken {
 
 type Headers = Readonly<Record<string, string>>
 
-/** The thumbprint, when the confirmation is that and nothing else: what is not understood is not met. */
-const boundKey = (cnf: JsonValue): JsonValue | undefined => {
-  if (typeof cnf !== 'object' || cnf === null || Array.isArray(cnf)) return undefined
-  const { jkt, ...others } = cnf as JsonObject
-  return Object.keys(others).length === 0 ? jkt : undefined
+/** The thumbprints of a key, of a certificate, or of both, and nothing else: what is not understood is not met. */
+const boundTo = (cnf: JsonValue): { jkt?: JsonValue; certificate?: JsonValue } | undefined => {
+  if (!isObject(cnf)) return undefined
+  const { jkt, 'x5t#S256': certificate, ...others } = cnf
+  if (Object.keys(others).length > 0 || (jkt === undefined && certificate === undefined)) return undefined
+  return { ...(jkt !== undefined && { jkt }), ...(certificate !== undefined && { certificate }) }
 }
 
 /**
@@ -81,8 +82,9 @@ export const createAccessTokens = (path: string, dpop: Dpop | undefined) => {
     },
 
     /**
-     * Is the sender whom the token is bound to by `cnf`? A bound token without its proof is refused, and so is one that is
-     * not bound with one (RFC 9449 §7.1): neither may pass for the other. The proof is still to be claimed.
+     * Is the sender whom the token is bound to by `cnf`? A bound token without its proof or its certificate is refused
+     * (RFC 8705 §3), and so is one that is not bound with a proof (RFC 9449 §7.1): neither may pass for the other. The proof
+     * is still to be claimed.
      */
     async checkSender(
       request: EndpointRequest,
@@ -90,7 +92,10 @@ export const createAccessTokens = (path: string, dpop: Dpop | undefined) => {
       cnf: JsonValue | undefined,
     ): Promise<DpopProof | undefined> {
       if (cnf === undefined) return scheme === 'Bearer' ? undefined : refuse(scheme, 'not sender-constrained')
-      const jkt = boundKey(cnf) ?? refuse(scheme, 'a confirmation that is not understood')
+      const { jkt, certificate } = boundTo(cnf) ?? refuse(scheme, 'a confirmation that is not understood')
+      if (certificate !== undefined && certificate !== request.clientCertificate()?.thumbprint)
+        return refuse(scheme, 'certificate-bound token without its certificate')
+      if (jkt === undefined) return scheme === 'Bearer' ? undefined : refuse(scheme, 'not bound to a key')
       if (scheme !== 'DPoP') return refuse(scheme, 'sender-constrained token without proof')
       const proof = await checkProof(request, token).catch(unauthorized)
       if (proof.jkt !== jkt) refuse(scheme, 'proof of another key')

@@ -22,7 +22,8 @@ export const tokenRequestOf = (http: EndpointRequest, params: ReadonlyMap<string
     params,
     basicCredentials: () => (basic ??= readBasic(http.header('authorization'))),
     header: (name) => http.header(name),
-    clientCertificate: () => http.clientCertificate(),
+    // Read in any case: a header that does not parse must not pass for none.
+    clientCertificate: http.clientCertificate(),
     address: http.address,
   }
 }

@@ -41,6 +41,22 @@ const general = (supported: Supported): JsonObject => ({
   request_uri_parameter_supported: false,
 })
 
+/** What machines call, under the host that asks for certificates (RFC 8705 §5). */
+const aliases = (served: readonly Declaration[], supported: Supported): JsonObject => {
+  const { issuer, mtls } = supported
+  if (mtls === undefined) return {}
+  const bound = { tls_client_certificate_bound_access_tokens: supported.grantTypes.length > 0 }
+  const { alias } = mtls
+  if (alias === undefined) return bound
+  const members = served
+    .filter(({ errorTitle }) => errorTitle === undefined)
+    .flatMap(({ discovery }) => Object.entries(discovery?.(supported) ?? {}))
+    .flatMap(([name, url]) =>
+      name.endsWith('_endpoint') && typeof url === 'string' ? [[name, `${alias}${url.slice(issuer.length)}`]] : [],
+    )
+  return { ...bound, mtls_endpoint_aliases: Object.fromEntries(members) as JsonObject }
+}
+
 /**
  * The discovery document (OIDC Discovery §3, RFC 8414 §2), in both its places: derived from what is loaded, and from what
  * the endpoints `served` declare. The bytes are kept until the algorithms change, which they do by clock.
@@ -54,7 +70,7 @@ export const createDiscovery = (served: readonly Declaration[], supported: Suppo
     const algs = [idTokenAlgs(), userinfoAlgs(), introspectionAlgs(), responseAlgs()]
     if (algs.some((list, index) => list !== of[index])) {
       const declared = served.map(({ discovery }) => discovery?.(supported))
-      body = Buffer.from(JSON.stringify(Object.assign(general(supported), ...declared)))
+      body = Buffer.from(JSON.stringify(Object.assign(general(supported), ...declared, aliases(served, supported))))
       const etag = `"${createHash('sha256').update(body).digest('base64url')}"`
       headers = {
         'Content-Type': 'application/json; charset=utf-8',

@@ -1,4 +1,4 @@
-import type { ClientCertificate } from '../oauth/client-certificate.js'
+import type { ClientCertificate } from '../certificates/client-certificate.js'
 import type { ParameterList } from '../oauth/params.js'
 
 /** What an endpoint may see of an HTTP request. Made by `core/http`; nothing else of HTTP comes in here. */

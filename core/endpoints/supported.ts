@@ -23,6 +23,8 @@ export interface Supported {
   readonly introspectionAlgs: () => readonly JwsAlg[]
   /** Of signed authorization responses. */
   readonly responseAlgs: () => readonly JwsAlg[]
+  /** Undefined where no client can have a certificate. `alias`: the issuer's twin where machines are asked for one. */
+  readonly mtls?: { readonly alias?: string | undefined } | undefined
 }
 
 /** How clients authenticate at the endpoint of this name: `token`, `introspection`, `revocation` (RFC 8414 §2). */

@@ -10,6 +10,7 @@ import { grantLifetime } from '../keys/lifecycle/open-ring.js'
 import { packageVersion } from '../package-root.js'
 import { createIdentifyToken } from '../tokens/identify-token.js'
 import { createRedeem } from '../tokens/redeem.js'
+import { hasClientCertificates, mtlsAlias } from './client-certificates.js'
 import { tokens, type Resolve } from './injection-tokens.js'
 
 /** What every deployment serves. */
@@ -52,6 +53,7 @@ export const createMachineEndpoints = (
     userinfoAlgs: () => ring.algorithms('userinfo'),
     introspectionAlgs: () => ring.algorithms('introspection'),
     responseAlgs: () => ring.algorithms('jarm'),
+    mtls: hasClientCertificates(config) ? { alias: mtlsAlias(config) } : undefined,
   })
   return {
     openidConfiguration: discovery,

@@ -1,5 +1,6 @@
 import { instanceCachingFactory, type DependencyContainer, type InjectionToken } from 'tsyringe'
 import { createEvidenceChallenges } from '../attestation/evidence-challenges.js'
+import { createClientCertificates } from '../certificates/client-certificates.js'
 import { createRateLimits } from '../endpoints/rate-limits.js'
 import { loadAssets } from '../interaction/pages/load-assets.js'
 import { createPages } from '../interaction/pages/create-pages.js'
@@ -22,6 +23,7 @@ import { collections, openPrincipals } from './collections.js'
 import { createOwnTokens } from './own-tokens.js'
 import { readCodes, readDeviceCodes, readRefreshTokens } from '../modules/code-readers.js'
 import { enabledGrants } from './checks/enabled-grants.js'
+import { mtlsAlias } from './client-certificates.js'
 import { createEndpoints } from './endpoint-list.js'
 import { tokens, type Resolve } from './injection-tokens.js'
 import { traceClientAuthentication } from './instruments/traced.js'
@@ -59,9 +61,17 @@ export const wire = (container: DependencyContainer): void => {
     return createClientKeys(remote)
   })
   provide(tokens.dpop, (get) => {
-    const { issuer, clock_tolerance_secs: toleranceSeconds } = get(tokens.config)
+    const config = get(tokens.config)
+    const alias = mtlsAlias(config)
+    const bases = [config.issuer, ...(alias === undefined ? [] : [alias])]
     const { usedDpopProofs: proofs, secrets } = get(tokens.collections)
-    return createDpop({ issuer, clock: get(tokens.clock), toleranceSeconds, proofs, secrets })
+    return createDpop({
+      bases,
+      clock: get(tokens.clock),
+      toleranceSeconds: config.clock_tolerance_secs,
+      proofs,
+      secrets,
+    })
   })
   provide(tokens.rateLimits, (get) => createRateLimits(get(tokens.collections).attemptCounters, get(tokens.clock)))
   provide(tokens.evidenceChallenges, (get) => {
@@ -97,6 +107,12 @@ export const wire = (container: DependencyContainer): void => {
       attempts: stored.attemptCounters,
       clockToleranceSeconds: config.clock_tolerance_secs,
       clientKeys: get(tokens.clientKeys),
+      clientCertificates: createClientCertificates({
+        trustAnchors: config.mtls?.trust_anchors ?? [],
+        intermediates: config.mtls?.intermediates ?? [],
+        verifiedByProxy: config.mtls?.verified_by_proxy ?? false,
+        clock,
+      }),
       clientAssertions,
       clientAssertionMaxAgeSeconds: config.client_assertion_max_age_secs,
       ownTokens: createOwnTokens({

@@ -90,7 +90,5 @@ export const parseCertificateHeader = (
   const found = readers[format](text)
   const more = chain === undefined || chain === '' ? [] : fromList(chain)
   const all = found && [...found, ...more]
-  return all !== undefined && all.length <= maxCertificates && all.every((one) => one !== undefined)
-    ? (all as readonly Buffer[])
-    : undefined
+  return all !== undefined && all.length <= maxCertificates && all.every((one) => one !== undefined) ? all : undefined
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { EndpointRequest } from '../endpoints/message.js'
-import type { ClientCertificate } from '../oauth/client-certificate.js'
+import type { ClientCertificate } from '../certificates/client-certificate.js'
 import { OAuthError } from '../oauth/errors.js'
 import { parseParameters, type ParameterList } from '../oauth/params.js'
 import type { Exchange } from './exchange.js'

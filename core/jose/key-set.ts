@@ -1,12 +1,16 @@
+import type { KeyObject } from 'node:crypto'
 import { algorithms, allAlgorithms, findAlgorithm } from './algorithms.js'
 import { checkPublicJwk } from './public-key-guard.js'
 import type { JwsAlg, PublicJwk, VerificationKey } from './jwk.js'
 
-export interface WantedKey {
-  /** Of the header; undefined: every key that fits. */
-  readonly kid: string | undefined
-  readonly alg: JwsAlg
-}
+/** A key for a signature, by what its header says; or this very key, for whatever it is used. */
+export type WantedKey =
+  | {
+      /** Of the header; undefined: every key that fits. */
+      readonly kid: string | undefined
+      readonly alg: JwsAlg
+    }
+  | { readonly publicKey: KeyObject }
 
 /** The keys of one JWK Set (RFC 7517 §5), imported. */
 export interface KeySet {
@@ -36,10 +40,15 @@ const fits = (alg: JwsAlg, jwk: PublicJwk): boolean => {
   return keyType === ('crv' in jwk ? jwk.crv : jwk.kty)
 }
 
+const isWanted = ({ kid, key }: Member, wanted: WantedKey): boolean =>
+  'publicKey' in wanted
+    ? key.publicKey.equals(wanted.publicKey)
+    : key.alg === wanted.alg && (wanted.kid === undefined || kid === wanted.kid)
+
 const createKeySet = (members: readonly Member[]): KeySet => ({
-  select: ({ kid, alg }) =>
+  select: (wanted) =>
     members
-      .filter((member) => member.key.alg === alg && (kid === undefined || member.kid === kid))
+      .filter((member) => isWanted(member, wanted))
       .slice(0, maxCandidates)
       .map(({ key }) => key),
 })

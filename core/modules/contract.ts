@@ -2,6 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { EvidenceChallenges } from '../attestation/evidence-challenges.js'
 import type { AttestationStatusProvider, SecondFactorVerifier } from '../attestation/ports.js'
 import type { PrincipalRegistry } from '../attestation/principal-registry.js'
+import type { ClientCertificates } from '../certificates/client-certificates.js'
 import type { Clock } from '../clock.js'
 import type { AccountDirectory, PasswordHasher } from '../interaction/account-directory.js'
 import type { JsonObject } from '../json.js'
@@ -75,6 +76,8 @@ export interface Services {
   /** How far the clock of another may be off: `clock_tolerance_secs`. */
   readonly clockToleranceSeconds: number
   readonly clientKeys: ClientKeys
+  /** Reads and verifies the certificates of clients, to the trust anchors of the configuration. */
+  readonly clientCertificates: ClientCertificates
   /** Ids of client assertions, by client: each passes once (RFC 7523 §3). */
   readonly clientAssertions: EphemeralReplayGuard
   /** How far ahead an assertion may expire: `client_assertion_max_age_secs`. */

@@ -19,6 +19,11 @@ export const inertServices = (issuer: string): Omit<Services, 'secondFactors'> =
   attempts: { take: noOutside, clear: noOutside, giveBack: noOutside },
   clockToleranceSeconds: 0,
   clientKeys: { find: noOutside },
+  clientCertificates: {
+    read: () => undefined,
+    findTimeFault: () => undefined,
+    findFault: () => 'a check trusts nobody',
+  },
   clientAssertions: { claim: noOutside },
   clientAssertionMaxAgeSeconds: 0,
   ownTokens: { verify: noOutside },

@@ -1,4 +1,4 @@
-import type { TokenRequest, ClientAuthenticator } from './client-authenticator.js'
+import type { TokenRequest, ClientAuthenticator, Detection } from './client-authenticator.js'
 import { authenticationMethods, type Client, type ClientDirectory } from './client.js'
 import { OAuthError, withDetails, type ErrorDetails } from './errors.js'
 import type { SenderConstraint } from './grant.js'
@@ -17,17 +17,17 @@ export interface AuthenticatedClient {
   readonly confirmation?: SenderConstraint
 }
 
-type Detected = NonNullable<ReturnType<ClientAuthenticator['detect']>>
-type Found = Detected & { readonly authenticator: ClientAuthenticator }
+type Found = Detection & { readonly authenticator: ClientAuthenticator }
 
 const refusal = 'Client authentication failed.'
 const refused = (reason: string, details: ErrorDetails = {}) =>
   new OAuthError('invalid_client', refusal, { ...details, reason })
 
 /** The refusals of `detect` name its method. */
-const detectBy = (authenticator: ClientAuthenticator, request: TokenRequest): Detected | undefined => {
+const detectBy = (authenticator: ClientAuthenticator, request: TokenRequest): Found | undefined => {
   try {
-    return authenticator.detect(request)
+    const detected = authenticator.detect(request)
+    return detected && { ...detected, authenticator }
   } catch (error) {
     const clientAuthentication = { method: authenticator.method }
     throw error instanceof OAuthError ? withDetails(error, { clientAuthentication }) : error
@@ -50,29 +50,37 @@ const sendsSecret = ({ method }: ClientAuthenticator): boolean => method.startsW
 export const createClientAuthentication = ({ authenticators, clients, guesses }: ClientAuthenticationOptions) => {
   const methods = [...authenticators.values()]
 
-  const detect = (request: TokenRequest) => {
-    let only: Found | undefined
-    let found = 0
+  /** What the request may mean: one method that proves something, or those that the client may have registered. */
+  const detect = (request: TokenRequest): readonly [Found, ...Found[]] => {
+    const found: Found[] = []
+    let proven = 0
     for (const authenticator of methods) {
       const detected = detectBy(authenticator, request)
       if (detected === undefined) continue
-      found++
-      only = { authenticator, clientId: detected.clientId, evidence: detected.evidence }
+      if (detected.unproven === true) found.push(detected)
+      else {
+        proven++
+        found.unshift(detected)
+      }
     }
-    if (found > 1 || countCredentials(request) > 1)
+    if (proven > 1 || countCredentials(request) > 1 || found.some(({ clientId }) => clientId !== found[0]?.clientId))
       throw new OAuthError('invalid_request', 'Only one client authentication method may be used.')
-    if (only === undefined) throw refused('no client authentication')
-    return only
+    const [first, ...others] = found
+    if (first === undefined) throw refused('no client authentication')
+    return proven > 0 ? [first] : [first, ...others]
   }
 
   const authenticate = async (request: TokenRequest, signal: AbortSignal): Promise<AuthenticatedClient> => {
-    const { authenticator, clientId, evidence } = detect(request)
-    const { method } = authenticator
+    const detected = detect(request)
+    const { clientId } = detected[0]
     const client = await clients.find(clientId)
+    const registered = typeof client === 'object' ? authenticationMethods(client) : []
+    const { authenticator, evidence } =
+      detected.find((one) => registered.includes(one.authenticator.method)) ?? detected[0]
+    const { method } = authenticator
     if (client === undefined) throw refused('unknown client', { clientAuthentication: { method } })
     if (client === 'disabled')
       throw refused('client is disabled', { claimedClientId: clientId, clientAuthentication: { method } })
-    const registered = authenticationMethods(client)
     try {
       const stated = request.params.get('client_id')
       if (stated !== undefined && stated !== clientId) throw refused('client_id differs from the authenticated client')

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import type { ClientCertificate } from './client-certificate.js'
+import type { ClientCertificate } from '../certificates/client-certificate.js'
 import type { Client } from './client.js'
 import { OAuthError } from './errors.js'
 import type { SenderConstraint } from './grant.js'
@@ -14,11 +14,8 @@ export interface TokenRequest {
   basicCredentials(): BasicCredentials | undefined
   /** A header of the request by its lower-case name. */
   header(name: string): string | undefined
-  /**
-   * The certificate of mutual TLS; undefined where there is none. Throws `invalid_request` for a proxy's header that does
-   * not parse.
-   */
-  clientCertificate(): ClientCertificate | undefined
+  /** The certificate of mutual TLS. It proves that the sender has its key, and nothing more. */
+  readonly clientCertificate: ClientCertificate | undefined
   /** The caller's address, through trusted proxies only. */
   readonly address: string
 }
@@ -29,6 +26,17 @@ export interface BasicCredentials {
   readonly secret: string
 }
 
+/** What `detect` found. */
+export interface Detection<E = unknown> {
+  readonly clientId: string
+  readonly evidence: E
+  /**
+   * The parameters name the client and prove nothing: the request may mean another method as well, which the client's
+   * registration decides. A certificate beside it is one that the connection has, whatever it is used for.
+   */
+  readonly unproven?: true
+}
+
 /** One client authentication method (OIDC Core §9, RFC 6749 §2.3). `E` is what `detect` found and `authenticate` needs. */
 export interface ClientAuthenticator<E = unknown> {
   /** The value of `token_endpoint_auth_method`. */
@@ -36,7 +44,7 @@ export interface ClientAuthenticator<E = unknown> {
   /**
    * Does the request use this method? Pure: no store, no network. Throws `OAuthError` when it does, wrongly.
    */
-  detect(request: TokenRequest): { readonly clientId: string; readonly evidence: E } | undefined
+  detect(request: TokenRequest): Detection<E> | undefined
   /** Resolves when the evidence proves the client; throws `OAuthError('invalid_client')` or `Unavailable`. */
   authenticate(client: Client, evidence: E, signal: AbortSignal): Promise<{ readonly confirmation?: SenderConstraint }>
 }
@@ -73,4 +81,29 @@ export const readBasic = (header: string | undefined): BasicCredentials | undefi
   const [clientId, secret] = [formDecode(text.slice(0, Math.max(colon, 0))), formDecode(text.slice(colon + 1))]
   if (colon === -1 || clientId === '' || `${clientId}${secret}`.includes('\0')) throw malformed()
   return { clientId, secret }
+}
+
+/** Clients that always send Basic do so without a password, too, which RFC 7617 §2 allows to be empty. */
+const findNamedByBasic = (request: TokenRequest): string | undefined => {
+  try {
+    const credentials = request.basicCredentials()
+    return credentials?.secret === '' ? credentials.clientId : undefined
+  } catch {
+    // What is malformed is refused as client_secret_basic.
+    return undefined
+  }
+}
+
+/** The client that a request names without proving it by a secret or an assertion; undefined when it sends one. */
+export const findNamedClient = (request: TokenRequest): string | undefined => {
+  const { params } = request
+  if (params.has('client_secret') || params.has('client_assertion')) return undefined
+  return request.header('authorization') === undefined ? params.get('client_id') : findNamedByBasic(request)
+}
+
+/** For methods by certificate: the client that a request names, and the certificate that it came with (RFC 8705 §2). */
+export const detectByCertificate = (request: TokenRequest): Detection<ClientCertificate> | undefined => {
+  const clientId = findNamedClient(request)
+  const evidence = request.clientCertificate
+  return clientId === undefined || evidence === undefined ? undefined : { clientId, evidence, unproven: true }
 }

@@ -5,6 +5,7 @@ import { allAlgorithms, findAlgorithm, isJwsAlg } from '../jose/algorithms.js'
 import type { JwsAlg } from '../jose/jwk.js'
 import type { JsonObject } from '../json.js'
 import { consentChoices, isClientId, type Client } from './client.js'
+import { certificateSubject, findSubjectFault } from './client-certificate-subject.js'
 import { clientJwks, clientJwksUri } from './client-jwks.js'
 import { isImpersonable } from './redirect-uri.js'
 import { findRedirectUriFault } from './redirect-uri-registration.js'
@@ -35,9 +36,6 @@ const notAvailable = new Set([
   'initiate_login_uri',
   'post_logout_redirect_uris',
   'sector_identifier_uri',
-  'tls_client_auth_san_dns',
-  'tls_client_auth_subject_dn',
-  'tls_client_certificate_bound_access_tokens',
 ])
 const unavailable = 'not available in this version'
 
@@ -123,6 +121,12 @@ const metadataSchema = z.strictObject({
   default_max_age: z.int().min(0).optional(),
   require_auth_time: z.boolean().optional(),
   dpop_bound_access_tokens: z.boolean().optional(),
+  tls_client_auth_subject_dn: certificateSubject.tls_client_auth_subject_dn,
+  tls_client_auth_san_dns: certificateSubject.tls_client_auth_san_dns,
+  tls_client_auth_san_uri: certificateSubject.tls_client_auth_san_uri,
+  tls_client_auth_san_ip: certificateSubject.tls_client_auth_san_ip,
+  tls_client_auth_san_email: certificateSubject.tls_client_auth_san_email,
+  tls_client_certificate_bound_access_tokens: z.boolean().optional(),
   require_pushed_authorization_requests: z.boolean().optional(),
   require_signed_request_object: z.boolean().optional(),
   request_object_signing_alg: signingAlg.optional(),
@@ -139,6 +143,9 @@ const metadataSchema = z.strictObject({
   /** For plugins of the deployer's own. */
   metadata: z.record(z.string(), z.json()).default({}),
 })
+
+/** Methods that prove a key. */
+const provesKey: ReadonlySet<string> = new Set(['private_key_jwt', 'tls_client_auth', 'self_signed_tls_client_auth'])
 
 type Metadata = z.output<typeof metadataSchema>
 
@@ -210,11 +217,13 @@ const findContradictions = (metadata: Partial<Metadata>): MetadataProblem[] => {
   }
   if ('jwks' in metadata && 'jwks_uri' in metadata)
     add('jwks_uri', 'must not be given together with jwks (RFC 7591 §2)')
-  if (method !== 'private_key_jwt') return problems
-  if (!('jwks' in metadata) && !('jwks_uri' in metadata))
-    add('jwks', 'or jwks_uri is required for token_endpoint_auth_method private_key_jwt')
+  const subjectFault = findSubjectFault(metadata, method)
+  if (subjectFault !== undefined) problems.push(subjectFault)
+  if (method === undefined || !provesKey.has(method)) return problems
+  if (method !== 'tls_client_auth' && !('jwks' in metadata) && !('jwks_uri' in metadata))
+    add('jwks', `or jwks_uri is required for token_endpoint_auth_method ${method}`)
   if (metadata.client_secret !== undefined)
-    add('client_secret', 'a client with token_endpoint_auth_method private_key_jwt has no secret')
+    add('client_secret', `a client with token_endpoint_auth_method ${method} has no secret`)
   return problems
 }
 

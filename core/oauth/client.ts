@@ -47,6 +47,14 @@ export interface Client {
   readonly require_auth_time?: boolean
   /** The client gets no token without a DPoP proof (RFC 9449 §5.2). */
   readonly dpop_bound_access_tokens?: boolean
+  /** The subject of its certificate, for `tls_client_auth`: one of these is there (RFC 8705 §2.1.2). */
+  readonly tls_client_auth_subject_dn?: string
+  readonly tls_client_auth_san_dns?: string
+  readonly tls_client_auth_san_uri?: string
+  readonly tls_client_auth_san_ip?: string
+  readonly tls_client_auth_san_email?: string
+  /** The client gets no token without a certificate, to which its tokens are bound (RFC 8705 §3.4). */
+  readonly tls_client_certificate_bound_access_tokens?: boolean
   /** The client may ask by `/par` alone (RFC 9126 §6). */
   readonly require_pushed_authorization_requests?: boolean
   /** The client has to sign its authorization requests (RFC 9101 §10.5). */

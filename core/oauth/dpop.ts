@@ -19,7 +19,8 @@ const maxAge = 60
 const underway = 30
 
 export interface DpopOptions {
-  readonly issuer: string
+  /** What endpoints lie under: the issuer, and its alias for mutual TLS. */
+  readonly bases: readonly string[]
   readonly clock: Clock
   readonly toleranceSeconds: number
   readonly proofs: EphemeralReplayGuard
@@ -59,14 +60,15 @@ export interface Dpop {
 
 /** Demonstrating proof of possession (RFC 9449 §4.3): what is cheap to check comes before what is dear. */
 export const createDpop = (options: DpopOptions): Dpop => {
-  const { issuer, clock, toleranceSeconds, proofs } = options
+  const { bases, clock, toleranceSeconds, proofs } = options
   const nonces = createNonces(options)
   const keyOf = createProofKeys()
 
   const checkClaims = (claims: JsonObject, { method, path, accessToken }: PresentedProof): string => {
     const { htm, htu, jti, iat } = claims
     if (htm !== method) refuse('htm is not the method')
-    if (typeof htu !== 'string' || !isSameTarget(htu, issuer + path)) refuse('htu is not the endpoint')
+    if (typeof htu !== 'string' || !bases.some((base) => isSameTarget(htu, base + path)))
+      refuse('htu is not the endpoint')
     if (!isJti(jti)) return refuse('jti missing or too long')
     if (accessToken !== undefined && claims['ath'] !== hashOpaqueToken(accessToken)) refuse('ath is not the token')
     if (!isNumericDate(iat)) return refuse('iat is not a time')

@@ -3,8 +3,8 @@ import { OAuthError } from './errors.js'
 import type { AuthorizationCode, Grant, GrantDecision, SenderConstraint } from './grant.js'
 
 /**
- * Holds what is continued to the key that it is bound to: a code to its `dpop_jkt` (RFC 9449 §10), a public client's refresh
- * token to the key of its first request (§5). Gives the decision back with the grant as its refresh family is to keep it.
+ * Holds what is continued to what it is bound to: a code to its `dpop_jkt` (RFC 9449 §10), a public client's refresh token to
+ * the key (§5) and the certificate (RFC 8705 §4) of its first request. Gives the decision back with the grant as its refresh family is to keep it.
  * Throws `invalid_grant`.
  */
 export const bindGrant = (
@@ -19,7 +19,20 @@ export const bindGrant = (
       throw new OAuthError('invalid_grant', 'The grant is bound to another key.', {
         reason: constraint?.jkt === undefined ? 'bound to a key, but there is no proof' : 'bound to another key',
       })
-  // A confidential client's refresh tokens are bound to its credentials already.
-  if (!isPublicClient(client) || constraint?.jkt === undefined) return { ...decision, grant }
-  return { ...decision, grant: { ...grant, constraint: { jkt: constraint.jkt } } }
+  const certificate = grant.constraint?.['x5t#S256']
+  if (certificate !== undefined && certificate !== constraint?.['x5t#S256'])
+    throw new OAuthError('invalid_grant', 'The grant is bound to another certificate.', {
+      reason: 'bound to a certificate that was not shown',
+    })
+  const bound = familyConstraint(client, constraint)
+  return { ...decision, grant: bound === undefined ? grant : { ...grant, constraint: bound } }
 }
+
+/**
+ * What refresh tokens are bound to (RFC 9449 §5, RFC 8705 §4): those of a confidential client are bound to its credentials
+ * already.
+ */
+export const familyConstraint = (
+  client: Client,
+  constraint: SenderConstraint | undefined,
+): SenderConstraint | undefined => (isPublicClient(client) ? constraint : undefined)

@@ -190,4 +190,23 @@ describe('client metadata', () => {
   it.each([[null], [undefined], ['portal'], [[]]])('refuses %j', (metadata) => {
     expect(parseClientMetadata(metadata, scopes).client).toBeUndefined()
   })
+
+  const byTls = { ...web, client_secret: undefined, token_endpoint_auth_method: 'tls_client_auth' }
+  it.each<[string, Record<string, unknown>, string[]]>([
+    ['one subject', { tls_client_auth_san_dns: 'app.bank.example' }, []],
+    ['none', {}, ['tls_client_auth_subject_dn']],
+    ['two', { tls_client_auth_subject_dn: 'CN=a', tls_client_auth_san_ip: '::1' }, ['tls_client_auth_san_ip']],
+    ['no name', { tls_client_auth_subject_dn: 'app' }, ['tls_client_auth_subject_dn']],
+    ['a wildcard', { tls_client_auth_san_dns: '*.bank.example' }, ['tls_client_auth_san_dns']],
+    ['no URI', { tls_client_auth_san_uri: 'app' }, ['tls_client_auth_san_uri']],
+    ['no address', { tls_client_auth_san_ip: '10.0.0.0/8' }, ['tls_client_auth_san_ip']],
+    ['no email', { tls_client_auth_san_email: 'app' }, ['tls_client_auth_san_email']],
+  ])('tls_client_auth with %s', (_what, members, wrong) => {
+    expect(paths({ ...byTls, ...members })).toEqual(wrong)
+  })
+
+  it('names the subject of a certificate with tls_client_auth alone, and needs keys for the other method', () => {
+    expect(paths({ ...web, tls_client_auth_san_dns: 'app.bank.example' })).toEqual(['tls_client_auth_san_dns'])
+    expect(paths({ ...byTls, token_endpoint_auth_method: 'self_signed_tls_client_auth' })).toEqual(['jwks'])
+  })
 })

@@ -92,16 +92,17 @@ describe('keys', () => {
   })
 })
 
-describe('what this version does not do is refused, not ignored', () => {
-  it.each([['client_certificate_header: x-client-cert', 'client_certificate_header']])('%s', async (text, path) => {
-    const { problems } = await read(minimal(text))
-    expect(problems.map((problem) => problem.path)).toContain(path)
-    expect(problems.find((problem) => problem.path === path)?.message).toMatch(/not available in this version/)
-  })
-
-  it('the same keys with nothing behind them are no mistake', async () => {
-    const text = 'client_certificate_header:\nworkers: 1\ntoken_exchange_enabled: false\nrate_limits: {}'
-    expect((await read(minimal(text))).problems).toEqual([])
+describe('mutual TLS', () => {
+  it.each([
+    ['client_certificate_header: x-client-cert', 'client_certificate_header'],
+    ['client_certificate_header: { name: x client, format: xfcc }', 'client_certificate_header.name'],
+    ['client_certificate_header: { name: x-client-cert, format: pem }', 'client_certificate_header.format'],
+    ['mtls: { listen: { port: 8443 }, base_url: http://mtls.example }', 'mtls.base_url'],
+    ['mtls: { listen: { port: 8443 }, base_url: https://mtls.example/path }', 'mtls.base_url'],
+    ['mtls: { listen: { host: 0.0.0.0 } }', 'mtls.listen.port'],
+    ['mtls: { trust_anchors: [ca.pem] }', 'mtls.trust_anchors[0]'],
+  ])('%s is refused', async (text, path) => {
+    expect((await read(minimal(text))).problems.map((problem) => problem.path)).toContain(path)
   })
 })
 

@@ -92,7 +92,7 @@ describe('a clock that jumps between the check of a proof and its claim (F23)', 
     const lifetimes: number[] = []
     const claim = (_space: string, _id: string, seconds: number) => Promise.resolve(lifetimes.push(seconds) > 0)
     const secrets = store.records<string>('secrets')
-    const dpop = createDpop({ issuer, clock: () => now, toleranceSeconds: 10, proofs: { claim }, secrets })
+    const dpop = createDpop({ bases: [issuer], clock: () => now, toleranceSeconds: 10, proofs: { claim }, secrets })
     const check = async () => {
       const nonce = (await dpop.nonceHeader())['DPoP-Nonce']
       const proof = createProver('ES256', () => now).proof(`${issuer}/token`, nonce)
@@ -112,7 +112,7 @@ describe('a store that is down', () => {
   const request = { method: 'POST', path: '/token' }
 
   it('refuses nobody: it is an outage, for nonces and for proofs', async () => {
-    const options = { issuer, clock: Date.now, toleranceSeconds: 10 }
+    const options = { bases: [issuer], clock: Date.now, toleranceSeconds: 10 }
     const secrets = store.records<string>('secrets')
     const without = { ...secrets, find: down }
     const prover = createProver()

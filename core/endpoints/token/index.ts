@@ -1,10 +1,10 @@
 import type { SignaturePriority } from '../../keys/ports.js'
 import type { LoginProvider } from '../../interaction/login-provider.js'
 import type { ClientAuthentication } from '../../oauth/client-authentication.js'
-import { isPublicClient, type Client } from '../../oauth/client.js'
+import type { Client } from '../../oauth/client.js'
 import type { Dpop, DpopProof } from '../../oauth/dpop.js'
 import { OAuthError } from '../../oauth/errors.js'
-import { bindGrant } from '../../oauth/grant-binding.js'
+import { bindGrant, familyConstraint } from '../../oauth/grant-binding.js'
 import type { GrantDecision, GrantHandler, SenderConstraint } from '../../oauth/grant.js'
 import { checkResources } from '../../oauth/resource.js'
 import { checkClientAuthentication, runGrant, withoutCredentials } from '../../oauth/run-grant.js'
@@ -93,7 +93,7 @@ export const createTokenEndpoint = (options: TokenOptions): RecordedHandler => {
     const { client, method, confirmation } = await authenticateClient(tokenRequestOf(request, params), request.signal)
     seen.client = client
     const proof = await checkProof(request, client)
-    const constraint: SenderConstraint | undefined = proof ? { ...confirmation, jkt: proof.jkt } : confirmation
+    const constraint = constraintOf(confirmation, proof, checkCertificate(request, client))
     const handler = grantOf(params, client)
     checkClientAuthentication(handler, method)
     const decided = await runGrant(handler, {
@@ -126,6 +126,7 @@ export const createTokenEndpoint = (options: TokenOptions): RecordedHandler => {
         ...describe(prepared, signed),
         refresh_token: refresh,
         jkt: proof?.jkt,
+        'x5t#S256': constraint?.['x5t#S256'],
       })
       return respond(decision, prepared, signed, refreshToken, proof)
     } catch (error) {
@@ -134,6 +135,24 @@ export const createTokenEndpoint = (options: TokenOptions): RecordedHandler => {
     }
   }
 }
+
+/** RFC 8705 §3: undefined where the client's tokens are not bound to one. */
+const checkCertificate = (request: EndpointRequest, client: Client): string | undefined => {
+  if (client.tls_client_certificate_bound_access_tokens !== true) return undefined
+  const certificate = request.clientCertificate()
+  if (certificate !== undefined) return certificate.thumbprint
+  throw new OAuthError('invalid_request', 'This client must use a certificate.', { reason: 'no client certificate' })
+}
+
+/** Everything that the tokens are to be bound to; undefined: nothing. */
+const constraintOf = (
+  confirmation: SenderConstraint | undefined,
+  proof: DpopProof | undefined,
+  thumbprint: string | undefined,
+): SenderConstraint | undefined =>
+  proof === undefined && thumbprint === undefined
+    ? confirmation
+    : { ...confirmation, ...(proof && { jkt: proof.jkt }), ...(thumbprint !== undefined && { 'x5t#S256': thumbprint }) }
 
 /** People who wait for a sign-in go first. */
 const priorityOf = ({ authentication, redeem }: GrantDecision): SignaturePriority => {
@@ -166,7 +185,7 @@ const withGrant = (
   const { grant, authentication, requestedClaims } = decision
   if (grant !== undefined || authentication === undefined) return decision
   const continued = { grantId, clientId: client.client_id, subject, scope, resource: audience, authentication }
-  const bound = isPublicClient(client) && constraint?.jkt !== undefined ? { jkt: constraint.jkt } : undefined
+  const bound = familyConstraint(client, constraint)
   return {
     ...decision,
     grant: { ...continued, ...(requestedClaims && { requestedClaims }), ...(bound && { constraint: bound }) },

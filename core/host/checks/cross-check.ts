@@ -9,6 +9,7 @@ import { claimsAreForResources, claimsAreOfPeople, claimsReachSomebody } from '.
 import { enabledGrants, tokenExchange } from './enabled-grants.js'
 import { findPrivateNetworkWithin } from './private-networks.js'
 import { keyRules } from './key-rules.js'
+import { mtlsRules } from './mtls-rules.js'
 import { meant, type CheckedRegistries, type Deployment, type Rule } from './rule.js'
 
 export interface CrossCheck {
@@ -218,6 +219,7 @@ const rules: readonly Rule[] = [
   lifetimes,
   passwords,
   trustedProxies,
+  ...mtlsRules,
   ownOutput,
 ]
 

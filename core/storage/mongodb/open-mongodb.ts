@@ -142,7 +142,9 @@ export const openMongodb = async (settings: MongodbSettings): Promise<StorageBac
       footprint: (idBytes, recordBytes) => 300 + 3 * idBytes + 1.2 * recordBytes,
     },
     ping: (signal) => ping(gateway, signal),
-    schema: createSchema(gateway, collections, () => createClient(uri, patience, building).db(database, patientDurability)),
+    schema: createSchema(gateway, collections, () =>
+      createClient(uri, patience, building).db(database, patientDurability),
+    ),
     describe: () => describeServer(gateway),
     warnings: () => findWarnings(gateway),
     [Symbol.asyncDispose]: () => (disposed ??= dispose()),

@@ -24,6 +24,7 @@ const services = {
   gcc: { packages: ['gcc', 'libc6-dev'], paths: ['/usr/bin/gcc'] },
   opensc: { packages: ['opensc'], paths: ['/usr/bin/pkcs11-tool'] },
   haproxy: { packages: ['haproxy'], paths: ['/usr/sbin/haproxy'] },
+  nginx: { packages: ['nginx'], paths: ['/usr/sbin/nginx'] },
   faketime: {
     packages: ['faketime'],
     paths: ['x86_64', 'aarch64'].map((machine) => `/usr/lib/${machine}-linux-gnu/faketime/libfaketime.so.1`),

@@ -1,0 +1,118 @@
+import { KeyUsageFlags } from '@peculiar/asn1-x509'
+import type { KeyObject } from 'node:crypto'
+import { readCertificate, type ReadCertificate } from './read-certificate.js'
+
+const clientAuth = '1.3.6.1.5.5.7.3.2'
+const anyUsage = '2.5.29.37.0'
+
+/** Authorities one above another, and signatures that one certificate may have verified: a chain can be made to fork. */
+const maxAuthorities = 8
+const maxSignatures = 24
+
+/** md2, md5 and sha1, with RSA, DSA and ECDSA. */
+const weakSignatures: ReadonlySet<string> = new Set([
+  '1.2.840.113549.1.1.2',
+  '1.2.840.113549.1.1.4',
+  '1.2.840.113549.1.1.5',
+  '1.2.840.10040.4.3',
+  '1.2.840.10045.4.1',
+])
+
+const isStrong = ({ asymmetricKeyType: type, asymmetricKeyDetails: details }: KeyObject): boolean => {
+  if (type === 'rsa' || type === 'rsa-pss') return (details?.modulusLength ?? 0) >= 2048
+  if (type === 'ec') return /^(?:prime256v1|secp384r1|secp521r1)$/.test(details?.namedCurve ?? '')
+  return type === 'ed25519' || type === 'ed448'
+}
+
+/** The certificates of PEM texts. Throws `Error` when one is none. */
+export const parseBundle = (texts: readonly string[]): readonly ReadCertificate[] =>
+  texts
+    .flatMap((text) => text.match(/-----BEGIN CERTIFICATE-----[^]*?-----END CERTIFICATE-----/g) ?? [])
+    .map((pem) => readCertificate(Buffer.from(pem.replaceAll(/-----[A-Z ]+-----|\s/g, ''), 'base64')))
+
+/** What is wrong with a certificate, wherever it stands. */
+const findOwnFault = (certificate: ReadCertificate): string | undefined => {
+  if (certificate.notUnderstood.length > 0)
+    return `an extension is not understood: ${certificate.notUnderstood.join(' ')}`
+  if (!isStrong(certificate.x509.publicKey)) return 'a key is too weak'
+  return weakSignatures.has(certificate.signatureAlgorithm) ? 'a signature is too weak' : undefined
+}
+
+const mayUse = ({ keyUsage }: ReadCertificate, flag: KeyUsageFlags): boolean =>
+  keyUsage === undefined || (keyUsage & flag) !== 0
+
+const findLeafFault = (leaf: ReadCertificate): string | undefined => {
+  if (leaf.authority !== undefined) return 'it is the certificate of an authority'
+  if (leaf.extendedKeyUsage?.includes(clientAuth) !== true) return 'it is not for client authentication'
+  if (!mayUse(leaf, KeyUsageFlags.digitalSignature)) return 'its key may not sign'
+  return findOwnFault(leaf)
+}
+
+/** `below`: how many authorities stand between this one and the client. */
+const findAuthorityFault = (authority: ReadCertificate, below: number): string | undefined => {
+  if (authority.authority === undefined) return 'an issuer is no authority'
+  if ((authority.authority.pathLength ?? below) < below) return 'an authority may not have so many below it'
+  const { extendedKeyUsage: usage = [clientAuth] } = authority
+  if (!usage.includes(clientAuth) && !usage.includes(anyUsage)) return 'an authority is not for client authentication'
+  return findOwnFault(authority)
+}
+
+/** Seconds since the epoch. */
+export interface Validity {
+  readonly from: number
+  readonly until: number
+}
+
+/** When all of them are valid. */
+export const validityOf = (path: readonly ReadCertificate[]): Validity => ({
+  from: Math.max(...path.map(({ notBefore }) => notBefore)),
+  until: Math.min(...path.map(({ notAfter }) => notAfter)),
+})
+
+/** Why it is not the time to use it. */
+export const findTimeFault = ({ from, until }: Validity, now: number): string | undefined => {
+  if (now < from) return 'it is not yet valid'
+  return now > until ? 'it has expired' : undefined
+}
+
+/** Where a path may lead through, and to. */
+export interface Authorities {
+  readonly anchors: readonly ReadCertificate[]
+  readonly intermediates: readonly ReadCertificate[]
+}
+
+/**
+ * Looks for a path from `leaf` to an anchor, depth first (RFC 5280 §6.1): when all of it is valid, or why there is none. `now`:
+ * seconds since the epoch.
+ */
+export const findPath = (
+  leaf: ReadCertificate,
+  { anchors, intermediates }: Authorities,
+  now: number,
+): Validity | string => {
+  // Where no path leads to an anchor, the last fault of one that did not is told.
+  let fault = findLeafFault(leaf) ?? findTimeFault(validityOf([leaf]), now)
+  if (fault !== undefined) return fault
+  fault = 'no trust anchor has issued it'
+  let signatures = 0
+  // `checkIssued` compares names and key identifiers, and asks whether the issuer's key may sign certificates.
+  const isIssuer = (below: ReadCertificate, above: ReadCertificate): boolean =>
+    below.x509.checkIssued(above.x509) && ++signatures <= maxSignatures && below.x509.verify(above.x509.publicKey)
+  const climb = (path: readonly ReadCertificate[]): Validity | undefined => {
+    const last = path.at(-1) as ReadCertificate
+    for (const above of [...anchors, ...intermediates]) {
+      if (path.includes(above) || !isIssuer(last, above)) continue
+      const whole = [...path, above]
+      const validity = validityOf(whole)
+      const wrong = findAuthorityFault(above, path.length - 1) ?? findTimeFault(validity, now)
+      if (wrong !== undefined) fault = wrong
+      else if (anchors.includes(above)) return validity
+      else {
+        const found = path.length < maxAuthorities ? climb(whole) : undefined
+        if (found !== undefined) return found
+      }
+    }
+    return undefined
+  }
+  return climb([leaf]) ?? fault
+}

@@ -1,0 +1,76 @@
+import { epochSeconds, type Clock } from '../clock.js'
+import { RecentMap } from '../recent-map.js'
+import { findPath, findTimeFault, parseBundle, validityOf, type Validity } from './certificate-paths.js'
+import type { ClientCertificate } from './client-certificate.js'
+import { readCertificate, type ReadCertificate } from './read-certificate.js'
+
+/** What methods of client authentication ask about a certificate (RFC 8705 §2). The faults are for the audit log. */
+export interface ClientCertificates {
+  /** What the certificate says of itself; undefined when it does not parse. */
+  read(certificate: ClientCertificate): ReadCertificate | undefined
+  /** Why this is not the time to use it; undefined when it is. */
+  findTimeFault(certificate: ReadCertificate): string | undefined
+  /**
+   * Why it is not trusted for client authentication; undefined when a path leads to a trust anchor (RFC 5280 §6.1), or the
+   * proxy has found one.
+   */
+  findFault(certificate: ClientCertificate): string | undefined
+}
+
+export interface ClientCertificatesOptions {
+  /** PEM, one certificate or several in each. */
+  readonly trustAnchors: readonly string[]
+  /** What clients may leave out. */
+  readonly intermediates: readonly string[]
+  readonly verifiedByProxy: boolean
+  readonly clock: Clock
+}
+
+/** 10 KiB each. */
+const maxRead = 1000
+/** 200 bytes each. */
+const maxTrusted = 10_000
+
+const readOrNothing = (raw: Buffer): ReadCertificate | undefined => {
+  try {
+    return readCertificate(raw)
+  } catch {
+    return undefined
+  }
+}
+
+/** Throws `Error` when an anchor or an intermediate is no certificate. */
+export const createClientCertificates = (options: ClientCertificatesOptions): ClientCertificates => {
+  const { clock, verifiedByProxy } = options
+  const anchors = parseBundle(options.trustAnchors)
+  const intermediates = parseBundle(options.intermediates)
+  // By thumbprint: reading costs 300 us and verifying a millisecond, and a client comes again.
+  const known = new RecentMap<string, ReadCertificate>(maxRead)
+  const trusted = new RecentMap<string, Validity>(maxTrusted)
+
+  const read = ({ raw, thumbprint }: ClientCertificate): ReadCertificate | undefined => {
+    const before = known.get(thumbprint)
+    if (before !== undefined) return before
+    const certificate = readOrNothing(raw)
+    if (certificate !== undefined) known.set(thumbprint, certificate)
+    return certificate
+  }
+
+  return {
+    read,
+    findTimeFault: (certificate) => findTimeFault(validityOf([certificate]), epochSeconds(clock)),
+    findFault(certificate) {
+      if (verifiedByProxy) return undefined
+      const now = epochSeconds(clock)
+      const before = trusted.get(certificate.thumbprint)
+      if (before !== undefined) return findTimeFault(before, now)
+      const leaf = read(certificate)
+      if (leaf === undefined) return 'it does not parse'
+      const offered = certificate.chain.map(readOrNothing).filter((one) => one !== undefined)
+      const found = findPath(leaf, { anchors, intermediates: [...intermediates, ...offered] }, now)
+      if (typeof found === 'string') return found
+      trusted.set(certificate.thumbprint, found)
+      return undefined
+    },
+  }
+}

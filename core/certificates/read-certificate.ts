@@ -1,0 +1,82 @@
+import { X509Certificate } from 'node:crypto'
+import { AsnConvert } from '@peculiar/asn1-schema'
+import * as asn1 from '@peculiar/asn1-x509'
+import type { DistinguishedName } from './distinguished-name.js'
+
+/** What a certificate says of itself. Nothing of it is verified. */
+export interface ReadCertificate {
+  readonly x509: X509Certificate
+  readonly subject: DistinguishedName
+  readonly issuer: DistinguishedName
+  /** Of the subject alternative name, in the order of the certificate: the texts of each kind. IPv6 in its shortest form. */
+  readonly names: Readonly<Record<'dns' | 'uri' | 'ip' | 'email', readonly string[]>>
+  /** Seconds since the epoch. */
+  readonly notBefore: number
+  readonly notAfter: number
+  /** Present in the certificate of an authority; how many more may come below it, if it says so. */
+  readonly authority?: { readonly pathLength?: number | undefined }
+  /** Bits as `KeyUsageFlags`; absent: the key may be used for anything. */
+  readonly keyUsage?: number
+  readonly extendedKeyUsage?: readonly string[]
+  /** OIDs of extensions that must be understood and are not (RFC 5280 §4.2). */
+  readonly notUnderstood: readonly string[]
+  readonly signatureAlgorithm: string
+}
+
+/** RFC 5280 §4.2.1: policies constrain nothing here, for no policy is asked for. */
+const understood: ReadonlySet<string> = new Set([
+  asn1.id_ce_basicConstraints,
+  asn1.id_ce_keyUsage,
+  asn1.id_ce_extKeyUsage,
+  asn1.id_ce_subjectAltName,
+  asn1.id_ce_certificatePolicies,
+])
+
+const nameOf = (name: asn1.Name): DistinguishedName =>
+  [...name].map((relative) => [...relative].map(({ type, value }) => [type, value.toString()] as const))
+
+const epochSecondsOf = ({ utcTime, generalTime }: asn1.Time): number =>
+  Math.floor((utcTime ?? generalTime ?? new Date(Number.NaN)).getTime() / 1000)
+
+const defined = (values: readonly (string | undefined)[]): string[] => values.filter((value) => value !== undefined)
+
+/** Throws `Error` for what is no certificate, or has an extension that does not parse or comes twice. */
+export const readCertificate = (raw: Buffer): ReadCertificate => {
+  const x509 = new X509Certificate(raw)
+  const { tbsCertificate: content, signatureAlgorithm } = AsnConvert.parse(raw, asn1.Certificate)
+  const extensions = new Map((content.extensions ?? []).map((extension) => [extension.extnID, extension]))
+  if (extensions.size < (content.extensions?.length ?? 0)) throw new Error('an extension comes twice')
+  const read = <T>(oid: string, type: new () => T): T | undefined => {
+    const extension = extensions.get(oid)
+    return extension && AsnConvert.parse(extension.extnValue, type)
+  }
+  const basic = read(asn1.id_ce_basicConstraints, asn1.BasicConstraints)
+  const alternatives = [...(read(asn1.id_ce_subjectAltName, asn1.SubjectAlternativeName) ?? [])]
+  const keyUsage = read(asn1.id_ce_keyUsage, asn1.KeyUsage)?.toNumber()
+  const extendedKeyUsage = read(asn1.id_ce_extKeyUsage, asn1.ExtendedKeyUsage)
+  return {
+    x509,
+    subject: nameOf(content.subject),
+    issuer: nameOf(content.issuer),
+    names: {
+      dns: defined(alternatives.map(({ dNSName }) => dNSName)),
+      uri: defined(alternatives.map(({ uniformResourceIdentifier }) => uniformResourceIdentifier)),
+      ip: defined(alternatives.map(({ iPAddress }) => iPAddress && shortestAddress(iPAddress))),
+      email: defined(alternatives.map(({ rfc822Name }) => rfc822Name)),
+    },
+    notBefore: epochSecondsOf(content.validity.notBefore),
+    notAfter: epochSecondsOf(content.validity.notAfter),
+    ...(basic?.cA === true && { authority: { pathLength: basic.pathLenConstraint } }),
+    ...(keyUsage !== undefined && { keyUsage }),
+    ...(extendedKeyUsage && { extendedKeyUsage: [...extendedKeyUsage] }),
+    // Name constraints are there to be enforced, critical or not: an authority that has them is not trusted with more.
+    notUnderstood: [...extensions.values()]
+      .filter(({ extnID, critical }) => extnID === asn1.id_ce_nameConstraints || (critical && !understood.has(extnID)))
+      .map(({ extnID }) => extnID),
+    signatureAlgorithm: signatureAlgorithm.algorithm,
+  }
+}
+
+/** One text for each address (RFC 5952); what is no address stays as it is. */
+export const shortestAddress = (address: string): string =>
+  URL.canParse(`http://[${address}]`) ? new URL(`http://[${address}]`).hostname.slice(1, -1) : address

@@ -1,0 +1,33 @@
+import {
+  definePlugin,
+  detectByCertificate,
+  isForSubject,
+  OAuthError,
+  type ClientAuthenticator,
+  type ClientCertificate,
+} from '../../../core/api/index.js'
+
+const refusal = (reason: string): OAuthError =>
+  new OAuthError('invalid_client', 'Client authentication failed.', { reason })
+
+/** `tls_client_auth` (RFC 8705 §2.1): a certificate that a trust anchor has issued for the subject that is registered. */
+export default definePlugin({
+  name: 'client-auth/tls-client-auth',
+  apiVersion: 1,
+  needs: ['clientCertificates'],
+  create(_options, { clientCertificates }) {
+    const tlsClientAuth: ClientAuthenticator<ClientCertificate> = {
+      method: 'tls_client_auth',
+      detect: detectByCertificate,
+      async authenticate(client, certificate) {
+        const read = clientCertificates.read(certificate)
+        if (read === undefined) throw refusal('the certificate does not parse')
+        if (!isForSubject(read, client)) throw refusal('the certificate is for another subject')
+        const fault = clientCertificates.findFault(certificate)
+        if (fault !== undefined) throw refusal(`the certificate is not trusted: ${fault}`)
+        return {}
+      },
+    }
+    return { clientAuthenticators: [tlsClientAuth] }
+  },
+})
