@@ -91,9 +91,10 @@ export const serve = async (options: ServeOptions): Promise<Listeners> => {
     const shown = await open('listen', app, { ...listen, tls: revealed(listen.tls), log })
     if (mtls?.listen === undefined) return listeners(shown, admin)
     const machines = routes.filter((route) => !isForPeople(route))
-    const mtlsApp = createApp({ ...forClients, routes: machines, certificates: createConnectionCertificates() })
+    const { accept, read } = createConnectionCertificates()
+    const mtlsApp = createApp({ ...forClients, routes: machines, certificates: read })
     const { host = listen.host, port, tls = listen.tls } = mtls.listen
-    const where = { host, port, tls: revealed(tls), requestCertificates: true, log }
+    const where = { host, port, tls: revealed(tls), acceptCertificates: accept, log }
     return listeners(shown, admin, await open('mtls.listen', mtlsApp, where))
   } catch (error) {
     await Promise.all(opened.map((listening) => listening.close(0)))

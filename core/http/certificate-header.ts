@@ -5,7 +5,7 @@
 export type CertificateFormat = 'rfc9440' | 'pem-urlencoded' | 'der-base64' | 'xfcc'
 
 /** A certificate and nine above it: no public or private PKI is as deep. */
-const maxCertificates = 10
+export const maxCertificates = 10
 
 const base64 = /^[A-Za-z\d+/]+={0,2}$/
 
@@ -63,11 +63,13 @@ const fromXfcc = (text: string): Encoded => {
   }
   const cert = pairs.get('cert')
   const chain = pairs.get('chain')
-  // The chain begins with the certificate itself.
   if (cert === undefined) return chain === undefined ? [] : fromPem(chain)
-  const [leaf, ...more] = [fromPem(cert), chain === undefined ? [] : fromPem(chain)]
-  if (leaf?.length !== 1 || more[0] === undefined) return undefined
-  return [...leaf, ...more[0].slice(1)]
+  const leaf = fromPem(cert)
+  const all = chain === undefined ? leaf : fromPem(chain)
+  // The chain begins with the certificate itself. Envoy quotes no URI of a certificate, and one could hold a `Cert` of its
+  // own: it would stand beside the true chain.
+  const [own, ...others] = leaf ?? []
+  return own !== undefined && others.length === 0 && all?.[0]?.equals(own) === true ? all : undefined
 }
 
 const readers: Readonly<Record<CertificateFormat, (text: string) => Encoded>> = {

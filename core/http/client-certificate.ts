@@ -5,7 +5,7 @@ import type { TLSSocket } from 'node:tls'
 import type { ClientCertificate } from '../certificates/client-certificate.js'
 import { OAuthError } from '../oauth/errors.js'
 import { RecentMap } from '../recent-map.js'
-import { parseCertificateHeader, type CertificateFormat } from './certificate-header.js'
+import { maxCertificates, parseCertificateHeader, type CertificateFormat } from './certificate-header.js'
 import { createTrustedProxies, peerOf } from './trusted-proxies.js'
 
 /** Reads the certificate of whoever sent a request. Throws `invalid_request` for a header that does not parse. */
@@ -17,26 +17,36 @@ const certificateOf = (raw: Buffer, chain: readonly Buffer[]): ClientCertificate
   thumbprint: createHash('sha256').update(raw).digest('base64url'),
 })
 
+export interface ConnectionCertificates {
+  /** For a connection that was just made. False when the client sent more certificates than a header may hold. */
+  accept(socket: TLSSocket): boolean
+  readonly read: CertificateReader
+}
+
 /** The certificates of the connection: the handshake has proved that the client has the key, and nothing else. */
-export const createConnectionCertificates = (): CertificateReader => {
+export const createConnectionCertificates = (): ConnectionCertificates => {
   const known = new WeakMap<Socket, ClientCertificate>()
-  return ({ socket }) => {
-    const before = known.get(socket)
-    if (before !== undefined) return before
-    const peer = (socket as Partial<TLSSocket>).getPeerX509Certificate?.()
-    if (peer === undefined) return undefined
-    const certificate = certificateOf(peer.raw, [...issuersOf(peer)])
-    known.set(socket, certificate)
-    return certificate
+  return {
+    accept(socket) {
+      const peer = socket.getPeerX509Certificate()
+      if (peer === undefined) return true
+      const chain = issuersOf(peer)
+      // OpenSSL takes 100 KiB of them, and the connection holds ten times as much of memory for as long as it is open.
+      if (chain.length >= maxCertificates) return false
+      known.set(socket, certificateOf(peer.raw, chain))
+      return true
+    },
+    read: ({ socket }) => known.get(socket),
   }
 }
 
-/** A root is its own issuer. */
-function* issuersOf(certificate: X509Certificate): Generator<Buffer> {
-  for (let above = certificate.issuerCertificate; above !== undefined; above = above.issuerCertificate) {
-    yield above.raw
-    if (above.issuerCertificate?.raw.equals(above.raw)) return
+/** Those above it in the order in which the client sent them; no more than are worth counting. */
+const issuersOf = ({ issuerCertificate }: X509Certificate): readonly Buffer[] => {
+  const chain: Buffer[] = []
+  for (let above = issuerCertificate; above !== undefined; above = above.issuerCertificate) {
+    if (chain.push(above.raw) === maxCertificates) break
   }
+  return chain
 }
 
 export interface CertificateHeaderOptions {

@@ -4,6 +4,7 @@ import { chmod, lstat, unlink } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { connect, type AddressInfo, type Socket } from 'node:net'
+import type { TLSSocket } from 'node:tls'
 import type { Log } from '../observe/log.js'
 import { answerBrokenRequest } from './broken-request.js'
 import { sendNow } from './send-together.js'
@@ -43,8 +44,11 @@ export interface ListenOptions {
   readonly port: number
   /** PEM. Absent: plain HTTP. */
   readonly tls?: { readonly cert: string; readonly key: string } | undefined
-  /** Asks each client for a certificate, and lets every one in: who it is of is for the endpoints to find out. */
-  readonly requestCertificates?: boolean
+  /**
+   * Asks each client for a certificate, and lets every one in: who it is of is for the endpoints to find out. Called once
+   * for each connection, which is closed when it returns false.
+   */
+  readonly acceptCertificates?: (socket: TLSSocket) => boolean
   readonly limits?: Partial<ServerLimits>
   /** This process alone listens there, although it is one of several workers. */
   readonly exclusive?: boolean
@@ -66,18 +70,21 @@ export interface Listening {
 
 const handshake = { minVersion: 'TLSv1.2', handshakeTimeout: 10_000 } as const
 
-/** A session that is resumed has lost the chain of the client's certificate, so none is. */
+/**
+ * A session that is resumed has lost the chain of the client's certificate, so none is. Nor does a connection change whose
+ * it is: TLS 1.2 would let the client renegotiate.
+ */
 const clientCertificates = {
   requestCert: true,
   rejectUnauthorized: false,
-  secureOptions: constants.SSL_OP_NO_TICKET,
+  secureOptions: constants.SSL_OP_NO_TICKET | constants.SSL_OP_NO_RENEGOTIATION,
 } as const
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void
 
 /** Opens a listener for `createApp`'s application. Rejects with the system's error, `EADDRINUSE` for instance. */
 export const listen = async (app: Listener, options: ListenOptions): Promise<Listening> => {
-  const { host, port, tls, log, exclusive = false, requestCertificates = false } = options
+  const { host, port, tls, log, exclusive = false, acceptCertificates } = options
   const limits = { ...defaultLimits, ...options.limits }
   const serverOptions: ServerOptions = {
     maxHeaderSize: limits.maxHeaderSize,
@@ -113,7 +120,7 @@ export const listen = async (app: Listener, options: ListenOptions): Promise<Lis
     tls === undefined
       ? createServer(serverOptions, listener)
       : createTlsServer(
-          { ...serverOptions, ...tls, ...(requestCertificates && clientCertificates), ...handshake },
+          { ...serverOptions, ...tls, ...(acceptCertificates && clientCertificates), ...handshake },
           listener,
         )
   // What is expected beside `100-continue` means nothing here (RFC 9110 §10.1.1).
@@ -126,6 +133,7 @@ export const listen = async (app: Listener, options: ListenOptions): Promise<Lis
   server.on(tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
     unused.add(socket)
     socket.once('close', () => unused.delete(socket))
+    if (acceptCertificates?.(socket as TLSSocket) === false) socket.destroy()
   })
   server.on('drop', createDropLog(log))
 

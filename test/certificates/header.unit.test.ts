@@ -62,6 +62,7 @@ describe('the header of a proxy', () => {
     ['eleven certificates', 'pem-urlencoded', () => [pem(...Array.from({ length: 11 }, () => leaf))]],
     ['two elements', 'xfcc', () => [`Cert="${pem(leaf)}",Cert="${pem(root)}"`]],
     ['two certificates', 'xfcc', () => [`Cert="${pem(leaf)}";Cert="${pem(root)}"`]],
+    ['a chain of somebody else', 'xfcc', () => [`Cert="${pem(root)}";Chain="${pem(leaf, root)}"`]],
     ['a quote that does not end', 'xfcc', () => [`Cert="${pem(leaf)}`]],
     ['no pair', 'xfcc', () => ['Cert']],
   ])('MT01 with %s does not parse', (_what, format, textOf) => {

@@ -79,7 +79,8 @@ export interface FixtureOptions
 
 /** The HTTP room with tiny endpoints on a free port. */
 export const startFixture = async (options: FixtureOptions = {}): Promise<Fixture> => {
-  const { issuer = 'http://localhost', endpoints = {}, host = '127.0.0.1', port = 0, tls, limits, ...app } = options
+  const { issuer = 'http://localhost', endpoints = {}, host = '127.0.0.1', port = 0, ...more } = options
+  const { tls, limits, acceptCertificates, ...app } = more
   const log = memoryLog()
   const table = routes(issuer, tinyEndpoints(issuer, endpoints))
   const handler = createApp({
@@ -98,6 +99,7 @@ export const startFixture = async (options: FixtureOptions = {}): Promise<Fixtur
     log,
     ...(tls === undefined ? {} : { tls }),
     ...(limits === undefined ? {} : { limits }),
+    ...(acceptCertificates === undefined ? {} : { acceptCertificates }),
   })
   return { ...listening, log, origin: `http://127.0.0.1:${listening.port}` }
 }
