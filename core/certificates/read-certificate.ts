@@ -43,6 +43,8 @@ const defined = (values: readonly (string | undefined)[]): string[] => values.fi
 /** Throws `Error` for what is no certificate, or has an extension that does not parse or comes twice. */
 export const readCertificate = (raw: Buffer): ReadCertificate => {
   const x509 = new X509Certificate(raw)
+  // Throws for a key that cannot be imported, off its curve for instance: here, and not in the middle of a path.
+  if (x509.publicKey.asymmetricKeyType === undefined) throw new Error('the key is of an unknown type')
   const { tbsCertificate: content, signatureAlgorithm } = AsnConvert.parse(raw, asn1.Certificate)
   const extensions = new Map((content.extensions ?? []).map((extension) => [extension.extnID, extension]))
   if (extensions.size < (content.extensions?.length ?? 0)) throw new Error('an extension comes twice')

@@ -188,6 +188,16 @@ describe('MT20 a certificate is not trusted', () => {
     expect(faultOf(leaf, ...twins)).toBe('no trust anchor has issued it')
   })
 
+  it('whose key is not on its curve', async () => {
+    const { der } = await root.issue()
+    // The uncompressed point of P-256 begins with 4, after its length of 66 bytes.
+    const point = der.indexOf(Buffer.from('034200', 'hex')) + 4
+    const broken = Buffer.concat([der.subarray(0, point), Buffer.alloc(64, 1), der.subarray(point + 64)])
+    const certificate = { raw: broken, chain: [broken], thumbprint: 'x' }
+    expect(trusting().read(certificate)).toBeUndefined()
+    expect(trusting().findFault(certificate)).toBe('it does not parse')
+  })
+
   it('that does not parse', () => {
     const certificate = { raw: Buffer.from('junk'), chain: [], thumbprint: 'x' }
     expect(trusting().read(certificate)).toBeUndefined()
