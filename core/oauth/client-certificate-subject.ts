@@ -31,7 +31,7 @@ export const findSubjectFault = (
   if (first === undefined)
     return {
       path: subjectMembers[0],
-      message: `or another of ${subjectMembers.join(', ')} is required for tls_client_auth`,
+      message: `or one of ${subjectMembers.slice(1).join(', ')} is required for tls_client_auth`,
     }
   return second && { path: second, message: `must not be given together with ${first} (RFC 8705 §2.1.2)` }
 }

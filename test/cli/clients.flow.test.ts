@@ -117,7 +117,7 @@ describe('signet clients, while the service runs', () => {
   it('refuses metadata that would not work here, all at once, and stores nothing', async () => {
     const refused = await clients(
       ...(['add', '--client-id', 'bad', '--grant-type', 'client_credential', '--scope', 'apis'] as const),
-      ...['--auth-method', 'tls_client_auth', '--redirect-uri', 'https://shop.example/cb'],
+      ...['--auth-method', 'spiffe_jwt', '--redirect-uri', 'https://shop.example/cb'],
     )
     expect({ code: refused.code, stdout: refused.stdout }).toEqual({ code: 1, stdout: '' })
     expect(refused.stderr.trimEnd().split('\n').sort()).toEqual([
