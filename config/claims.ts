@@ -13,7 +13,7 @@ const languageTag = z
   .regex(/^[A-Za-z]{2,8}(?:-[A-Za-z\d]{1,8}){0,4}$/, 'must be a language tag, such as en or pt-BR (RFC 5646)')
 
 /** Text for people: one for everyone, or one for each language. */
-const textForPeople = (most: number) =>
+export const textForPeople = (most: number) =>
   z
     .union([
       lineOf(most).transform((plain): Record<string, string> => ({ en: plain })),

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { attestation, rateLimits } from './attestation.js'
+import { authorizationDetailsTypes } from './authorization-details.js'
 import { claims, scopes } from './claims.js'
 import { isLoopbackHost, isSocketPath, issuer, resourceUri, seconds, signingAlg, text } from './fields.js'
 import {
@@ -66,6 +67,7 @@ export const configObject = z.strictObject({
   par_ttl_secs: seconds(60, { max: 600 }),
   require_pushed_authorization_requests: z.boolean().default(false),
   require_signed_request_object: z.boolean().default(false),
+  authorization_details_types: authorizationDetailsTypes,
   token_exchange_enabled: z.boolean().default(false),
   default_audience: resourceUri.optional(),
   resources,

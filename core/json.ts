@@ -16,3 +16,6 @@ export const frozen = <T extends JsonValue | undefined>(value: T): T => {
   if (typeof value === 'object' && value !== null) for (const child of Object.values(value)) frozen(child as JsonValue)
   return Object.freeze(value)
 }
+
+/** Names that a plain object answers to by itself; nothing that others send is called so. */
+export const inheritedNames: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])

@@ -113,7 +113,7 @@ export const createIntrospectionEndpoint = (options: IntrospectionOptions): Reco
   const describeRefreshToken = async (caller: Client, token: IdentifiedRefreshToken, signal: AbortSignal) => {
     const { grant, current } = token
     if (!current || grant.clientId !== caller.client_id) return undefined
-    const { grantId, subject, scope, resource, authentication, constraint } = grant
+    const { grantId, subject, scope, resource, authentication, authorizationDetails, constraint } = grant
     if (await revocations.isRevoked([grantId], signInOf(subject, authentication.auth_time))) return undefined
     if (!(await isPresent(subject, signal))) return undefined
     return answerOf({
@@ -125,6 +125,7 @@ export const createIntrospectionEndpoint = (options: IntrospectionOptions): Reco
       scope: scope.join(' '),
       auth_time: authentication.auth_time,
       acr: authentication.acr,
+      authorization_details: authorizationDetails,
       cnf: constraint && { ...constraint },
     })
   }

@@ -16,6 +16,8 @@ export interface Supported {
   readonly requireSignedRequests: boolean
   /** No client may ask but by `/par` (RFC 9126 §5). */
   readonly requirePushedRequests: boolean
+  /** Types of `authorization_details` (RFC 9396 §10). */
+  readonly detailsTypes: readonly string[]
   /** Absent: DPoP is not available. */
   readonly dpopAlgs?: readonly string[] | undefined
   readonly idTokenAlgs: () => readonly JwsAlg[]

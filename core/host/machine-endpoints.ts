@@ -48,6 +48,7 @@ export const createMachineEndpoints = (
     clientAuthMethods: [...get(tokens.registries).clientAuthenticators.keys()],
     requirePushedRequests: config.require_pushed_authorization_requests,
     requireSignedRequests: config.require_signed_request_object,
+    detailsTypes: config.authorization_details_types.map(({ type }) => type),
     dpopAlgs: get(tokens.dpop).algs,
     idTokenAlgs: () => ring.algorithms('id_token'),
     userinfoAlgs: () => ring.algorithms('userinfo'),

@@ -11,6 +11,7 @@ import { createPushedAuthorizationEndpoint, pushedAuthorizationEndpoint } from '
 import { createUserinfoEndpoint, userinfoEndpoint } from '../endpoints/userinfo.js'
 import type { LoginProvider } from '../interaction/login-provider.js'
 import { createPlaces, type Places } from '../interaction/places.js'
+import { createAuthorizationDetailsTypes } from '../oauth/authorization-details-schema.js'
 import { createPushedRequests } from '../oauth/pushed-request.js'
 import { createRequestObjects } from '../oauth/request-object.js'
 import { verifyIdTokenHint } from '../tokens/id-token-hint.js'
@@ -54,6 +55,7 @@ export const createSignIn = (get: Resolve, login: LoginProvider): SignIn => {
     scopesSupported: config.scopes_supported,
     unknownScopes: config.unknown_scopes,
     releases: get(tokens.releases),
+    detailsTypes: createAuthorizationDetailsTypes(config.authorization_details_types),
     codeTtlSeconds: config.authorization_code_ttl_secs,
     sessionTtlSeconds: config.session_ttl_secs,
     clock: get(tokens.clock),

@@ -1,3 +1,4 @@
+import type { AuthorizationDetail } from './authorization-details.js'
 import type { RequestedClaims } from './grant.js'
 
 export type Prompt = 'none' | 'login' | 'consent' | 'select_account'
@@ -30,6 +31,8 @@ export interface AuthorizationRequest extends AnswerTarget {
   /** Seconds; from `max_age` or the client's `default_max_age`. */
   readonly maxAge?: number
   readonly requestedClaims?: RequestedClaims
+  /** At least one (RFC 9396 §2). */
+  readonly authorizationDetails?: readonly AuthorizationDetail[]
   /** The one subject that may answer: of `id_token_hint`, or of the claim `sub` (OIDC Core §3.1.2.1, §5.5.1). */
   readonly subject?: string
   readonly loginHint?: string

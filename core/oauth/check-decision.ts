@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from '../json.js'
+import { includesDetails, type AuthorizationDetail } from './authorization-details.js'
 import { OAuthError } from './errors.js'
 import { accessTokenType, type Actor, type GrantDecision, type GrantRequest, type Redeemable } from './grant.js'
 
@@ -112,6 +113,11 @@ const checks: { readonly [Name in keyof Required<GrantDecision>]: Check } = {
   claims: jsonObject,
   authentication,
   requestedClaims: jsonObject,
+  authorizationDetails: (value, what) =>
+    list(value, what).map((item): AuthorizationDetail => {
+      const detail = jsonObject(item, what)
+      return { ...detail, type: text(detail['type'], `${what}.type`) }
+    }),
   idToken: flag,
   refresh: flag,
   actor,
@@ -132,7 +138,7 @@ const checks: { readonly [Name in keyof Required<GrantDecision>]: Check } = {
 
 /** What the decision continues must be the client's own, and bounds it. */
 const checkGrant = (decision: GrantDecision, client: GrantRequest['client']): void => {
-  const { grant, redeem, subject, scope, audience = [] } = decision
+  const { grant, redeem, subject, scope, audience = [], authorizationDetails = [] } = decision
   if (grant === undefined) {
     if (redeem !== undefined) fault('something is redeemed, but the grant that it continues is missing')
     return
@@ -142,6 +148,8 @@ const checkGrant = (decision: GrantDecision, client: GrantRequest['client']): vo
   if (grant.subject !== subject) fault('the grant of another subject')
   if (!scope.every((name) => grant.scope.includes(name))) fault('more scope than the grant has')
   if (!audience.every((name) => grant.resource.includes(name))) fault('an audience outside of the grant')
+  if (!includesDetails(grant.authorizationDetails ?? [], authorizationDetails))
+    fault('authorization_details outside of the grant')
 }
 
 type RequestedGrant = Pick<GrantRequest, 'client' | 'scope' | 'resource' | 'audience'>

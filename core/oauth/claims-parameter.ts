@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../json.js'
+import { inheritedNames, isObject, type JsonObject, type JsonValue } from '../json.js'
 import { OAuthError } from './errors.js'
 import type { RequestedClaims } from './grant.js'
 
@@ -28,9 +28,6 @@ const isTooDeep = (text: string): boolean => {
 const isScalar = (value: unknown): value is string | number | boolean =>
   typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
 
-/** Names that a plain object answers to by itself; no claim is called so. */
-const inherited = new Set(['__proto__', 'constructor', 'prototype'])
-
 /** `null`, or an object of `essential`, `value` and `values`; other members are not understood and dropped (OIDC Core §5.5.1). */
 const readClaim = (claim: JsonValue | undefined): JsonObject | null => {
   if (claim === null) return null
@@ -50,7 +47,7 @@ const readClaim = (claim: JsonValue | undefined): JsonObject | null => {
 const readMember = (member: JsonValue | undefined): Record<string, JsonObject | null> | undefined => {
   if (member === undefined) return undefined
   if (!isObject(member)) return refuse('id_token or userinfo is not an object')
-  const claims = Object.entries(member).filter(([name]) => name !== '' && !inherited.has(name))
+  const claims = Object.entries(member).filter(([name]) => name !== '' && !inheritedNames.has(name))
   if (claims.length > maxClaims) refuse('too many claims')
   if (Buffer.byteLength(JSON.stringify(claims.map(([name]) => name))) > maxNames) refuse('names too long')
   return Object.fromEntries(claims.map(([name, claim]) => [name, readClaim(claim)]))

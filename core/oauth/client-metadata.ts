@@ -130,6 +130,7 @@ const metadataSchema = z.strictObject({
   require_pushed_authorization_requests: z.boolean().optional(),
   require_signed_request_object: z.boolean().optional(),
   request_object_signing_alg: signingAlg.optional(),
+  authorization_details_types: z.array(text).optional(),
   contacts: z.array(text).optional(),
   logo_uri: webPage.optional(),
   policy_uri: webPage.optional(),

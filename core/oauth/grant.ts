@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { JsonObject } from '../json.js'
+import type { AuthorizationDetail } from './authorization-details.js'
 import type { Client } from './client.js'
 
 /** How and when a person was authenticated; carried unchanged from login to every id_token (OIDC Core §2, §12.2). */
@@ -37,6 +38,8 @@ export interface Grant {
   readonly resource: readonly string[]
   readonly authentication: Authentication
   readonly requestedClaims?: RequestedClaims
+  /** What the person approved of `authorization_details` (RFC 9396 §2). */
+  readonly authorizationDetails?: readonly AuthorizationDetail[]
   /** A public client's refresh tokens are bound to it. */
   readonly constraint?: SenderConstraint
 }
@@ -102,6 +105,11 @@ export interface GrantDecision {
   /** Present when a person stands behind it. */
   readonly authentication?: Authentication
   readonly requestedClaims?: RequestedClaims
+  /**
+   * What is granted of `authorization_details` (RFC 9396 §7): the access token and the answer carry those of a type that
+   * the client registered. Default: those of `grant`. Those that the request names narrow them.
+   */
+  readonly authorizationDetails?: readonly AuthorizationDetail[]
   /** Issue an id_token when `openid` is active. */
   readonly idToken?: boolean
   /** Issue a refresh token when `offline_access` is active and the client registered the grant. */

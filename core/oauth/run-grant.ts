@@ -6,7 +6,14 @@ import { Unavailable } from '../unavailable.js'
 import { until } from '../deadline.js'
 
 /** What the core reads itself: a grant's own schema does not see it. */
-const ofTheCore: ReadonlySet<string> = new Set(['grant_type', 'client_id', 'scope', 'resource', 'audience'])
+const ofTheCore: ReadonlySet<string> = new Set([
+  'grant_type',
+  'client_id',
+  'scope',
+  'resource',
+  'audience',
+  'authorization_details',
+])
 const credentials = ['client_secret', 'client_assertion', 'client_assertion_type']
 
 /** The form without what proves the client. */

@@ -27,25 +27,24 @@ export const standardScopeClaims: ReadonlyMap<string, readonly string[]> = new M
 ])
 
 /**
- * Names that only the core sets, in any token (RFC 7519 §4.1, RFC 9068 §2.2, OIDC Core §2, RFC 7800, RFC 8693 §4): no grant
+ * Names that only the core sets, in any token (RFC 7519 §4.1, RFC 9068 §2.2, OIDC Core §2, RFC 7800, RFC 8693 §4, RFC 9396 §9): no grant
  * plugin may set them.
  */
 export const protocolClaims: ReadonlySet<string> = new Set(
   [
     'iss sub aud exp nbf iat jti client_id scope cnf auth_time acr amr nonce sid azp at_hash c_hash s_hash act may_act',
-    'typ userinfo_claims events __proto__ constructor prototype',
+    'authorization_details typ userinfo_claims events __proto__ constructor prototype',
   ].flatMap((names) => names.split(' ')),
 )
 
 /**
  * Names that no account, login plugin or rule of the configuration sets: those above, and those by which a reader of the
- * token or of the answer of `/introspect` would decide something else (RFC 7662 §2.2, RFC 9396 §9, OIDC Core §5.6.2).
+ * token or of the answer of `/introspect` would decide something else (RFC 7662 §2.2, OIDC Core §5.6.2).
  */
 export const reservedClaims: ReadonlySet<string> = new Set([
   ...protocolClaims,
   'active',
   'token_type',
-  'authorization_details',
   '_claim_names',
   '_claim_sources',
 ])

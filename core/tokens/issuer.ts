@@ -110,7 +110,7 @@ export const createTokenIssuer = (options: IssuerOptions) => {
       const expiresAt = issuedAt + expiresIn
       const grantId = decision.grant?.grantId ?? decision.grantId ?? newOpaqueToken().slice(0, 22)
       const jti = newJti(grantId)
-      const { subject, authentication, actor, mayAct } = decision
+      const { subject, authentication, authorizationDetails, actor, mayAct } = decision
       // Asked for under an earlier registration, perhaps, or by a plugin.
       const requestedClaims = decision.requestedClaims && releases.releasable(decision.requestedClaims, client)
       const { issuer } = options
@@ -134,6 +134,7 @@ export const createTokenIssuer = (options: IssuerOptions) => {
         authentication,
         constraint,
         userinfoClaims,
+        authorizationDetails,
         actor,
         mayAct,
         further: ofPerson === undefined ? decision.claims : { ...decision.claims, ...ofPerson },

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { JsonObject } from '../json.js'
 import { maxTokenLength } from '../jose/compact-jws.js'
 import type { KeyPurpose } from '../keys/ports.js'
+import type { AuthorizationDetail } from '../oauth/authorization-details.js'
 import type { Actor, Authentication, PermittedActor, SenderConstraint } from '../oauth/grant.js'
 
 /** One kind of token: its `typ`, and the purpose that a key must have to sign it. No token passes for another's. */
@@ -39,6 +40,7 @@ export interface AccessTokenContent {
   readonly constraint?: SenderConstraint | undefined
   /** Claim names that `/userinfo` shall release beside those of the scopes (OIDC Core §5.5). */
   readonly userinfoClaims: readonly string[]
+  readonly authorizationDetails?: readonly AuthorizationDetail[] | undefined
   readonly actor?: Actor | undefined
   readonly mayAct?: PermittedActor | undefined
   readonly further?: JsonObject | undefined
@@ -60,6 +62,7 @@ export const accessTokenClaims = (content: AccessTokenContent): JsonObject => {
     act: content.actor && actorClaim(content.actor),
     may_act: content.mayAct && { ...content.mayAct },
     cnf: content.constraint && { ...content.constraint },
+    authorization_details: content.authorizationDetails,
     userinfo_claims: content.userinfoClaims.length === 0 ? undefined : content.userinfoClaims,
   }
   // What follows a spread is defined member by member, which costs 4 µs.

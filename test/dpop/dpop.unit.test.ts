@@ -139,6 +139,7 @@ describe('without a replay guard', () => {
         clientAuthMethods: [],
         requirePushedRequests: false,
         requireSignedRequests: false,
+      detailsTypes: [],
         idTokenAlgs: algs,
         userinfoAlgs: algs,
         introspectionAlgs: algs,

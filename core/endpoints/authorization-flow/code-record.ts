@@ -30,6 +30,7 @@ export const codeRecord = (
     ...(request.nonce !== undefined && { nonce: request.nonce }),
   },
   ...(request.requestedClaims && { requestedClaims: request.requestedClaims }),
+  ...(request.authorizationDetails && { authorizationDetails: request.authorizationDetails }),
   redirectUri: request.redirectUri,
   redirectUriSent: request.redirectUriSent,
   ...(request.codeChallenge !== undefined && { codeChallenge: request.codeChallenge }),

@@ -55,6 +55,8 @@ const isAcrMet = (request: AuthorizationRequest, session: Session): boolean => {
 
 const isConsentAsked = ({ request, client, remembered }: Situation): boolean => {
   if (request.prompt.includes('consent') || client.consent === 'required') return true
+  // A payment is approved once, and for this request.
+  if (request.authorizationDetails !== undefined) return true
   // RFC 8252 §8.6: nobody can know that it is this client, whatever the operator or the person said of it before.
   if (isImpersonable(client, request.redirectUri)) return true
   return client.consent !== 'implicit' && !remembered

@@ -141,6 +141,7 @@ export const createFlow = (options: AuthorizationOptions): Flow => {
       grant_id: record.grantId,
       scope: record.scope.join(' '),
       resource: record.resource,
+      authorization_details_types: record.authorizationDetails?.map(({ type }) => type),
     }
     await audit.record(...(consented ? [{ event: 'consent.given', ...trail } as const] : []), {
       event: 'authorization.granted',

@@ -1,3 +1,4 @@
+import { checkAuthorizationDetails } from '../../oauth/authorization-details.js'
 import { isPublicClient } from '../../oauth/client.js'
 import { OAuthError, type ErrorCode } from '../../oauth/errors.js'
 import { checkNoneRepeated } from '../../oauth/params.js'
@@ -45,7 +46,6 @@ export const checkResponseType: Step = ({ params, client }) => {
 const refusedParameters: ReadonlyMap<string, ErrorCode> = new Map([
   ['request_uri', 'request_uri_not_supported'],
   ['registration', 'registration_not_supported'],
-  ['authorization_details', 'invalid_authorization_details'],
 ])
 
 export const refuseUnsupported: Step = ({ params }) => {
@@ -70,6 +70,13 @@ export const readScope: Step = ({ params, client, rules: { scopesSupported, unkn
 export const readResource: Step = ({ params, client, rules }) => ({
   resource: checkResources(params.all('resource'), client, rules.defaultAudience),
 })
+
+/** RFC 9396 §3. */
+export const readAuthorizationDetails: Step = ({ params, client, rules }) => {
+  const text = params.values.get('authorization_details')
+  if (text === undefined) return nothing
+  return { authorizationDetails: checkAuthorizationDetails(text, client, rules.detailsTypes) }
+}
 
 /** base64url of 32 bytes: the last character carries four bits (RFC 7636 §4.2). */
 const s256Challenge = /^[\w-]{42}[AEIMQUYcgkosw048]$/

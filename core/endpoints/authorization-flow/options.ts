@@ -6,6 +6,7 @@ import type { Pages } from '../../interaction/pages/pages.js'
 import type { Places } from '../../interaction/places.js'
 import type { JwsAlg } from '../../jose/jwk.js'
 import type { Session, SessionEntry } from '../../interaction/session.js'
+import type { AuthorizationDetailsTypes } from '../../oauth/authorization-details.js'
 import type { ClientDirectory } from '../../oauth/client.js'
 import type { AuthorizationCode } from '../../oauth/grant.js'
 import type { GrantIndex } from '../../oauth/grant-index.js'
@@ -31,6 +32,8 @@ export interface AuthorizationOptions {
   /** What becomes of scopes that are not supported. */
   readonly unknownScopes: 'ignore' | 'refuse'
   readonly releases: ClaimReleases
+  /** What clients may ask for by `authorization_details`. */
+  readonly detailsTypes: AuthorizationDetailsTypes
   readonly codeTtlSeconds: number
   readonly sessionTtlSeconds: number
   readonly clock: Clock

@@ -11,6 +11,7 @@ export type RequestRules = Pick<
   | 'unknownScopes'
   | 'releases'
   | 'defaultAudience'
+  | 'detailsTypes'
   | 'verifyIdTokenHint'
   | 'responseAlg'
   | 'responseAlgs'

@@ -1,6 +1,7 @@
 import { csrfToken, isCsrfToken } from '../../interaction/csrf.js'
 import { displayName, type Account } from '../../oauth/account.js'
 import type { Session } from '../../interaction/session.js'
+import type { AuthorizationDetail } from '../../oauth/authorization-details.js'
 import { personalClaims } from '../../oauth/claims-parameter.js'
 import { OAuthError } from '../../oauth/errors.js'
 import type { Flow } from '../authorization-flow/flow.js'
@@ -21,7 +22,7 @@ export const consentPage = {
 } as const satisfies Declaration
 
 export const createConsentPage = (options: AuthorizationOptions, flow: Flow): Handler => {
-  const { pages, audit } = options
+  const { pages, audit, detailsTypes } = options
 
   /** Good for the person who was shown the page and no other, should somebody else sign in meanwhile. */
   const csrfOf = ({ browserCookie, interactionId }: OpenInteraction, { sid, subject }: Session): string =>
@@ -43,10 +44,19 @@ export const createConsentPage = (options: AuthorizationOptions, flow: Flow): Ha
       scopes: request.scope,
       claims: personalClaims(request.requestedClaims),
       resources: request.resource,
+      ...(request.authorizationDetails && { details: describeDetails(request.authorizationDetails) }),
       ...(request.locale !== undefined && { locale: request.locale }),
     })
     return page(200, html)
   }
+
+  /** A page that leaves out what is approved is worse than none: the configuration may have changed meanwhile. */
+  const describeDetails = (details: readonly AuthorizationDetail[]) =>
+    details.map((detail) => {
+      const type = detailsTypes.get(detail.type)
+      if (type !== undefined) return type.describe(detail)
+      throw new OAuthError('invalid_authorization_details', 'What the application asks for is no longer available.')
+    })
 
   const submit = async (open: OpenInteraction, session: Session): Promise<Reply> => {
     const { http, client } = open

@@ -4,6 +4,7 @@ import type { ClientAuthentication } from '../../oauth/client-authentication.js'
 import type { Client } from '../../oauth/client.js'
 import type { Dpop, DpopProof } from '../../oauth/dpop.js'
 import { OAuthError } from '../../oauth/errors.js'
+import { narrowAuthorizationDetails } from '../../oauth/authorization-details.js'
 import { bindGrant, familyConstraint } from '../../oauth/grant-binding.js'
 import type { GrantDecision, GrantHandler, SenderConstraint } from '../../oauth/grant.js'
 import { checkResources } from '../../oauth/resource.js'
@@ -105,7 +106,10 @@ export const createTokenEndpoint = (options: TokenOptions): RecordedHandler => {
       ...(constraint && { constraint }),
       signal: request.signal,
     })
-    const decision = bindGrant(decided, client, constraint)
+    const bound = bindGrant(decided, client, constraint)
+    const { authorizationDetails: granted = bound.grant?.authorizationDetails, ...others } = bound
+    const details = narrowAuthorizationDetails(params.get('authorization_details'), granted, client)
+    const decision = { ...others, ...(details && { authorizationDetails: details }) }
     const account = await accountOf(decision, request.signal)
     const prepared = tokens.prepare(client, decision, account, constraint)
     const refresh = wantsRefresh(decision, prepared)
@@ -182,18 +186,23 @@ const withGrant = (
   { client, subject, scope, audience, grantId }: PreparedTokens,
   constraint: SenderConstraint | undefined,
 ): GrantDecision => {
-  const { grant, authentication, requestedClaims } = decision
+  const { grant, authentication, requestedClaims, authorizationDetails } = decision
   if (grant !== undefined || authentication === undefined) return decision
   const continued = { grantId, clientId: client.client_id, subject, scope, resource: audience, authentication }
   const bound = familyConstraint(client, constraint)
   return {
     ...decision,
-    grant: { ...continued, ...(requestedClaims && { requestedClaims }), ...(bound && { constraint: bound }) },
+    grant: {
+      ...continued,
+      ...(requestedClaims && { requestedClaims }),
+      ...(authorizationDetails && { authorizationDetails }),
+      ...(bound && { constraint: bound }),
+    },
   }
 }
 
 const respond = (
-  { issuedTokenType }: GrantDecision,
+  { issuedTokenType, authorizationDetails }: GrantDecision,
   prepared: PreparedTokens,
   signed: SignedTokens,
   refreshToken: string | undefined,
@@ -204,6 +213,7 @@ const respond = (
     token_type: proof ? 'DPoP' : 'Bearer',
     expires_in: prepared.expiresIn,
     ...(prepared.scope.length > 0 && { scope: prepared.scope.join(' ') }),
+    authorization_details: authorizationDetails,
     id_token: signed.idToken,
     refresh_token: refreshToken,
     issued_token_type: issuedTokenType,

@@ -2,7 +2,7 @@ import type { Asset } from './load-assets.js'
 import type { ClientOnPage, ConsentPage, LoginPage, Pages } from './pages.js'
 import { deviceResults } from './device-results.js'
 import { compileTemplates } from './templates.js'
-import { createDescribeWishes, type ScopeTexts } from './wishes.js'
+import { createDescribeWishes, textOf, type ScopeTexts } from './wishes.js'
 
 export interface PagesOptions {
   /** Shown over each page. Default: Signet. */
@@ -38,6 +38,10 @@ export const createPages = (options: PagesOptions): Pages => {
         client: showClient(page.client),
         ...showAccount(page.account),
         wishes: describeWishes(page.scopes, page.claims, page.resources),
+        details: (page.details ?? []).map(({ title, lines }) => ({
+          title: textOf(title),
+          lines: lines.map(({ label, text }) => ({ label: textOf(label), text })),
+        })),
       }),
     device: (page) =>
       render('device', {

@@ -1,3 +1,5 @@
+import type { DescribedDetail } from '../../oauth/authorization-details.js'
+
 /** The client as a person may see it. Everything here comes from registration and is untrusted text. */
 export interface ClientOnPage {
   /** `client_name`, or the `client_id` where there is none. */
@@ -47,6 +49,8 @@ export interface ConsentPage extends FormPage {
   readonly claims: readonly string[]
   /** Resource servers that the client asks tokens for (RFC 8707). */
   readonly resources: readonly string[]
+  /** What the client asks for by `authorization_details` (RFC 9396), in words. */
+  readonly details?: readonly DescribedDetail[]
 }
 
 /** Where the code of a device is typed (RFC 8628 §3.3). Fields `csrf`, `user_code`; button `#device-continue`. */

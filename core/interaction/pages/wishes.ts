@@ -47,7 +47,7 @@ const claimTexts = new Map([
 ])
 
 /** The language of the pages, else the first that there is. */
-const textOf = (texts: ScopeTexts['title']): string | undefined => texts?.['en'] ?? Object.values(texts ?? {})[0]
+export const textOf = (texts: ScopeTexts['title']): string | undefined => texts?.['en'] ?? Object.values(texts ?? {})[0]
 
 const describeScope = (scope: string, { title, description }: Partial<ScopeTexts> = {}): Wish => {
   const text = textOf(title) ?? scopeTexts.get(scope)

@@ -114,6 +114,7 @@ export const startProvider = async (overrides: Partial<AuthorizationOptions> = {
     issuer,
     defaultAudience: issuer,
     releases: standardReleases,
+    detailsTypes: new Map(),
     unknownScopes: 'ignore',
     scopesSupported: ['openid', 'profile', 'email', 'offline_access'],
     codeTtlSeconds: 60,

@@ -1,0 +1,40 @@
+import type { JsonObject } from '../../json.js'
+import { compileDetailsSchema, isClosedSchema } from '../../oauth/authorization-details-schema.js'
+import type { Rule } from './rule.js'
+
+const findSchemaFault = (schema: JsonObject): string | undefined => {
+  if (!isClosedSchema(schema))
+    return 'must have type: object and additionalProperties: false: unknown members are refused (RFC 9396 §5)'
+  try {
+    compileDetailsSchema(schema)
+    return undefined
+  } catch (error) {
+    return `is not a JSON Schema (2020-12): ${error instanceof Error ? error.message : String(error)}`
+  }
+}
+
+const types: Rule = ({ config: { authorization_details_types: configured }, report, isWhole }) => {
+  if (!isWhole('authorization_details_types')) return
+  const seen = new Set<string>()
+  for (const [index, one] of (configured ?? []).entries()) {
+    if (one?.type !== undefined && seen.has(one.type))
+      report(['authorization_details_types', index, 'type'], 'is the type of another one, too')
+    if (one?.type !== undefined) seen.add(one.type)
+    const fault = one?.schema === undefined ? undefined : findSchemaFault(one.schema as JsonObject)
+    if (fault !== undefined) report(['authorization_details_types', index, 'schema'], fault)
+  }
+}
+
+const uses: Rule = ({ config: { authorization_details_types: configured }, clients, report, isWhole }) => {
+  if (!isWhole('authorization_details_types')) return
+  const known = (configured ?? []).map((one) => one?.type)
+  for (const [index, client] of clients.entries())
+    for (const [place, type] of (client?.authorization_details_types ?? []).entries())
+      if (!known.includes(type))
+        report(
+          ['clients', index, 'authorization_details_types', place],
+          'is none of the authorization_details_types of the configuration',
+        )
+}
+
+export const authorizationDetailsRules: readonly Rule[] = [types, uses]
