@@ -139,7 +139,7 @@ describe('without a replay guard', () => {
         clientAuthMethods: [],
         requirePushedRequests: false,
         requireSignedRequests: false,
-      detailsTypes: [],
+        detailsTypes: [],
         idTokenAlgs: algs,
         userinfoAlgs: algs,
         introspectionAlgs: algs,

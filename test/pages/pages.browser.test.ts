@@ -241,38 +241,6 @@ describeWith('chromium', 'the pages in a browser', (executablePath) => {
     }
   })
 
-  const payment = (creditor = 'Merchant A & B <i>') => ({
-    title: { en: 'Make a payment' },
-    lines: [
-      { label: { en: 'Amount' }, text: '12.34 EUR' },
-      { label: { en: 'To' }, text: creditor },
-      { label: { en: 'Account' }, text: 'DE02100100109307118603' },
-    ],
-  })
-
-  it('shows a payment at a glance: on a phone, above everything else that is asked for', async () => {
-    const html = pages.consent({
-      action,
-      csrf: 'token',
-      client,
-      account,
-      ...nothing,
-      scopes: ['openid'],
-      details: [payment()],
-    })
-    const { seen, complaints } = await show(html, async (page) => ({
-      terms: await page.locator('.approval dt').allInnerTexts(),
-      texts: await page.locator('.approval dd').allInnerTexts(),
-      bottom: await page.$eval('.approval', (section) => section.getBoundingClientRect().bottom),
-      wishes: await page.$eval('.wishes', (list) => list.getBoundingClientRect().top),
-    }))
-    expect(seen.terms).toEqual(['Amount', 'To', 'Account'])
-    expect(seen.texts).toEqual(['12.34 EUR', 'Merchant A & B <i>', 'DE02100100109307118603'])
-    expect(seen.bottom).toBeLessThan(740)
-    expect(seen.wishes).toBeGreaterThan(seen.bottom)
-    expect(complaints).toEqual([])
-  })
-
   describe('every page', () => {
     const long = 'W'.repeat(200)
     const all = (): string[] => [
@@ -285,7 +253,6 @@ describeWith('chromium', 'the pages in a browser', (executablePath) => {
         cancel: true,
       }),
       pages.consent({ action, csrf: 'c', client, account: { name: long }, scopes: [long], claims: [], resources: [] }),
-      pages.consent({ action, csrf: 'c', client, account, ...nothing, details: [payment(), payment(long)] }),
       pages.error({ status: 400, title: 'Authorization error', message: long, requestId: long, error: long }),
     ]
 
