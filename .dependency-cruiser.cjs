@@ -69,7 +69,7 @@ module.exports = {
     },
     {
       name: 'host-imports',
-      comment: 'The composition root knows everyone in core; plugins and signers come by specifier.',
+      comment: 'The composition root knows every room below it; plugins and signers come by specifier.',
       severity: 'error',
       from: { path: '^core/host/' },
       to: { path: ours, pathNot: ['^core/', '^config/'] },
@@ -78,13 +78,21 @@ module.exports = {
       name: 'nobody-imports-host',
       comment: 'The entry, the command line, and what looks at a deployment from outside stand above the host.',
       severity: 'error',
-      from: { path: '^(core|plugins|signers|config)/', pathNot: ['^core/(host|cli|operate)/', '^core/main\\.ts$'] },
+      from: {
+        path: '^(core|plugins|signers|config)/',
+        pathNot: ['^core/(host|workers|cli|operate)/', '^core/main\\.ts$'],
+      },
       to: { path: '^core/host/' },
     },
     room(
       'cli',
-      ['^core/(host|operate|modules|interaction|attestation)/', '^config/', observe, oauth, jose, keys, ports],
+      ['^core/(host|workers|operate|modules|interaction|attestation)/', '^config/', observe, oauth, jose, keys, ports],
       'The command line drives the host.',
+    ),
+    room(
+      'workers',
+      ['^core/(host|http|endpoints)/', '^config/', observe],
+      'Several processes on one port, each with a host of its own.',
     ),
     room(
       'operate',

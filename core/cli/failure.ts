@@ -1,7 +1,7 @@
 import cluster from 'node:cluster'
 import { CommanderError } from 'commander'
 import { ConfigurationError, formatProblem, type Problem } from '../../config/problems.js'
-import { refusedExitCode } from '../host/workers/worker-pool.js'
+import { refusedExitCode } from '../workers/worker-pool.js'
 import { KeyRefused } from '../keys/ports.js'
 import { Unavailable } from '../unavailable.js'
 import { printError } from './output.js'

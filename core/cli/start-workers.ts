@@ -1,8 +1,8 @@
 import type { Config } from '../../config/schema.js'
 import type { CheckedConfiguration } from '../host/checks/check-configuration.js'
 import { startHost } from '../host/compose.js'
-import { forWorker, serveWorkers } from '../host/workers/serve-workers.js'
-import { WorkerFailed, type WorkerStarted } from '../host/workers/worker-pool.js'
+import { forWorker, serveWorkers } from '../workers/serve-workers.js'
+import { WorkerFailed, type WorkerStarted } from '../workers/worker-pool.js'
 import type { Logger } from '../observe/logger.js'
 import { CommandFailed } from './failure.js'
 

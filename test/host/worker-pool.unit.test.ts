@@ -9,7 +9,7 @@ import {
   refusedExitCode,
   WorkerFailed,
   type WorkerPool,
-} from '../../core/host/workers/worker-pool.js'
+} from '../../core/workers/worker-pool.js'
 import type { JsonObject } from '../../core/json.js'
 
 /** A process that does what the test says. */

@@ -1,4 +1,4 @@
-import { createMetrics, type Metrics } from '../../observe/metrics.js'
+import { createMetrics, type Metrics } from '../observe/metrics.js'
 import { askWorker } from './ask-worker.js'
 import type { WorkerPool } from './worker-pool.js'
 

@@ -1,4 +1,4 @@
-import type { ComponentHealth, ReadinessReport } from '../../observe/health.js'
+import type { ComponentHealth, ReadinessReport } from '../observe/health.js'
 import { askWorker } from './ask-worker.js'
 import type { WorkerPool } from './worker-pool.js'
 

@@ -2,8 +2,8 @@ import cluster, { type Worker } from 'node:cluster'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { JsonObject } from '../../json.js'
-import type { Log } from '../../observe/log.js'
+import type { JsonObject } from '../json.js'
+import type { Log } from '../observe/log.js'
 
 /** Milliseconds before an exited worker is restarted: doubled each time, and forgotten when one has lasted. */
 const backoff = { first: 500, most: 30_000, lastedFor: 60_000 } as const
