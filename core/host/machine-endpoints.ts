@@ -10,7 +10,7 @@ import { grantLifetime } from '../keys/lifecycle/open-ring.js'
 import { packageVersion } from '../package-root.js'
 import { createIdentifyToken } from '../tokens/identify-token.js'
 import { createRedeem } from '../tokens/redeem.js'
-import { hasClientCertificates, mtlsAlias } from './client-certificates.js'
+import { hasClientCertificates, mtlsAlias } from '../../config/client-certificates.js'
 import { tokens, type Resolve } from './injection-tokens.js'
 
 /** What every deployment serves. */

@@ -1,5 +1,5 @@
 import { parseBundle } from '../../certificates/certificate-paths.js'
-import { hasClientCertificates } from '../client-certificates.js'
+import { hasClientCertificates } from '../../../config/client-certificates.js'
 import type { Rule } from './rule.js'
 
 const methods = { byAuthority: 'tls_client_auth', selfSigned: 'self_signed_tls_client_auth' } as const

@@ -1,5 +1,5 @@
-import type { Salvaged } from '../../config/explain.js'
-import type { Config } from '../../config/schema.js'
+import type { Salvaged } from './explain.js'
+import type { Config } from './schema.js'
 
 /** Is there a way for a client's certificate to come in? */
 export const hasClientCertificates = ({
