@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { attestation, rateLimits } from './attestation.js'
+import { acrValuesSupported, userinfoRequirements } from './authentication-context.js'
 import { authorizationDetailsTypes } from './authorization-details.js'
 import { claims, scopes } from './claims.js'
 import { isLoopbackHost, isSocketPath, issuer, resourceUri, seconds, signingAlg, text } from './fields.js'
@@ -68,6 +69,8 @@ export const configObject = z.strictObject({
   require_pushed_authorization_requests: z.boolean().default(false),
   require_signed_request_object: z.boolean().default(false),
   authorization_details_types: authorizationDetailsTypes,
+  acr_values_supported: acrValuesSupported,
+  userinfo: userinfoRequirements,
   token_exchange_enabled: z.boolean().default(false),
   default_audience: resourceUri.optional(),
   resources,

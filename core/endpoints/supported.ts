@@ -18,6 +18,8 @@ export interface Supported {
   readonly requirePushedRequests: boolean
   /** Types of `authorization_details` (RFC 9396 §10). */
   readonly detailsTypes: readonly string[]
+  /** What sign-ins may be asked to have (RFC 9470 §7). */
+  readonly acrValues: readonly string[]
   /** Absent: DPoP is not available. */
   readonly dpopAlgs?: readonly string[] | undefined
   readonly idTokenAlgs: () => readonly JwsAlg[]

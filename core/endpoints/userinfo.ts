@@ -1,9 +1,11 @@
+import { epochSeconds, type Clock } from '../clock.js'
 import type { LoginProvider } from '../interaction/login-provider.js'
 import type { JwsAlg } from '../jose/jwk.js'
 import type { ClientDirectory } from '../oauth/client.js'
 import type { Dpop } from '../oauth/dpop.js'
 import { OAuthError } from '../oauth/errors.js'
 import type { AuditLog } from '../observe/audit.js'
+import { checkAuthentication, type RequiredAuthentication } from '../oauth/required-authentication.js'
 import type { RevocationStore } from '../storage/ports.js'
 import type { AccessTokenVerifier } from '../tokens/access-token-verifier.js'
 import type { TokenIssuer } from '../tokens/issuer.js'
@@ -18,9 +20,12 @@ export interface UserinfoOptions {
   readonly audiences: readonly string[]
   readonly clients: Pick<ClientDirectory, 'findEnabled'>
   readonly login: LoginProvider
+  /** What the sign-in behind a token must be like (RFC 9470). */
+  readonly requires: RequiredAuthentication
   readonly revocations: RevocationStore
   readonly tokens: TokenIssuer
   readonly audit: AuditLog
+  readonly clock: Clock
   readonly refusals: Refusals
   /** Absent without a replay guard: then no sender-constrained token opens anything. */
   readonly dpop?: Dpop | undefined
@@ -52,7 +57,7 @@ export const userinfoEndpoint = {
 } as const satisfies Declaration
 
 export const createUserinfoEndpoint = (options: UserinfoOptions): Handler => {
-  const { accessTokenVerifier, audiences, clients, login, revocations, tokens, audit, refusals, dpop } = options
+  const { accessTokenVerifier, audiences, clients, login, revocations, tokens, audit, refusals, dpop, clock } = options
   const { readToken, checkSender, challenge, ...access } = createAccessTokens('/userinfo', dpop)
 
   const check = async (request: EndpointRequest, presented: PresentedToken, seen: RequestTrail) => {
@@ -72,6 +77,11 @@ export const createUserinfoEndpoint = (options: UserinfoOptions): Handler => {
     if (!scope.includes('openid'))
       throw new OAuthError('insufficient_scope', 'The access token has no openid scope.', {
         headers: challenge(scheme, 'insufficient_scope', ', scope="openid"'),
+      })
+    const unmet = checkAuthentication(options.requires, claims, epochSeconds(clock))
+    if (unmet !== undefined)
+      throw new OAuthError('insufficient_user_authentication', unmet.description, {
+        headers: challenge(scheme, 'insufficient_user_authentication', unmet.parameters),
       })
     const account = (await login.find(subject, request.signal)) ?? refuse('the account is gone or disabled')
     return { client, account, scope, requested: strings(claims['userinfo_claims']), jti, proof }

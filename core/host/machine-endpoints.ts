@@ -49,6 +49,7 @@ export const createMachineEndpoints = (
     requirePushedRequests: config.require_pushed_authorization_requests,
     requireSignedRequests: config.require_signed_request_object,
     detailsTypes: config.authorization_details_types.map(({ type }) => type),
+    acrValues: config.acr_values_supported.map(({ acr }) => acr),
     dpopAlgs: get(tokens.dpop).algs,
     idTokenAlgs: () => ring.algorithms('id_token'),
     userinfoAlgs: () => ring.algorithms('userinfo'),

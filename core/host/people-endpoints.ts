@@ -1,3 +1,4 @@
+import type { Config } from '../../config/schema.js'
 import { createFlow, type Flow } from '../endpoints/authorization-flow/flow.js'
 import type { AuthorizationOptions } from '../endpoints/authorization-flow/options.js'
 import { authorizationEndpoint, createAuthorizationEndpoint } from '../endpoints/authorize/index.js'
@@ -13,6 +14,7 @@ import type { LoginProvider } from '../interaction/login-provider.js'
 import { createPlaces, type Places } from '../interaction/places.js'
 import { createAuthorizationDetailsTypes } from '../oauth/authorization-details-schema.js'
 import { createPushedRequests } from '../oauth/pushed-request.js'
+import type { RequiredAuthentication } from '../oauth/required-authentication.js'
 import { createRequestObjects } from '../oauth/request-object.js'
 import { verifyIdTokenHint } from '../tokens/id-token-hint.js'
 import { tokens, type Resolve } from './injection-tokens.js'
@@ -56,6 +58,7 @@ export const createSignIn = (get: Resolve, login: LoginProvider): SignIn => {
     unknownScopes: config.unknown_scopes,
     releases: get(tokens.releases),
     detailsTypes: createAuthorizationDetailsTypes(config.authorization_details_types),
+    acrs: config.acr_values_supported,
     codeTtlSeconds: config.authorization_code_ttl_secs,
     sessionTtlSeconds: config.session_ttl_secs,
     clock: get(tokens.clock),
@@ -105,12 +108,19 @@ const createPushedAuthorization = (get: Resolve, rules: AuthorizationOptions) =>
   })
 }
 
+const requiredAuthentication = ({ userinfo }: Config): RequiredAuthentication => ({
+  ...(userinfo.acr_values && { acrValues: userinfo.acr_values }),
+  ...(userinfo.max_age_secs !== undefined && { maxAge: userinfo.max_age_secs }),
+})
+
 export const createPeopleEndpoints = (get: Resolve, { options, flow }: SignIn): HandlersOf<typeof peopleEndpoints> => ({
   userinfo: createUserinfoEndpoint({
     accessTokenVerifier: get(tokens.accessTokenVerifier),
     audiences: [options.issuer, options.defaultAudience],
     clients: options.clients,
     login: options.login,
+    requires: requiredAuthentication(get(tokens.config)),
+    clock: options.clock,
     revocations: options.revocations,
     tokens: get(tokens.tokenIssuer),
     audit: options.audit,

@@ -19,6 +19,8 @@ export interface LoginOrigin {
 
 /** Who the user is: `plugins/login/…`. */
 export interface LoginProvider extends AccountLookup {
+  /** Every value that `amr` can have (RFC 8176). With it `signet check` finds an `acr` that nobody could reach. */
+  readonly methods?: readonly string[]
   /** Checks what the login page's form carried. Takes the same time whatever is wrong. Throws `Unavailable`. */
   authenticate(
     credentials: { readonly username: string; readonly password: string },

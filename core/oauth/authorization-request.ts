@@ -1,4 +1,5 @@
 import type { AuthorizationDetail } from './authorization-details.js'
+import type { WantedAcr } from './authentication-context.js'
 import type { RequestedClaims } from './grant.js'
 
 export type Prompt = 'none' | 'login' | 'consent' | 'select_account'
@@ -30,6 +31,8 @@ export interface AuthorizationRequest extends AnswerTarget {
   readonly nonce?: string
   /** Seconds; from `max_age` or the client's `default_max_age`. */
   readonly maxAge?: number
+  /** From the claim `acr`, `acr_values` or the client's `default_acr_values`. */
+  readonly wantedAcr?: WantedAcr
   readonly requestedClaims?: RequestedClaims
   /** At least one (RFC 9396 §2). */
   readonly authorizationDetails?: readonly AuthorizationDetail[]

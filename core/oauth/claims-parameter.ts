@@ -89,17 +89,6 @@ export const filterClaims = (requested: RequestedClaims, isReleasable: (name: st
   return { ...(idToken && { id_token: idToken }), ...(userinfo && { userinfo }) }
 }
 
-/** The values that an essential claim of the id_token must have; undefined when any will do (OIDC Core §5.5.1.1). */
-const essentialValues = (claim: JsonObject | null | undefined): readonly JsonValue[] | undefined => {
-  if (claim?.['essential'] !== true) return undefined
-  if (claim['value'] !== undefined) return [claim['value']]
-  return Array.isArray(claim['values']) ? claim['values'] : undefined
-}
-
-/** The authentication contexts of which one is demanded (OIDC Core §5.5.1.1). */
-export const demandedAcr = (requested: RequestedClaims | undefined): readonly JsonValue[] | undefined =>
-  essentialValues(requested?.id_token?.['acr'])
-
 /**
  * The subject that the answer must be about, or no answer may be given (OIDC Core §5.5.1). Throws `invalid_request`
  * when what is demanded is no subject.

@@ -7,6 +7,7 @@ import type { JsonObject } from '../json.js'
 import { consentChoices, isClientId, type Client } from './client.js'
 import { certificateSubject, findSubjectFault } from './client-certificate-subject.js'
 import { clientJwks, clientJwksUri } from './client-jwks.js'
+import { explainProblem, formatPath } from './metadata-problems.js'
 import { isImpersonable } from './redirect-uri.js'
 import { findRedirectUriFault } from './redirect-uri-registration.js'
 
@@ -119,6 +120,7 @@ const metadataSchema = z.strictObject({
   include_claims_in_id_token: z.boolean().optional(),
   consent: z.enum(consentChoices).optional(),
   default_max_age: z.int().min(0).optional(),
+  default_acr_values: z.array(text).min(1).optional(),
   require_auth_time: z.boolean().optional(),
   dpop_bound_access_tokens: z.boolean().optional(),
   tls_client_auth_subject_dn: certificateSubject.tls_client_auth_subject_dn,
@@ -159,19 +161,6 @@ const explainUnknown = (name: string): string => {
     ? `unknown member; did you mean \`${near}\`?`
     : 'unknown member'
 }
-
-const explain: z.core.$ZodErrorMap = (issue) => {
-  if (issue.input === undefined) return 'is required'
-  if (issue.code === 'invalid_type')
-    return `must be ${issue.expected === 'string' ? 'a string (put it in quotes)' : `of type ${issue.expected}`}`
-  if (issue.code === 'invalid_value') return `must be ${issue.values.map(String).join(' or ')}`
-  return undefined
-}
-
-const formatPath = (path: readonly PropertyKey[]): string =>
-  path
-    .map((part, index) => (typeof part === 'number' ? `[${String(part)}]` : `${index > 0 ? '.' : ''}${String(part)}`))
-    .join('')
 
 /** What the members say together. Each is asked for only when it was understood. */
 const findContradictions = (metadata: Partial<Metadata>): MetadataProblem[] => {
@@ -271,7 +260,7 @@ export const toMetadata = (client: Client): JsonObject => {
  * `scopesSupported`. Reports everything that is wrong at once and throws nothing.
  */
 export const parseClientMetadata = (metadata: unknown, scopesSupported: readonly string[]): ClientParse => {
-  const result = metadataSchema.safeParse(metadata, { error: explain })
+  const result = metadataSchema.safeParse(metadata, { error: explainProblem })
   if (result.success) {
     const problems = findContradictions(withoutUndefined(result.data))
     if (problems.length > 0) return { problems, warnings: [] }

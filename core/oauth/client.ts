@@ -43,6 +43,8 @@ export interface Client {
   /** When the consent page is shown. Absent: `remembered`. */
   readonly consent?: (typeof consentChoices)[number]
   readonly default_max_age?: number
+  /** What `acr_values` is where a request has none (OIDC Registration §2). */
+  readonly default_acr_values?: readonly string[]
   /** Met for every client: `auth_time` is in every id_token. */
   readonly require_auth_time?: boolean
   /** The client gets no token without a DPoP proof (RFC 9449 §5.2). */

@@ -135,7 +135,7 @@ describe('the user who is asked for', () => {
     const agent = await provider.signedIn()
     expect(await meet(agent, { claims, prompt: 'none' })).toBe('login_required')
     const answer = await agent.authorize(provider.url({ claims }), alice)
-    expect(answer.searchParams.get('error')).toBe('access_denied')
+    expect(answer.searchParams.get('error')).toBe('unmet_authentication_requirements')
     expect(await meet(agent, { claims: '{"id_token":{"acr":{"values":["urn:high"]}}}' })).toBe('code')
   })
 })

@@ -137,6 +137,7 @@ describe('without a replay guard', () => {
         responseTypes: [],
         grantTypes: [],
         clientAuthMethods: [],
+    acrValues: [],
         requirePushedRequests: false,
         requireSignedRequests: false,
         detailsTypes: [],

@@ -4,12 +4,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import {
-  createWorkerPool,
-  refusedExitCode,
-  WorkerFailed,
-  type WorkerPool,
-} from '../../core/workers/worker-pool.js'
+import { createWorkerPool, refusedExitCode, WorkerFailed, type WorkerPool } from '../../core/workers/worker-pool.js'
 import type { JsonObject } from '../../core/json.js'
 
 /** A process that does what the test says. */

@@ -12,7 +12,8 @@ import {
   refuseUnsupported,
 } from './oauth-steps.js'
 import {
-  checkHints,
+  checkDisplay,
+  readAcrValues,
   readClaims,
   readIdTokenHint,
   readLocale,
@@ -45,10 +46,11 @@ export const requestSteps: readonly (readonly [name: string, at: readonly Reques
   ['nonce', authorization, readNonce],
   ['prompt', authorization, readPrompt],
   ['max_age', authorization, readMaxAge],
-  ['display, acr_values', authorization, checkHints],
+  ['display', authorization, checkDisplay],
   ['login_hint', authorization, readLoginHint],
   ['ui_locales', authorization, readLocale],
   ['claims', authorization, readClaims],
+  ['acr_values', authorization, readAcrValues],
   ['id_token_hint', authorization, readIdTokenHint],
 ]
 

@@ -1,15 +1,24 @@
 import { randomBytes } from 'node:crypto'
 import type { Session } from '../../interaction/session.js'
 import type { AuthorizationRequest } from '../../oauth/authorization-request.js'
+import { acrOf, type AuthenticationContexts, type WantedAcr } from '../../oauth/authentication-context.js'
 import type { Authentication, AuthorizationCode } from '../../oauth/grant.js'
+import type { AuthorizationOptions } from './options.js'
 
 /** What a session knows of how its person signed in. */
-export const authenticationOf = (session: Session): Authentication => ({
-  auth_time: session.authTime,
-  ...(session.acr !== undefined && { acr: session.acr }),
-  ...(session.amr.length > 0 && { amr: session.amr }),
-  sid: session.sid,
-})
+export const authenticationOf = (
+  session: Session,
+  acrs: AuthenticationContexts,
+  wantedAcr?: WantedAcr,
+): Authentication => {
+  const acr = acrOf(acrs, session, wantedAcr)
+  return {
+    auth_time: session.authTime,
+    ...(acr !== undefined && { acr }),
+    ...(session.amr.length > 0 && { amr: session.amr }),
+    sid: session.sid,
+  }
+}
 
 export const newGrantId = (): string => randomBytes(16).toString('base64url')
 
@@ -17,7 +26,7 @@ export const newGrantId = (): string => randomBytes(16).toString('base64url')
 export const codeRecord = (
   request: AuthorizationRequest,
   session: Session,
-  defaultAudience: string,
+  { acrs, defaultAudience }: Pick<AuthorizationOptions, 'acrs' | 'defaultAudience'>,
 ): AuthorizationCode => ({
   grantId: newGrantId(),
   clientId: request.clientId,
@@ -26,7 +35,7 @@ export const codeRecord = (
   // Named, so that `/token` can tell a client that asks for it from one that asks for more (RFC 8707 §2.2).
   resource: request.resource.length > 0 ? request.resource : [defaultAudience],
   authentication: {
-    ...authenticationOf(session),
+    ...authenticationOf(session, acrs, request.wantedAcr),
     ...(request.nonce !== undefined && { nonce: request.nonce }),
   },
   ...(request.requestedClaims && { requestedClaims: request.requestedClaims }),

@@ -1,6 +1,6 @@
 import type { Session } from '../../interaction/session.js'
 import type { AuthorizationRequest } from '../../oauth/authorization-request.js'
-import { demandedAcr } from '../../oauth/claims-parameter.js'
+import { acrNotAvailable, isAcrMet, type AuthenticationContexts } from '../../oauth/authentication-context.js'
 import type { Client } from '../../oauth/client.js'
 import { OAuthError } from '../../oauth/errors.js'
 import { isImpersonable } from '../../oauth/redirect-uri.js'
@@ -13,6 +13,7 @@ export interface Situation {
   readonly client: Client
   /** Undefined also when the account is gone. */
   readonly session: Session | undefined
+  readonly acrs: AuthenticationContexts
   /** All that is asked for was allowed before. */
   readonly remembered: boolean
   /** Undefined before an interaction has begun. */
@@ -21,9 +22,9 @@ export interface Situation {
   readonly now: number
 }
 
-/** Throws `login_required`, `consent_required` or `access_denied`. */
+/** Throws `login_required`, `consent_required` or `unmet_authentication_requirements`. */
 export const decide = (situation: Situation): Next => {
-  const { request, session } = situation
+  const { request, session, acrs } = situation
   const silent = request.prompt.includes('none')
   if (session === undefined || isLoginAsked(situation, session)) {
     if (silent) throw new OAuthError('login_required', 'The user must sign in.')
@@ -32,25 +33,22 @@ export const decide = (situation: Situation): Next => {
   // Never a silent change of user (OIDC Core §3.1.2.2).
   if (request.subject !== undefined && request.subject !== session.subject)
     throw new OAuthError('login_required', 'Another user is signed in.')
-  if (!isAcrMet(request, session)) throw new OAuthError('access_denied', 'The authentication context is not available.')
+  // Such a login has failed (OIDC Core §5.5.1.1, RFC 9470 §5).
+  if (request.wantedAcr?.essential === true && !isAcrMet(acrs, session, request.wantedAcr)) throw acrNotAvailable()
   if (!isConsentAsked(situation)) return 'code'
   if (silent) throw new OAuthError('consent_required', 'The user must consent.')
   return 'consent'
 }
 
 /** A login for this very interaction settles all that can be asked of one (OIDC Core §3.1.2.3). */
-const isLoginAsked = ({ request, interactionId, now }: Situation, session: Session): boolean => {
+const isLoginAsked = ({ request, interactionId, acrs, now }: Situation, session: Session): boolean => {
   if (session.interactionId === interactionId) return false
   if (request.prompt.includes('login') || request.prompt.includes('select_account')) return true
   // `max_age=0` is always over, whatever the clocks of two hosts say.
   if (request.maxAge !== undefined && Math.max(0, now - session.authTime) >= request.maxAge) return true
-  return !isAcrMet(request, session)
-}
-
-/** An essential `acr` that cannot be had is a failed login (OIDC Core §5.5.1.1). */
-const isAcrMet = (request: AuthorizationRequest, session: Session): boolean => {
-  const demanded = demandedAcr(request.requestedClaims)
-  return demanded === undefined || (session.acr !== undefined && demanded.includes(session.acr))
+  // What is not essential is no reason to refuse a client that wants no page.
+  if (request.wantedAcr?.essential !== true && request.prompt.includes('none')) return false
+  return !isAcrMet(acrs, session, request.wantedAcr)
 }
 
 const isConsentAsked = ({ request, client, remembered }: Situation): boolean => {

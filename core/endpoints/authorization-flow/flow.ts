@@ -70,7 +70,7 @@ const ignoreOutage = (error: unknown): void => {
 }
 
 export const createFlow = (options: AuthorizationOptions): Flow => {
-  const { issuer, audit, clock, login, codes, grantIndex, revocations } = options
+  const { issuer, acrs, audit, clock, login, codes, grantIndex, revocations } = options
   const cookies = createCookies(issuer)
   const sessions = createSessions({
     store: options.sessions,
@@ -99,7 +99,7 @@ export const createFlow = (options: AuthorizationOptions): Flow => {
   ): Promise<NextStep> => {
     const session = person?.session
     const remembered = session !== undefined && (await consents.covers(session.subject, request))
-    const next = decide({ request, client, session, remembered, interactionId, now: epochSeconds(clock) })
+    const next = decide({ request, client, session, acrs, remembered, interactionId, now: epochSeconds(clock) })
     return next === 'login' || person === undefined ? { next: 'login' } : { next, ...person }
   }
 
@@ -121,7 +121,7 @@ export const createFlow = (options: AuthorizationOptions): Flow => {
   const grant: Flow['grant'] = async (context, session, consented) => {
     const { http, client, request, interactionId } = context
     const code = newOpaqueToken()
-    const record = codeRecord(request, session, options.defaultAudience)
+    const record = codeRecord(request, session, options)
     // Before the interaction is redeemed, so that an outage of this store does not cost the other's record. Who loses
     // the race never learns of the code.
     await Promise.all([codes.put(hashOpaqueToken(code), record, options.codeTtlSeconds), grantIndex.add(record)])

@@ -1,4 +1,5 @@
 import type { Prompt } from '../../oauth/authorization-request.js'
+import { readWantedAcr } from '../../oauth/authentication-context.js'
 import { demandedSubject, parseClaimsParameter } from '../../oauth/claims-parameter.js'
 import { invalidRequest, nothing, type StepResult, type Step, type StepInput } from './step.js'
 
@@ -40,11 +41,10 @@ export const readMaxAge: Step = ({ params, client }) => {
 
 const displays = new Set(['page', 'popup', 'touch', 'wap'])
 
-/** Our pages fit every display, and who asks for an authentication context by `acr_values` asks voluntarily (OIDC Core §3.1.2.1). */
-export const checkHints: Step = (input) => {
+/** Our pages fit every display (OIDC Core §3.1.2.1). */
+export const checkDisplay: Step = (input) => {
   const display = readText(input, 'display', 16)
   if (display !== undefined && !displays.has(display)) invalidRequest('The parameter display has an unknown value.')
-  readText(input, 'acr_values', 1024)
   return nothing
 }
 
@@ -66,6 +66,13 @@ export const readClaims: Step = ({ params, client, rules }) => {
   // Here, so that nobody is asked to allow what is not given, and no consent to it is remembered.
   const requestedClaims = rules.releases.releasable(parseClaimsParameter(text), client)
   return { requestedClaims, ...found('subject', demandedSubject(requestedClaims)) }
+}
+
+/** After `claims`, whose `acr` goes before (OIDC Core §5.5.1.1, RFC 9470 §4). */
+export const readAcrValues: Step = (input) => {
+  const { client, before, rules } = input
+  const sent = { acrValues: readText(input, 'acr_values', 1024), claims: before.requestedClaims }
+  return found('wantedAcr', readWantedAcr(rules.acrs, sent, client.default_acr_values))
 }
 
 const maxHintLength = 8192

@@ -6,6 +6,7 @@ import type { Pages } from '../../interaction/pages/pages.js'
 import type { Places } from '../../interaction/places.js'
 import type { JwsAlg } from '../../jose/jwk.js'
 import type { Session, SessionEntry } from '../../interaction/session.js'
+import type { AuthenticationContexts } from '../../oauth/authentication-context.js'
 import type { AuthorizationDetailsTypes } from '../../oauth/authorization-details.js'
 import type { ClientDirectory } from '../../oauth/client.js'
 import type { AuthorizationCode } from '../../oauth/grant.js'
@@ -34,6 +35,8 @@ export interface AuthorizationOptions {
   readonly releases: ClaimReleases
   /** What clients may ask for by `authorization_details`. */
   readonly detailsTypes: AuthorizationDetailsTypes
+  /** What sign-ins may be asked to have. */
+  readonly acrs: AuthenticationContexts
   readonly codeTtlSeconds: number
   readonly sessionTtlSeconds: number
   readonly clock: Clock

@@ -12,6 +12,7 @@ export type RequestRules = Pick<
   | 'releases'
   | 'defaultAudience'
   | 'detailsTypes'
+  | 'acrs'
   | 'verifyIdTokenHint'
   | 'responseAlg'
   | 'responseAlgs'

@@ -26,7 +26,7 @@ export const authorizationEndpoint = {
   errorTitle: 'Authorization error',
   limit: { byAddress: 'authorize', byRefusals: false },
   refusedEvent: 'authorization.refused',
-  discovery: ({ issuer, grantTypes, responseTypes, requireSignedRequests, responseAlgs, detailsTypes }) =>
+  discovery: ({ issuer, grantTypes, responseTypes, requireSignedRequests, responseAlgs, detailsTypes, acrValues }) =>
     grantTypes.includes('authorization_code')
       ? {
           authorization_endpoint: `${issuer}/authorize`,
@@ -36,6 +36,7 @@ export const authorizationEndpoint = {
           code_challenge_methods_supported: ['S256'],
           prompt_values_supported: ['none', 'login', 'consent', 'select_account'],
           display_values_supported: ['page', 'popup', 'touch', 'wap'],
+          ...(acrValues.length > 0 && { acr_values_supported: acrValues }),
           ...(detailsTypes.length > 0 && { authorization_details_types_supported: detailsTypes }),
           claims_parameter_supported: true,
           request_parameter_supported: true,

@@ -109,7 +109,7 @@ export const createDeviceVerification = (options: AuthorizationOptions & DeviceO
     scope,
     // Named, so that `/token` can tell a client that asks for it from one that asks for more (RFC 8707 §2.2).
     resource: resource.length > 0 ? resource : [defaultAudience],
-    authentication: authenticationOf(session),
+    authentication: authenticationOf(session, options.acrs),
   })
 
   const decide = async (

@@ -9,6 +9,7 @@ import { claimsAreForResources, claimsAreOfPeople, claimsReachSomebody } from '.
 import { enabledGrants, tokenExchange } from './enabled-grants.js'
 import { findPrivateNetworkWithin } from './private-networks.js'
 import { keyRules } from './key-rules.js'
+import { authenticationContextRules } from './authentication-context-rules.js'
 import { authorizationDetailsRules } from './authorization-details-rules.js'
 import { mtlsRules } from './mtls-rules.js'
 import { meant, type CheckedRegistries, type Deployment, type Rule } from './rule.js'
@@ -222,6 +223,7 @@ const rules: readonly Rule[] = [
   trustedProxies,
   ...mtlsRules,
   ...authorizationDetailsRules,
+  ...authenticationContextRules,
   ownOutput,
 ]
 

@@ -69,6 +69,7 @@ export default definePlugin({
 
     return {
       login: {
+        methods: ['pwd'],
         authenticate: async ({ username, password }, from) => {
           const attemptId = hashId(canonicalUsername(username) ?? username)
           // Before the look-up and the hash, so that parallel guesses are counted and unknown names lock alike.

@@ -115,6 +115,7 @@ export const startProvider = async (overrides: Partial<AuthorizationOptions> = {
     defaultAudience: issuer,
     releases: standardReleases,
     detailsTypes: new Map(),
+    acrs: [],
     unknownScopes: 'ignore',
     scopesSupported: ['openid', 'profile', 'email', 'offline_access'],
     codeTtlSeconds: 60,

@@ -1,0 +1,34 @@
+import { meant, type Rule } from './rule.js'
+
+const contexts: Rule = ({ config: { acr_values_supported: configured }, registries, report, isWhole }) => {
+  if (!isWhole('acr_values_supported', 'plugins')) return
+  const possible = registries.login?.methods
+  const seen = new Set<string>()
+  for (const [index, context] of (configured ?? []).entries()) {
+    const { acr, methods } = context ?? {}
+    if (acr !== undefined && seen.has(acr)) report(['acr_values_supported', index, 'acr'], 'stands here twice')
+    if (acr !== undefined) seen.add(acr)
+    for (const [place, method] of (methods ?? []).entries())
+      if (method !== undefined && possible?.includes(method) === false)
+        report(
+          ['acr_values_supported', index, 'methods', place],
+          `is no method of the login plugin, which has ${possible.join(', ')}: no sign-in could have this acr`,
+        )
+  }
+}
+
+/** What cannot be met is better said at the start than at each request. */
+const uses: Rule = ({ config, clients, report, isWhole }) => {
+  if (!isWhole('acr_values_supported')) return
+  const known = (config.acr_values_supported ?? []).flatMap((context) => context?.acr ?? [])
+  const check = (path: readonly (string | number)[], values: readonly (string | undefined)[] | undefined): void => {
+    for (const [place, value] of (values ?? []).entries())
+      if (value !== undefined && !known.includes(value))
+        report([...path, place], `is none of acr_values_supported${meant(value, known)}`)
+  }
+  check(['userinfo', 'acr_values'], config.userinfo?.acr_values)
+  for (const [index, client] of clients.entries())
+    check(['clients', index, 'default_acr_values'], client?.default_acr_values)
+}
+
+export const authenticationContextRules: readonly Rule[] = [contexts, uses]

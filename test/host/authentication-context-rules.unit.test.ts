@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest'
+import type { Salvaged } from '../../config/explain.js'
+import type { Config } from '../../config/schema.js'
+import { authenticationContextRules } from '../../core/host/checks/authentication-context-rules.js'
+import type { Deployment } from '../../core/host/checks/rule.js'
+import { formatPath, type Path } from '../../config/problems.js'
+
+const problemsOf = (config: Salvaged<Config>, methods?: readonly string[], defaults?: readonly string[]) => {
+  const problems: string[] = []
+  const deployment = {
+    config,
+    clients: [defaults && { default_acr_values: defaults }],
+    registries: { login: methods && { methods } },
+    report: (path: Path, message: string) => void problems.push(`${formatPath(path)} ${message}`),
+    warn: () => undefined,
+    isWhole: () => true,
+  } as unknown as Deployment
+  for (const rule of authenticationContextRules) rule(deployment)
+  return problems
+}
+
+const contexts = [
+  { acr: 'low', methods: ['pwd'] },
+  { acr: 'high', methods: ['pwd', 'otp'] },
+]
+
+describe('acr_values_supported', () => {
+  it('finds an acr that no sign-in could have, and one that stands there twice', () => {
+    expect(problemsOf({ acr_values_supported: contexts }, ['pwd', 'otp'])).toEqual([])
+    expect(problemsOf({ acr_values_supported: contexts })).toEqual([])
+    expect(problemsOf({ acr_values_supported: [...contexts, contexts[0]!] }, ['pwd'])).toEqual([
+      expect.stringMatching(/^acr_values_supported\[1\]\.methods\[1\] is no method of the login plugin, which has pwd/),
+      'acr_values_supported[2].acr stands here twice',
+    ])
+  })
+
+  it('holds every value that something asks for', () => {
+    const config = { acr_values_supported: contexts, userinfo: { acr_values: ['high', 'hihg'] } }
+    expect(problemsOf(config, undefined, ['low', 'Low'])).toEqual([
+      'userinfo.acr_values[1] is none of acr_values_supported; did you mean `high`?',
+      'clients[0].default_acr_values[1] is none of acr_values_supported; did you mean `low`?',
+    ])
+  })
+})
