@@ -70,6 +70,9 @@ export const configObject = z.strictObject({
   require_signed_request_object: z.boolean().default(false),
   authorization_details_types: authorizationDetailsTypes,
   acr_values_supported: acrValuesSupported,
+  /** Of clients that do not say. */
+  security_profile: z.enum(['oauth2', 'fapi2']).default('oauth2'),
+  fapi2_message_signing: z.array(z.enum(['request', 'response', 'introspection'])).default([]),
   userinfo: userinfoRequirements,
   token_exchange_enabled: z.boolean().default(false),
   default_audience: resourceUri.optional(),

@@ -39,6 +39,7 @@ export const addClient = async (options: AddClientOptions): Promise<void> => {
   const { client, problems, warnings } = parseClientMetadata(
     { ...written, client_id: clientId, ...(generated !== undefined && { client_secret: generated }) },
     config.scopes_supported,
+    config.security_profile,
   )
   if (client === undefined) throw new ConfigurationError(problems)
   const refused = await checkClient(checked, client)

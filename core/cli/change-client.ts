@@ -30,6 +30,7 @@ export const updateClient = async (clientId: string, options: MetadataOptions): 
     const { client, problems, warnings } = parseClientMetadata(
       { ...metadata, ...(secret !== undefined && { client_secret: secret }) },
       checked.config.scopes_supported,
+      checked.config.security_profile,
     )
     if (client === undefined) throw new ConfigurationError(problems)
     const refused = await checkClient(checked, client)

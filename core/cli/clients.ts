@@ -78,7 +78,9 @@ export const findClient = async (clients: RecordStore<Client>, clientId: string)
   isClientId(clientId) ? await clients.find(clientId) : undefined
 
 const configuredClients = (config: Config): readonly Client[] =>
-  config.clients.flatMap((metadata) => parseClientMetadata(metadata, config.scopes_supported).client ?? [])
+  config.clients.flatMap(
+    (metadata) => parseClientMetadata(metadata, config.scopes_supported, config.security_profile).client ?? [],
+  )
 
 /** Not even the hash of a secret is shown. */
 const mask = <T extends Client>(client: T): T => ({

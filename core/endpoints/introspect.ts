@@ -3,6 +3,7 @@ import type { LoginProvider } from '../interaction/login-provider.js'
 import type { JsonObject } from '../json.js'
 import type { JwsAlg } from '../jose/jwk.js'
 import type { ClientAuthentication } from '../oauth/client-authentication.js'
+import { isFapi } from '../oauth/security-profile.js'
 import { isPublicClient, type Client, type ClientDirectory } from '../oauth/client.js'
 import { OAuthError } from '../oauth/errors.js'
 import { signInOf } from '../oauth/subject-end.js'
@@ -29,6 +30,8 @@ export interface IntrospectionOptions {
   /** Of signed answers, for clients that registered none. */
   readonly signingAlg: JwsAlg
   /** What there are keys for. */
+  /** Clients with `fapi2` get no answer that is not signed (FAPI 2.0 Message Signing §5.5). */
+  readonly signForFapi: boolean
   readonly signingAlgs: () => readonly JwsAlg[]
   readonly audit: AuditLog
   readonly clock: Clock
@@ -144,7 +147,8 @@ export const createIntrospectionEndpoint = (options: IntrospectionOptions): Reco
     if (isPublicClient(client))
       throw new OAuthError('invalid_client', 'Client authentication failed.', { reason: 'a public client' })
     const answer = await describe(client, token, request.signal)
-    if (!wantsJwt(request.header('accept'))) return jsonText(200, answer.text)
+    if (!wantsJwt(request.header('accept')) && !(options.signForFapi && isFapi(client)))
+      return jsonText(200, answer.text)
     const alg = client.introspection_signed_response_alg ?? options.signingAlg
     if (!options.signingAlgs().includes(alg))
       throw new OAuthError('invalid_request', 'Signed answers are not available.', { status: 406 })

@@ -6,6 +6,7 @@ import type { Dpop, DpopProof } from '../oauth/dpop.js'
 import { OAuthError } from '../oauth/errors.js'
 import type { ParameterList } from '../oauth/params.js'
 import type { PushedRequests } from '../oauth/pushed-request.js'
+import { checkProofAlgorithm, isFapi } from '../oauth/security-profile.js'
 import type { RequestObjects } from '../oauth/request-object.js'
 import type { AuditLog } from '../observe/audit.js'
 import { checkRequest, stepsAt } from './authorization-flow/check-request.js'
@@ -86,6 +87,9 @@ export const createPushedAuthorizationEndpoint = (options: PushedAuthorizationOp
       throw new OAuthError('invalid_request', 'The parameter request_uri cannot be pushed.')
     const params = await requestObjects.open(http.form, client)
     const target = targetOf(params, client)
+    // FAPI 2.0 Security Profile §5.3.2.2.
+    if (isFapi(client) && !target.redirectUriSent)
+      throw new OAuthError('invalid_request', 'The parameter redirect_uri is missing.')
     return { ...target, scope: [], resource: [], prompt: [], ...(await checkRequest(steps, { params, client, rules })) }
   }
 
@@ -98,6 +102,7 @@ export const createPushedAuthorizationEndpoint = (options: PushedAuthorizationOp
       presented === undefined
         ? undefined
         : await dpop.check({ proof: presented, method: http.method, path: pushedAuthorizationEndpoint.path })
+    checkProofAlgorithm(client, proof)
     const request = bindToKey(await check(http, client), proof)
     await proof?.claim()
     const place = await enter(client, http.address)

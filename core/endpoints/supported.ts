@@ -1,6 +1,7 @@
-import { understoodAlgorithms } from '../jose/algorithms.js'
 import type { JwsAlg } from '../jose/jwk.js'
 import type { JsonObject } from '../json.js'
+import type { SecurityProfile } from '../oauth/client.js'
+import { namesOfAlgorithms } from '../oauth/security-profile.js'
 
 /** What a deployment supports, for its discovery document. Algorithms change by clock. */
 export interface Supported {
@@ -18,6 +19,8 @@ export interface Supported {
   readonly requirePushedRequests: boolean
   /** Types of `authorization_details` (RFC 9396 §10). */
   readonly detailsTypes: readonly string[]
+  /** With `fapi2`, what no client can use is not named. */
+  readonly securityProfile: SecurityProfile
   /** What sign-ins may be asked to have (RFC 9470 §7). */
   readonly acrValues: readonly string[]
   /** Absent: DPoP is not available. */
@@ -34,12 +37,12 @@ export interface Supported {
 /** How clients authenticate at the endpoint of this name: `token`, `introspection`, `revocation` (RFC 8414 §2). */
 export const clientAuthentication = (
   name: string,
-  { clientAuthMethods }: Supported,
+  { clientAuthMethods, securityProfile }: Supported,
   methods: readonly string[] = clientAuthMethods,
 ): JsonObject => ({
   [`${name}_endpoint_auth_methods_supported`]: methods,
   // Required beside this method.
   ...(clientAuthMethods.includes('private_key_jwt') && {
-    [`${name}_endpoint_auth_signing_alg_values_supported`]: understoodAlgorithms,
+    [`${name}_endpoint_auth_signing_alg_values_supported`]: namesOfAlgorithms(securityProfile),
   }),
 })

@@ -1,9 +1,10 @@
+import { randomUUID } from 'node:crypto'
 import { epochSeconds, type Clock } from '../clock.js'
 import type { LoginProvider } from '../interaction/login-provider.js'
 import type { JwsAlg } from '../jose/jwk.js'
 import type { ClientDirectory } from '../oauth/client.js'
 import type { Dpop } from '../oauth/dpop.js'
-import { OAuthError } from '../oauth/errors.js'
+import { OAuthError, withDetails } from '../oauth/errors.js'
 import type { AuditLog } from '../observe/audit.js'
 import { checkAuthentication, type RequiredAuthentication } from '../oauth/required-authentication.js'
 import type { RevocationStore } from '../storage/ports.js'
@@ -38,6 +39,12 @@ const strings = (value: unknown): readonly string[] => {
 }
 
 const outage = { error: 'temporarily_unavailable' }
+
+/** The caller's, or a new one (FAPI 1.0 Baseline §6.2.1): a UUID, so that nobody has us send a header of his own. */
+const interactionIdOf = (request: EndpointRequest): string => {
+  const sent = request.header('x-fapi-interaction-id')
+  return sent !== undefined && /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(sent) ? sent : randomUUID()
+}
 
 /** Of every id_token. */
 const idTokenClaims = ['sub', 'iss', 'aud', 'exp', 'iat', 'auth_time', 'nonce', 'acr', 'amr', 'sid']
@@ -87,7 +94,7 @@ export const createUserinfoEndpoint = (options: UserinfoOptions): Handler => {
     return { client, account, scope, requested: strings(claims['userinfo_claims']), jti, proof }
   }
 
-  return async (request) => {
+  const answer: Handler = async (request) => {
     const trail = { request_id: request.requestId }
     const seen: RequestTrail = {}
     let signed: Awaited<ReturnType<TokenIssuer['signUserinfo']>> | undefined
@@ -118,6 +125,16 @@ export const createUserinfoEndpoint = (options: UserinfoOptions): Handler => {
         await refusals.record(request, { event: 'userinfo.refused', why: error, ...seen, trail: { ...signatures() } })
       else if (signed) await audit.record({ event: 'userinfo.refused', ...trail, ...outage, ...signatures() })
       throw error
+    }
+  }
+
+  return async (request) => {
+    const headers = { 'x-fapi-interaction-id': interactionIdOf(request) }
+    try {
+      const reply = await answer(request)
+      return { ...reply, headers: { ...reply.headers, ...headers } }
+    } catch (error) {
+      throw error instanceof OAuthError ? withDetails(error, { headers: { ...error.headers, ...headers } }) : error
     }
   }
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.js'
-import { isClientId, type Client, type ClientDirectory } from '../oauth/client.js'
+import { isClientId, type Client, type ClientDirectory, type SecurityProfile } from '../oauth/client.js'
+import { isFapi } from '../oauth/security-profile.js'
 import { RecentMap } from '../recent-map.js'
 import type { RecordLookup } from '../storage/ports.js'
 
@@ -55,18 +56,24 @@ export const cacheClients = (store: ClientLookup, clock: Clock): ClientLookup =>
 }
 
 /** What the configuration names, the store cannot change. */
-export const createClientDirectory = (fixed: readonly Client[], store: ClientLookup): ClientDirectory => {
+export const createClientDirectory = (
+  fixed: readonly Client[],
+  store: ClientLookup,
+  profile: SecurityProfile = 'oauth2',
+): ClientDirectory => {
   const byId = new Map(fixed.map((client) => [client.client_id, client]))
   const findAny = (clientId: string) =>
     isClientId(clientId) ? (byId.get(clientId) ?? store.find(clientId)) : undefined
+  /** One that was stored before the deployment had its profile may have what the profile forbids. */
+  const isOut = (client: Client): boolean => client.disabled === true || (profile === 'fapi2' && !isFapi(client))
   return {
     async find(clientId) {
       const client = await findAny(clientId)
-      return client?.disabled ? 'disabled' : client
+      return client && isOut(client) ? 'disabled' : client
     },
     async findEnabled(clientId) {
       const client = await findAny(clientId)
-      return client?.disabled ? undefined : client
+      return client && isOut(client) ? undefined : client
     },
   }
 }

@@ -8,6 +8,7 @@ import { createRevocationEndpoint, revocationEndpoint } from '../endpoints/revok
 import { createTokenEndpoint, tokenEndpoint } from '../endpoints/token/index.js'
 import { grantLifetime } from '../keys/lifecycle/open-ring.js'
 import { packageVersion } from '../package-root.js'
+import { methodsOf, namesOfAlgorithms } from '../oauth/security-profile.js'
 import { createIdentifyToken } from '../tokens/identify-token.js'
 import { createRedeem } from '../tokens/redeem.js'
 import { hasClientCertificates, mtlsAlias } from '../../config/client-certificates.js'
@@ -39,18 +40,21 @@ export const createMachineEndpoints = (
   const ring = get(tokens.ring)
   const assets = get(tokens.assets)
   const { demo } = get(tokens.options)
+  const isProfiled = config.security_profile === 'fapi2'
   const discovery = createDiscovery(served, {
     issuer,
     scopes: config.scopes_supported,
     claims: get(tokens.releases).supported,
     responseTypes: config.response_types_supported,
     grantTypes: [...get(tokens.grants).keys()],
-    clientAuthMethods: [...get(tokens.registries).clientAuthenticators.keys()],
-    requirePushedRequests: config.require_pushed_authorization_requests,
-    requireSignedRequests: config.require_signed_request_object,
+    clientAuthMethods: methodsOf(config.security_profile, get(tokens.registries).clientAuthenticators.keys()),
+    requirePushedRequests: config.require_pushed_authorization_requests || isProfiled,
+    requireSignedRequests:
+      config.require_signed_request_object || (isProfiled && config.fapi2_message_signing.includes('request')),
+    securityProfile: config.security_profile,
     detailsTypes: config.authorization_details_types.map(({ type }) => type),
     acrValues: config.acr_values_supported.map(({ acr }) => acr),
-    dpopAlgs: get(tokens.dpop).algs,
+    dpopAlgs: namesOfAlgorithms(config.security_profile),
     idTokenAlgs: () => ring.algorithms('id_token'),
     userinfoAlgs: () => ring.algorithms('userinfo'),
     introspectionAlgs: () => ring.algorithms('introspection'),
@@ -120,6 +124,7 @@ export const createGrantEndpoints = (get: Resolve): HandlersOf<typeof grantEndpo
       tokens: get(tokens.tokenIssuer),
       signingAlg: config.id_token_signing_alg,
       signingAlgs: () => ring.algorithms('introspection'),
+      signForFapi: config.fapi2_message_signing.includes('introspection'),
       audit,
       clock,
     }),

@@ -68,7 +68,14 @@ export interface Listening {
   close(graceMs: number): Promise<void>
 }
 
-const handshake = { minVersion: 'TLSv1.2', handshakeTimeout: 10_000 } as const
+/** Those of TLS 1.3, and of TLS 1.2 those that BCP 195 recommends (RFC 9325 §4.2). */
+const ciphers = [
+  ...['TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256', 'TLS_AES_128_GCM_SHA256'],
+  ...['ECDHE-ECDSA-AES128-GCM-SHA256', 'ECDHE-RSA-AES128-GCM-SHA256'],
+  ...['ECDHE-ECDSA-AES256-GCM-SHA384', 'ECDHE-RSA-AES256-GCM-SHA384'],
+].join(':')
+
+const handshake = { minVersion: 'TLSv1.2', ciphers, handshakeTimeout: 10_000 } as const
 
 /**
  * A session that is resumed has lost the chain of the client's certificate, so none is. Nor does a connection change whose

@@ -8,17 +8,23 @@ export interface HeaderRules {
   readonly types: readonly unknown[]
   /** The one algorithm that its sender registered; absent: any of ours. */
   readonly alg?: JwsAlg | undefined
+  /** Those of which it must be one; absent: any of ours. */
+  readonly accepted?: readonly JwsAlg[] | undefined
 }
 
 /**
  * The key that a JWT from outside says it is signed by, or what is wrong with its header, in constant words. The algorithm is
  * never `none` and never symmetric (RFC 8725 §3.1).
  */
-export const readJwtHeader = (header: JsonObject, { types, alg: registered }: HeaderRules): WantedKey | string => {
+export const readJwtHeader = (
+  header: JsonObject,
+  { types, alg: registered, accepted }: HeaderRules,
+): WantedKey | string => {
   const { kid, typ } = header
   if (!types.includes(typ)) return 'typ is of another token'
   const alg = findAlgorithm(header['alg'])
-  if (alg === undefined || alg !== (registered ?? alg)) return 'alg is not accepted'
+  if (alg === undefined || alg !== (registered ?? alg) || accepted?.includes(alg) === false)
+    return 'alg is not accepted'
   if (kid !== undefined && (typeof kid !== 'string' || kid.length > 256)) return 'kid is not a key name'
   return { alg, kid }
 }

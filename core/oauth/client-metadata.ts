@@ -4,12 +4,13 @@ import { z } from 'zod'
 import { allAlgorithms, findAlgorithm, isJwsAlg } from '../jose/algorithms.js'
 import type { JwsAlg } from '../jose/jwk.js'
 import type { JsonObject } from '../json.js'
-import { consentChoices, isClientId, type Client } from './client.js'
+import { consentChoices, isClientId, securityProfiles, type Client, type SecurityProfile } from './client.js'
 import { certificateSubject, findSubjectFault } from './client-certificate-subject.js'
 import { clientJwks, clientJwksUri } from './client-jwks.js'
 import { explainProblem, formatPath } from './metadata-problems.js'
 import { isImpersonable } from './redirect-uri.js'
 import { findRedirectUriFault } from './redirect-uri-registration.js'
+import { findProfileFaults } from './security-profile.js'
 
 /** One thing that is wrong with a client's metadata; `path` is within it: `redirect_uris[1]`. Holds no value of it. */
 export interface MetadataProblem {
@@ -139,9 +140,7 @@ const metadataSchema = z.strictObject({
   tos_uri: webPage.optional(),
   allowed_audiences: resourceIdentifiers.default([]),
   introspection_audiences: resourceIdentifiers.optional(),
-  security_profile: z
-    .literal('oauth2', { error: ({ input }) => (input === 'fapi2' ? `fapi2: ${unavailable}` : undefined) })
-    .default('oauth2'),
+  security_profile: z.enum(securityProfiles).optional(),
   disabled: z.boolean().optional(),
   /** For plugins of the deployer's own. */
   metadata: z.record(z.string(), z.json()).default({}),
@@ -227,11 +226,13 @@ const withoutUndefined = <T extends object>(value: T): { [Name in keyof T]: Excl
   Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as never
 
 const toClient = (
-  { client_secret, response_types, scope, subject_type: _public, ...rest }: Metadata,
+  { client_secret, response_types, scope, subject_type: _public, security_profile, ...rest }: Metadata,
   scopesSupported: readonly string[],
+  securityProfile: SecurityProfile,
 ): Client => {
   return {
     ...withoutUndefined(rest),
+    security_profile: security_profile ?? securityProfile,
     response_types: response_types ?? (rest.grant_types.includes('authorization_code') ? ['code'] : []),
     scope: scope === undefined ? scopesSupported : [...new Set(scope.split(' '))],
     ...(client_secret !== undefined && {
@@ -257,14 +258,20 @@ export const toMetadata = (client: Client): JsonObject => {
 /**
  * A client from its metadata (RFC 7591 §2, OIDC Registration §2) with the defaults filled in and the secret hashed.
  * `client_secret` may be text or hold it behind `reveal()`. Without `scope` a client may ask for all of
- * `scopesSupported`. Reports everything that is wrong at once and throws nothing.
+ * `scopesSupported`, without `security_profile` it has the deployment's. Reports everything that is wrong at once and throws nothing.
  */
-export const parseClientMetadata = (metadata: unknown, scopesSupported: readonly string[]): ClientParse => {
+export const parseClientMetadata = (
+  metadata: unknown,
+  scopesSupported: readonly string[],
+  securityProfile: SecurityProfile = 'oauth2',
+): ClientParse => {
   const result = metadataSchema.safeParse(metadata, { error: explainProblem })
   if (result.success) {
     const problems = findContradictions(withoutUndefined(result.data))
+    const client = toClient(result.data, scopesSupported, securityProfile)
+    problems.push(...findProfileFaults(client))
     if (problems.length > 0) return { problems, warnings: [] }
-    return { client: toClient(result.data, scopesSupported), problems: [], warnings: findAdvice(result.data) }
+    return { client, problems: [], warnings: findAdvice(result.data) }
   }
   const problems = result.error.issues.flatMap((issue): MetadataProblem[] =>
     issue.code === 'unrecognized_keys'

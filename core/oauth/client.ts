@@ -1,6 +1,10 @@
 import type { JwsAlg } from '../jose/jwk.js'
 import type { JsonObject } from '../json.js'
 
+/** `fapi2`: FAPI 2.0 Security Profile (Final). */
+export const securityProfiles = ['oauth2', 'fapi2'] as const
+export type SecurityProfile = (typeof securityProfiles)[number]
+
 /** When the consent page is shown. */
 export const consentChoices = ['required', 'remembered', 'implicit'] as const
 
@@ -74,7 +78,7 @@ export interface Client {
   readonly allowed_audiences: readonly string[]
   /** Resource servers that the client is: it may introspect the tokens for them. Absent: none. */
   readonly introspection_audiences?: readonly string[]
-  readonly security_profile: 'oauth2'
+  readonly security_profile: SecurityProfile
   readonly disabled?: boolean
   /** Metadata that only a plugin reads, under names of its own. */
   readonly metadata: JsonObject

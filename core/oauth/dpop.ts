@@ -43,6 +43,7 @@ export interface PresentedProof {
 export interface DpopProof {
   /** Thumbprint of the key (RFC 7638). */
   readonly jkt: string
+  readonly alg: JwsAlg
   /** `DPoP-Nonce` for the client's next proof (RFC 9449 §8.2). */
   readonly headers: Readonly<Record<string, string>>
   /** To be called when nothing else can refuse the request. Throws `invalid_dpop_proof` when it came before, `Unavailable`. */
@@ -94,6 +95,7 @@ export const createDpop = (options: DpopOptions): Dpop => {
     const jkt = key.thumbprint
     return {
       jkt,
+      alg,
       headers: { 'DPoP-Nonce': current },
       async claim() {
         // To the end of the time in which any replica takes it, whose clock may be behind ours, and ends what it took.

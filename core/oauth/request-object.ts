@@ -6,6 +6,7 @@ import type { JsonObject, JsonValue } from '../json.js'
 import type { ClientKeys } from './client-keys.js'
 import type { Client } from './client.js'
 import { OAuthError } from './errors.js'
+import { acceptedAlgorithms, isFapi } from './security-profile.js'
 import { listParameters, type ParameterList } from './params.js'
 
 export interface RequestObjectOptions extends TimeRules {
@@ -13,6 +14,8 @@ export interface RequestObjectOptions extends TimeRules {
   readonly clientKeys: ClientKeys
   /** Every request has to be one. */
   readonly required: boolean
+  /** Every request of a client with `fapi2` has to be one (FAPI 2.0 Message Signing §5.3). */
+  readonly requiredForFapi: boolean
 }
 
 /** Seconds: of a client that has to sign its requests (FAPI 2.0 Message Signing §5.3). */
@@ -66,16 +69,21 @@ export interface RequestObjects {
 
 export const createRequestObjects = (options: RequestObjectOptions): RequestObjects => ({
   async open(sent, client) {
-    const isStrict = options.required || client.require_signed_request_object === true
+    const isRequired =
+      options.required || client.require_signed_request_object === true || (options.requiredForFapi && isFapi(client))
     const text = sent.values.get('request')
-    if (text === undefined && !isStrict) return sent
+    if (text === undefined && !isRequired) return sent
     if (text === undefined)
       throw new OAuthError('invalid_request', 'This application must sign its requests (RFC 9101).')
     if (sent.repeated.has('request')) throw new OAuthError('invalid_request', 'The parameter request was sent twice.')
     const jws = parseCompactJws(text) ?? refuse('malformed')
-    const wanted = readJwtHeader(jws.header, { types, alg: client.request_object_signing_alg })
+    const wanted = readJwtHeader(jws.header, {
+      types,
+      alg: client.request_object_signing_alg,
+      accepted: acceptedAlgorithms(client),
+    })
     if (typeof wanted === 'string') return refuse(wanted)
-    const fault = findClaimFault(jws.payload, client, options, isStrict)
+    const fault = findClaimFault(jws.payload, client, options, isRequired || isFapi(client))
     if (fault !== undefined) refuse(fault)
     const keys = await options.clientKeys.find(client, wanted)
     if (keys.length === 0) refuse('no key of the client fits')

@@ -138,7 +138,6 @@ describe('client metadata', () => {
     [{ ...web, policy_uri: 'data:text/html,x' }, 'policy_uri'],
     [{ ...web, scope: 'openid  profile' }, 'scope'],
     [{ ...web, scope: '' }, 'scope'],
-    [{ ...web, security_profile: 'fapi2' }, 'security_profile'],
     [{ ...web, subject_type: 'pairwise' }, 'subject_type'],
     [{ ...web, default_max_age: -1 }, 'default_max_age'],
     [{ ...web, client_id: '' }, 'client_id'],

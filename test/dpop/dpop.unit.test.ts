@@ -138,6 +138,7 @@ describe('without a replay guard', () => {
         grantTypes: [],
         clientAuthMethods: [],
     acrValues: [],
+    securityProfile: 'oauth2',
         requirePushedRequests: false,
         requireSignedRequests: false,
         detailsTypes: [],

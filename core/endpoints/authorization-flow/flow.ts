@@ -9,6 +9,7 @@ import type { AnswerTarget, AuthorizationRequest } from '../../oauth/authorizati
 import type { Client } from '../../oauth/client.js'
 import { OAuthError } from '../../oauth/errors.js'
 import { hashOpaqueToken, newOpaqueToken } from '../../opaque-token.js'
+import { isFapi } from '../../oauth/security-profile.js'
 import { signInOf } from '../../oauth/subject-end.js'
 import { Unavailable } from '../../unavailable.js'
 import type { EndpointRequest, Reply } from '../message.js'
@@ -65,6 +66,9 @@ export interface Refused extends Recipient {
   readonly sub?: string | undefined
 }
 
+/** Seconds. */
+const longestFapiCode = 60
+
 const ignoreOutage = (error: unknown): void => {
   if (!(error instanceof Unavailable)) throw error
 }
@@ -118,13 +122,17 @@ export const createFlow = (options: AuthorizationOptions): Flow => {
     )
   }
 
+  /** FAPI 2.0 Security Profile §5.3.2.1. */
+  const codeTtlOf = (client: Client): number =>
+    isFapi(client) ? Math.min(options.codeTtlSeconds, longestFapiCode) : options.codeTtlSeconds
+
   const grant: Flow['grant'] = async (context, session, consented) => {
     const { http, client, request, interactionId } = context
     const code = newOpaqueToken()
     const record = codeRecord(request, session, options)
     // Before the interaction is redeemed, so that an outage of this store does not cost the other's record. Who loses
     // the race never learns of the code.
-    await Promise.all([codes.put(hashOpaqueToken(code), record, options.codeTtlSeconds), grantIndex.add(record)])
+    await Promise.all([codes.put(hashOpaqueToken(code), record, codeTtlOf(client)), grantIndex.add(record)])
     let reply: Reply
     try {
       reply = await answers.granted(context, code)

@@ -4,6 +4,7 @@ import { OAuthError, type ErrorCode } from '../../oauth/errors.js'
 import { checkNoneRepeated } from '../../oauth/params.js'
 import { checkResources } from '../../oauth/resource.js'
 import { findResponseMode, isSignedMode } from '../../oauth/response-mode.js'
+import { isFapi } from '../../oauth/security-profile.js'
 import { parseScope, scopeRefused } from '../../oauth/scope.js'
 import { invalidRequest, nothing, type Step } from './step.js'
 import { canSignResponses } from './response-alg.js'
@@ -22,6 +23,8 @@ export const checkState: Step = ({ params }) => {
 
 export const checkResponseMode: Step = ({ params, client, rules }) => {
   const mode = findResponseMode(params.values.get('response_mode'))
+  if (isFapi(client) && rules.messageSigning.includes('response') && (mode === undefined || !isSignedMode(mode)))
+    invalidRequest('This client must ask for a signed response: response_mode=jwt.')
   if (mode !== undefined && (!isSignedMode(mode) || canSignResponses(client, rules))) return nothing
   throw new OAuthError('unsupported_response_mode', 'The response mode is not supported.')
 }
@@ -87,7 +90,7 @@ export const readCodeChallenge: Step = ({ params, client }) => {
   const method = params.values.get('code_challenge_method')
   if (codeChallenge === undefined) {
     if (method !== undefined) invalidRequest('The parameter code_challenge is missing.')
-    if (isPublicClient(client)) invalidRequest('This client must use PKCE (RFC 7636).')
+    if (isPublicClient(client) || isFapi(client)) invalidRequest('This client must use PKCE (RFC 7636).')
     return nothing
   }
   if (method !== 'S256') invalidRequest('The parameter code_challenge_method must be S256.')

@@ -13,6 +13,7 @@ import type { AuthorizationCode } from '../../oauth/grant.js'
 import type { GrantIndex } from '../../oauth/grant-index.js'
 import type { PushedRequests } from '../../oauth/pushed-request.js'
 import type { RequestObjects } from '../../oauth/request-object.js'
+import type { MessageSigning } from '../../oauth/security-profile.js'
 import type { AuditLog } from '../../observe/audit.js'
 import type { OneTimeStore, RecordLookup, RecordStore, RevocationStore } from '../../storage/ports.js'
 import type { ClaimReleases } from '../../tokens/claim-releases.js'
@@ -37,6 +38,8 @@ export interface AuthorizationOptions {
   readonly detailsTypes: AuthorizationDetailsTypes
   /** What sign-ins may be asked to have. */
   readonly acrs: AuthenticationContexts
+  /** What clients with `fapi2` must have signed. */
+  readonly messageSigning: readonly MessageSigning[]
   readonly codeTtlSeconds: number
   readonly sessionTtlSeconds: number
   readonly clock: Clock

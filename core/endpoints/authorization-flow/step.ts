@@ -13,6 +13,7 @@ export type RequestRules = Pick<
   | 'defaultAudience'
   | 'detailsTypes'
   | 'acrs'
+  | 'messageSigning'
   | 'verifyIdTokenHint'
   | 'responseAlg'
   | 'responseAlgs'

@@ -1,5 +1,5 @@
 import type { InteractionPage } from '../../interaction/interaction.js'
-import { understoodAlgorithms } from '../../jose/algorithms.js'
+import { isFapi, namesOfAlgorithms } from '../../oauth/security-profile.js'
 import type { AuthorizationRequest } from '../../oauth/authorization-request.js'
 import { OAuthError } from '../../oauth/errors.js'
 import { responseModesOf } from '../../oauth/response-mode.js'
@@ -26,7 +26,16 @@ export const authorizationEndpoint = {
   errorTitle: 'Authorization error',
   limit: { byAddress: 'authorize', byRefusals: false },
   refusedEvent: 'authorization.refused',
-  discovery: ({ issuer, grantTypes, responseTypes, requireSignedRequests, responseAlgs, detailsTypes, acrValues }) =>
+  discovery: ({
+    issuer,
+    grantTypes,
+    responseTypes,
+    requireSignedRequests,
+    responseAlgs,
+    detailsTypes,
+    acrValues,
+    securityProfile,
+  }) =>
     grantTypes.includes('authorization_code')
       ? {
           authorization_endpoint: `${issuer}/authorize`,
@@ -40,7 +49,7 @@ export const authorizationEndpoint = {
           ...(detailsTypes.length > 0 && { authorization_details_types_supported: detailsTypes }),
           claims_parameter_supported: true,
           request_parameter_supported: true,
-          request_object_signing_alg_values_supported: understoodAlgorithms,
+          request_object_signing_alg_values_supported: namesOfAlgorithms(securityProfile),
           require_signed_request_object: requireSignedRequests,
           authorization_response_iss_parameter_supported: true,
         }
@@ -89,7 +98,7 @@ export const createAuthorizationEndpoint = (options: AuthorizationOptions, flow:
     const requestUri = getPushedRequestUri(sent)
     if (requestUri !== undefined)
       return answer({ http, client, request: await pushedRequests.open(requestUri, client.client_id) })
-    if (options.requirePushedRequests || client.require_pushed_authorization_requests === true)
+    if (options.requirePushedRequests || client.require_pushed_authorization_requests === true || isFapi(client))
       throw new OAuthError('invalid_request', 'This application must push its requests (RFC 9126).')
     const params = await requestObjects.open(sent, client)
     const sentUri = originAndPath(params.values.get('redirect_uri') ?? '')

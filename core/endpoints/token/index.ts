@@ -9,6 +9,7 @@ import { bindGrant, familyConstraint } from '../../oauth/grant-binding.js'
 import type { GrantDecision, GrantHandler, SenderConstraint } from '../../oauth/grant.js'
 import { checkResources } from '../../oauth/resource.js'
 import { checkClientAuthentication, runGrant, withoutCredentials } from '../../oauth/run-grant.js'
+import { checkProofAlgorithm } from '../../oauth/security-profile.js'
 import { checkScope } from '../../oauth/scope.js'
 import type { AuditLog } from '../../observe/audit.js'
 import type { PreparedTokens, SignedTokens, TokenIssuer } from '../../tokens/issuer.js'
@@ -94,6 +95,7 @@ export const createTokenEndpoint = (options: TokenOptions): RecordedHandler => {
     const { client, method, confirmation } = await authenticateClient(tokenRequestOf(request, params), request.signal)
     seen.client = client
     const proof = await checkProof(request, client)
+    checkProofAlgorithm(client, proof)
     const constraint = constraintOf(confirmation, proof, checkCertificate(request, client))
     const handler = grantOf(params, client)
     checkClientAuthentication(handler, method)

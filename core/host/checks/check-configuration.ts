@@ -28,8 +28,11 @@ const sectionOf = ({ path }: Problem): string => /^[\w-]*/.exec(path)?.[0] ?? ''
 const parseClients = ({ salvaged, problems: found }: ConfigReading) => {
   const reported = new Set(found.map(({ path }) => path))
   const scopes = (salvaged.scopes_supported ?? []).filter((scope) => scope !== undefined)
+  const profile = salvaged.security_profile
   const parses = (salvaged.clients ?? []).map((metadata) =>
-    metadata === undefined ? { client: undefined, problems: [], warnings: [] } : parseClientMetadata(metadata, scopes),
+    metadata === undefined
+      ? { client: undefined, problems: [], warnings: [] }
+      : parseClientMetadata(metadata, scopes, profile),
   )
   const placed = (found: readonly MetadataProblem[], index: number): readonly Problem[] =>
     found.map(({ path, message }) => {

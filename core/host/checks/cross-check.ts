@@ -11,6 +11,7 @@ import { findPrivateNetworkWithin } from './private-networks.js'
 import { keyRules } from './key-rules.js'
 import { authenticationContextRules } from './authentication-context-rules.js'
 import { authorizationDetailsRules } from './authorization-details-rules.js'
+import { profileRules } from './profile-rules.js'
 import { mtlsRules } from './mtls-rules.js'
 import { meant, type CheckedRegistries, type Deployment, type Rule } from './rule.js'
 
@@ -224,6 +225,7 @@ const rules: readonly Rule[] = [
   ...mtlsRules,
   ...authorizationDetailsRules,
   ...authenticationContextRules,
+  ...profileRules,
   ownOutput,
 ]
 

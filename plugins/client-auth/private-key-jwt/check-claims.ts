@@ -1,6 +1,7 @@
 import {
   epochSeconds,
   findTimeFault,
+  isFapi,
   isJti,
   isNumericDate,
   OAuthError,
@@ -11,6 +12,8 @@ import {
 
 /** Seconds beyond any request's deadline. */
 const underway = 30
+/** Seconds ahead that `exp` may be for a client with `fapi2`. */
+const longestForFapi = 300
 
 export interface ClaimRules extends TimeRules {
   readonly issuer: string
@@ -36,11 +39,14 @@ export const checkClaims = (
 ): { readonly jti: string; readonly ttlSeconds: number; readonly earliest: number } => {
   const { iss, sub, aud, exp, nbf, iat, jti } = claims
   if (iss !== client.client_id || sub !== client.client_id) throw refusal('iss or sub is not the client')
+  // FAPI 2.0 Security Profile §5.3.2.1.
+  if (isFapi(client) && aud !== rules.issuer) throw refusal('aud is not the issuer as one string')
   checkAudience(aud, rules.issuer)
   if (!isNumericDate(exp)) throw refusal('exp is missing or not a time')
   const fault = findTimeFault(claims, rules)
   if (fault !== undefined) throw refusal(fault)
-  const { toleranceSeconds, maxAgeSeconds } = rules
+  const { toleranceSeconds } = rules
+  const maxAgeSeconds = isFapi(client) ? Math.min(rules.maxAgeSeconds, longestForFapi) : rules.maxAgeSeconds
   const now = epochSeconds(rules.clock)
   if (exp > now + maxAgeSeconds + toleranceSeconds) throw refusal('exp is too far ahead')
   if (!isJti(jti)) throw refusal('jti is missing or too long')

@@ -1,4 +1,5 @@
 import {
+  acceptedAlgorithms,
   definePlugin,
   isSignedByAny,
   OAuthError,
@@ -37,7 +38,11 @@ export default definePlugin({
         return { clientId, evidence: jws }
       },
       async authenticate(client, jws) {
-        const wanted = readJwtHeader(jws.header, { types, alg: client.token_endpoint_auth_signing_alg })
+        const wanted = readJwtHeader(jws.header, {
+          types,
+          alg: client.token_endpoint_auth_signing_alg,
+          accepted: acceptedAlgorithms(client),
+        })
         if (typeof wanted === 'string') throw refusal(wanted)
         const { jti, ttlSeconds, earliest } = checkClaims(jws.payload, client, rules)
         const keys = await clientKeys.find(client, wanted)
