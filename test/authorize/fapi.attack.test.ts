@@ -79,7 +79,9 @@ describe('FAPI 2.0 Security Profile', () => {
   })
 
   it('FA03 wants redirect_uri, though one alone is registered', async () => {
-    expect(refused(await client.push({ form: { redirect_uri: undefined } }))).toBe('400 invalid_request')
+    // OpenID Connect wants it of everybody (OIDC Core §3.1.2.1), the profile also where nobody signs in by it.
+    for (const scope of ['openid', 'read'])
+      expect(refused(await client.push({ form: { redirect_uri: undefined, scope } }))).toBe('400 invalid_request')
     expect(refused(await client.push({ form: { redirect_uri: `${redirectUri}/` } }))).toBe('400 invalid_request')
   })
 
