@@ -4,7 +4,7 @@ import { describeWith } from '../support/services/describe-with.js'
 import { person, startServer } from '../support/server/server.js'
 import { makeToken, openProvider } from '../support/signers/softhsm/token.js'
 
-describeWith('softhsm', 'FAPI 2.0 with keys in an HSM', () => {
+describeWith('softhsm2', 'FAPI 2.0 with keys in an HSM', () => {
   it.each(['ES256', 'PS256'] as const)('gives bound tokens under %s, to a client of the profile', async (alg) => {
     await using token = await makeToken()
     await using provider = await openProvider(token)
