@@ -68,6 +68,8 @@ export const configObject = z.strictObject({
   par_ttl_secs: seconds(60, { max: 600 }),
   require_pushed_authorization_requests: z.boolean().default(false),
   require_signed_request_object: z.boolean().default(false),
+  /** Which `request_uri` is fetched, beside those of `/par`. */
+  request_uris: z.enum(['off', 'registered']).default('off'),
   authorization_details_types: authorizationDetailsTypes,
   acr_values_supported: acrValuesSupported,
   /** Of clients that do not say. */

@@ -15,6 +15,8 @@ export interface Supported {
   readonly clientAuthMethods: readonly string[]
   /** Every authorization request has to be signed (RFC 9101 §10.5). */
   readonly requireSignedRequests: boolean
+  /** A `request_uri` that its client registered is fetched (RFC 9101 §5.2). */
+  readonly fetchesRequests: boolean
   /** No client may ask but by `/par` (RFC 9126 §5). */
   readonly requirePushedRequests: boolean
   /** Types of `authorization_details` (RFC 9396 §10). */

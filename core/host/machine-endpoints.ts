@@ -51,6 +51,7 @@ export const createMachineEndpoints = (
     requirePushedRequests: config.require_pushed_authorization_requests || isProfiled,
     requireSignedRequests:
       config.require_signed_request_object || (isProfiled && config.fapi2_message_signing.includes('request')),
+    fetchesRequests: config.request_uris === 'registered',
     securityProfile: config.security_profile,
     detailsTypes: config.authorization_details_types.map(({ type }) => type),
     acrValues: config.acr_values_supported.map(({ acr }) => acr),

@@ -15,6 +15,7 @@ import { createPlaces, type Places } from '../interaction/places.js'
 import { createAuthorizationDetailsTypes } from '../oauth/authorization-details-schema.js'
 import { createPushedRequests } from '../oauth/pushed-request.js'
 import type { RequiredAuthentication } from '../oauth/required-authentication.js'
+import { createRegisteredRequests } from '../oauth/registered-requests.js'
 import { createRequestObjects } from '../oauth/request-object.js'
 import { verifyIdTokenHint } from '../tokens/id-token-hint.js'
 import { tokens, type Resolve } from './injection-tokens.js'
@@ -87,6 +88,10 @@ export const createSignIn = (get: Resolve, login: LoginProvider): SignIn => {
       toleranceSeconds: config.clock_tolerance_secs,
       required: config.require_signed_request_object,
       requiredForFapi: config.fapi2_message_signing.includes('request'),
+      registered:
+        config.request_uris === 'registered'
+          ? createRegisteredRequests(get(tokens.outboundFetch), get(tokens.clock))
+          : undefined,
     }),
     consents,
     secrets,

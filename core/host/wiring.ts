@@ -54,10 +54,13 @@ export const wire = (container: DependencyContainer): void => {
     }),
   )
   provide(tokens.releases, (get) => createClaimReleases(get(tokens.config)))
-  provide(tokens.clientKeys, (get) => {
+  provide(tokens.outboundFetch, (get) => {
     const { allow_private_addresses: allowPrivateAddresses } = get(tokens.config).outbound
-    const fetch = createOutboundFetch({ allowPrivateAddresses })
-    const remote = createRemoteKeySets({ owner: 'client', fetch, clock: get(tokens.clock), log: get(tokens.log) })
+    return createOutboundFetch({ allowPrivateAddresses })
+  })
+  provide(tokens.clientKeys, (get) => {
+    const [fetch, clock, log] = [get(tokens.outboundFetch), get(tokens.clock), get(tokens.log)]
+    const remote = createRemoteKeySets({ owner: 'client', fetch, clock, log })
     return createClientKeys(remote)
   })
   provide(tokens.dpop, (get) => {

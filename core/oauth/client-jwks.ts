@@ -19,9 +19,20 @@ export const clientJwks = z.strictObject({
     .refine((keys) => !hasRepeatedKid(keys), 'must not repeat a kid'),
 })
 
+const outboundUri = (longest: number) =>
+  z
+    .string()
+    .superRefine(
+      reportFault((value) =>
+        value.length > longest ? `must have at most ${String(longest)} characters` : findOutboundFault(value),
+      ),
+    )
+
 /** `jwks_uri` of a client (RFC 7591 §2). Nothing is fetched at the registration. */
-export const clientJwksUri = z
-  .string()
-  .superRefine(
-    reportFault((value) => (value.length > 2048 ? 'must have at most 2048 characters' : findOutboundFault(value))),
-  )
+export const clientJwksUri = outboundUri(2048)
+
+/** `request_uris` of a client (OIDC Registration §2); the length is that of RFC 9101 §5.2. */
+export const clientRequestUris = z
+  .array(outboundUri(512))
+  .min(1, 'must hold at least one URI')
+  .max(20, 'must hold at most 20 URIs')

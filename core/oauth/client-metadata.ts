@@ -6,7 +6,7 @@ import type { JwsAlg } from '../jose/jwk.js'
 import type { JsonObject } from '../json.js'
 import { consentChoices, isClientId, securityProfiles, type Client, type SecurityProfile } from './client.js'
 import { certificateSubject, findSubjectFault } from './client-certificate-subject.js'
-import { clientJwks, clientJwksUri } from './client-jwks.js'
+import { clientJwks, clientJwksUri, clientRequestUris } from './client-jwks.js'
 import { explainProblem, formatPath } from './metadata-problems.js'
 import { isImpersonable } from './redirect-uri.js'
 import { findRedirectUriFault } from './redirect-uri-registration.js'
@@ -133,6 +133,7 @@ const metadataSchema = z.strictObject({
   require_pushed_authorization_requests: z.boolean().optional(),
   require_signed_request_object: z.boolean().optional(),
   request_object_signing_alg: signingAlg.optional(),
+  request_uris: clientRequestUris.optional(),
   authorization_details_types: z.array(text).optional(),
   contacts: z.array(text).optional(),
   logo_uri: webPage.optional(),

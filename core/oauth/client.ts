@@ -67,6 +67,8 @@ export interface Client {
   readonly require_signed_request_object?: boolean
   /** Absent: any algorithm that fits a key of the client. */
   readonly request_object_signing_alg?: JwsAlg
+  /** Where its request objects may be, compared as text (RFC 9101 §5.2). Absent: nowhere. */
+  readonly request_uris?: readonly string[]
   /** The types of `authorization_details` that the client may ask for (RFC 9396 §10). Absent: none. */
   readonly authorization_details_types?: readonly string[]
   readonly logo_uri?: string

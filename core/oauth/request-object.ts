@@ -8,6 +8,7 @@ import type { Client } from './client.js'
 import { OAuthError } from './errors.js'
 import { acceptedAlgorithms, isFapi } from './security-profile.js'
 import { listParameters, type ParameterList } from './params.js'
+import type { RegisteredRequests } from './registered-requests.js'
 
 export interface RequestObjectOptions extends TimeRules {
   readonly issuer: string
@@ -16,6 +17,8 @@ export interface RequestObjectOptions extends TimeRules {
   readonly required: boolean
   /** Every request of a client with `fapi2` has to be one (FAPI 2.0 Message Signing §5.3). */
   readonly requiredForFapi: boolean
+  /** Absent: no `request_uri` is fetched. */
+  readonly registered?: RegisteredRequests | undefined
 }
 
 /** Seconds: of a client that has to sign its requests (FAPI 2.0 Message Signing §5.3). */
@@ -58,11 +61,21 @@ const textsOf = (name: string, value: JsonValue | undefined): readonly string[] 
   return refuse('a parameter is neither text nor a number, nor JSON')
 }
 
+/** The object, or where it is: not both, and neither twice (RFC 9101 §5). Undefined: there is none. */
+const findText = async (sent: ParameterList, client: Client, registered: RegisteredRequests | undefined) => {
+  const [text, uri] = [sent.values.get('request'), registered && sent.values.get('request_uri')]
+  for (const name of ['request', 'request_uri'])
+    if (sent.repeated.has(name)) throw new OAuthError('invalid_request', `The parameter ${name} was sent twice.`)
+  if (uri === undefined) return text
+  if (text !== undefined) throw new OAuthError('invalid_request', 'Send request or request_uri, not both.')
+  return registered?.fetch(uri, client)
+}
+
 /** The parameters of authorization requests: of a signed object (RFC 9101, OIDC Core §6.1), or as they came. */
 export interface RequestObjects {
   /**
-   * The parameters that count: those of `request` alone where it is there, after its signature was verified. Throws
-   * `invalid_request_object`, `invalid_request` where an object is required and missing, `Unavailable`.
+   * The parameters that count: those of the object alone where there is one, after its signature was verified. Throws
+   * `invalid_request_object`, `invalid_request_uri`, `invalid_request` where an object is required and missing, `Unavailable`.
    */
   open(sent: ParameterList, client: Client): Promise<ParameterList>
 }
@@ -71,11 +84,10 @@ export const createRequestObjects = (options: RequestObjectOptions): RequestObje
   async open(sent, client) {
     const isRequired =
       options.required || client.require_signed_request_object === true || (options.requiredForFapi && isFapi(client))
-    const text = sent.values.get('request')
+    const text = await findText(sent, client, options.registered)
     if (text === undefined && !isRequired) return sent
     if (text === undefined)
       throw new OAuthError('invalid_request', 'This application must sign its requests (RFC 9101).')
-    if (sent.repeated.has('request')) throw new OAuthError('invalid_request', 'The parameter request was sent twice.')
     const jws = parseCompactJws(text) ?? refuse('malformed')
     const wanted = readJwtHeader(jws.header, {
       types,

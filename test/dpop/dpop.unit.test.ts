@@ -140,6 +140,7 @@ describe('without a replay guard', () => {
         acrValues: [],
         securityProfile: 'oauth2',
         requirePushedRequests: false,
+        fetchesRequests: false,
         requireSignedRequests: false,
         detailsTypes: [],
         idTokenAlgs: algs,

@@ -31,6 +31,7 @@ export const authorizationEndpoint = {
     grantTypes,
     responseTypes,
     requireSignedRequests,
+    fetchesRequests,
     responseAlgs,
     detailsTypes,
     acrValues,
@@ -51,6 +52,7 @@ export const authorizationEndpoint = {
           request_parameter_supported: true,
           request_object_signing_alg_values_supported: namesOfAlgorithms(securityProfile),
           require_signed_request_object: requireSignedRequests,
+          ...(fetchesRequests && { request_uri_parameter_supported: true, require_request_uri_registration: true }),
           authorization_response_iss_parameter_supported: true,
         }
       : {},

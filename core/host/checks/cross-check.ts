@@ -12,6 +12,7 @@ import { keyRules } from './key-rules.js'
 import { authenticationContextRules } from './authentication-context-rules.js'
 import { authorizationDetailsRules } from './authorization-details-rules.js'
 import { profileRules } from './profile-rules.js'
+import { requestUriRules } from './request-uri-rules.js'
 import { mtlsRules } from './mtls-rules.js'
 import { meant, type CheckedRegistries, type Deployment, type Rule } from './rule.js'
 
@@ -226,6 +227,7 @@ const rules: readonly Rule[] = [
   ...authorizationDetailsRules,
   ...authenticationContextRules,
   ...profileRules,
+  ...requestUriRules,
   ownOutput,
 ]
 

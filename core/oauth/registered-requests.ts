@@ -1,0 +1,54 @@
+import type { Clock } from '../clock.js'
+import type { OutboundFetch } from '../outbound/outbound-fetch.js'
+import { RecentMap } from '../recent-map.js'
+import type { Client } from './client.js'
+import { OAuthError } from './errors.js'
+
+/** The request objects behind a `request_uri` that a client has registered (RFC 9101 §5.2, OIDC Core §6.2). */
+export interface RegisteredRequests {
+  /**
+   * Fetches the object now: what is behind a URI may change, so nothing is kept. Throws `invalid_request_uri` when the client
+   * has not registered the URI, and when the fetch fails (RFC 9101 §7).
+   */
+  fetch(uri: string, client: Client): Promise<string>
+}
+
+/** Anybody can name a client's URI: after a failure it is left alone for so long. */
+const retryMs = 10_000
+const maxFailures = 10_000
+
+const types = 'application/oauth-authz-req+jwt, application/jwt'
+
+const refuse = (reason: string): OAuthError =>
+  new OAuthError('invalid_request_uri', 'The request_uri is not registered, or cannot be read.', { reason })
+
+export const createRegisteredRequests = (fetch: OutboundFetch, clock: Clock): RegisteredRequests => {
+  const pending = new Map<string, Promise<string>>()
+  const failures = new RecentMap<string, { readonly at: number; readonly reason: string }>(maxFailures)
+
+  const read = async (uri: string): Promise<string> => {
+    try {
+      return Buffer.from(await fetch(uri, types)).toString('utf8')
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : 'unknown error'
+      failures.set(uri, { at: clock(), reason })
+      throw refuse(`request_uri: ${reason}`)
+    } finally {
+      pending.delete(uri)
+    }
+  }
+
+  return {
+    async fetch(uri, { request_uris: registered = [] }) {
+      if (!registered.includes(uri)) throw refuse('request_uri is not registered')
+      const failure = failures.get(uri)
+      const age = clock() - (failure?.at ?? -Infinity)
+      if (failure !== undefined && age >= 0 && age < retryMs)
+        throw refuse(`request_uri, a moment ago: ${failure.reason}`)
+      // All who wait, wait for one fetch.
+      const begun = pending.get(uri) ?? read(uri)
+      if (!pending.has(uri)) pending.set(uri, begun)
+      return begun
+    },
+  }
+}
