@@ -144,6 +144,12 @@ export const openConnection = async ({ options, clock, component }: ConnectionOp
     memory = undefined
     void reexamine()
   })
+  // ioredis gives up for good when a sentinel tells of another primary while it is asking for the primary.
+  client.on('end', () => {
+    if (closed) return
+    clearTimeout(timer)
+    timer = setTimeout(() => void client.connect().catch(() => undefined), recheckMs).unref()
+  })
 
   const evaluate = async (name: ScriptName, key: string, given: (memory: Memory) => readonly Argument[]) => {
     const held = current()
