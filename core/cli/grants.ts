@@ -35,19 +35,26 @@ export const revokeGrant = async (grantId: string, options: GrantOptions): Promi
 export const printGrants = async (options: PersonOptions): Promise<void> => {
   const config = await readDeployment(options)
   const found = await withStores(config, (stores) => listGrants(stores, options.sub))
-  const shown = found.map(({ grantId, clientId, scope, resource, authTime, grantedAt }) => ({
-    grant_id: grantId,
-    client_id: clientId,
-    scope: scope.join(' '),
-    resource,
-    signed_in_at: isoTime(authTime * 1000),
-    granted_at: isoTime(grantedAt * 1000),
-  }))
+  const shown = found.map(
+    ({ grantId, clientId, scope, resource, authorizationDetails: details, authTime, grantedAt }) => ({
+      grant_id: grantId,
+      client_id: clientId,
+      scope: scope.join(' '),
+      resource,
+      ...(details && { authorization_details: details }),
+      signed_in_at: isoTime(authTime * 1000),
+      granted_at: isoTime(grantedAt * 1000),
+    }),
+  )
   if (options.json) return printJson(shown)
   printList(
     'grants of this person',
-    ['GRANT_ID', 'CLIENT_ID', 'SCOPE', 'GRANTED'],
-    shown.map((row) => [row.grant_id, row.client_id, row.scope, row.granted_at]),
+    ['GRANT_ID', 'CLIENT_ID', 'SCOPE', 'DETAILS', 'GRANTED'],
+    shown.map(({ authorization_details: details = [], ...row }) => [
+      ...[row.grant_id, row.client_id, row.scope],
+      details.map(({ type }) => type).join(' '),
+      row.granted_at,
+    ]),
   )
 }
 

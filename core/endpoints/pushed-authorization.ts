@@ -90,7 +90,13 @@ export const createPushedAuthorizationEndpoint = (options: PushedAuthorizationOp
     // FAPI 2.0 Security Profile §5.3.2.2.
     if (isFapi(client) && !target.redirectUriSent)
       throw new OAuthError('invalid_request', 'The parameter redirect_uri is missing.')
-    return { ...target, scope: [], resource: [], prompt: [], ...(await checkRequest(steps, { params, client, rules })) }
+    return {
+      ...target,
+      scope: [],
+      resource: [],
+      prompt: [],
+      ...(await checkRequest(steps, { params, client, rules, signal: http.signal })),
+    }
   }
 
   return async (http, seen) => {

@@ -26,7 +26,7 @@ export interface Demo {
  * about.
  */
 export const createDemo = (
-  config: Pick<Config, 'issuer' | 'scopes_supported' | 'attestation'>,
+  config: Pick<Config, 'issuer' | 'scopes_supported' | 'attestation' | 'authorization_details_types'>,
   configFile: string,
 ): Demo => {
   const { issuer, scopes_supported } = config
@@ -52,6 +52,7 @@ export const createDemo = (
     response_types: ['code'],
     scope: scopes_supported,
     token_endpoint_auth_method: 'none',
+    authorization_details_types: config.authorization_details_types.map(({ type }) => type),
   }
   const television: Client = {
     ...page,

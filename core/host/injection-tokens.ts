@@ -14,6 +14,7 @@ import type { Log } from '../observe/log.js'
 import type { Tracing } from '../observe/tracing.js'
 import type { ClientDirectory } from '../oauth/client.js'
 import type { ClientAuthentication } from '../oauth/client-authentication.js'
+import type { AuthorizationDetailsTypes } from '../oauth/authorization-details.js'
 import type { OutboundFetch } from '../outbound/outbound-fetch.js'
 import type { ClientKeys } from '../oauth/client-keys.js'
 import type { Dpop } from '../oauth/dpop.js'
@@ -50,6 +51,7 @@ export const tokens = {
   accounts: token<AccountDirectory>('accounts'),
   revokedGrants: token<RevokedGrants>('revokedGrants'),
   passwords: token<PasswordHasher>('passwords'),
+  detailsTypes: token<AuthorizationDetailsTypes>('detailsTypes'),
   outboundFetch: token<OutboundFetch>('outboundFetch'),
   clientKeys: token<ClientKeys>('clientKeys'),
   dpop: token<Dpop>('dpop'),

@@ -53,7 +53,7 @@ export const createMachineEndpoints = (
       config.require_signed_request_object || (isProfiled && config.fapi2_message_signing.includes('request')),
     fetchesRequests: config.request_uris === 'registered',
     securityProfile: config.security_profile,
-    detailsTypes: config.authorization_details_types.map(({ type }) => type),
+    detailsTypes: [...get(tokens.detailsTypes).keys()],
     acrValues: config.acr_values_supported.map(({ acr }) => acr),
     dpopAlgs: namesOfAlgorithms(config.security_profile),
     idTokenAlgs: () => ring.algorithms('id_token'),
@@ -92,6 +92,7 @@ export const createGrantEndpoints = (get: Resolve): HandlersOf<typeof grantEndpo
   const identify = createIdentifyToken({ accessTokenVerifier: get(tokens.accessTokenVerifier), families })
   return {
     token: createTokenEndpoint({
+      detailsTypes: get(tokens.detailsTypes),
       authenticateClient: limits.byClient('token', rates.token.client_per_minute, authenticateClient),
       grants: get(tokens.grants),
       login,

@@ -12,7 +12,6 @@ import { createPushedAuthorizationEndpoint, pushedAuthorizationEndpoint } from '
 import { createUserinfoEndpoint, userinfoEndpoint } from '../endpoints/userinfo.js'
 import type { LoginProvider } from '../interaction/login-provider.js'
 import { createPlaces, type Places } from '../interaction/places.js'
-import { createAuthorizationDetailsTypes } from '../oauth/authorization-details-schema.js'
 import { createPushedRequests } from '../oauth/pushed-request.js'
 import type { RequiredAuthentication } from '../oauth/required-authentication.js'
 import { createRegisteredRequests } from '../oauth/registered-requests.js'
@@ -58,7 +57,7 @@ export const createSignIn = (get: Resolve, login: LoginProvider): SignIn => {
     scopesSupported: config.scopes_supported,
     unknownScopes: config.unknown_scopes,
     releases: get(tokens.releases),
-    detailsTypes: createAuthorizationDetailsTypes(config.authorization_details_types),
+    detailsTypes: get(tokens.detailsTypes),
     messageSigning: config.fapi2_message_signing,
     acrs: config.acr_values_supported,
     codeTtlSeconds: config.authorization_code_ttl_secs,

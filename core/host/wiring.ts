@@ -18,6 +18,7 @@ import { createDpop } from '../oauth/dpop.js'
 import { RecentMap } from '../recent-map.js'
 import { createAccessTokenVerifier } from '../tokens/access-token-verifier.js'
 import { createClaimReleases } from '../tokens/claim-releases.js'
+import { createAuthorizationDetailsTypes } from '../oauth/authorization-details-schema.js'
 import { createTokenIssuer } from '../tokens/issuer.js'
 import { collections, openPrincipals } from './collections.js'
 import { createOwnTokens } from './own-tokens.js'
@@ -54,6 +55,14 @@ export const wire = (container: DependencyContainer): void => {
     }),
   )
   provide(tokens.releases, (get) => createClaimReleases(get(tokens.config)))
+  provide(
+    tokens.detailsTypes,
+    (get) =>
+      new Map([
+        ...createAuthorizationDetailsTypes(get(tokens.config).authorization_details_types),
+        ...get(tokens.registries).authorizationDetails,
+      ]),
+  )
   provide(tokens.outboundFetch, (get) => {
     const { allow_private_addresses: allowPrivateAddresses } = get(tokens.config).outbound
     return createOutboundFetch({ allowPrivateAddresses })

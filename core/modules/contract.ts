@@ -8,6 +8,7 @@ import type { AccountDirectory, PasswordHasher } from '../interaction/account-di
 import type { JsonObject } from '../json.js'
 import type { LoginProvider } from '../interaction/login-provider.js'
 import type { SignerProvider } from '../keys/ports.js'
+import type { AuthorizationDetailsType } from '../oauth/authorization-details.js'
 import type { ClientAuthenticator } from '../oauth/client-authenticator.js'
 import type { ClientKeys } from '../oauth/client-keys.js'
 import type { DeviceApproval, DeviceRequest } from '../oauth/device-code.js'
@@ -108,6 +109,8 @@ export interface Contributions {
   readonly login?: LoginProvider
   readonly secondFactors?: readonly SecondFactorVerifier[]
   readonly statusProvider?: AttestationStatusProvider
+  /** Beside the `authorization_details_types` of the configuration. */
+  readonly authorizationDetails?: readonly AuthorizationDetailsType[]
   /** Called at the stop, in reverse order of loading. */
   readonly close?: () => Promise<void> | void
 }

@@ -9,6 +9,7 @@ const contributionNames: Readonly<Record<keyof Contributions, true>> = {
   login: true,
   secondFactors: true,
   statusProvider: true,
+  authorizationDetails: true,
   close: true,
 }
 
@@ -54,6 +55,7 @@ export const findContributionFault = (contributions: unknown): string | undefine
     login,
     secondFactors = [],
     statusProvider,
+    authorizationDetails = [],
   } = contributions as Contributions
   const grantFault = grants.map(findGrantFault).find((fault) => fault !== undefined)
   if (grantFault !== undefined) return `create returned a grant ${grantFault}`
@@ -70,5 +72,11 @@ export const findContributionFault = (contributions: unknown): string | undefine
     return 'create returned a second factor without kind or verify'
   if (statusProvider !== undefined && typeof statusProvider.current !== 'function')
     return 'create returned a status provider without current'
+  if (
+    !authorizationDetails.every(
+      (one) => [typeof one.type, typeof one.check, typeof one.describe].join() === 'string,function,function',
+    )
+  )
+    return 'create returned a type of authorization_details without type, check or describe'
   return undefined
 }

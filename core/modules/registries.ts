@@ -2,6 +2,7 @@ import { formatPath, type Problem, ConfigurationError } from '../../config/probl
 import type { AttestationStatusProvider, SecondFactorVerifier } from '../attestation/ports.js'
 import type { LoginProvider } from '../interaction/login-provider.js'
 import type { SignerProvider } from '../keys/ports.js'
+import type { AuthorizationDetailsType, AuthorizationDetailsTypes } from '../oauth/authorization-details.js'
 import type { ClientAuthenticator } from '../oauth/client-authenticator.js'
 import type { GrantHandler } from '../oauth/grant.js'
 import { Unavailable } from '../unavailable.js'
@@ -21,6 +22,8 @@ export interface Registries extends AsyncDisposable {
   /** By `kind`. */
   readonly secondFactors: ReadonlyMap<string, SecondFactorVerifier>
   readonly statusProvider?: AttestationStatusProvider
+  /** By `type`. */
+  readonly authorizationDetails: AuthorizationDetailsTypes
 }
 
 const refuseChange = (): never => {
@@ -78,6 +81,7 @@ export const createRegistries = async (
   const clientAuthenticators = new Registry<ClientAuthenticator>('client authentication method')
   const logins = new Registry<LoginProvider>('login')
   const secondFactors = new Registry<SecondFactorVerifier>('second factor')
+  const detailsTypes = new Registry<AuthorizationDetailsType>('type of authorization_details')
   const statusProviders = new Registry<AttestationStatusProvider>('status')
 
   const services: Services = { ...outside, secondFactors: { get: (kind) => secondFactors.entries.get(kind) } }
@@ -102,6 +106,8 @@ export const createRegistries = async (
     if (contributions.login !== undefined) problems.push(...logins.add('provider', contributions.login, plugin))
     for (const factor of contributions.secondFactors ?? [])
       problems.push(...secondFactors.add(factor.kind, factor, plugin))
+    for (const one of contributions.authorizationDetails ?? [])
+      problems.push(...detailsTypes.add(one.type, one, plugin))
     const { statusProvider } = contributions
     if (statusProvider !== undefined) problems.push(...statusProviders.add('provider', statusProvider, plugin))
   }
@@ -122,6 +128,7 @@ export const createRegistries = async (
     ...(login !== undefined && { login }),
     secondFactors: freezeMap(secondFactors.entries),
     ...(statusProvider !== undefined && { statusProvider }),
+    authorizationDetails: freezeMap(detailsTypes.entries),
     [Symbol.asyncDispose]: () => cleanUp.close(),
   })
 }

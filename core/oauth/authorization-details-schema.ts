@@ -66,8 +66,7 @@ const createType = ({ type, title, schema, show }: ConfiguredDetailsType): Autho
   return {
     type,
     // The path within the schema, which is the operator's; the one within the detail has names of the client's.
-    findFault: (detail) =>
-      validate(membersOf(detail)) ? undefined : (validate.errors?.[0]?.schemaPath ?? 'not valid'),
+    check: (detail) => (validate(membersOf(detail)) ? undefined : (validate.errors?.[0]?.schemaPath ?? 'not valid')),
     describe: (detail) => ({ title: title ?? plain(type), lines: linesOf(membersOf(detail)) }),
   }
 }

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { inheritedNames, isObject, type JsonObject, type JsonValue } from '../json.js'
+import { askPlugin } from './ask-plugin.js'
 import type { Client } from './client.js'
 import { OAuthError } from './errors.js'
 
@@ -17,12 +18,20 @@ export interface DescribedDetail {
   readonly lines: readonly { readonly label: Texts; readonly text: string }[]
 }
 
-/** What is known of one type of `authorization_details`. */
+type Eventual<T> = T | Promise<T>
+
+/** One type of `authorization_details`, of the configuration or of a plugin. All throw `Unavailable`. */
 export interface AuthorizationDetailsType {
   readonly type: string
   /** What is wrong with a detail, in words that contain nothing of it; undefined when it is right (RFC 9396 §5). */
-  findFault(detail: AuthorizationDetail): string | undefined
-  describe(detail: AuthorizationDetail): DescribedDetail
+  check(detail: AuthorizationDetail, client: Client, signal: AbortSignal): Eventual<string | undefined>
+  /** What the person reads. It must leave out nothing that matters. */
+  describe(detail: AuthorizationDetail, signal: AbortSignal): Eventual<DescribedDetail>
+  /**
+   * May a client that was granted `granted` have `asked`, because it is less (RFC 9396 §6)? Absent: only what is equal. What
+   * is asked for passes `check` as well.
+   */
+  narrows?(asked: AuthorizationDetail, granted: AuthorizationDetail): boolean
 }
 
 /** By `type`. */
@@ -70,21 +79,49 @@ export const parseAuthorizationDetails = (text: string): readonly AuthorizationD
   return details.every(isDetail) ? details : refuse('authorization_details: a detail is no object with a type')
 }
 
-/** The details that a client asks for, each of a type that it may ask for. Throws `invalid_authorization_details`. */
-export const checkAuthorizationDetails = (
+/** Whom details are asked of, and of what. */
+export interface DetailsRules {
+  readonly client: Client
+  readonly types: AuthorizationDetailsTypes
+  readonly defaultAudience: string
+  readonly signal: AbortSignal
+}
+
+const checkDetail = async (detail: AuthorizationDetail, rules: DetailsRules): Promise<void> => {
+  const { client, types, defaultAudience, signal } = rules
+  const type = types.get(detail.type)
+  if (type === undefined) return refuse('authorization_details: unknown type')
+  if (!mayAskFor(client, detail)) return refuse('authorization_details: the client may not ask for this type')
+  const locations = locationsOf(detail)
+  if (locations?.every((one) => one === defaultAudience || client.allowed_audiences.includes(one)) === false)
+    return refuse('authorization_details: a location that the client may not ask tokens for')
+  const fault = await askPlugin('a type of authorization_details', signal, async () =>
+    type.check(detail, client, signal),
+  )
+  if (fault !== undefined) refuse(`authorization_details: ${type.type}: ${fault}`)
+}
+
+/**
+ * The details that a client asks for, each of a type that it may ask for. Throws `invalid_authorization_details`, and what
+ * `check` of a type throws.
+ */
+export const checkAuthorizationDetails = async (
   text: string,
-  client: Client,
-  types: AuthorizationDetailsTypes,
-): readonly AuthorizationDetail[] => {
+  rules: DetailsRules,
+): Promise<readonly AuthorizationDetail[]> => {
   const details = parseAuthorizationDetails(text)
-  for (const detail of details) {
-    const type = types.get(detail.type)
-    if (type === undefined) return refuse('authorization_details: unknown type')
-    if (!mayAskFor(client, detail)) return refuse('authorization_details: the client may not ask for this type')
-    const fault = type.findFault(detail)
-    if (fault !== undefined) refuse(`authorization_details: ${type.type}: ${fault}`)
-  }
+  for (const detail of details) await checkDetail(detail, rules)
   return details
+}
+
+/** The resource servers that a detail is for (RFC 9396 §2.2); undefined: it does not say. Throws. */
+const locationsOf = ({ locations }: AuthorizationDetail): readonly string[] | undefined => {
+  if (locations === undefined) return undefined
+  const list: readonly unknown[] = Array.isArray(locations) ? locations : []
+  const names = list.filter((one) => typeof one === 'string')
+  return names.length > 0 && names.length === list.length
+    ? names
+    : refuse('authorization_details: locations are not a list of text')
 }
 
 const mayAskFor = (client: Client, { type }: AuthorizationDetail): boolean =>
@@ -94,19 +131,31 @@ const mayAskFor = (client: Client, { type }: AuthorizationDetail): boolean =>
 export const includesDetails = (all: readonly AuthorizationDetail[], some: readonly AuthorizationDetail[]): boolean =>
   some.every((detail) => all.some((other) => isDeepStrictEqual(other, detail)))
 
+const isLess = (asked: AuthorizationDetail, granted: AuthorizationDetail, { types }: DetailsRules): boolean =>
+  asked.type === granted.type && types.get(asked.type)?.narrows?.(asked, granted) === true
+
 /**
- * Of what was granted, what the client asks for at `/token`: all of it, or some details and each as it was granted
- * (RFC 9396 §6). Undefined: none. Throws `invalid_authorization_details`.
+ * Of what was granted, what a token for `audience` is to have: what the client asks for at `/token`, equal to what was granted
+ * or less of it (RFC 9396 §6), else all; without what names other `locations` (RFC 9396 §2.2). Undefined: none. Throws
+ * `invalid_authorization_details`, and what `check` of a type throws.
  */
-export const narrowAuthorizationDetails = (
+export const narrowAuthorizationDetails = async (
   text: string | undefined,
-  granted: readonly AuthorizationDetail[] | undefined,
-  client: Client,
-): readonly AuthorizationDetail[] | undefined => {
-  if (text === undefined && granted === undefined) return undefined
-  const left = (granted ?? []).filter((detail) => mayAskFor(client, detail))
-  if (text === undefined) return left.length === 0 ? undefined : left
-  const asked = parseAuthorizationDetails(text)
-  if (!includesDetails(left, asked)) return refuse('authorization_details: more than was granted')
-  return left.filter((detail) => includesDetails(asked, [detail]))
+  granted: readonly AuthorizationDetail[],
+  audience: readonly string[],
+  rules: DetailsRules,
+): Promise<readonly AuthorizationDetail[] | undefined> => {
+  const left = granted.filter((detail) => mayAskFor(rules.client, detail))
+  const asked = text === undefined ? left : parseAuthorizationDetails(text)
+  // Two payments are more than one: each that was granted covers one that is asked for.
+  const pool = [...left]
+  for (const detail of asked) {
+    const equal = pool.findIndex((one) => isDeepStrictEqual(one, detail))
+    const index = equal === -1 ? pool.findIndex((one) => isLess(detail, one, rules)) : equal
+    if (index === -1) return refuse('authorization_details: more than was granted')
+    pool.splice(index, 1)
+    if (equal === -1) await checkDetail(detail, rules)
+  }
+  const given = asked.filter((detail) => locationsOf(detail)?.some((one) => audience.includes(one)) !== false)
+  return given.length === 0 ? undefined : given
 }

@@ -1,4 +1,5 @@
 import { epochSeconds, type Clock } from '../clock.js'
+import type { AuthorizationDetail } from './authorization-details.js'
 import type { RecordStore } from '../storage/ports.js'
 import type { Grant } from './grant.js'
 import { subjectRecordId } from './subject-records.js'
@@ -10,6 +11,7 @@ export interface GrantEntry {
   readonly subject: string
   readonly scope: readonly string[]
   readonly resource: readonly string[]
+  readonly authorizationDetails?: readonly AuthorizationDetail[]
   /** Seconds since the epoch, as `grantedAt`. */
   readonly authTime: number
   readonly grantedAt: number
@@ -34,8 +36,11 @@ export const grantEntryId = ({ subject, grantId }: Pick<GrantEntry, 'subject' | 
 
 export const createGrantIndex = ({ store, clock, lifetime }: GrantIndexOptions): GrantIndex => ({
   async add(grant) {
-    const { grantId, clientId, subject, scope, resource, authentication } = grant
-    const entry = { grantId, clientId, subject, scope, resource, authTime: authentication.auth_time }
+    const { grantId, clientId, subject, scope, resource, authorizationDetails, authentication } = grant
+    const entry = {
+      ...{ grantId, clientId, subject, scope, resource, authTime: authentication.auth_time },
+      ...(authorizationDetails && { authorizationDetails }),
+    }
     const ttlSeconds = scope.includes('offline_access') ? lifetime.offline : lifetime.online
     await store.put(grantEntryId(grant), { ...entry, grantedAt: epochSeconds(clock) }, { ttlSeconds })
   },

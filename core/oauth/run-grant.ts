@@ -1,9 +1,8 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { checkDecision } from './check-decision.js'
-import { errorStatus, OAuthError } from './errors.js'
+import { askPlugin } from './ask-plugin.js'
+import { OAuthError } from './errors.js'
 import type { GrantDecision, GrantHandler, GrantRequest } from './grant.js'
-import { Unavailable } from '../unavailable.js'
-import { until } from '../deadline.js'
 
 /** What the core reads itself: a grant's own schema does not see it. */
 const ofTheCore: ReadonlySet<string> = new Set([
@@ -51,29 +50,14 @@ const namesOf = (issues: readonly StandardSchemaV1.Issue[]): string => {
   return plain.length === 0 ? String(issues.length) : plain.join(', ')
 }
 
-/** What a plugin may throw goes on as it is; whatever else it throws is its bug, and no other plugin's outage. */
-const asFailure = (error: unknown, signal: AbortSignal): unknown => {
-  if (error instanceof Unavailable) return error
-  if (signal.aborted) return signal.reason
-  if (error instanceof OAuthError && Object.hasOwn(errorStatus, error.code) && error.status >= 400) return error
-  if (error instanceof Error && (error.name === 'AbortError' || error.name === 'TimeoutError')) return error
-  return new Error('a grant plugin failed', { cause: error })
-}
-
 /**
  * Asks the handler and holds its answer to what a decision is. Throws what the handler refuses with, the reason of
  * `request.signal` when it is aborted first, and `Error` for a handler that throws anything else or decides junk.
  */
 export const runGrant = async (handler: GrantHandler, request: Omit<GrantRequest, 'input'>): Promise<GrantDecision> => {
-  const { signal } = request
-  let decision: unknown
-  try {
-    decision = await until(signal, async () => {
-      const input = handler.params && (await readInput(handler.params, request.params))
-      return handler.handle({ ...request, input })
-    })
-  } catch (error) {
-    throw asFailure(error, signal)
-  }
+  const decision = await askPlugin('a grant plugin', request.signal, async () => {
+    const input = handler.params && (await readInput(handler.params, request.params))
+    return handler.handle({ ...request, input })
+  })
   return checkDecision(decision, request)
 }

@@ -50,7 +50,7 @@ describe('schemas of authorization_details', () => {
       },
     ])
     const detail = { a: 'x', b: { currency: 'EUR', amount: 5 }, 'c/d': 1 }
-    expect(types.get('all')?.describe({ type: 'all', ...detail })).toEqual({
+    expect(types.get('all')?.describe({ type: 'all', ...detail }, AbortSignal.abort())).toEqual({
       title: { en: 'all' },
       lines: [
         { label: { en: 'a' }, text: 'x' },
@@ -58,7 +58,7 @@ describe('schemas of authorization_details', () => {
         { label: { en: 'c/d' }, text: '1' },
       ],
     })
-    expect(types.get('some')?.describe({ type: 'some', ...detail })).toEqual({
+    expect(types.get('some')?.describe({ type: 'some', ...detail }, AbortSignal.abort())).toEqual({
       title: { en: 'Some' },
       lines: [
         { label: { en: '/c~1d' }, text: '1' },

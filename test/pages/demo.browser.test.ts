@@ -87,6 +87,21 @@ describeWith('chromium', 'the demo page', (executablePath) => {
       })
     })
 
+    it('approves a payment, which stands in the access token as it was read', async () => {
+      await open(async (page) => {
+        await page.click('#demo-pay')
+        await page.fill('#password', server.demo.page.password)
+        await page.click('#login-submit')
+        await page.waitForSelector('#consent-allow')
+        expect(await page.locator('main').innerText()).toMatch(
+          /Make a payment[^]*12\.34 EUR[^]*Example Coffee Roasters/,
+        )
+        await page.click('#consent-allow')
+        await page.locator('#demo-result').waitFor({ state: 'visible' })
+        expect(await textOf(page, 'access-token')).toContain('"instructedAmount":{"currency":"EUR","amount":"12.34"}')
+      })
+    })
+
     it('shows a refusal as text', async () => {
       await open(async (page) => {
         await signIn(page, 'deny')

@@ -162,7 +162,7 @@ describe('/introspect', () => {
       { token: access_token },
       { authorization: basic(webClient), accept: 'application/token-introspection+jwt' },
     )
-    const changed = `${access_token.slice(0, -2)}${access_token.endsWith('A') ? 'B' : 'A'}${access_token.at(-1)}`
+    const changed = `${access_token.slice(0, -2)}${access_token.at(-2) === 'A' ? 'B' : 'A'}${access_token.at(-1)}`
     const key = await host.key()
     const claims = decode(access_token, 1)
     const header = decode(access_token, 0)

@@ -75,10 +75,11 @@ export const readResource: Step = ({ params, client, rules }) => ({
 })
 
 /** RFC 9396 §3. */
-export const readAuthorizationDetails: Step = ({ params, client, rules }) => {
+export const readAuthorizationDetails: Step = async ({ params, client, rules, signal }) => {
   const text = params.values.get('authorization_details')
   if (text === undefined) return nothing
-  return { authorizationDetails: checkAuthorizationDetails(text, client, rules.detailsTypes) }
+  const { detailsTypes: types, defaultAudience } = rules
+  return { authorizationDetails: await checkAuthorizationDetails(text, { client, types, defaultAudience, signal }) }
 }
 
 /** base64url of 32 bytes: the last character carries four bits (RFC 7636 §4.2). */

@@ -25,6 +25,7 @@ export interface StepInput {
   readonly params: ParameterList
   readonly client: Client
   readonly rules: RequestRules
+  readonly signal: AbortSignal
   /** What the steps before have found. */
   readonly before: StepResult
 }

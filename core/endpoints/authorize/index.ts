@@ -108,7 +108,7 @@ export const createAuthorizationEndpoint = (options: AuthorizationOptions, flow:
     const target = getTarget(params, client, isLocal ? sentUri : undefined)
     let request: AuthorizationRequest
     try {
-      const found = await checkRequest(steps, { params, client, rules: options })
+      const found = await checkRequest(steps, { params, client, rules: options, signal: http.signal })
       request = { ...target, scope: [], resource: [], prompt: [], ...found }
     } catch (error) {
       if (error instanceof OAuthError) return flow.refuse({ http, client, request: target }, error)

@@ -82,7 +82,12 @@ export const createDeviceAuthorizationEndpoint = (options: DeviceAuthorizationOp
     const { client } = await options.authenticateClient(tokenRequestOf(http, params), http.signal)
     seen.client = client
     checkGrant(client)
-    const { scope = [], resource = [] } = await checkRequest(steps, { params: http.form, client, rules: options })
+    const { scope = [], resource = [] } = await checkRequest(steps, {
+      params: http.form,
+      client,
+      rules: options,
+      signal: http.signal,
+    })
     const request: DeviceRequest = {
       clientId: client.client_id,
       scope,

@@ -1,4 +1,5 @@
 import { csrfToken, isCsrfToken } from '../../interaction/csrf.js'
+import { askPlugin } from '../../oauth/ask-plugin.js'
 import { displayName, type Account } from '../../oauth/account.js'
 import type { Session } from '../../interaction/session.js'
 import type { AuthorizationDetail } from '../../oauth/authorization-details.js'
@@ -28,8 +29,10 @@ export const createConsentPage = (options: AuthorizationOptions, flow: Flow): Ha
   const csrfOf = ({ browserCookie, interactionId }: OpenInteraction, { sid, subject }: Session): string =>
     csrfToken(browserCookie, interactionId, `consent\n${sid}\n${subject}`)
 
-  const show = (open: OpenInteraction, session: Session, account: Account): Reply => {
-    const { client, request, interactionId } = open
+  const show = async (open: OpenInteraction, session: Session, account: Account): Promise<Reply> => {
+    const { client, request, interactionId, http } = open
+    const { authorizationDetails } = request
+    const details = authorizationDetails && (await describeDetails(authorizationDetails, http.signal))
     const html = pages.consent({
       action: flow.interactions.pageUrl(interactionId, 'consent'),
       csrf: csrfOf(open, session),
@@ -44,19 +47,22 @@ export const createConsentPage = (options: AuthorizationOptions, flow: Flow): Ha
       scopes: request.scope,
       claims: personalClaims(request.requestedClaims),
       resources: request.resource,
-      ...(request.authorizationDetails && { details: describeDetails(request.authorizationDetails) }),
+      ...(details && { details }),
       ...(request.locale !== undefined && { locale: request.locale }),
     })
     return page(200, html)
   }
 
   /** A page that leaves out what is approved is worse than none: the configuration may have changed meanwhile. */
-  const describeDetails = (details: readonly AuthorizationDetail[]) =>
-    details.map((detail) => {
-      const type = detailsTypes.get(detail.type)
-      if (type !== undefined) return type.describe(detail)
-      throw new OAuthError('invalid_authorization_details', 'What the application asks for is no longer available.')
-    })
+  const describeDetails = (details: readonly AuthorizationDetail[], signal: AbortSignal) =>
+    Promise.all(
+      details.map((detail) => {
+        const type = detailsTypes.get(detail.type)
+        if (type !== undefined)
+          return askPlugin('a type of authorization_details', signal, async () => type.describe(detail, signal))
+        throw new OAuthError('invalid_authorization_details', 'What the application asks for is no longer available.')
+      }),
+    )
 
   const submit = async (open: OpenInteraction, session: Session): Promise<Reply> => {
     const { http, client } = open

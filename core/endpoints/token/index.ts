@@ -4,7 +4,7 @@ import type { ClientAuthentication } from '../../oauth/client-authentication.js'
 import type { Client } from '../../oauth/client.js'
 import type { Dpop, DpopProof } from '../../oauth/dpop.js'
 import { OAuthError } from '../../oauth/errors.js'
-import { narrowAuthorizationDetails } from '../../oauth/authorization-details.js'
+import { narrowAuthorizationDetails, type AuthorizationDetailsTypes } from '../../oauth/authorization-details.js'
 import { bindGrant, familyConstraint } from '../../oauth/grant-binding.js'
 import type { GrantDecision, GrantHandler, SenderConstraint } from '../../oauth/grant.js'
 import { checkResources } from '../../oauth/resource.js'
@@ -28,6 +28,7 @@ export interface TokenOptions {
   /** Absent where nobody signs in. */
   readonly login?: LoginProvider | undefined
   readonly defaultAudience: string
+  readonly detailsTypes: AuthorizationDetailsTypes
   readonly tokens: TokenIssuer
   readonly redeem: Redeem
   readonly audit: AuditLog
@@ -83,6 +84,26 @@ export const createTokenEndpoint = (options: TokenOptions): RecordedHandler => {
     throw new OAuthError('invalid_dpop_proof', 'This client must send a DPoP proof.', { headers })
   }
 
+  /** RFC 9396 §6. */
+  const narrowDetails = async (
+    decision: GrantDecision,
+    asked: string | undefined,
+    client: Client,
+    signal: AbortSignal,
+  ) => {
+    const { authorizationDetails: granted = decision.grant?.authorizationDetails, ...others } = decision
+    if (asked === undefined && granted === undefined) return decision
+    const { detailsTypes: types, defaultAudience } = options
+    const audience = decision.audience ?? decision.grant?.resource ?? []
+    const details = await narrowAuthorizationDetails(
+      asked,
+      granted ?? [],
+      audience.length === 0 ? [defaultAudience] : audience,
+      { client, types, defaultAudience, signal },
+    )
+    return { ...others, ...(details && { authorizationDetails: details }) }
+  }
+
   const wantsRefresh = (decision: GrantDecision, prepared: PreparedTokens): boolean =>
     decision.refresh === true &&
     decision.authentication !== undefined &&
@@ -109,9 +130,7 @@ export const createTokenEndpoint = (options: TokenOptions): RecordedHandler => {
       signal: request.signal,
     })
     const bound = bindGrant(decided, client, constraint)
-    const { authorizationDetails: granted = bound.grant?.authorizationDetails, ...others } = bound
-    const details = narrowAuthorizationDetails(params.get('authorization_details'), granted, client)
-    const decision = { ...others, ...(details && { authorizationDetails: details }) }
+    const decision = await narrowDetails(bound, params.get('authorization_details'), client, request.signal)
     const account = await accountOf(decision, request.signal)
     const prepared = tokens.prepare(client, decision, account, constraint)
     const refresh = wantsRefresh(decision, prepared)

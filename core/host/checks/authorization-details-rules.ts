@@ -13,27 +13,30 @@ const findSchemaFault = (schema: JsonObject): string | undefined => {
   }
 }
 
-const types: Rule = ({ config: { authorization_details_types: configured }, report, isWhole }) => {
+const types: Rule = ({ config: { authorization_details_types: configured }, registries, report, isWhole }) => {
   if (!isWhole('authorization_details_types')) return
   const seen = new Set<string>()
   for (const [index, one] of (configured ?? []).entries()) {
     if (one?.type !== undefined && seen.has(one.type))
       report(['authorization_details_types', index, 'type'], 'is the type of another one, too')
+    if (one?.type !== undefined && registries.authorizationDetails.has(one.type))
+      report(['authorization_details_types', index, 'type'], 'is the type of a plugin, too')
     if (one?.type !== undefined) seen.add(one.type)
     const fault = one?.schema === undefined ? undefined : findSchemaFault(one.schema as JsonObject)
     if (fault !== undefined) report(['authorization_details_types', index, 'schema'], fault)
   }
 }
 
-const uses: Rule = ({ config: { authorization_details_types: configured }, clients, report, isWhole }) => {
-  if (!isWhole('authorization_details_types')) return
-  const known = (configured ?? []).map((one) => one?.type)
+const uses: Rule = ({ config, clients, registries, report, isWhole }) => {
+  if (!isWhole('authorization_details_types', 'plugins')) return
+  const configured = (config.authorization_details_types ?? []).map((one) => one?.type)
+  const known = [...configured, ...registries.authorizationDetails.keys()]
   for (const [index, client] of clients.entries())
     for (const [place, type] of (client?.authorization_details_types ?? []).entries())
       if (!known.includes(type))
         report(
           ['clients', index, 'authorization_details_types', place],
-          'is none of the authorization_details_types of the configuration',
+          'is none of the authorization_details_types of the configuration, nor of a plugin',
         )
 }
 

@@ -57,7 +57,8 @@ const tryRegistries = async (modules: LoadedModules, issuer: string) => {
   }
 }
 
-const nothing: Pick<Registries, 'grants' | 'clientAuthenticators' | 'secondFactors'> = {
+const nothing: Pick<Registries, 'grants' | 'clientAuthenticators' | 'secondFactors' | 'authorizationDetails'> = {
+  authorizationDetails: new Map(),
   grants: new Map(),
   secondFactors: new Map(),
   clientAuthenticators: new Map(),

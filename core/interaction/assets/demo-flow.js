@@ -29,8 +29,8 @@ export const openClient = async ({ issuer, clientId, deviceClientId, scope, user
   const requestTokens = async (parameters) => await post(provider.token_endpoint, parameters)
 
   return {
-    /** Leaves this page (OIDC Core §3.1.2.1, RFC 7636 §4.3). */
-    startSignIn: async () => {
+    /** Leaves this page (OIDC Core §3.1.2.1, RFC 7636 §4.3); `details`: of a kind that `hasDetails` knows (RFC 9396). */
+    startSignIn: async (details) => {
       const pending = { state: random(), nonce: random(), verifier: random() }
       sessionStorage.setItem(pendingKey, JSON.stringify(pending))
       const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(pending.verifier))
@@ -46,6 +46,7 @@ export const openClient = async ({ issuer, clientId, deviceClientId, scope, user
         prompt: 'consent',
         login_hint: username,
       })
+      if (details) parameters.set('authorization_details', JSON.stringify([details]))
       location.assign(`${provider.authorization_endpoint}?${parameters}`)
     },
 
@@ -70,6 +71,8 @@ export const openClient = async ({ issuer, clientId, deviceClientId, scope, user
       })
       return { clientId, tokens, nonce: pending.nonce }
     },
+
+    hasDetails: (type) => provider.authorization_details_types_supported?.includes(type) === true,
 
     hasDeviceFlow: provider.device_authorization_endpoint !== undefined,
 

@@ -5,8 +5,16 @@ import { accessTokenHash, decodeJwt } from './demo-jwt.js'
 import { checkSignature, createStep, element, fill, find, showChecks, showMembers, showToken } from './demo-show.js'
 
 const settings = find('demo').dataset
+/** A payment as the demo configuration has them. */
+const payment = {
+  type: 'payment_initiation',
+  instructedAmount: { currency: 'EUR', amount: '12.34' },
+  creditorName: 'Example Coffee Roasters',
+  creditorAccount: { iban: 'DE02100100109307118603' },
+}
 const buttons = [
   find('demo-sign-in'),
+  find('demo-pay'),
   find('demo-device-start'),
   find('demo-refresh'),
   find('demo-ask'),
@@ -18,6 +26,7 @@ let signIn
 /** Ends the waiting for another device. */
 let waiting
 let hasDeviceFlow = false
+let hasPayment = false
 const title = find('demo-title').textContent
 
 const showTokens = async (client) => {
@@ -67,6 +76,7 @@ const showSignedIn = (signedIn) => {
     ...(signedIn ? ['Signed in as ', element('bdi', '', signIn.name ?? settings.username)] : [title]),
   )
   find('demo-sign-in').hidden = signedIn
+  find('demo-pay').hidden = signedIn || !hasPayment
   find('demo-device-start').hidden = signedIn || !hasDeviceFlow || waiting !== undefined
   find('demo-refresh').hidden = !signIn?.tokens.refresh_token
 }
@@ -90,6 +100,7 @@ const showSignIn = async (client) => {
 
 const receive = async (client) => {
   hasDeviceFlow = client.hasDeviceFlow
+  hasPayment = client.hasDetails(payment.type)
   showSignedIn(false)
   const answer = new URLSearchParams(location.search)
   history.replaceState(null, '', location.pathname)
@@ -185,6 +196,13 @@ const start = async () => {
       'Going to the sign-in page …',
       'Going to the sign-in page …',
       async () => await (await connected()).startSignIn(),
+    ),
+  )
+  find('demo-pay').addEventListener('click', () =>
+    step(
+      'Going to the sign-in page …',
+      'Going to the sign-in page …',
+      async () => await (await connected()).startSignIn(payment),
     ),
   )
   find('demo-device-start').addEventListener('click', () =>

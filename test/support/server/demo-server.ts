@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { stringify } from 'yaml'
+import { parse, stringify } from 'yaml'
 import type { Clock } from '../../../core/clock.js'
+import { demoConfigFile } from '../../../core/cli/deployment.js'
 import { checkConfiguration } from '../../../core/host/checks/check-configuration.js'
 import { startHost } from '../../../core/host/compose.js'
 import { createDemo, type Demo } from '../../../core/host/demo.js'
@@ -27,6 +29,9 @@ export const startDemoServer = async (path: string, alg: string, clock: Clock = 
   const configuration = {
     ...written,
     attestation: { signing_alg: alg },
+    authorization_details_types: (parse(readFileSync(demoConfigFile, 'utf8')) as Record<string, unknown>)[
+      'authorization_details_types'
+    ],
     plugins: [...(written['plugins'] as object[]), ...factors],
     issuer: `http://127.0.0.1:${port}${path}`,
     id_token_signing_alg: alg,
