@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { buildMongoServer, isMongoServerOutdated } from '../stores/mongo-server/build.js'
+import { javaPrograms } from './java-programs.js'
 import { findService, howToGet, onContinuousIntegration, packagesOf, serviceNames } from './table.js'
 
 /** Brings what tests need beside Node: as root on Debian by apt-get, otherwise it says what is missing. */
@@ -22,8 +22,9 @@ if (wanted.length > 0 && process.getuid?.() === 0) {
     console.error('Test services: apt-get failed')
 }
 
-if ((missing().includes('mongodb') || isMongoServerOutdated()) && !buildMongoServer())
-  console.error('Test services: mongo-java-server could not be fetched and compiled')
+for (const program of javaPrograms)
+  if (program.isMissing && !program.build())
+    console.error(`Test services: ${program.classFile} could not be made by Maven and javac`)
 
 for (const name of missing()) {
   console.error(`Test services: missing is ${howToGet(name)}; tests that need it`)

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { join } from 'node:path'
-import { mongoServerDirectory } from '../stores/mongo-server/build.js'
+import { mongoStandIn, nimbusClient } from './java-programs.js'
 
 /** What tests need beside Node: a program, and the Debian packages that bring it. */
 interface Service {
@@ -31,9 +30,10 @@ const services = {
   },
   mongodb: {
     packages: ['default-jdk-headless', 'maven'],
-    paths: [join(mongoServerDirectory, 'MongoStandIn.class')],
+    paths: [mongoStandIn.classFile],
     instead: 'MONGODB_URI',
   },
+  nimbus: { packages: ['default-jdk-headless', 'maven'], paths: [nimbusClient.classFile] },
   redis: { packages: ['redis-server'], paths: ['/usr/bin/redis-server'], instead: 'REDIS_URI' },
 } as const satisfies Record<string, Service>
 

@@ -1,10 +1,9 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { MongoClient } from 'mongodb'
-import { mongoServerDirectory } from './build.js'
+import { mongoStandIn } from '../../services/java-programs.js'
 
 /** A MongoDB, with a database that is this test's alone. */
 export interface TestMongo extends AsyncDisposable {
@@ -47,9 +46,8 @@ const openReal = (real: string): TestMongo => {
 export const startMongo = async (port = 0): Promise<TestMongo> => {
   const real = process.env['MONGODB_URI']
   if (real !== undefined) return openReal(real)
-  const classPath = [mongoServerDirectory, join(mongoServerDirectory, 'lib', '*')].join(':')
   const flags = ['-Xmx512m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Xshare:auto']
-  const server = spawn('java', [...flags, '-cp', classPath, 'MongoStandIn', String(port)], {
+  const server = spawn('java', [...flags, '-cp', mongoStandIn.classPath, 'MongoStandIn', String(port)], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   const lines = createInterface(server.stdout)
