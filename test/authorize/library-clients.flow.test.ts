@@ -71,7 +71,7 @@ describe('rich authorization requests, step-up and signed requests', () => {
       const { access_token } = await signIn(client)
       const refused = await oidc.fetchUserInfo(client, access_token, subject).catch((error: unknown) => error)
       if (!(refused instanceof oidc.WWWAuthenticateChallengeError)) throw refused
-      const parameters: Challenge = refused.cause[0]?.parameters ?? {}
+      const parameters: Challenge = { ...refused.cause[0]?.parameters }
       expect(parameters['error']).toBe('insufficient_user_authentication')
       const verifier = oidc.randomPKCECodeVerifier()
       const url = oidc.buildAuthorizationUrl(client, {
@@ -141,7 +141,7 @@ describe('rich authorization requests, step-up and signed requests', () => {
         oauth.processUserInfoResponse(as, client, subject, await oauth.userInfoRequest(as, client, token, insecure))
       const refused = await ask((await go(as, {})).access_token).catch((error: unknown) => error)
       if (!(refused instanceof oauth.WWWAuthenticateChallengeError)) throw refused
-      const parameters: Challenge = refused.cause[0]?.parameters ?? {}
+      const parameters: Challenge = { ...refused.cause[0]?.parameters }
       expect(parameters).toMatchObject({ error: 'insufficient_user_authentication', acr_values: strong })
       const next = await go(as, { acr_values: parameters['acr_values'] ?? '' }, twice)
       expect((await ask(next.access_token)).sub).toBe(subject)
