@@ -4,8 +4,11 @@ import type { Contestant } from './contestant.js'
 /** Sends requests and brings back one member of each JSON answer, in order: for what must be there before a measurement. */
 export type Collect = (requests: readonly string[], member: string) => Promise<readonly string[]>
 
+/** Requests one after another, as one: a later one has what `ofAnswer` names from the answers before. */
+export type Journey = readonly string[]
+
 export interface Requests {
-  readonly requests: readonly string[]
+  readonly requests: readonly (string | Journey)[]
   /** False: each works once. */
   readonly repeat: boolean
 }
@@ -21,6 +24,8 @@ export interface Case {
   readonly stores?: true
   /** With the registry of principals, which answers for their status and learns of their enrolment. */
   readonly registry?: true
+  /** Behind a proxy that has verified the certificates of clients. */
+  readonly certificates?: true
   /** What one request cannot do without, on P-256: held against a loop that does nothing else, of which it is to reach a share. */
   readonly bare?: { readonly verifications: number; readonly signatures: number; readonly target: number }
   /** The share of the peer's figure that this is to reach, in requests a second. */

@@ -12,17 +12,9 @@ import {
 } from './contestant.js'
 import { completions, renewals } from './attestation-cases.js'
 import type { Case, Collect } from './case.js'
+import { basic, get, post } from './http.js'
+import { boundToCertificate, fapiJourney, pushedCode } from './journeys.js'
 import { assertionClaims, assertionType, signAssertion } from '../test/support/clients/client-assertion.js'
-
-const get = (path: string, headers = ''): string => `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${headers}\r\n`
-
-const post = (path: string, form: Record<string, string>, headers = '', host = '127.0.0.1'): string => {
-  const body = new URLSearchParams(form).toString()
-  const type = 'Content-Type: application/x-www-form-urlencoded\r\n'
-  return `POST ${path} HTTP/1.1\r\nHost: ${host}\r\n${headers}${type}Content-Length: ${body.length}\r\n\r\n${body}`
-}
-
-const basic = `Authorization: Basic ${Buffer.from(`${confidential.id}:${confidential.secret}`).toString('base64')}\r\n`
 
 export const clientCredentials = (alg: JwsAlg, target: number | undefined): Case => ({
   name: `client_credentials ${alg}`,
@@ -231,6 +223,9 @@ export const cases: readonly Case[] = [
   introspection('introspection, each token once', undefined, recent),
   introspection('introspection, each token once, long after', undefined, Infinity),
   tokenExchange,
+  pushedCode,
+  fapiJourney,
+  boundToCertificate,
   completions,
   renewals('attestation: renewals', false),
   renewals('attestation: renewals, with the registry', true),
@@ -239,7 +234,7 @@ export const cases: readonly Case[] = [
 ]
 
 /** What depends on the stores: Signet on its embedded one, then both servers on MongoDB and Redis. */
-export const storeCases: readonly Case[] = [code, refresh, bound].flatMap((entry) => [
+export const storeCases: readonly Case[] = [code, refresh, bound, pushedCode, fapiJourney].flatMap((entry) => [
   { ...entry, name: `${entry.name} on embedded`, alone: true as const, target: undefined },
-  { ...entry, name: `${entry.name} on MongoDB + Redis`, stores: true as const, target: 2 },
+  { ...entry, name: `${entry.name} on MongoDB + Redis`, stores: true as const, target: entry === pushedCode ? 2.5 : 2 },
 ])

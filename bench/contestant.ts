@@ -11,6 +11,7 @@ export interface Setting {
   /** Signet's key is in this token and not in a file; the peer has `privateKey` all the same. */
   readonly token?: Pick<SoftToken, 'module' | 'label' | 'pin' | 'environment'>
   readonly registry?: true
+  readonly certificates?: true
   /** Where both servers keep everything; absent: Signet in its embedded store, the peer in its memory. */
   readonly stores?: BenchStores
   /** Of Signet's embedded store; absent: as it is by default. */
@@ -39,6 +40,8 @@ export interface Contestant extends AsyncDisposable {
   readonly pid: number
   readonly paths: {
     readonly token: string
+    readonly authorization: string
+    readonly pushedAuthorizationRequest: string
     readonly userinfo: string
     readonly introspection: string
     readonly keySet: string
@@ -46,11 +49,16 @@ export interface Contestant extends AsyncDisposable {
   }
   /** Codes as `/authorize` would have given them, all bound to `codeChallenge`. Nothing of it is measured. */
   mintCodes(count: number, request: CodeRequest): Promise<readonly string[]>
+  /** `Cookie` of a browser in which somebody has signed in, and has consented to what this client asks for. */
+  signIn(clientId: string): Promise<string>
 }
 
 export const confidential = { id: 'bench-service', secret: 'bench-secret-of-a-confidential-client-0123456789' } as const
 export const publicClient = { id: 'bench-app' } as const
 export const signing = { id: 'bench-signer', key: newAssertionKey('ES256', 'bench-client') } as const
+/** A client of the FAPI 2.0 Security Profile. */
+export const fapi = { id: 'bench-bank', key: newAssertionKey('ES256', 'bench-bank') } as const
+export const mutualTls = { id: 'bench-mtls' } as const
 export const redirectUri = 'https://app.bench.example/callback'
 export const resource = 'https://api.bench.example'
 export const apiScope = 'api:read'
@@ -59,8 +67,7 @@ export const apiScope = 'api:read'
 export const codeVerifier = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
 export const codeChallenge = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
 
-/** RFC 7591 metadata of the clients, the same on both sides. */
-export const clientMetadata = [
+const fixed = [
   {
     client_id: confidential.id,
     client_secret: confidential.secret,
@@ -88,4 +95,30 @@ export const clientMetadata = [
     jwks: { keys: [signing.key.publicJwk] },
     scope: apiScope,
   },
+  {
+    client_id: fapi.id,
+    grant_types: ['authorization_code'],
+    response_types: ['code'],
+    redirect_uris: [redirectUri],
+    token_endpoint_auth_method: 'private_key_jwt',
+    token_endpoint_auth_signing_alg: 'ES256',
+    jwks: { keys: [fapi.key.publicJwk] },
+    dpop_bound_access_tokens: true,
+    scope: `openid ${apiScope}`,
+  },
 ] as const
+
+const ofProxy = {
+  client_id: mutualTls.id,
+  grant_types: ['client_credentials'],
+  response_types: [],
+  redirect_uris: [],
+  token_endpoint_auth_method: 'tls_client_auth',
+  tls_client_auth_subject_dn: `CN=${mutualTls.id}`,
+  tls_client_certificate_bound_access_tokens: true,
+  scope: apiScope,
+} as const
+
+/** RFC 7591 metadata of the clients, the same on both sides. */
+export const clientsFor = ({ certificates }: Pick<Setting, 'certificates'>) =>
+  certificates ? [...fixed, ofProxy] : fixed

@@ -32,7 +32,7 @@ const startToken = ({ alg, keysIn }: Case): Promise<SoftToken | undefined> =>
   keysIn === 'softhsm' ? tokenWithKey(alg) : Promise.resolve(undefined)
 
 const settingOf = (
-  { alg, registry }: Case,
+  { alg, registry, certificates }: Case,
   logLevel: string,
   token: SoftToken | undefined,
   stores: BenchStores | undefined,
@@ -41,6 +41,7 @@ const settingOf = (
   privateKey: newKey(alg),
   logLevel,
   ...(registry && { registry }),
+  ...(certificates && { certificates }),
   ...(token && { token }),
   ...(stores && { stores }),
 })

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { performance } from 'node:perf_hooks'
-import type { Job, Measured } from './load.js'
+import { ofAnswer, type Job, type Measured } from './load.js'
 
 /**
  * A closed loop of HTTP/1.1 over keep-alive connections: each sends its next request when it has its whole answer.
@@ -12,6 +12,7 @@ const headerEnd = Buffer.from('\r\n\r\n')
 
 interface Answer {
   readonly status: number
+  readonly head: string
   readonly body: Buffer
   readonly length: number
 }
@@ -25,7 +26,7 @@ const findAnswer = (data: Buffer): Answer | undefined => {
   if (length === undefined) throw new Error(`An answer without Content-Length:\n${head}`)
   const total = end + 4 + Number(length)
   if (data.length < total) return undefined
-  return { status: Number(head.slice(9, 12)), body: data.subarray(end + 4, total), length: total }
+  return { status: Number(head.slice(9, 12)), head, body: data.subarray(end + 4, total), length: total }
 }
 
 /** CPU seconds of a process and its threads, user and system (proc(5), fields 14 and 15, in ticks of 10 ms). */
@@ -38,8 +39,25 @@ const cpuSeconds = (pid: number): number => {
 const percentile = (sorted: Float64Array, share: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
 
+/** What the next request of a journey needs of this answer: name and value; undefined where it does not lead on. */
+const findLead = ({ status, head, body }: Answer): readonly [string, string] | undefined => {
+  const uri = status === 201 ? /"request_uri":"([^"]+)"/.exec(body.toString())?.[1] : undefined
+  if (uri !== undefined) return [ofAnswer.requestUri, uri]
+  const code = /\r\nlocation: [^\r]*[?&]code=([^&\r]+)/i.exec(head)?.[1]
+  return code === undefined ? undefined : [ofAnswer.code, code]
+}
+
+/** The step with what the answer before had, and the length that its body then has. */
+const leadOn = (step: Buffer, [name, value]: readonly [string, string]): Buffer => {
+  const [head = '', body = ''] = step
+    .toString('latin1')
+    .split('\r\n\r\n')
+    .map((part) => part.replace(name, value))
+  return Buffer.from(`${head.replace(/Content-Length: \d+/, `Content-Length: ${String(body.length)}`)}\r\n\r\n${body}`)
+}
+
 const run = async (job: Job): Promise<Measured> => {
-  const requests = job.requests.map((request) => Buffer.from(request, 'latin1'))
+  const requests = job.requests.map((request) => [request].flat().map((step) => Buffer.from(step, 'latin1')))
   const collected: string[] = []
   const latencies: number[] = []
   let next = 0
@@ -56,7 +74,7 @@ const run = async (job: Job): Promise<Measured> => {
   if (job.warmMs === 0) begin()
 
   let taken = -1
-  const take = (): Buffer | undefined => {
+  const take = (): readonly Buffer[] | undefined => {
     const now = performance.now()
     if (!recording && now >= deadline.warm) begin()
     if (now >= deadline.end) return undefined
@@ -68,7 +86,7 @@ const run = async (job: Job): Promise<Measured> => {
     if (recording) latencies.push(performance.now() - sentAt)
     if (answer.status !== 200) {
       refused += 1
-      firstRefusal ??= `${answer.status} ${answer.body.toString()}`
+      firstRefusal ??= `${answer.status} ${answer.head} ${answer.body.toString()}`
     } else if (job.collect !== undefined) {
       const value = (JSON.parse(answer.body.toString()) as Record<string, unknown>)[job.collect]
       if (typeof value === 'string') collected[index] = value
@@ -81,14 +99,16 @@ const run = async (job: Job): Promise<Measured> => {
       let pending: Buffer | undefined
       let sentAt = 0
       let index = -1
+      let left: readonly Buffer[] = []
       const send = () => {
-        const request = take()
+        const [request, ...others] = take() ?? []
         if (request === undefined) {
           socket.end()
           resolve()
           return
         }
         index = taken
+        left = others
         sentAt = performance.now()
         socket.write(request)
       }
@@ -101,6 +121,13 @@ const run = async (job: Job): Promise<Measured> => {
           return
         }
         pending = answer.length < data.length ? data.subarray(answer.length) : undefined
+        const [step, ...others] = left
+        const lead = step && findLead(answer)
+        if (step !== undefined && lead !== undefined) {
+          left = others
+          socket.write(leadOn(step, lead))
+          return
+        }
         note(answer, sentAt, index)
         send()
       })

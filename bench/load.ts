@@ -1,5 +1,9 @@
 import { fileURLToPath } from 'node:url'
+import type { Journey } from './case.js'
 import { receive, startPinned, type Pinned } from '../test/support/peer/pinned.js'
+
+/** What a journey finds in its answers, and where its requests have it. */
+export const ofAnswer = { requestUri: 'REQUEST_URI_OF_THE_ANSWER', code: 'CODE_OF_THE_ANSWER' } as const
 
 export interface Job {
   readonly port: number
@@ -7,7 +11,7 @@ export interface Job {
   readonly pid: number
   readonly connections: number
   /** Whole HTTP requests. */
-  readonly requests: readonly string[]
+  readonly requests: readonly (string | Journey)[]
   /** True: round and round until the time is over. False: each once; ends when they or the time are used up. */
   readonly repeat: boolean
   readonly warmMs: number
@@ -18,7 +22,7 @@ export interface Job {
 
 export interface Measured {
   readonly count: number
-  /** Answers other than 200: there must be none. */
+  /** Answers other than 200, and those of a journey that do not lead on: there must be none. */
   readonly refused: number
   readonly firstRefusal: string | undefined
   readonly seconds: number

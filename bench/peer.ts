@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import {
   apiScope,
-  clientMetadata,
+  clientsFor,
   codeChallenge,
   redirectUri,
   resource,
@@ -12,14 +12,16 @@ import { freePort } from '../test/support/free-port.js'
 import { receive, startPinned, stop } from '../test/support/peer/pinned.js'
 
 /** oidc-provider in a process of its own on the first core. */
-export const startPeer = async ({ alg, privateKey, stores }: Setting): Promise<Contestant> => {
+export const startPeer = async (setting: Setting): Promise<Contestant> => {
+  const { alg, privateKey, stores } = setting
   const port = await freePort()
   const settings = {
     issuer: `http://127.0.0.1:${port}`,
     port,
     alg,
     jwk: { ...privateKey.export({ format: 'jwk' }), kid: 'bench', use: 'sig', alg },
-    clients: clientMetadata,
+    clients: clientsFor(setting),
+    certificates: setting.certificates === true,
     resource,
     scope: apiScope,
     stores,
@@ -33,6 +35,8 @@ export const startPeer = async ({ alg, privateKey, stores }: Setting): Promise<C
     pid: child.pid,
     paths: {
       token: '/token',
+      authorization: '/auth',
+      pushedAuthorizationRequest: '/request',
       userinfo: '/userinfo',
       introspection: '/token/introspection',
       keySet: '/jwks',
@@ -42,6 +46,10 @@ export const startPeer = async ({ alg, privateKey, stores }: Setting): Promise<C
       child.send({ count, ...request, redirectUri, codeChallenge })
       const { codes } = (await receive(child)) as { codes: readonly string[] }
       return codes
+    },
+    async signIn(clientId) {
+      child.send({ session: clientId })
+      return ((await receive(child)) as { cookie: string }).cookie
     },
     [Symbol.asyncDispose]: () => stop(child),
   }

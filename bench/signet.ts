@@ -9,15 +9,17 @@ import { stringify } from 'yaml'
 import { packageRoot } from '../core/package-root.js'
 import {
   apiScope,
-  clientMetadata,
+  clientsFor,
   codeChallenge,
   confidential,
+  fapi,
   redirectUri,
   resource,
   type Contestant,
   type Setting,
 } from './contestant.js'
 import { doubleRegion } from '../core/testing/kms-double/index.js'
+import { UserAgent } from '../test/support/clients/user-agent.js'
 import { freePort } from '../test/support/free-port.js'
 import { receive, startPinned, stop, type Pinned } from '../test/support/peer/pinned.js'
 
@@ -107,6 +109,7 @@ const configuration = (directory: string, port: number, setting: Setting) => ({
     { use: 'plugins/client-auth/private-key-jwt' },
     { use: 'plugins/login/password' },
     { use: './second-factor.js' },
+    ...(setting.certificates ? [{ use: 'plugins/client-auth/tls-client-auth' }] : []),
     ...(setting.registry ? [{ use: 'plugins/attestation/registry' }] : []),
   ],
   storage: storage(directory, setting),
@@ -115,20 +118,28 @@ const configuration = (directory: string, port: number, setting: Setting) => ({
   // One address and one client make all the load here; they are counted all the same.
   rate_limits: {
     token: unlimited,
+    authorize: unlimitedAddress,
+    par: unlimited,
     introspect: unlimited,
     userinfo: unlimitedAddress,
     documents: unlimitedAddress,
     attestation: { address_per_minute: most, key_per_minute: most, subject_per_minute: most },
   },
-  clients: clientMetadata.map((client) => ({
+  ...(setting.certificates && {
+    trusted_proxies: ['127.0.0.1/32'],
+    client_certificate_header: { name: 'X-SSL-Cert', format: 'pem-urlencoded' },
+    mtls: { verified_by_proxy: true },
+  }),
+  clients: clientsFor(setting).map((client) => ({
     ...client,
+    ...(client.response_types.length > 0 && client.token_endpoint_auth_method !== 'none' && { consent: 'implicit' }),
+    ...(client.client_id === fapi.id && { security_profile: 'fapi2' }),
     grant_types: [...client.grant_types, ...(client.client_id === confidential.id ? [tokenExchangeGrant] : [])],
     allowed_audiences: [resource],
   })),
   accounts: [
     {
-      username: 'alice',
-      password: 'correct horse battery staple',
+      ...person,
       sub: 'alice',
       claims: { email: 'alice@bank.example', email_verified: true },
     },
@@ -136,6 +147,8 @@ const configuration = (directory: string, port: number, setting: Setting) => ({
   log: { level: setting.logLevel },
   audit: { file: join(directory, 'audit.jsonl') },
 })
+
+const person = { username: 'alice', password: 'correct horse battery staple' }
 
 const untilItAnswers = async (url: string, child: Pinned): Promise<void> => {
   const until = Date.now() + 20_000
@@ -186,6 +199,8 @@ export const startSignet = async (setting: Setting): Promise<Signet> => {
   ])
   const paths = {
     token: '/token',
+    authorization: '/authorize',
+    pushedAuthorizationRequest: '/par',
     userinfo: '/userinfo',
     introspection: '/introspect',
     keySet: '/jwks.json',
@@ -213,6 +228,12 @@ export const startSignet = async (setting: Setting): Promise<Signet> => {
       seeder.send({ count, ...request, redirectUri, codeChallenge, resource })
       const { codes } = (await receive(seeder)) as { codes: readonly string[] }
       return codes
+    },
+    async signIn() {
+      const agent = new UserAgent()
+      const query = { client_id: confidential.id, redirect_uri: redirectUri, response_type: 'code', scope: 'openid' }
+      await agent.authorize(`http://127.0.0.1:${port}${paths.authorization}?${new URLSearchParams(query)}`, person)
+      return [...agent.cookies].map(([name, { value }]) => `${name}=${value}`).join('; ')
     },
     [Symbol.asyncDispose]: dispose,
   }

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { createHmac, randomBytes, X509Certificate } from 'node:crypto'
 import { createServer } from 'node:http'
 
 /**
@@ -14,10 +14,14 @@ import { createServer } from 'node:http'
 console.warn = () => undefined
 const { Provider } = await import('oidc-provider')
 
-const { issuer, port, alg, jwk, clients, resource, scope, stores, nonceSecret } = JSON.parse(process.argv[2])
+const { issuer, port, alg, jwk, clients, resource, scope, stores, nonceSecret, certificates } = JSON.parse(
+  process.argv[2],
+)
 
+const cookieKey = 'bench'
 const records = new Map()
 const grantMembers = new Map()
+const sessions = new Map()
 
 /** The adapter contract of oidc-provider over a `Map`. It can say neither "you lost" nor "durable", and needs not. */
 class MapAdapter {
@@ -31,6 +35,7 @@ class MapAdapter {
 
   async upsert(id, payload) {
     records.set(this.key(id), payload)
+    if (this.model === 'Session') sessions.set(payload.uid, this.key(id))
     if (payload.grantId !== undefined) {
       const members = grantMembers.get(payload.grantId)
       if (members === undefined) grantMembers.set(payload.grantId, [this.key(id)])
@@ -40,6 +45,10 @@ class MapAdapter {
 
   async find(id) {
     return records.get(this.key(id))
+  }
+
+  async findByUid(uid) {
+    return records.get(sessions.get(uid))
   }
 
   async consume(id) {
@@ -66,6 +75,9 @@ const provider = new Provider(issuer, {
   scopes: ['openid', 'offline_access', 'email', scope],
   claims: { openid: ['sub'], email: ['email', 'email_verified'] },
   clientDefaults: { id_token_signed_response_alg: alg },
+  ...(certificates && {
+    clientAuthMethods: ['client_secret_basic', 'none', 'private_key_jwt', 'tls_client_auth'],
+  }),
   enabledJWA: { idTokenSigningAlgValues: [alg] },
   findAccount: (_ctx, sub) => ({
     accountId: sub,
@@ -82,6 +94,18 @@ const provider = new Provider(issuer, {
       requireNonce: () => true,
     },
     introspection: { enabled: true },
+    pushedAuthorizationRequests: { enabled: true },
+    // The proxy has verified the certificate, as for Signet.
+    mTLS: {
+      enabled: certificates === true,
+      certificateBoundAccessTokens: true,
+      tlsClientAuth: true,
+      getCertificate: (ctx) => new X509Certificate(decodeURIComponent(ctx.get('x-ssl-cert'))),
+      certificateAuthorized: () => true,
+      certificateSubjectMatches: (ctx, property, expected) =>
+        property === 'tls_client_auth_subject_dn' &&
+        new X509Certificate(decodeURIComponent(ctx.get('x-ssl-cert'))).subject === expected,
+    },
     resourceIndicators: {
       enabled: true,
       defaultResource: () => resource,
@@ -96,7 +120,7 @@ const provider = new Provider(issuer, {
     },
   },
   ttl: { AuthorizationCode: 600, Grant: 86_400, RefreshToken: 86_400, IdToken: 3600 },
-  cookies: { keys: ['bench'] },
+  cookies: { keys: [cookieKey] },
   routes: { userinfo: '/userinfo' },
 })
 
@@ -123,9 +147,24 @@ const mintCode = async ({ clientId, redirectUri, codeChallenge, scope: granted, 
   return code.save()
 }
 
+/** A browser in which somebody has signed in and has consented. */
+const openSession = async (clientId) => {
+  const grant = new provider.Grant({ accountId: 'alice', clientId })
+  grant.addOIDCScope(`openid offline_access email ${scope}`)
+  grant.addResourceScope(resource, scope)
+  const session = new provider.Session()
+  session.loginAccount({ accountId: 'alice', amr: ['pwd'] })
+  session.grantIdFor(clientId, await grant.save())
+  await session.save(86_400)
+  const cookie = `_session=${session.id}`
+  const signature = createHmac('sha1', cookieKey).update(cookie).digest('base64url')
+  return `${cookie}; _session.sig=${signature}`
+}
+
 const together = 64
 
-process.on('message', async ({ count, ...request }) => {
+process.on('message', async ({ count, session, ...request }) => {
+  if (session !== undefined) return process.send({ cookie: await openSession(session) })
   const codes = []
   while (codes.length < count) {
     const missing = Math.min(together, count - codes.length)
