@@ -60,6 +60,8 @@ describe('security_profile: fapi2', () => {
     expect(problemsOf({ ...good, id_token_signing_alg: 'RS256', access_token_signing_alg: 'PS256' }, [own])).toEqual([])
     for (const clock_tolerance_secs of [9, 61])
       expect(problemsOf({ ...good, clock_tolerance_secs }, [bank])).toHaveLength(1)
+    expect(problemsOf({ ...good, par_ttl_secs: 599 }, [bank])).toEqual([])
+    expect(problemsOf({ ...good, par_ttl_secs: 600 }, [bank])).toHaveLength(1)
     expect(problemsOf({ ...good, fapi2_message_signing: ['request'] }, [{ security_profile: 'oauth2' }])).toHaveLength(
       1,
     )

@@ -49,7 +49,9 @@ const keysForAlgorithms: Rule = ({ config, clients, report, isWhole }) => {
  * they are configured.
  */
 const keyForAnyClient: Rule = ({ config, registries, warn, isWhole }) => {
-  if (!isWhole('keys', 'plugins', 'scopes_supported', 'grant_types_supported')) return
+  if (!isWhole('keys', 'plugins', 'scopes_supported', 'grant_types_supported', 'security_profile')) return
+  // The profile refuses it.
+  if (config.security_profile === 'fapi2') return
   const signsIn = enabledGrants(config, registries.grants.keys()).some((name) => personGrants.includes(name))
   if (!signsIn || !config.scopes_supported?.includes('openid')) return
   if (config.keys?.some((key) => key?.alg === 'RS256' && key.purposes?.includes('id_token'))) return

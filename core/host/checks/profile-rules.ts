@@ -19,7 +19,9 @@ const deployment: Rule = ({ config, clients, report, isWhole }) => {
     for (const [name, alg] of signed)
       if (alg !== undefined && isWhole(name) && !fapiAlgorithms.includes(alg))
         report(path, `needs ${name} ${fapiAlgorithms.join(' or ')} ${clause('5.4.1')}`)
-    const tolerance = config.clock_tolerance_secs
+    const { clock_tolerance_secs: tolerance, par_ttl_secs: lifetime } = config
+    if (lifetime !== undefined && isWhole('par_ttl_secs') && lifetime >= 600)
+      report(path, `needs par_ttl_secs below 600 ${clause('5.3.2.2')}`)
     if (tolerance !== undefined && isWhole('clock_tolerance_secs') && (tolerance < 10 || tolerance > 60))
       report(path, `needs clock_tolerance_secs of 10 to 60 ${clause('5.3.2.1')}`)
   }

@@ -20,6 +20,7 @@ const services = {
   'oidc-agent': { packages: ['oidc-agent-cli'], paths: ['/usr/bin/oidc-agent'] },
   openssl: { packages: ['openssl'], paths: ['/usr/bin/openssl'] },
   curl: { packages: ['curl'], paths: ['/usr/bin/curl'] },
+  jq: { packages: ['jq'], paths: ['/usr/bin/jq'] },
   gcc: { packages: ['gcc', 'libc6-dev'], paths: ['/usr/bin/gcc'] },
   opensc: { packages: ['opensc'], paths: ['/usr/bin/pkcs11-tool'] },
   haproxy: { packages: ['haproxy'], paths: ['/usr/sbin/haproxy'] },
