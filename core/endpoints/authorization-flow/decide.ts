@@ -51,10 +51,18 @@ const isLoginAsked = ({ request, interactionId, acrs, now }: Situation, session:
   return !isAcrMet(acrs, session, request.wantedAcr)
 }
 
-const isConsentAsked = ({ request, client, remembered }: Situation): boolean => {
-  if (request.prompt.includes('consent') || client.consent === 'required') return true
+/** Does what was allowed before settle anything? */
+export const isConsentRemembered = (client: Client, request: AuthorizationRequest): boolean =>
+  client.consent !== 'implicit' && !isConsentAlwaysAsked(client, request)
+
+const isConsentAlwaysAsked = (client: Client, request: AuthorizationRequest): boolean =>
+  request.prompt.includes('consent') ||
+  client.consent === 'required' ||
   // A payment is approved once, and for this request.
-  if (request.authorizationDetails !== undefined) return true
+  request.authorizationDetails !== undefined
+
+const isConsentAsked = ({ request, client, remembered }: Situation): boolean => {
+  if (isConsentAlwaysAsked(client, request)) return true
   // RFC 8252 §8.6: nobody can know that it is this client, whatever the operator or the person said of it before.
   if (isImpersonable(client, request.redirectUri)) return true
   return client.consent !== 'implicit' && !remembered

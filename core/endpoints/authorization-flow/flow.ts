@@ -15,7 +15,7 @@ import { Unavailable } from '../../unavailable.js'
 import type { EndpointRequest, Reply } from '../message.js'
 import { createAnswers, type Recipient } from './answer.js'
 import { codeRecord } from './code-record.js'
-import { decide, type Next } from './decide.js'
+import { decide, isConsentRemembered, type Next } from './decide.js'
 import type { AuthorizationOptions } from './options.js'
 
 /** One checked request on its way to an answer. */
@@ -102,7 +102,8 @@ export const createFlow = (options: AuthorizationOptions): Flow => {
     person: Person | undefined,
   ): Promise<NextStep> => {
     const session = person?.session
-    const remembered = session !== undefined && (await consents.covers(session.subject, request))
+    const remembered =
+      session !== undefined && isConsentRemembered(client, request) && (await consents.covers(session.subject, request))
     const next = decide({ request, client, session, acrs, remembered, interactionId, now: epochSeconds(clock) })
     return next === 'login' || person === undefined ? { next: 'login' } : { next, ...person }
   }
