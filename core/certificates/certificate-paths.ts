@@ -9,15 +9,6 @@ const anyUsage = '2.5.29.37.0'
 const maxAuthorities = 8
 const maxSignatures = 24
 
-/** md2, md5 and sha1, with RSA, DSA and ECDSA. */
-const weakSignatures: ReadonlySet<string> = new Set([
-  '1.2.840.113549.1.1.2',
-  '1.2.840.113549.1.1.4',
-  '1.2.840.113549.1.1.5',
-  '1.2.840.10040.4.3',
-  '1.2.840.10045.4.1',
-])
-
 const isStrong = ({ asymmetricKeyType: type, asymmetricKeyDetails: details }: KeyObject): boolean => {
   if (type === 'rsa' || type === 'rsa-pss') return (details?.modulusLength ?? 0) >= 2048
   if (type === 'ec') return /^(?:prime256v1|secp384r1|secp521r1)$/.test(details?.namedCurve ?? '')
@@ -30,13 +21,17 @@ export const parseBundle = (texts: readonly string[]): readonly ReadCertificate[
     .flatMap((text) => text.match(/-----BEGIN CERTIFICATE-----[^]*?-----END CERTIFICATE-----/g) ?? [])
     .map((pem) => readCertificate(Buffer.from(pem.replaceAll(/-----[A-Z ]+-----|\s/g, ''), 'base64')))
 
+const maxReason = 100
+
 /** What is wrong with a certificate, wherever it stands. */
-const findOwnFault = (certificate: ReadCertificate): string | undefined => {
-  if (certificate.notUnderstood.length > 0)
-    return `an extension is not understood: ${certificate.notUnderstood.join(' ')}`
-  if (!isStrong(certificate.x509.publicKey)) return 'a key is too weak'
-  return weakSignatures.has(certificate.signatureAlgorithm) ? 'a signature is too weak' : undefined
+const findOwnFault = ({ notUnderstood, x509 }: ReadCertificate): string | undefined => {
+  if (notUnderstood.length > 0) return `an extension is not understood: ${notUnderstood.join(' ')}`.slice(0, maxReason)
+  return isStrong(x509.publicKey) ? undefined : 'a key is too weak'
 }
+
+/** An anchor's own signature is nobody's word for it (RFC 5280 §6.1). */
+const findSignatureFault = ({ isSignedStrongly }: ReadCertificate): string | undefined =>
+  isSignedStrongly ? undefined : 'a signature is too weak'
 
 const mayUse = ({ keyUsage }: ReadCertificate, flag: KeyUsageFlags): boolean =>
   keyUsage === undefined || (keyUsage & flag) !== 0
@@ -45,7 +40,7 @@ const findLeafFault = (leaf: ReadCertificate): string | undefined => {
   if (leaf.authority !== undefined) return 'it is the certificate of an authority'
   if (leaf.extendedKeyUsage?.includes(clientAuth) !== true) return 'it is not for client authentication'
   if (!mayUse(leaf, KeyUsageFlags.digitalSignature)) return 'its key may not sign'
-  return findOwnFault(leaf)
+  return findSignatureFault(leaf) ?? findOwnFault(leaf)
 }
 
 /** `below`: how many authorities stand between this one and the client. */
@@ -104,9 +99,11 @@ export const findPath = (
       if (path.includes(above) || !isIssuer(last, above)) continue
       const whole = [...path, above]
       const validity = validityOf(whole)
-      const wrong = findAuthorityFault(above, path.length - 1) ?? findTimeFault(validity, now)
+      const isAnchor = anchors.includes(above)
+      const weak = isAnchor ? undefined : findSignatureFault(above)
+      const wrong = weak ?? findAuthorityFault(above, path.length - 1) ?? findTimeFault(validity, now)
       if (wrong !== undefined) fault = wrong
-      else if (anchors.includes(above)) return validity
+      else if (isAnchor) return validity
       else {
         const found = path.length < maxAuthorities ? climb(whole) : undefined
         if (found !== undefined) return found

@@ -31,6 +31,10 @@ const maxRead = 1000
 /** 200 bytes each. */
 const maxTrusted = 10_000
 
+/** What is offered beside a certificate, before anybody has proved anything. */
+const maxOffered = 8
+const maxBytes = 16_384
+
 const readOrNothing = (raw: Buffer): ReadCertificate | undefined => {
   try {
     return readCertificate(raw)
@@ -66,7 +70,10 @@ export const createClientCertificates = (options: ClientCertificatesOptions): Cl
       if (before !== undefined) return findTimeFault(before, now)
       const leaf = read(certificate)
       if (leaf === undefined) return 'it does not parse'
-      const offered = certificate.chain.map(readOrNothing).filter((one) => one !== undefined)
+      const offered = certificate.chain
+        .slice(0, maxOffered)
+        .map((raw) => (raw.length > maxBytes ? undefined : readOrNothing(raw)))
+        .filter((one) => one !== undefined)
       const found = findPath(leaf, { anchors, intermediates: [...intermediates, ...offered] }, now)
       if (typeof found === 'string') return found
       trusted.set(certificate.thumbprint, found)

@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer'
+
 /** An attribute of a name: its type as an OID, its value as text. */
 export type NameAttribute = readonly [oid: string, value: string]
 
@@ -34,28 +36,31 @@ const value = String.raw`(?:[^\\",;<>+\0]|\\(?:[ "#+,;<=>\\]|[\dA-Fa-f]{2}))*`
 const attribute = new RegExp(String.raw`\s*([A-Za-z][A-Za-z\d-]*|\d+(?:\.\d+)+)\s*=(${value})([,+]|$)`, 'y')
 
 /** Leading and trailing blanks mean something only where they are escaped. */
-const unescape = (text: string): string => {
+const unescape = (text: string): string | undefined => {
   const trimmed = text.replace(/^ +/, '').replace(/(?<!\\)((?:\\\\)*) +$/, '$1')
   const bytes: Buffer[] = []
   for (const [, hex, escaped, plain] of trimmed.matchAll(/\\([\dA-Fa-f]{2})|\\(.)|([^\\]+)/gsu))
     bytes.push(hex === undefined ? Buffer.from(escaped ?? plain ?? '') : Buffer.from(hex, 'hex'))
-  return Buffer.concat(bytes).toString('utf8')
+  const whole = Buffer.concat(bytes)
+  return isUtf8(whole) && !whole.includes(0) ? whole.toString('utf8') : undefined
 }
 
 /**
  * Reads the text form of a name (RFC 4514), such as `CN=app,O=Bank\, Inc.,C=DE`: types by short name or OID, values that
- * are not in hexadecimal. Undefined for anything else.
+ * are not in hexadecimal, in UTF-8 without null characters. Undefined for anything else.
  */
-export const parseDistinguishedName = (text: string): DistinguishedName | undefined => {
-  if (text.length > maxLength) return undefined
+export const parseDistinguishedName = (name: string): DistinguishedName | undefined => {
+  if (name.length > maxLength) return undefined
   const names: NameAttribute[][] = []
   let joins = false
   attribute.lastIndex = 0
   for (let end = ','; end !== '';) {
-    const [, type = '', written = '', next = ''] = attribute.exec(text) ?? []
+    const [, type = '', written = '', next = ''] = attribute.exec(name) ?? []
     const oid = /^\d/.test(type) ? type : oids.get(type.toUpperCase())
     if (oid === undefined || written.trim() === '' || written.trimStart().startsWith('#')) return undefined
-    const found: NameAttribute = [oid, unescape(written)]
+    const text = unescape(written)
+    if (text === undefined) return undefined
+    const found: NameAttribute = [oid, text]
     if (joins) names.at(-1)?.push(found)
     else names.push([found])
     joins = next === '+'

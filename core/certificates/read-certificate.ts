@@ -20,7 +20,8 @@ export interface ReadCertificate {
   readonly extendedKeyUsage?: readonly string[]
   /** OIDs of extensions that must be understood and are not (RFC 5280 §4.2). */
   readonly notUnderstood: readonly string[]
-  readonly signatureAlgorithm: string
+  /** By SHA-256 or better. */
+  readonly isSignedStrongly: boolean
 }
 
 /** RFC 5280 §4.2.1: policies constrain nothing here, for no policy is asked for. */
@@ -39,6 +40,20 @@ const epochSecondsOf = ({ utcTime, generalTime }: asn1.Time): number =>
   Math.floor((utcTime ?? generalTime ?? new Date(Number.NaN)).getTime() / 1000)
 
 const defined = (values: readonly (string | undefined)[]): string[] => values.filter((value) => value !== undefined)
+
+/** RSA and ECDSA with SHA-256, SHA-384 and SHA-512; Ed25519 and Ed448. */
+const strongSignatures: ReadonlySet<string> = new Set([
+  ...['11', '12', '13'].map((last) => `1.2.840.113549.1.1.${last}`),
+  ...['2', '3', '4'].map((last) => `1.2.840.10045.4.3.${last}`),
+  ...['1.3.101.112', '1.3.101.113'],
+])
+const rsassaPss = '1.2.840.113549.1.1.10'
+/** Parameters (RFC 4055 §3.1) that begin with a hash, which is SHA-1 where there is none: here SHA-256, SHA-384 or SHA-512. */
+const strongPss = /^30(?:81)?..a0..30..060960864801650304020[123]/
+
+const isStrongSignature = ({ algorithm, parameters }: asn1.AlgorithmIdentifier): boolean =>
+  strongSignatures.has(algorithm) ||
+  (algorithm === rsassaPss && parameters != null && strongPss.test(Buffer.from(parameters).toString('hex')))
 
 /** Throws `Error` for what is no certificate, or has an extension that does not parse or comes twice. */
 export const readCertificate = (raw: Buffer): ReadCertificate => {
@@ -75,7 +90,7 @@ export const readCertificate = (raw: Buffer): ReadCertificate => {
     notUnderstood: [...extensions.values()]
       .filter(({ extnID, critical }) => extnID === asn1.id_ce_nameConstraints || (critical && !understood.has(extnID)))
       .map(({ extnID }) => extnID),
-    signatureAlgorithm: signatureAlgorithm.algorithm,
+    isSignedStrongly: isStrongSignature(signatureAlgorithm),
   }
 }
 

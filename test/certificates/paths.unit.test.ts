@@ -50,6 +50,23 @@ describe('a certificate is trusted', () => {
     for (const alg of ['ES256', 'RS256', 'EdDSA'] as const)
       expect(faultOf(await root.issue({ keys: await createCertificateKeys(alg) }))).toBeUndefined()
   })
+  it('signed by RSASSA-PSS with SHA-256', async () => {
+    const strong = await createCertificateAuthority({ keys: await createCertificateKeys('PS256') })
+    expect(trusting([strong]).findFault((await strong.issue()).shown())).toBeUndefined()
+  })
+  it('under an anchor that has signed itself with SHA-1, which nobody relies on', async () => {
+    const old = await createCertificateAuthority({ hash: 'SHA-1' })
+    expect(trusting([old]).findFault((await old.issue()).shown())).toBeUndefined()
+  })
+  it('by the first eight that come with it, and none of them longer than 16 KiB', async () => {
+    const leaf = await middle.issue()
+    const others = await Promise.all(Array.from({ length: 8 }, () => root.issue()))
+    expect(faultOf(leaf, ...others.slice(1), middle)).toBeUndefined()
+    expect(faultOf(leaf, ...others, middle)).toBe('no trust anchor has issued it')
+    const more = [new x509.Extension('1.2.3.4', false, new Uint8Array([4, 0x82, 0x40, 0, ...new Uint8Array(16_384)]))]
+    const long = await root.intermediate({ more })
+    expect(faultOf(await long.issue(), long)).toBe('no trust anchor has issued it')
+  })
   it('under the root whose key was certified again', async () => {
     const again = await createCertificateAuthority({ keys: root.keys, notAfter: new Date(Date.now() + 30 * day) })
     expect(trusting([again]).findFault((await root.issue()).shown())).toBeUndefined()
@@ -106,6 +123,12 @@ describe('MT20 a certificate is not trusted', () => {
     ],
     ['signed with SHA-1', () => root.issue({ hash: 'SHA-1' }), 'a signature is too weak'],
     [
+      'signed by RSASSA-PSS with SHA-1',
+      async () =>
+        (await createCertificateAuthority({ keys: await createCertificateKeys('PS1') })).issue({ hash: 'SHA-1' }),
+      'a signature is too weak',
+    ],
+    [
       'with a critical extension that nobody knows',
       () => root.issue({ more: [new x509.Extension('1.2.3.4', true, new Uint8Array([5, 0]))] }),
       'an extension is not understood: 1.2.3.4',
@@ -120,6 +143,14 @@ describe('MT20 a certificate is not trusted', () => {
   })
 
   it.each<[string, () => Promise<[IssuedCertificate, ...IssuedCertificate[]]>, string]>([
+    [
+      'an authority that is signed with SHA-1',
+      async () => {
+        const weak = await root.intermediate({ hash: 'SHA-1' })
+        return [await weak.issue(), weak]
+      },
+      'a signature is too weak',
+    ],
     [
       'an authority that has expired',
       async () => {

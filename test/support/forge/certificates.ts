@@ -16,6 +16,14 @@ const algorithms = {
     ...{ name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' },
     ...{ publicExponent: new Uint8Array([1, 0, 1]), modulusLength: 1024 },
   },
+  PS256: {
+    ...{ name: 'RSA-PSS', hash: 'SHA-256' },
+    ...{ publicExponent: new Uint8Array([1, 0, 1]), modulusLength: 2048 },
+  },
+  PS1: {
+    ...{ name: 'RSA-PSS', hash: 'SHA-1' },
+    ...{ publicExponent: new Uint8Array([1, 0, 1]), modulusLength: 2048 },
+  },
 } as const
 
 export type CertificateKeys = CryptoKeyPair
@@ -66,6 +74,7 @@ const privatePem = async ({ privateKey }: CertificateKeys): Promise<string> =>
 const signingAlgorithm = ({ privateKey }: CertificateKeys, hash: string) => ({
   ...privateKey.algorithm,
   hash,
+  saltLength: hash === 'SHA-1' ? 20 : 32,
 })
 
 const make = async (
