@@ -3,6 +3,7 @@ import * as oidc from 'openid-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { decodeJws } from '../support/clients/attestation.js'
 import { signIn } from '../support/clients/authorization.js'
+import { UserAgent } from '../support/clients/user-agent.js'
 import { mtlsFetch, type ClientIdentity } from '../support/clients/mtls-fetch.js'
 import {
   createCertificateAuthority,
@@ -11,10 +12,13 @@ import {
   type IssuedCertificate,
 } from '../support/forge/certificates.js'
 import { freePort } from '../support/free-port.js'
+import { deviceGrant, personAt } from '../support/clients/device.js'
 import { testCertificate } from '../support/server/certificate.js'
-import { redirectUri, startServer, subject, type TestServer } from '../support/server/server.js'
+import { person, redirectUri, startServer, subject, type TestServer } from '../support/server/server.js'
 
-const grants = ['authorization_code', 'refresh_token', 'client_credentials']
+const exchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchange'
+
+const grants = ['authorization_code', 'refresh_token', 'client_credentials', deviceGrant, exchangeGrant]
 const common = { redirect_uris: [redirectUri], grant_types: grants, tls_client_certificate_bound_access_tokens: true }
 
 let root: CertificateAuthority
@@ -40,9 +44,12 @@ beforeAll(async () => {
   server = await startServer({
     configure: (configuration) => ({
       ...configuration,
+      token_exchange_enabled: true,
       mtls: { listen: { host: '127.0.0.1', port, tls: testCertificate }, base_url: base, trust_anchors: [root.pem] },
       plugins: [
         ...(configuration['plugins'] as unknown[]),
+        { use: 'plugins/grants/device-code' },
+        { use: 'plugins/grants/token-exchange' },
         { use: 'plugins/client-auth/tls-client-auth' },
         { use: 'plugins/client-auth/self-signed-tls-client-auth' },
       ],
@@ -99,6 +106,21 @@ describe.each([
     )
     expect(issued.map((line) => line['x5t#S256'])).toEqual(Array(3).fill(cnf['x5t#S256']))
   })
+})
+
+it('openid-client: by the device flow, and by token exchange', async () => {
+  const client = await discover('bank', oidc.TlsClientAuth(), bank)
+  const cnf = { 'x5t#S256': thumbprintOf(bank) }
+  const started = await oidc.initiateDeviceAuthorization(client, { scope: 'openid' })
+  await personAt(new UserAgent(), server.issuer).answer(person, started.user_code)
+  const onDevice = await oidc.pollDeviceAuthorizationGrant(client, { ...started, interval: 0 })
+  expect(confirmation(onDevice.access_token)).toEqual(cnf)
+  const exchanged = await oidc.genericGrantRequest(client, exchangeGrant, {
+    subject_token: onDevice.access_token,
+    subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+  })
+  expect(confirmation(exchanged.access_token)).toEqual(cnf)
+  expect(await oidc.tokenIntrospection(client, exchanged.access_token)).toMatchObject({ active: true, cnf })
 })
 
 it('openid-client as a public client: its refresh token is bound to the certificate', async () => {
@@ -220,6 +242,7 @@ describe('the listener for certificates', () => {
     >
     expect(document['mtls_endpoint_aliases']).toEqual({
       token_endpoint: `${base}/token`,
+      device_authorization_endpoint: `${base}/device_authorization`,
       introspection_endpoint: `${base}/introspect`,
       revocation_endpoint: `${base}/revoke`,
       userinfo_endpoint: `${base}/userinfo`,

@@ -17,20 +17,23 @@ export const raceReferences = async ({ client, origins }: Race, rounds: number):
   await agent.authorize(`${first}/authorize?${new URLSearchParams({ ...asked, client_id: 'web' })}`, person)
 
   /** 200 stands for a code. */
-  const open = async (origin: string, uri: string) => {
+  const open = async (origin: string, uri: string, from: Readonly<Record<string, string>>) => {
     const query = new URLSearchParams({ client_id: 'web', request_uri: uri })
-    const response = await agent.fetch(`${origin}/authorize?${query}`)
+    const response = await agent.fetch(`${origin}/authorize?${query}`, { headers: from })
     const text = await response.text()
     const isCode = new URL(response.headers.get('location') ?? origin).searchParams.has('code')
     return { status: isCode ? 200 : response.status, text }
   }
 
   const score = newScore(rounds)
+  let round = 0
   await repeat(rounds, async () => {
-    const { body } = await client.post(`${first}/par`, asked, { authorization: basic(webClient) })
+    // Somewhere else each time: nobody may be refused as often as all the losers are.
+    const from = { 'x-forwarded-for': `10.0.${String(++round >> 8)}.${String(round & 255)}` }
+    const { body } = await client.post(`${first}/par`, asked, { authorization: basic(webClient), ...from })
     const uri = String(body['request_uri'])
     const all = Array.from({ length: attempts }, () => origins).flat()
-    const answers = await Promise.all(all.map((origin) => open(origin, uri)))
+    const answers = await Promise.all(all.map((origin) => open(origin, uri, from)))
     tally(score, answers, ({ status, text }) => status === 400 && text.includes('was already used'))
   })
   return score
