@@ -1,6 +1,8 @@
 import { isObject, type JsonValue } from '../json.js'
+import type { Client } from '../oauth/client.js'
 import type { Dpop, DpopProof } from '../oauth/dpop.js'
 import { OAuthError, withDetails, type ErrorCode } from '../oauth/errors.js'
+import { checkProofAlgorithm } from '../oauth/security-profile.js'
 import type { EndpointRequest } from './message.js'
 
 type Scheme = 'Bearer' | 'DPoP'
@@ -79,6 +81,15 @@ export const createAccessTokens = (path: string, dpop: Dpop | undefined) => {
       if (token === undefined) return refuse('Bearer', 'malformed Authorization header')
       if (/^bearer$/i.test(scheme)) return { scheme: 'Bearer', token }
       return dpop ? { scheme: 'DPoP', token } : refuse('Bearer', 'DPoP is not available')
+    },
+
+    /** Throws `invalid_dpop_proof` for an algorithm that the client's profile does not have. */
+    checkAlgorithm(client: Client, proof: DpopProof | undefined): void {
+      try {
+        checkProofAlgorithm(client, proof)
+      } catch (error) {
+        unauthorized(error)
+      }
     },
 
     /**

@@ -79,6 +79,7 @@ export const createUserinfoEndpoint = (options: UserinfoOptions): Handler => {
     const client = await clients.findEnabled(clientId)
     if (client === undefined) return refuse('the client is gone or disabled')
     seen.client = client
+    access.checkAlgorithm(client, proof)
     seen.sub = subject
     const scope = typeof claims['scope'] === 'string' ? claims['scope'].split(' ') : []
     if (!scope.includes('openid'))

@@ -1,5 +1,6 @@
+import { constants, sign } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createProver } from '../support/clients/dpop-proof.js'
+import { accessTokenHash, createProver } from '../support/clients/dpop-proof.js'
 import { signAssertion } from '../support/clients/client-assertion.js'
 import {
   createFapiClient,
@@ -122,6 +123,28 @@ describe('FAPI 2.0 Security Profile', () => {
       expect(refused(await client.redeem(code, { prover }))).toBe('400 invalid_dpop_proof')
     }
     expect((await client.redeem(code)).status).toBe(200)
+  })
+
+  it('FA07 takes no other algorithm at /userinfo, though the key is the same', async () => {
+    const prover = createProver('PS256', () => now)
+    const left = await client.authorize(person, { prover })
+    const { body } = await client.redeem(left.searchParams.get('code'), { prover })
+    const access = String(body['access_token'])
+    const ask = async (padding: number, alg: string, nonce?: string) => {
+      const signature = (input: string) =>
+        sign('sha256', Buffer.from(input), { key: prover.privateKey, padding, saltLength: 32 })
+      const claims = { htm: 'GET', ath: accessTokenHash(access) }
+      const dpop = prover.proof(`${server.issuer}/userinfo`, nonce, { header: { alg }, claims, signature })
+      return fetch(`${server.issuer}/userinfo`, { headers: { authorization: `DPoP ${access}`, dpop } })
+    }
+    const { RSA_PKCS1_PADDING, RSA_PKCS1_PSS_PADDING } = constants
+    const nonce = (await ask(RSA_PKCS1_PSS_PADDING, 'PS256')).headers.get('dpop-nonce') ?? ''
+    const other = await ask(RSA_PKCS1_PADDING, 'RS256', nonce)
+    expect([other.status, other.headers.get('www-authenticate')]).toEqual([
+      401,
+      expect.stringContaining('invalid_dpop_proof'),
+    ])
+    expect((await ask(RSA_PKCS1_PSS_PADDING, 'PS256', nonce)).status).toBe(200)
   })
 
   it('FA08 gives no token without a proof, nor to another key than that of /par', async () => {

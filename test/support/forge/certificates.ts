@@ -5,25 +5,18 @@ import type { ClientCertificate } from '../../../core/certificates/client-certif
 
 x509.cryptoProvider.set(webcrypto as Crypto)
 
+const rsa = (name: string, hash: string, modulusLength = 2048) => ({
+  ...{ name, hash, modulusLength },
+  publicExponent: new Uint8Array([1, 0, 1]),
+})
+
 const algorithms = {
   ES256: { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' },
   EdDSA: { name: 'Ed25519' },
-  RS256: {
-    ...{ name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' },
-    ...{ publicExponent: new Uint8Array([1, 0, 1]), modulusLength: 2048 },
-  },
-  RSA1024: {
-    ...{ name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' },
-    ...{ publicExponent: new Uint8Array([1, 0, 1]), modulusLength: 1024 },
-  },
-  PS256: {
-    ...{ name: 'RSA-PSS', hash: 'SHA-256' },
-    ...{ publicExponent: new Uint8Array([1, 0, 1]), modulusLength: 2048 },
-  },
-  PS1: {
-    ...{ name: 'RSA-PSS', hash: 'SHA-1' },
-    ...{ publicExponent: new Uint8Array([1, 0, 1]), modulusLength: 2048 },
-  },
+  RS256: rsa('RSASSA-PKCS1-v1_5', 'SHA-256'),
+  RSA1024: rsa('RSASSA-PKCS1-v1_5', 'SHA-256', 1024),
+  PS256: rsa('RSA-PSS', 'SHA-256'),
+  PS1: rsa('RSA-PSS', 'SHA-1'),
 } as const
 
 export type CertificateKeys = CryptoKeyPair
