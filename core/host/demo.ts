@@ -48,6 +48,7 @@ export const createDemo = (
     client_id: 'demo-page',
     client_name: 'Demo page',
     redirect_uris: [`${issuer}/`],
+    post_logout_redirect_uris: [`${issuer}/`],
     grant_types: ['authorization_code', 'refresh_token'],
     response_types: ['code'],
     scope: scopes_supported,
@@ -59,6 +60,7 @@ export const createDemo = (
     client_id: 'demo-device',
     client_name: 'Demo television',
     redirect_uris: [],
+    post_logout_redirect_uris: [],
     grant_types: [deviceCodeGrant, 'refresh_token'],
     response_types: [],
   }

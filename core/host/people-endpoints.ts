@@ -8,14 +8,17 @@ import { createDeviceVerification, deviceVerification } from '../endpoints/devic
 import type { HandlersOf } from '../endpoints/endpoint.js'
 import { consentPage, createConsentPage } from '../endpoints/interaction/consent.js'
 import { createLoginPage, loginPage } from '../endpoints/interaction/login.js'
+import { createLogoutEndpoint, logoutEndpoint } from '../endpoints/logout.js'
 import { createPushedAuthorizationEndpoint, pushedAuthorizationEndpoint } from '../endpoints/pushed-authorization.js'
 import { createUserinfoEndpoint, userinfoEndpoint } from '../endpoints/userinfo.js'
 import type { LoginProvider } from '../interaction/login-provider.js'
 import { createPlaces, type Places } from '../interaction/places.js'
+import { grantLifetime } from '../keys/lifecycle/open-ring.js'
 import { createPushedRequests } from '../oauth/pushed-request.js'
 import type { RequiredAuthentication } from '../oauth/required-authentication.js'
 import { createRegisteredRequests } from '../oauth/registered-requests.js'
 import { createRequestObjects } from '../oauth/request-object.js'
+import { createEndSessionGrants } from '../oauth/session-grants.js'
 import { verifyIdTokenHint } from '../tokens/id-token-hint.js'
 import { tokens, type Resolve } from './injection-tokens.js'
 
@@ -26,6 +29,7 @@ export const peopleEndpoints = {
   pushedAuthorization: pushedAuthorizationEndpoint,
   login: loginPage,
   consent: consentPage,
+  logout: logoutEndpoint,
 }
 
 /** What is served where the device flow (RFC 8628) is enabled, too. */
@@ -119,6 +123,11 @@ const requiredAuthentication = ({ userinfo }: Config): RequiredAuthentication =>
   ...(userinfo.max_age_secs !== undefined && { maxAge: userinfo.max_age_secs }),
 })
 
+const endGrantsOf = (get: Resolve) => {
+  const { grantIndex: index, revocations } = get(tokens.collections)
+  return createEndSessionGrants({ index, revocations, grantLifetime: grantLifetime(get(tokens.config)) })
+}
+
 export const createPeopleEndpoints = (get: Resolve, { options, flow }: SignIn): HandlersOf<typeof peopleEndpoints> => ({
   userinfo: createUserinfoEndpoint({
     accessTokenVerifier: get(tokens.accessTokenVerifier),
@@ -137,6 +146,7 @@ export const createPeopleEndpoints = (get: Resolve, { options, flow }: SignIn): 
   pushedAuthorization: createPushedAuthorization(get, options),
   login: createLoginPage(options, flow),
   consent: createConsentPage(options, flow),
+  logout: createLogoutEndpoint({ ...options, endGrants: endGrantsOf(get) }, flow),
 })
 
 export const createDeviceEndpoints = (get: Resolve, signIn: SignIn): HandlersOf<typeof deviceEndpoints> => {

@@ -43,6 +43,8 @@ export interface Sessions {
     at: { readonly authTime: number; readonly interactionId: string },
     oldCookie: string | undefined,
   ): Promise<{ readonly session: Session; readonly cookie: string }>
+  /** Ends the session of a cookie. Throws `Unavailable`. */
+  end(cookie: string | undefined, session: Session): Promise<void>
 }
 
 export interface SessionOptions {
@@ -56,8 +58,15 @@ export const createSessions = ({ store, index, cookies, ttlSeconds }: SessionOpt
   const find = async (cookie: string | undefined): Promise<Session | undefined> =>
     isOpaqueToken(cookie) ? store.find(hashOpaqueToken(cookie)) : undefined
 
+  const end = async (cookie: string | undefined, { subject }: Session): Promise<void> => {
+    if (!isOpaqueToken(cookie)) return
+    const key = hashOpaqueToken(cookie)
+    await Promise.all([store.remove(key), index.remove(sessionEntryId({ subject, key }))])
+  }
+
   return {
     find,
+    end,
     async start(login, { authTime, interactionId }, oldCookie) {
       const old = await find(oldCookie)
       const session: Session = {
@@ -77,10 +86,7 @@ export const createSessions = ({ store, index, cookies, ttlSeconds }: SessionOpt
         store.put(entry.key, session, { ttlSeconds }),
         index.put(sessionEntryId(entry), entry, { ttlSeconds }),
       ])
-      if (old && isOpaqueToken(oldCookie)) {
-        const key = hashOpaqueToken(oldCookie)
-        await Promise.all([store.remove(key), index.remove(sessionEntryId({ subject: old.subject, key }))])
-      }
+      if (old) await end(oldCookie, old)
       return { session, cookie: cookies.set(cookies.session, value, ttlSeconds) }
     },
   }

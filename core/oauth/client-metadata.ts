@@ -36,7 +36,6 @@ const notAvailable = new Set([
   'backchannel_logout_session_required',
   'backchannel_logout_uri',
   'initiate_login_uri',
-  'post_logout_redirect_uris',
   'sector_identifier_uri',
 ])
 const unavailable = 'not available in this version'
@@ -93,6 +92,7 @@ const metadataSchema = z.strictObject({
   client_secret_expires_at: z.int().min(0).optional(),
   application_type: z.enum(['web', 'native']).default('web'),
   redirect_uris: z.array(z.string()).default([]),
+  post_logout_redirect_uris: z.array(z.string()).optional(),
   grant_types: z
     .array(
       z.string().refine((name) => /^[\w-]+$/.test(name) || URL.canParse(name), 'must be a grant type name or a URN'),
@@ -175,10 +175,11 @@ const findContradictions = (metadata: Partial<Metadata>): MetadataProblem[] => {
   const add = (path: string, message: string) => problems.push({ path, message })
 
   if (application_type !== undefined)
-    for (const [index, uri] of redirect_uris.entries()) {
-      const fault = typeof uri === 'string' ? findRedirectUriFault(uri, application_type) : undefined
-      if (fault !== undefined) add(`redirect_uris[${String(index)}]`, fault)
-    }
+    for (const name of ['redirect_uris', 'post_logout_redirect_uris'] as const)
+      for (const [index, uri] of (metadata[name] ?? []).entries()) {
+        const fault = typeof uri === 'string' ? findRedirectUriFault(uri, application_type) : undefined
+        if (fault !== undefined) add(`${name}[${String(index)}]`, fault)
+      }
   const usesCode = grant_types?.includes('authorization_code')
   if (usesCode === true && metadata.redirect_uris?.length === 0)
     add('redirect_uris', 'is required for the grant authorization_code')

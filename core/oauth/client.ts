@@ -71,6 +71,8 @@ export interface Client {
   readonly request_uris?: readonly string[]
   /** The types of `authorization_details` that the client may ask for (RFC 9396 §10). Absent: none. */
   readonly authorization_details_types?: readonly string[]
+  /** Where the browser may go after a logout, compared as text (RP-Initiated Logout §3.1). Absent: nowhere. */
+  readonly post_logout_redirect_uris?: readonly string[]
   readonly logo_uri?: string
   readonly policy_uri?: string
   readonly tos_uri?: string

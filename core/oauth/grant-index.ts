@@ -9,6 +9,8 @@ export interface GrantEntry {
   readonly grantId: string
   readonly clientId: string
   readonly subject: string
+  /** Of the session in which it was granted. */
+  readonly sid?: string
   readonly scope: readonly string[]
   readonly resource: readonly string[]
   readonly authorizationDetails?: readonly AuthorizationDetail[]
@@ -40,6 +42,7 @@ export const createGrantIndex = ({ store, clock, lifetime }: GrantIndexOptions):
     const entry = {
       ...{ grantId, clientId, subject, scope, resource, authTime: authentication.auth_time },
       ...(authorizationDetails && { authorizationDetails }),
+      ...(authentication.sid !== undefined && { sid: authentication.sid }),
     }
     const ttlSeconds = scope.includes('offline_access') ? lifetime.offline : lifetime.online
     await store.put(grantEntryId(grant), { ...entry, grantedAt: epochSeconds(clock) }, { ttlSeconds })

@@ -16,6 +16,8 @@ export type AuditEventName =
   | 'client.refused'
   | 'login.succeeded'
   | 'login.refused'
+  | 'session.ended'
+  | 'logout.refused'
   | 'consent.given'
   | 'consent.denied'
   | 'authorization.pushed'

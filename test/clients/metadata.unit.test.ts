@@ -150,15 +150,23 @@ describe('client metadata', () => {
   })
 
   it('refuses what nothing would honour, and misspelt names with a hint', () => {
-    expect(problems({ ...web, sector_identifier_uri: 'https://x', post_logout_redirect_uris: [] })).toEqual([
+    expect(problems({ ...web, sector_identifier_uri: 'https://x', initiate_login_uri: 'https://x' })).toEqual([
       { path: 'sector_identifier_uri', message: 'not available in this version' },
-      { path: 'post_logout_redirect_uris', message: 'not available in this version' },
+      { path: 'initiate_login_uri', message: 'not available in this version' },
     ])
     const { redirect_uris, ...rest } = web
     expect(problems({ ...rest, redirect_uri: redirect_uris })).toContainEqual({
       path: 'redirect_uri',
       message: 'unknown member; did you mean `redirect_uris`?',
     })
+  })
+
+  it('holds where a logout leads to the rules of redirect URIs', () => {
+    expect(problems({ ...web, post_logout_redirect_uris: ['https://a.example/out'] })).toEqual([])
+    const wrong = ['http://a.example/', 'https://a.example/#x', 'javascript:alert(1)']
+    expect(problems({ ...web, post_logout_redirect_uris: wrong }).map(({ path }) => path)).toEqual(
+      wrong.map((_, index) => `post_logout_redirect_uris[${String(index)}]`),
+    )
   })
 
   it('tells everything at once and repeats no value', () => {

@@ -102,6 +102,18 @@ describeWith('chromium', 'the demo page', (executablePath) => {
       })
     })
 
+    it('signs out, and has to sign in again', async () => {
+      await open(async (page) => {
+        await signIn(page)
+        await page.locator('#demo-result').waitFor({ state: 'visible' })
+        await page.click('#demo-sign-out')
+        await page.waitForSelector('#demo-sign-in:enabled')
+        expect(page.url()).toBe(`${server.issuer}/`)
+        await page.click('#demo-sign-in')
+        await page.waitForSelector('#login-submit')
+      })
+    })
+
     it('shows a refusal as text', async () => {
       await open(async (page) => {
         await signIn(page, 'deny')

@@ -68,7 +68,7 @@ export const createAnswers = (options: AnswerOptions): Answers => {
 }
 
 /** Appended to the URI as it is registered: a URL parser would rewrite it. */
-const withQuery = (uri: string, parameters: Parameters): string => {
+export const withQuery = (uri: string, parameters: Parameters): string => {
   const query = Object.entries(parameters).map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
   return `${uri}${uri.includes('?') ? '&' : '?'}${query.join('&')}`
 }

@@ -75,13 +75,11 @@ export const readAcrValues: Step = (input) => {
   return found('wantedAcr', readWantedAcr(rules.acrs, sent, client.default_acr_values))
 }
 
-const maxHintLength = 8192
-
 /** Ours, and made for this client: what another client was given is not a hint of this one's. */
 export const readIdTokenHint: Step = async ({ params, client, before, rules }) => {
   const token = params.values.get('id_token_hint')
   if (token === undefined) return nothing
-  const hint = token.length > maxHintLength ? undefined : await rules.verifyIdTokenHint(token)
+  const hint = await rules.verifyIdTokenHint(token)
   if (hint === undefined || ![hint.aud].flat().includes(client.client_id))
     return invalidRequest('The id_token_hint is not an ID Token that was issued to this client.')
   if (before.subject !== undefined && before.subject !== hint.sub)

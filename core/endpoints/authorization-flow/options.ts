@@ -24,6 +24,8 @@ import type { Refusals } from '../refusals.js'
 export interface IdTokenHint {
   readonly sub: string
   readonly aud: string | readonly string[]
+  /** Of the session in which it was issued. */
+  readonly sid?: string | undefined
 }
 
 export interface AuthorizationOptions {

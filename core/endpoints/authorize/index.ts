@@ -6,12 +6,13 @@ import { responseModesOf } from '../../oauth/response-mode.js'
 import { checkRequest, stepsAt } from '../authorization-flow/check-request.js'
 import type { Flow, AuthorizationContext } from '../authorization-flow/flow.js'
 import type { AuthorizationOptions } from '../authorization-flow/options.js'
+import { getParameters } from '../authorization-flow/parameters.js'
 import { getTarget } from '../authorization-flow/target.js'
 import type { Declaration } from '../endpoint.js'
 import { redirect, type EndpointRequest, type Reply } from '../message.js'
 import type { RecordedHandler } from '../refusals.js'
 import { originAndPath } from './origin-and-path.js'
-import { getClient, getParameters, getPushedRequestUri } from './request.js'
+import { getClient, getPushedRequestUri } from './request.js'
 
 const steps = stepsAt('authorization')
 

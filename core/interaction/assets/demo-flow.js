@@ -72,6 +72,13 @@ export const openClient = async ({ issuer, clientId, deviceClientId, scope, user
       return { clientId, tokens, nonce: pending.nonce }
     },
 
+    /** Leaves this page (RP-Initiated Logout §2). */
+    signOut: ({ clientId: client, tokens }) => {
+      const parameters = { client_id: client, id_token_hint: tokens.id_token }
+      if (client === clientId) parameters.post_logout_redirect_uri = redirectUri
+      location.assign(`${provider.end_session_endpoint}?${new URLSearchParams(parameters)}`)
+    },
+
     hasDetails: (type) => provider.authorization_details_types_supported?.includes(type) === true,
 
     hasDeviceFlow: provider.device_authorization_endpoint !== undefined,

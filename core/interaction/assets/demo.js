@@ -19,6 +19,7 @@ const buttons = [
   find('demo-refresh'),
   find('demo-ask'),
   find('demo-forget'),
+  find('demo-sign-out'),
 ]
 
 /** Tokens live here alone: a reload forgets them. */
@@ -223,6 +224,9 @@ const start = async () => {
     step('Asking …', 'Userinfo answered.', async () => await showUserinfo(await connected())),
   )
   find('demo-forget').addEventListener('click', forget)
+  find('demo-sign-out').addEventListener('click', () =>
+    step('Going to sign out …', 'Going to sign out …', async () => (await connected()).signOut(signIn)),
+  )
   offerCopies()
   await offerEnrolment(settings.issuer)
   await step('', '', async () => await receive(await connected()))

@@ -66,6 +66,16 @@ export const createPages = (options: PagesOptions): Pages => {
       }),
     deviceResult: (page) =>
       render('device-result', { ...deviceResults[page.outcome], client: page.client?.name, startUrl: page.startUrl }),
+    logout: (page) =>
+      render('logout', {
+        title: 'Sign out',
+        action: page.action,
+        csrf: page.csrf,
+        client: page.client && showClient(page.client),
+        ...showAccount(page.account),
+        parameters: Object.entries(page.parameters),
+      }),
+    signedOut: (page) => render('signed-out', { title: 'Signed out', client: page.client && showClient(page.client) }),
     error: ({ status, ...page }) => render('error', { ...page, advice: adviceOn(status) }),
     formPost: (page) =>
       render('form-post', { title: 'Continue', action: page.action, parameters: Object.entries(page.parameters) }),

@@ -87,6 +87,19 @@ export interface DeviceResultPage {
   readonly startUrl: string
 }
 
+/** Asks a person whether to sign out. Field `csrf`, and `parameters` again; button `#logout-confirm`. */
+export interface LogoutPage extends FormPage {
+  readonly client?: ClientOnPage
+  readonly account: AccountOnPage
+  /** Of the request. Untrusted. */
+  readonly parameters: Readonly<Record<string, string>>
+}
+
+export interface SignedOutPage {
+  /** The client that sent the person. */
+  readonly client?: ClientOnPage
+}
+
 export interface ErrorPage {
   readonly status: number
   /** Heading: `Authorization error`. */
@@ -115,6 +128,8 @@ export interface Pages {
   device(page: DevicePage): string
   deviceConfirm(page: DeviceConfirmPage): string
   deviceResult(page: DeviceResultPage): string
+  logout(page: LogoutPage): string
+  signedOut(page: SignedOutPage): string
   error(page: ErrorPage): string
   formPost(page: FormPostPage): string
 }

@@ -1,0 +1,220 @@
+import { createHash } from 'node:crypto'
+import * as oidc from 'openid-client'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { basic } from '../support/clients/clients.js'
+import { discover } from '../support/clients/authorization.js'
+import { UserAgent } from '../support/clients/user-agent.js'
+import { person, redirectUri, startServer, subject, webClient, type TestServer } from '../support/server/server.js'
+
+const verifier = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
+const challenge = createHash('sha256').update(verifier).digest('base64url')
+const after = 'https://client.example/signed-out?from=signet'
+const shop = { ...webClient, consent: 'implicit', post_logout_redirect_uris: [after] }
+const other = { ...shop, client_id: 'other', post_logout_redirect_uris: ['https://other.example/out'] }
+
+type Tokens = Record<'access_token' | 'id_token' | 'refresh_token', string>
+
+describe('/logout (RP-Initiated Logout)', () => {
+  let server: TestServer
+  const time = { ahead: 0 }
+  beforeAll(async () => {
+    server = await startServer({
+      clock: () => Date.now() + time.ahead,
+      configure: (written) => ({ ...written, clients: [shop, other, { ...shop, client_id: 'gone', disabled: true }] }),
+    })
+  })
+  afterAll(() => server[Symbol.asyncDispose]())
+
+  const authorizeUrl = (scope = 'openid', more: Record<string, string> = {}) =>
+    `${server.issuer}/authorize?${new URLSearchParams({
+      ...{ client_id: 'web', redirect_uri: redirectUri, response_type: 'code', scope },
+      ...{ code_challenge: challenge, code_challenge_method: 'S256', ...more },
+    })}`
+  const post = async (path: string, form: Record<string, string>) => {
+    const headers = { authorization: basic(shop) }
+    const response = await fetch(server.issuer + path, { method: 'POST', headers, body: new URLSearchParams(form) })
+    return (await response.json()) as Record<string, unknown>
+  }
+  const signIn = async (agent = new UserAgent(), scope = 'openid') => {
+    const left = await agent.authorize(authorizeUrl(scope), person)
+    const tokens = (await post('/token', {
+      ...{ grant_type: 'authorization_code', code: left.searchParams.get('code') ?? '', redirect_uri: redirectUri },
+      code_verifier: verifier,
+    })) as Tokens
+    return { agent, tokens }
+  }
+  const out = async (agent: UserAgent, parameters: Record<string, string> | string[][], init?: RequestInit) => {
+    const query = init?.method === 'POST' ? '' : `?${new URLSearchParams(parameters)}`
+    const body = init?.method === 'POST' ? { body: new URLSearchParams(parameters) } : {}
+    const { response, left } = await agent.follow(`${server.issuer}/logout${query}`, { ...init, ...body })
+    return {
+      status: response.status,
+      left: left?.href ?? response.headers.get('location'),
+      html: await response.text(),
+    }
+  }
+  /** `prompt=none`: `code`, or the error. */
+  const state = async (agent: UserAgent) => {
+    const { left } = await agent.follow(authorizeUrl('openid', { prompt: 'none' }))
+    return left?.searchParams.get('error') ?? 'code'
+  }
+  const forge = (token: string, change: object) => {
+    const [header, payload = '', signature] = token.split('.')
+    const claims = { ...(JSON.parse(Buffer.from(payload, 'base64url').toString()) as object), ...change }
+    return [header, Buffer.from(JSON.stringify(claims)).toString('base64url'), signature].join('.')
+  }
+  const signedOut = { status: 200, html: expect.stringContaining('id="signed-out"') as string }
+  const asked = { status: 200, html: expect.stringContaining('id="logout-confirm"') as string }
+  const refused = { status: 400, html: expect.stringContaining('Sign-out error') as string, left: null }
+
+  it('ends the session of the hint without a question, and returns to the client with state', async () => {
+    const { agent, tokens } = await signIn()
+    const answer = await out(agent, { id_token_hint: tokens.id_token, post_logout_redirect_uri: after, state: 'a b&c' })
+    expect(answer).toMatchObject({ status: 303, left: `${after}&state=a%20b%26c` })
+    expect(await state(agent)).toBe('login_required')
+    expect(await post('/introspect', { token: tokens.access_token })).toEqual({ active: false })
+    const lines = await server.audit()
+    expect(lines.findLast(({ event }) => event === 'session.ended')).toMatchObject({
+      sub: subject,
+      client_id: 'web',
+      grants: 1,
+    })
+  })
+
+  it('leaves what was granted for the time after it, and the sessions of other browsers', async () => {
+    const elsewhere = await signIn()
+    const { agent, tokens } = await signIn(new UserAgent(), 'openid offline_access')
+    expect(await out(agent, { id_token_hint: tokens.id_token })).toMatchObject(signedOut)
+    expect(await state(agent)).toBe('login_required')
+    const refreshed = await post('/token', { grant_type: 'refresh_token', refresh_token: tokens.refresh_token })
+    expect(refreshed).toHaveProperty('access_token')
+    expect(await state(elsewhere.agent)).toBe('code')
+    expect(await post('/introspect', { token: elsewhere.tokens.access_token })).toMatchObject({ active: true })
+  })
+
+  it('takes a hint that has expired, and one by POST', async () => {
+    const { agent, tokens } = await signIn()
+    time.ahead += 2 * 3_600_000
+    const hint = { id_token_hint: tokens.id_token, client_id: 'web', post_logout_redirect_uri: after }
+    expect(await out(agent, hint, { method: 'POST' })).toMatchObject({ left: after })
+    expect(await state(agent)).toBe('login_required')
+  })
+
+  it('is what openid-client calls, as the discovery document says', async () => {
+    const { agent, tokens } = await signIn()
+    const client = await discover(server.issuer, 'web', oidc.ClientSecretBasic(webClient.client_secret))
+    const url = oidc.buildEndSessionUrl(client, { post_logout_redirect_uri: after, id_token_hint: tokens.id_token })
+    expect(url.href).toContain(`${server.issuer}/logout?`)
+    expect((await agent.follow(url)).left?.href).toBe(after)
+  })
+
+  it('LO01 asks, where no hint of this session is there, and the answer counts once it is given', async () => {
+    const stranger = await signIn()
+    const { agent } = await signIn()
+    for (const parameters of [{}, { client_id: 'web' }, { id_token_hint: stranger.tokens.id_token }]) {
+      expect(await out(agent, parameters)).toMatchObject(asked)
+      expect(await state(agent)).toBe('code')
+    }
+    const { html } = await out(agent, { client_id: 'web', post_logout_redirect_uri: after, state: 's' })
+    const hidden = [...html.matchAll(/type="hidden" name="([^"]+)" value="([^"]*)"/g)].map(
+      ([, name = '', value = '']) => [name, value.replaceAll('&amp;', '&')] as const,
+    )
+    const { left } = await agent.submit(new URL(`${server.issuer}/logout`), html, Object.fromEntries(hidden))
+    expect(left?.href).toBe(`${after}&state=s`)
+    expect(await state(agent)).toBe('login_required')
+    expect(await state(stranger.agent)).toBe('code')
+  })
+
+  it('LO02 believes no form that is not our own', async () => {
+    const [first, second] = [await signIn(), await signIn()]
+    const { html } = await out(first.agent, {})
+    const csrf = /name="csrf" value="([^"]+)"/.exec(html)?.[1] ?? ''
+    for (const forged of ['x', csrf]) {
+      const answer = await out(second.agent, { csrf: forged }, { method: 'POST' })
+      expect(answer.status).toBe(403)
+    }
+    expect(await out(second.agent, {}, { method: 'POST' })).toMatchObject(asked)
+    expect(await state(second.agent)).toBe('code')
+  })
+
+  it('LO03 refuses a hint that is forged, unsigned, of another kind, or too long', async () => {
+    const { agent, tokens } = await signIn()
+    const [header = '', payload = ''] = tokens.id_token.split('.')
+    for (const id_token_hint of [
+      ...['x', 'a.b.c', `${header}.${payload}.`, `eyJhbGciOiJub25lIn0.${payload}.`, 'a'.repeat(9000)],
+      ...[forge(tokens.id_token, { aud: 'other' }), forge(tokens.id_token, { sid: 'x' }), tokens.access_token],
+    ])
+      expect(
+        await out(agent, { id_token_hint, post_logout_redirect_uri: after }),
+        id_token_hint.slice(0, 40),
+      ).toMatchObject(refused)
+    expect(await state(agent)).toBe('code')
+  })
+
+  it('LO04 sends nobody to a URI that the client has not registered, character for character', async () => {
+    const { agent, tokens } = await signIn()
+    for (const uri of [
+      ...[redirectUri, 'https://evil.example/', 'https://other.example/out', 'javascript:alert(1)', '//evil.example'],
+      ...[`${after}/`, `${after}&x=1`, after.replace('https', 'http'), after.toUpperCase(), `${after}#x`],
+    ])
+      expect(await out(agent, { id_token_hint: tokens.id_token, post_logout_redirect_uri: uri }), uri).toMatchObject(
+        refused,
+      )
+    expect(await state(agent)).toBe('code')
+  })
+
+  it('LO05 sends nobody anywhere without a client', async () => {
+    const { agent } = await signIn()
+    const { html } = await out(agent, { post_logout_redirect_uri: after })
+    const done = await agent.submit(new URL(`${server.issuer}/logout`), html, { post_logout_redirect_uri: after })
+    expect([done.left, done.response.status]).toEqual([undefined, 200])
+    expect(await out(new UserAgent(), { post_logout_redirect_uri: after })).toMatchObject(signedOut)
+  })
+
+  it('LO06 refuses a client that is unknown, disabled, or not that of the hint', async () => {
+    const { agent, tokens } = await signIn()
+    for (const more of [
+      { client_id: 'nobody' },
+      { client_id: 'gone' },
+      { id_token_hint: tokens.id_token, client_id: 'other' },
+    ])
+      expect(await out(agent, more)).toMatchObject(refused)
+    expect(await state(agent)).toBe('code')
+  })
+
+  it('LO07 refuses parameters that come twice, and a state of 3 KiB', async () => {
+    const { agent, tokens } = await signIn()
+    const hint = ['id_token_hint', tokens.id_token]
+    for (const more of [
+      [hint, hint],
+      [hint, ['state', 'x'.repeat(3000)]],
+      [
+        ['client_id', 'web'],
+        ['client_id', 'other'],
+      ],
+    ])
+      expect(await out(agent, more)).toMatchObject(refused)
+    expect(await state(agent)).toBe('code')
+  })
+
+  it('LO08 a form that another site posts is asked again by GET, with the cookies that it came without', async () => {
+    const { agent, tokens } = await signIn()
+    const cookieless = new UserAgent()
+    const response = await cookieless.fetch(`${server.issuer}/logout`, {
+      method: 'POST',
+      headers: { 'sec-fetch-site': 'cross-site' },
+      body: new URLSearchParams({ id_token_hint: tokens.id_token, post_logout_redirect_uri: after }),
+    })
+    expect(response.status).toBe(303)
+    const { left } = await agent.follow(response.headers.get('location') ?? '')
+    expect(left?.href).toBe(after)
+    expect(await state(agent)).toBe('login_required')
+  })
+
+  it('is over when there is no session', async () => {
+    expect(await out(new UserAgent(), {})).toMatchObject(signedOut)
+    expect(await out(new UserAgent(), { client_id: 'web', post_logout_redirect_uri: after })).toMatchObject({
+      left: after,
+    })
+  })
+})
