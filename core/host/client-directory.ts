@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.js'
 import { isClientId, type Client, type ClientDirectory, type SecurityProfile } from '../oauth/client.js'
 import { isFapi } from '../oauth/security-profile.js'
+import { noLog, type Log } from '../observe/log.js'
 import { RecentMap } from '../recent-map.js'
 import type { RecordLookup } from '../storage/ports.js'
 
@@ -55,17 +56,32 @@ export const cacheClients = (store: ClientLookup, clock: Clock): ClientLookup =>
   }
 }
 
+export interface DirectoryOptions {
+  /** Of the deployment: with `fapi2`, a client that has it not is out. */
+  readonly profile?: SecurityProfile
+  /** Told once of each such client. */
+  readonly log?: Log
+}
+
 /** What the configuration names, the store cannot change. */
 export const createClientDirectory = (
   fixed: readonly Client[],
   store: ClientLookup,
-  profile: SecurityProfile = 'oauth2',
+  { profile = 'oauth2', log = noLog }: DirectoryOptions = {},
 ): ClientDirectory => {
+  const told = new RecentMap<string, 'told'>(maxClients)
   const byId = new Map(fixed.map((client) => [client.client_id, client]))
   const findAny = (clientId: string) =>
     isClientId(clientId) ? (byId.get(clientId) ?? store.find(clientId)) : undefined
   /** One that was stored before the deployment had its profile may have what the profile forbids. */
-  const isOut = (client: Client): boolean => client.disabled === true || (profile === 'fapi2' && !isFapi(client))
+  const isUnfit = (client: Client): boolean => {
+    if (profile === 'oauth2' || isFapi(client)) return false
+    const { client_id } = client
+    if (told.get(client_id) === undefined) log.warn('A client without security_profile fapi2 is refused', { client_id })
+    told.set(client_id, 'told')
+    return true
+  }
+  const isOut = (client: Client): boolean => client.disabled === true || isUnfit(client)
   return {
     async find(clientId) {
       const client = await findAny(clientId)

@@ -170,7 +170,7 @@ export const openGeneration = async (
       clients: createClientDirectory(
         [...checked.clients, ...(demo?.clients ?? [])],
         config.storage.records.use === 'embedded' ? stored : cacheClients(stored, clock),
-        config.security_profile,
+        { profile: config.security_profile, log },
       ),
       accounts: createAccountDirectory({ static: accounts, shared, store: accountStore }),
       settleAccounts: () =>

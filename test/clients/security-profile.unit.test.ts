@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { formatPath, type Path } from '../../config/problems.js'
 import { createClientDirectory } from '../../core/host/client-directory.js'
 import { profileRules } from '../../core/host/checks/profile-rules.js'
+import { noLog } from '../../core/observe/log.js'
 import type { Deployment } from '../../core/host/checks/rule.js'
 import type { Client } from '../../core/oauth/client.js'
 import { parseClientMetadata } from '../../core/oauth/client-metadata.js'
@@ -74,7 +75,11 @@ describe('security_profile: fapi2', () => {
     ])
     const stored = { find: async () => web }
     expect(await createClientDirectory([], stored).find('web')).toBe(web)
-    expect(await createClientDirectory([], stored, 'fapi2').find('web')).toBe('disabled')
-    expect(await createClientDirectory([], stored, 'fapi2').findEnabled('web')).toBeUndefined()
+    const told: unknown[] = []
+    const log = { ...noLog, warn: (...line: readonly unknown[]) => void told.push(line) }
+    const directory = createClientDirectory([], stored, { profile: 'fapi2', log })
+    expect(await directory.find('web')).toBe('disabled')
+    expect(await directory.findEnabled('web')).toBeUndefined()
+    expect(told).toEqual([['A client without security_profile fapi2 is refused', { client_id: 'web' }]])
   })
 })
