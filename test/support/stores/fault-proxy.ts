@@ -71,10 +71,14 @@ const late = (faults: Faults, act: (message: Buffer) => void) => {
     queue.push(message)
     const due = Math.max(performance.now() + faults.latencyMs, lastDue)
     lastDue = due
-    const next = () => act(queue.shift() as Buffer)
-    const wait = due - performance.now()
-    if (wait <= 0 && queue.length === 1) next()
-    else setTimeout(next, wait)
+    const deliver = () => {
+      const wait = due - performance.now()
+      // A timer may fire a moment early.
+      if (wait > 0) setTimeout(deliver, wait)
+      else act(queue.shift() as Buffer)
+    }
+    if (queue.length === 1) deliver()
+    else setTimeout(deliver, due - performance.now())
   }
 }
 
