@@ -144,7 +144,7 @@ export const openConnection = async ({ options, clock, component }: ConnectionOp
     memory = undefined
     void reexamine()
   })
-  // ioredis gives up for good when a sentinel tells of another primary while it is asking for the primary.
+  // If a sentinel announces a new primary while ioredis is looking for the old one, ioredis stops reconnecting.
   client.on('end', () => {
     if (closed) return
     clearTimeout(timer)
