@@ -1,7 +1,8 @@
 import type { Config } from '../../config/schema.js'
 import { consentId, type Consent } from '../interaction/consent.js'
 import { sessionEntryId, type SessionEntry } from '../interaction/session.js'
-import { grantEntryId, type GrantEntry } from '../oauth/grant-index.js'
+import type { GrantEntry } from '../oauth/grant-index.js'
+import { revokeGrantEntries } from '../oauth/session-grants.js'
 import { signInOf } from '../oauth/subject-end.js'
 import { listSubjectRecords } from '../oauth/subject-records.js'
 import { collections } from './collections.js'
@@ -67,11 +68,8 @@ export const hasGrantRecord = async (stores: Stores, grantId: string): Promise<b
 }
 
 export const revokeGrants = async (stores: Stores, config: Config, entries: readonly GrantEntry[]): Promise<void> => {
-  const { grantIndex, revocations } = collections(stores)
-  for (const entry of entries) {
-    await revocations.revoke(entry.grantId, grantLifetime(config))
-    await grantIndex.remove(grantEntryId(entry))
-  }
+  const { grantIndex: index, revocations } = collections(stores)
+  await revokeGrantEntries({ index, revocations, grantLifetime: grantLifetime(config) }, entries)
 }
 
 /** What a person has allowed clients for good; with `clientId` that client alone. */

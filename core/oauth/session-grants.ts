@@ -9,6 +9,17 @@ export interface SessionGrantsOptions {
   readonly grantLifetime: number
 }
 
+/** Revokes what the entries stand for, and forgets them. Throws `Unavailable`; what is revoked by then stays so. */
+export const revokeGrantEntries = async (
+  { index, revocations, grantLifetime }: SessionGrantsOptions,
+  entries: readonly GrantEntry[],
+): Promise<void> => {
+  for (const entry of entries) {
+    await revocations.revoke(entry.grantId, grantLifetime)
+    await index.remove(grantEntryId(entry))
+  }
+}
+
 /**
  * Revokes what was granted in a session and is not for the time after it (`offline_access`, OIDC Core §11). Resolves with the
  * number of grants. Throws `Unavailable`; what is revoked by then stays so.
@@ -16,13 +27,10 @@ export interface SessionGrantsOptions {
 export type EndSessionGrants = (session: { readonly sid: string; readonly subject: string }) => Promise<number>
 
 export const createEndSessionGrants =
-  ({ index, revocations, grantLifetime }: SessionGrantsOptions): EndSessionGrants =>
+  (options: SessionGrantsOptions): EndSessionGrants =>
   async ({ sid, subject }) => {
-    const all = await listSubjectRecords(index, subject)
+    const all = await listSubjectRecords(options.index, subject)
     const own = all.filter((entry) => entry.sid === sid && !entry.scope.includes('offline_access'))
-    for (const entry of own) {
-      await revocations.revoke(entry.grantId, grantLifetime)
-      await index.remove(grantEntryId(entry))
-    }
+    await revokeGrantEntries(options, own)
     return own.length
   }
