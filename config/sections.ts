@@ -61,10 +61,15 @@ export const signers = z
   .default({})
 
 /** All that is signed. */
-export const keyPurposes = ['access_token', 'id_token', 'attestation', 'userinfo', 'introspection', 'jarm'] as const
-
-/** Earlier configurations may name it; nothing is signed for it. */
-const idlePurposes = ['logout_token'] as const
+export const keyPurposes = [
+  'access_token',
+  'id_token',
+  'attestation',
+  'userinfo',
+  'introspection',
+  'jarm',
+  'logout_token',
+] as const
 
 /** The inventory, in order of preference. */
 export const keys = z
@@ -78,7 +83,7 @@ export const keys = z
         signer: text,
         ref: text,
         purposes: z
-          .array(z.enum([...keyPurposes, ...idlePurposes]))
+          .array(z.enum(keyPurposes))
           .min(1, 'must name at least one purpose')
           .transform((named) => keyPurposes.filter((purpose) => named.includes(purpose)))
           .prefault([...keyPurposes]),

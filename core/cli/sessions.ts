@@ -1,5 +1,5 @@
 import { isoTime } from '../clock.js'
-import { listSessions, removeSessions } from '../host/personal-records.js'
+import { endSessions as endSessionsIn, listSessions } from '../host/personal-records.js'
 import { changeStores, readDeployment, withStores } from './deployment.js'
 import { CommandFailed } from './failure.js'
 import { print, printJson } from './output.js'
@@ -31,7 +31,7 @@ export const endSessions = async (options: SessionOptions): Promise<void> => {
   await changeStores(config, personChange('session.end', options, { sid }), async (stores) => {
     const found = await listSessions(stores, sub, sid)
     if (found.length === 0) throw new CommandFailed('There is no such session.')
-    await removeSessions(stores, found)
+    await endSessionsIn(stores, config, sub, found)
     ended.push(...found.map((session) => session.sid))
     return true
   })

@@ -38,7 +38,11 @@ export const logoutEndpoint = {
   errorTitle: 'Sign-out error',
   limit: { byAddress: 'interaction', byRefusals: false },
   refusedEvent: 'logout.refused',
-  discovery: ({ issuer }) => ({ end_session_endpoint: `${issuer}/logout` }),
+  discovery: ({ issuer }) => ({
+    end_session_endpoint: `${issuer}/logout`,
+    backchannel_logout_supported: true,
+    backchannel_logout_session_supported: true,
+  }),
 } as const satisfies Declaration
 
 const invalid = (description: string): never => {

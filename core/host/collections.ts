@@ -10,6 +10,7 @@ import type { Consent } from '../interaction/consent.js'
 import type { Session, SessionEntry } from '../interaction/session.js'
 import type { JsonObject } from '../json.js'
 import type { Client } from '../oauth/client.js'
+import type { LogoutDelivery } from '../oauth/back-channel/outbox.js'
 import type { DeviceApproval, DeviceRequest } from '../oauth/device-code.js'
 import type { AuthorizationCode, Grant } from '../oauth/grant.js'
 import type { GrantEntry } from '../oauth/grant-index.js'
@@ -58,6 +59,8 @@ export const collections = ({ records, ephemeral, shares }: Stores) => {
     families: records.refreshFamilies<Grant>('refresh_families'),
     revocations: records.revocations('revocations'),
     secrets: records.records<string>('secrets'),
+    logoutDeliveries: records.records<LogoutDelivery>('logout_deliveries'),
+    logoutClaims: records.replayGuard('logout_claims'),
     factorRecords: within('approvals', shareRecords, records.records<JsonObject>('second_factors')),
     factorClaims: records.replayGuard('second_factor_claims'),
     principals: records.records<Enrolment>('principals'),

@@ -21,6 +21,7 @@ import { CleanUp } from '../clean-up.js'
 import { collections } from './collections.js'
 import type { Demo } from './demo.js'
 import { closeGeneration, openGeneration, type Generation } from './generation.js'
+import { startBackChannel } from './back-channel.js'
 import { createKeyLedger } from '../keys/lifecycle/ledger.js'
 import { describeHeld, readPublications } from '../keys/lifecycle/publications.js'
 import { observeKeys } from './instruments/key-metrics.js'
@@ -196,6 +197,13 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
     tracing,
   })
   cleanUp.add(() => listeners.admin.close(0))
+  if (registries.login !== undefined) {
+    const sender = startBackChannel(
+      (token) => container.resolve(token),
+      () => serving,
+    )
+    cleanUp.add(() => sender.close())
+  }
   const published = generation.ring.states().map(({ kid, alg, state }) => ({ kid, alg, state }))
   await audit.record({ event: 'configuration.loaded', issuer: config.issuer, keys: published })
   for (const { path, message } of await ledger.withdrawMissing()) log.warn('configuration', { path, message })
@@ -226,7 +234,7 @@ const servingOf = (container: DependencyContainer, generation: Generation): Serv
   own.register(tokens.clients, { useValue: generation.clients })
   own.register(tokens.ring, { useValue: traceSignatures(generation.ring, container.resolve(tokens.options).tracing) })
   const endpoints = new Map(own.resolve(tokens.endpoints).map((endpoint) => [endpoint.path, endpoint]))
-  return { endpoints, uses: generation.uses }
+  return { endpoints, uses: generation.uses, signLogoutToken: own.resolve(tokens.signLogoutToken) }
 }
 
 /** Plugins live longer than a generation. */

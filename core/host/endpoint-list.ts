@@ -13,6 +13,7 @@ import {
   deviceEndpoints,
   peopleEndpoints,
 } from './people-endpoints.js'
+import type { SignLogoutToken } from '../tokens/logout-token.js'
 import type { InFlight } from './in-flight.js'
 
 type Limited = Declaration & { readonly limit: { readonly byAddress: keyof Config['rate_limits'] } }
@@ -74,6 +75,8 @@ export interface Serving {
   readonly uses: InFlight
   /** Those that stand on it, by path. */
   readonly endpoints: ReadonlyMap<string, Endpoint>
+  /** By its keys. */
+  readonly signLogoutToken: SignLogoutToken
 }
 
 /**

@@ -15,6 +15,7 @@ import type { Tracing } from '../observe/tracing.js'
 import type { ClientDirectory } from '../oauth/client.js'
 import type { ClientAuthentication } from '../oauth/client-authentication.js'
 import type { AuthorizationDetailsTypes } from '../oauth/authorization-details.js'
+import type { LogoutOutbox } from '../oauth/back-channel/outbox.js'
 import type { OutboundFetch } from '../outbound/outbound-fetch.js'
 import type { ClientKeys } from '../oauth/client-keys.js'
 import type { Dpop } from '../oauth/dpop.js'
@@ -24,6 +25,7 @@ import type { AccessTokenVerifier } from '../tokens/access-token-verifier.js'
 import type { ClaimReleases } from '../tokens/claim-releases.js'
 import type { TokenIssuer } from '../tokens/issuer.js'
 import type { RevokedGrants } from '../tokens/redeem.js'
+import type { SignLogoutToken } from '../tokens/logout-token.js'
 import type { OwnTokenVerification } from '../tokens/verify-own-token.js'
 import type { Collections } from './collections.js'
 import type { Demo } from './demo.js'
@@ -55,6 +57,7 @@ export const tokens = {
   outboundFetch: token<OutboundFetch>('outboundFetch'),
   clientKeys: token<ClientKeys>('clientKeys'),
   dpop: token<Dpop>('dpop'),
+  logoutOutbox: token<LogoutOutbox>('logoutOutbox'),
   rateLimits: token<RateLimits>('rateLimits'),
   evidenceChallenges: token<EvidenceChallenges>('evidenceChallenges'),
   services: token<Omit<Services, 'secondFactors'>>('services'),
@@ -71,6 +74,7 @@ export const tokens = {
   pages: token<Pages>('pages'),
   releases: token<ClaimReleases>('releases'),
   tokenIssuer: token<TokenIssuer>('tokenIssuer'),
+  signLogoutToken: token<SignLogoutToken>('signLogoutToken'),
   grantIndex: token<GrantIndex>('grantIndex'),
   /** By `grant_type`: what is loaded and switched on. */
   grants: token<ReadonlyMap<string, GrantHandler>>('grants'),

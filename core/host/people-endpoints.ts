@@ -14,6 +14,7 @@ import { createUserinfoEndpoint, userinfoEndpoint } from '../endpoints/userinfo.
 import type { LoginProvider } from '../interaction/login-provider.js'
 import { createPlaces, type Places } from '../interaction/places.js'
 import { grantLifetime } from '../keys/lifecycle/open-ring.js'
+import { createTellClients } from '../oauth/back-channel/tell-clients.js'
 import { createPushedRequests } from '../oauth/pushed-request.js'
 import type { RequiredAuthentication } from '../oauth/required-authentication.js'
 import { createRegisteredRequests } from '../oauth/registered-requests.js'
@@ -123,9 +124,21 @@ const requiredAuthentication = ({ userinfo }: Config): RequiredAuthentication =>
   ...(userinfo.max_age_secs !== undefined && { maxAge: userinfo.max_age_secs }),
 })
 
+/** One that is disabled is told nothing. */
+const tellClientsOf = (get: Resolve) =>
+  createTellClients({
+    outbox: get(tokens.logoutOutbox),
+    findLogoutUri: async (id) => (await get(tokens.clients).findEnabled(id))?.backchannel_logout_uri,
+  })
+
 const endGrantsOf = (get: Resolve) => {
   const { grantIndex: index, revocations } = get(tokens.collections)
-  return createEndSessionGrants({ index, revocations, grantLifetime: grantLifetime(get(tokens.config)) })
+  return createEndSessionGrants({
+    index,
+    revocations,
+    grantLifetime: grantLifetime(get(tokens.config)),
+    tell: tellClientsOf(get),
+  })
 }
 
 export const createPeopleEndpoints = (get: Resolve, { options, flow }: SignIn): HandlersOf<typeof peopleEndpoints> => ({

@@ -5,6 +5,7 @@ import type { GrantEntry } from '../oauth/grant-index.js'
 import { revokeGrantEntries } from '../oauth/session-grants.js'
 import { signInOf } from '../oauth/subject-end.js'
 import { listSubjectRecords } from '../oauth/subject-records.js'
+import { tellClientsIn } from './back-channel.js'
 import { collections } from './collections.js'
 import { grantLifetime } from '../keys/lifecycle/open-ring.js'
 import type { Stores } from './stores.js'
@@ -30,6 +31,20 @@ export const listSessions = async (stores: Stores, subject: string, sid?: string
   })
 }
 
+/** Ends these sessions of a person, and leaves word for the clients that were granted something in them. */
+export const endSessions = async (
+  stores: Stores,
+  config: Config,
+  subject: string,
+  entries: readonly SessionEntry[],
+): Promise<void> => {
+  const sids = new Set<string | undefined>(entries.map(({ sid }) => sid))
+  const granted = await listSubjectRecords(collections(stores).grantIndex, subject)
+  await tellClientsIn(stores, config, Date.now)(granted.filter(({ sid }) => sids.has(sid)))
+  await removeSessions(stores, entries)
+}
+
+/** For sessions of which the clients have been told. */
 export const removeSessions = async (stores: Stores, entries: readonly SessionEntry[]): Promise<void> => {
   const { sessions, sessionIndex } = collections(stores)
   for (const entry of entries) {

@@ -14,11 +14,13 @@ import { createIssuerKeys } from '../outbound/issuer-keys.js'
 import { createOutboundFetch } from '../outbound/outbound-fetch.js'
 import { createRemoteKeySets } from '../outbound/remote-key-sets.js'
 import { createOutbound } from '../outbound/webhook.js'
+import { createLogoutOutbox } from '../oauth/back-channel/outbox.js'
 import { createDpop } from '../oauth/dpop.js'
 import { RecentMap } from '../recent-map.js'
 import { createAccessTokenVerifier } from '../tokens/access-token-verifier.js'
 import { createClaimReleases } from '../tokens/claim-releases.js'
 import { createAuthorizationDetailsTypes } from '../oauth/authorization-details-schema.js'
+import { createSignLogoutToken } from '../tokens/logout-token.js'
 import { createTokenIssuer } from '../tokens/issuer.js'
 import { collections, openPrincipals } from './collections.js'
 import { createOwnTokens } from './own-tokens.js'
@@ -84,6 +86,10 @@ export const wire = (container: DependencyContainer): void => {
       proofs,
       secrets,
     })
+  })
+  provide(tokens.logoutOutbox, (get) => {
+    const { logoutDeliveries: records, logoutClaims: claims } = get(tokens.collections)
+    return createLogoutOutbox({ records, claims, clock: get(tokens.clock) })
   })
   provide(tokens.rateLimits, (get) => createRateLimits(get(tokens.collections).attemptCounters, get(tokens.clock)))
   provide(tokens.evidenceChallenges, (get) => {
@@ -162,6 +168,10 @@ export const wireGeneration = (container: DependencyContainer): void => {
       resources: new Map(config.resources.map((resource) => [resource.identifier, resource])),
       accessTokenVerifier: get(tokens.accessTokenVerifier),
     })
+  })
+  provide(tokens.signLogoutToken, (get) => {
+    const { issuer, id_token_signing_alg: idTokenAlg } = get(tokens.config)
+    return createSignLogoutToken({ issuer, idTokenAlg, ring: get(tokens.ring), clock: get(tokens.clock) })
   })
   provide(tokens.grantIndex, (get) =>
     createGrantIndex({

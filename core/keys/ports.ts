@@ -2,9 +2,12 @@ import type { JwsAlg, PublicJwk, VerificationKey } from '../jose/jwk.js'
 
 /** Seconds that a signed authorization response, purpose `jarm`, is good for: ten minutes at most (JARM §2.1). */
 export const authorizationResponseSeconds = 600
+/** Seconds that a logout token is good for: two minutes at most (OIDC Back-Channel Logout §2.4). */
+export const logoutTokenSeconds = 120
 
 /** What a key may sign: the purpose lock of `keys[].purposes`. */
-export type KeyPurpose = 'access_token' | 'id_token' | 'attestation' | 'userinfo' | 'introspection' | 'jarm'
+export type KeyPurpose =
+  'access_token' | 'id_token' | 'attestation' | 'userinfo' | 'introspection' | 'jarm' | 'logout_token'
 
 /** One private key, wherever it lives. No type here can carry private material. */
 export interface Signer {

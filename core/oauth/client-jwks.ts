@@ -31,6 +31,9 @@ const outboundUri = (longest: number) =>
 /** `jwks_uri` of a client (RFC 7591 §2). Nothing is fetched at the registration. */
 export const clientJwksUri = outboundUri(2048)
 
+/** `backchannel_logout_uri` of a client (OIDC Back-Channel Logout §2.2). */
+export const clientLogoutUri = outboundUri(2048)
+
 /** `request_uris` of a client (OIDC Registration §2); the length is that of RFC 9101 §5.2. */
 export const clientRequestUris = z
   .array(outboundUri(512))

@@ -3,15 +3,10 @@ import { allAlgorithms, findAlgorithm, isJwsAlg } from '../jose/algorithms.js'
 import type { JwsAlg } from '../jose/jwk.js'
 import { consentChoices, isClientId, securityProfiles } from './client.js'
 import { certificateSubject } from './client-certificate-subject.js'
-import { clientJwks, clientJwksUri, clientRequestUris } from './client-jwks.js'
+import { clientJwks, clientJwksUri, clientLogoutUri, clientRequestUris } from './client-jwks.js'
 
 /** Registered names (RFC 7591 §2, OIDC Registration §2 and their extensions) that nothing here would honour. */
-export const notAvailable = new Set([
-  'backchannel_logout_session_required',
-  'backchannel_logout_uri',
-  'initiate_login_uri',
-  'sector_identifier_uri',
-])
+export const notAvailable = new Set(['initiate_login_uri', 'sector_identifier_uri'])
 export const unavailable = 'not available in this version'
 
 const text = z.string().min(1, 'must not be empty')
@@ -109,6 +104,8 @@ export const metadataSchema = z.strictObject({
   require_signed_request_object: z.boolean().optional(),
   request_object_signing_alg: signingAlg.optional(),
   request_uris: clientRequestUris.optional(),
+  backchannel_logout_uri: clientLogoutUri.optional(),
+  backchannel_logout_session_required: z.boolean().optional(),
   authorization_details_types: z.array(text).optional(),
   contacts: z.array(text).optional(),
   logo_uri: webPage.optional(),

@@ -73,6 +73,10 @@ export interface Client {
   readonly authorization_details_types?: readonly string[]
   /** Where the browser may go after a logout, compared as text (RP-Initiated Logout §3.1). Absent: nowhere. */
   readonly post_logout_redirect_uris?: readonly string[]
+  /** Where it hears that a session is over (OIDC Back-Channel Logout §2.2). Absent: it does not. */
+  readonly backchannel_logout_uri?: string
+  /** Met for every client: `sid` is in every logout token. */
+  readonly backchannel_logout_session_required?: boolean
   readonly logo_uri?: string
   readonly policy_uri?: string
   readonly tos_uri?: string

@@ -1,3 +1,4 @@
+import type { TellClients } from './back-channel/tell-clients.js'
 import type { RecordStore, RevocationStore } from '../storage/ports.js'
 import { grantEntryId, type GrantEntry } from './grant-index.js'
 import { listSubjectRecords } from './subject-records.js'
@@ -21,16 +22,18 @@ export const revokeGrantEntries = async (
 }
 
 /**
- * Revokes what was granted in a session and is not for the time after it (`offline_access`, OIDC Core §11). Resolves with the
- * number of grants. Throws `Unavailable`; what is revoked by then stays so.
+ * Revokes what was granted in a session and is not for the time after it (`offline_access`, OIDC Core §11), and leaves word for
+ * all clients that were granted something in it. Resolves with the number of grants revoked. Throws `Unavailable`; what is revoked by then stays so.
  */
 export type EndSessionGrants = (session: { readonly sid: string; readonly subject: string }) => Promise<number>
 
 export const createEndSessionGrants =
-  (options: SessionGrantsOptions): EndSessionGrants =>
+  (options: SessionGrantsOptions & { readonly tell: TellClients }): EndSessionGrants =>
   async ({ sid, subject }) => {
     const all = await listSubjectRecords(options.index, subject)
-    const own = all.filter((entry) => entry.sid === sid && !entry.scope.includes('offline_access'))
+    const granted = all.filter((entry) => entry.sid === sid)
+    await options.tell(granted)
+    const own = granted.filter(({ scope }) => !scope.includes('offline_access'))
     await revokeGrantEntries(options, own)
     return own.length
   }

@@ -8,6 +8,10 @@ import { isPrivateAddress } from './private-address.js'
 export interface OutboundOptions {
   /** False: nothing in a private network or on this machine is connected to. */
   readonly allowPrivateAddresses: boolean
+  /** Milliseconds for one request; 2000 where it is absent, less than the deadline of a request to us. */
+  readonly deadlineMs?: number
+  /** The statuses of answers that are taken; 200 where it is absent. */
+  readonly statuses?: readonly number[]
 }
 
 /** What is POSTed. */
@@ -19,8 +23,8 @@ export interface OutboundBody {
 }
 
 /**
- * GETs a document, or POSTs `body` and returns the answer's. Throws `Unavailable`, whatever went wrong: any status but
- * 200 too. `signal` ends it before its own deadline.
+ * GETs a document, or POSTs `body` and returns the answer's. Throws `Unavailable`, whatever went wrong: another status
+ * too. `signal` ends it before its own deadline.
  */
 export type OutboundFetch = (
   url: string,
@@ -28,8 +32,6 @@ export type OutboundFetch = (
   more?: { readonly body?: OutboundBody; readonly signal?: AbortSignal },
 ) => Promise<Uint8Array>
 
-/** Less than the deadline of a request, so that the client hears what is down. */
-const deadlineMs = 2000
 const maxBytes = 65_536
 const maxHeaderBytes = 16_384
 
@@ -62,8 +64,9 @@ const lookupPublic: LookupFunction = (hostname, options, callback) => {
   })
 }
 
-const readBody = async (response: IncomingMessage): Promise<Uint8Array> => {
-  if (response.statusCode !== 200) throw new Error(`the answer has status ${String(response.statusCode)}`)
+const readBody = async (response: IncomingMessage, statuses: readonly number[]): Promise<Uint8Array> => {
+  if (!statuses.includes(response.statusCode ?? 0))
+    throw new Error(`the answer has status ${String(response.statusCode)}`)
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of response as AsyncIterable<Uint8Array>) {
@@ -75,10 +78,14 @@ const readBody = async (response: IncomingMessage): Promise<Uint8Array> => {
 }
 
 /**
- * For every fetch of this server: one request within 2 s, no redirect, an answer of at most 64 KiB, no private address
+ * For every fetch of this server: one request within a deadline, no redirect, an answer of at most 64 KiB, no private address
  * unless allowed, no connection kept.
  */
-export const createOutboundFetch = ({ allowPrivateAddresses }: OutboundOptions): OutboundFetch => {
+export const createOutboundFetch = ({
+  allowPrivateAddresses,
+  deadlineMs = 2000,
+  statuses = [200],
+}: OutboundOptions): OutboundFetch => {
   const send = (url: URL, options: RequestOptions, body?: Uint8Array): Promise<Uint8Array> =>
     new Promise((resolve, reject) => {
       const request = url.protocol === 'https:' ? requestHttps : requestHttp
@@ -86,7 +93,7 @@ export const createOutboundFetch = ({ allowPrivateAddresses }: OutboundOptions):
       const timer = setTimeout(() => sent.destroy(new Error('the answer took too long')), deadlineMs)
       sent.on('error', reject)
       sent.on('response', (response) => {
-        readBody(response)
+        readBody(response, statuses)
           .then(resolve, reject)
           .finally(() => sent.destroy())
       })

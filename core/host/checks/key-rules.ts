@@ -41,6 +41,12 @@ const keysForAlgorithms: Rule = ({ config, clients, report, isWhole }) => {
       'introspection_signed_response_alg',
     ])
     need(client?.authorization_signed_response_alg, 'jarm', ['clients', index, 'authorization_signed_response_alg'])
+    if (client?.backchannel_logout_uri !== undefined && isWhole('id_token_signing_alg'))
+      need(client.id_token_signed_response_alg ?? config.id_token_signing_alg, 'logout_token', [
+        'clients',
+        index,
+        'backchannel_logout_uri',
+      ])
   }
 }
 

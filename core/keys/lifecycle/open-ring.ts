@@ -10,7 +10,7 @@ import {
   type SupervisedKeyRing,
 } from '../key-ring.js'
 import { lifetimeFrom } from '../key-states.js'
-import { authorizationResponseSeconds, type KeyPurpose, type SignerProvider } from '../ports.js'
+import { authorizationResponseSeconds, logoutTokenSeconds, type KeyPurpose, type SignerProvider } from '../ports.js'
 import type { Lifetime } from '../ring-key.js'
 import type { ComponentHealth } from '../../observe/health.js'
 import { describeGap, findGaps, type SigningNeed } from './signing-needs.js'
@@ -29,6 +29,7 @@ export const retention = (config: Config, purposes: readonly KeyPurpose[]): numb
     purposes.includes('id_token') ? config.id_token_ttl_secs : 0,
     purposes.includes('attestation') ? ttl + grace : 0,
     purposes.includes('jarm') ? authorizationResponseSeconds : 0,
+    purposes.includes('logout_token') ? logoutTokenSeconds : 0,
   )
   return longest + config.clock_tolerance_secs
 }

@@ -56,6 +56,8 @@ const needsOf = (config: Config, keys: readonly PlannedKey[]): readonly SigningN
     add('userinfo', client['userinfo_signed_response_alg'])
     add('introspection', client['introspection_signed_response_alg'])
     add('jarm', client['authorization_signed_response_alg'])
+    if (client['backchannel_logout_uri'] !== undefined)
+      add('logout_token', client['id_token_signed_response_alg'] ?? config.id_token_signing_alg)
   }
   return needs
 }

@@ -1,0 +1,76 @@
+import type { Config } from '../../config/schema.js'
+import type { Clock } from '../clock.js'
+import { createLogoutOutbox } from '../oauth/back-channel/outbox.js'
+import { startLogoutSender, type LogoutSender, type SendResult } from '../oauth/back-channel/sender.js'
+import { createTellClients, type TellClients } from '../oauth/back-channel/tell-clients.js'
+import type { LogoutDelivery } from '../oauth/back-channel/outbox.js'
+import { createOutboundFetch } from '../outbound/outbound-fetch.js'
+import { Unavailable } from '../unavailable.js'
+import { collections } from './collections.js'
+import type { Serving } from './endpoint-list.js'
+import { tokens, type Resolve } from './injection-tokens.js'
+import type { Stores } from './stores.js'
+
+/** Milliseconds that a client has to answer, and a signer to sign. */
+const deadlineMs = 5000
+
+/** For commands, and a start: whichever process serves delivers what is left here. */
+export const tellClientsIn = (stores: Stores, config: Config, clock: Clock): TellClients => {
+  const { clients, logoutDeliveries: records, logoutClaims: claims } = collections(stores)
+  const configured = new Map(config.clients.map((client) => [client['client_id'], client['backchannel_logout_uri']]))
+  return createTellClients({
+    outbox: createLogoutOutbox({ records, claims, clock }),
+    async findLogoutUri(clientId) {
+      const uri = configured.has(clientId)
+        ? configured.get(clientId)
+        : (await clients.find(clientId))?.backchannel_logout_uri
+      return typeof uri === 'string' ? uri : undefined
+    },
+  })
+}
+
+/** Delivers logout tokens (OIDC Back-Channel Logout §2.5) with the clients and keys of whatever generation serves. */
+export const startBackChannel = (get: Resolve, serving: () => Serving): LogoutSender => {
+  const audit = get(tokens.audit)
+  const clients = get(tokens.clients)
+  const outbox = get(tokens.logoutOutbox)
+  const { allow_private_addresses: allowPrivateAddresses } = get(tokens.config).outbound
+  // Frameworks make 204 of an empty answer (OIDC Back-Channel Logout §2.8).
+  const fetch = createOutboundFetch({ allowPrivateAddresses, deadlineMs, statuses: [200, 204] })
+
+  const trail = ({ clientId: client_id, subject: sub, sid, jti }: LogoutDelivery) => ({ client_id, sub, sid, jti })
+
+  const post = async (uri: string, token: string): Promise<SendResult> => {
+    const bytes = Buffer.from(new URLSearchParams({ logout_token: token }).toString())
+    const body = { contentType: 'application/x-www-form-urlencoded', bytes }
+    try {
+      await fetch(uri, '*/*', { body })
+      return { outcome: 'delivered' }
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error
+      return { outcome: 'failed', reason: error.message }
+    }
+  }
+
+  const sender = startLogoutSender({
+    outbox,
+    clock: get(tokens.clock),
+    log: get(tokens.log),
+    async send(delivery) {
+      const client = await clients.findEnabled(delivery.clientId)
+      const uri = client?.backchannel_logout_uri
+      if (client === undefined || uri === undefined) return { outcome: 'moot', reason: 'the client has gone' }
+      const { uses, signLogoutToken } = serving()
+      const made = await uses.during(signLogoutToken(client, delivery, AbortSignal.timeout(deadlineMs)))
+      await audit.record({ event: 'logout.signed', ...trail(delivery), signatures: [{ ...made.record }] })
+      const result = await post(uri, made.token)
+      if (result.outcome === 'delivered') await audit.record({ event: 'logout.delivered', ...trail(delivery) })
+      return result
+    },
+    async abandoned(delivery, reason) {
+      await audit.record({ event: 'logout.undelivered', ...trail(delivery), reason })
+    },
+  })
+  outbox.onAdded((milliseconds) => sender.wake(milliseconds))
+  return sender
+}

@@ -1,0 +1,131 @@
+import type { Clock } from '../../clock.js'
+import type { Log } from '../../observe/log.js'
+import { Unavailable } from '../../unavailable.js'
+import { createFailingHosts } from './failing-hosts.js'
+import { createLanes } from './lanes.js'
+import type { LogoutDelivery, LogoutOutbox, QueuedDelivery } from './outbox.js'
+
+/** `failed`: another attempt may help. `moot`: none will. */
+export type SendResult =
+  { readonly outcome: 'delivered' } | { readonly outcome: 'failed' | 'moot'; readonly reason: string }
+
+export interface LogoutSenderOptions {
+  readonly outbox: LogoutOutbox
+  /** Makes one attempt. Throws when it could not be made for a reason of our own: then it does not count. */
+  readonly send: (delivery: LogoutDelivery) => Promise<SendResult>
+  /** Called with what will not be delivered any more, before it is forgotten. */
+  readonly abandoned: (delivery: LogoutDelivery, reason: string) => Promise<void>
+  readonly clock: Clock
+  readonly log: Log
+}
+
+export interface LogoutSender {
+  /** Looks into the outbox after so many milliseconds. */
+  wake(milliseconds: number): void
+  close(): Promise<void>
+}
+
+/** What another replica or a command added is found within this time. */
+const lookMs = 1000
+/** Between two looks, however much there is to do. */
+const pauseMs = 100
+const pageSize = 100
+/** Records that one look reads, so that a backlog for one host costs the process little. */
+const mostLookedAt = 1000
+const limits = { atWork: 4, waiting: 16, inAll: 128 }
+
+/**
+ * Delivers what is in the outbox, beside all that the process does for others: a few at a time for each host, one attempt at
+ * a time for each delivery, over all replicas.
+ */
+export const startLogoutSender = ({ outbox, send, abandoned, clock, log }: LogoutSenderOptions): LogoutSender => {
+  const hosts = createFailingHosts(clock)
+  const taken = new Set<string>()
+  let isLeft = false
+  let cursor: string | undefined
+  let failing = false
+  let closed = false
+  let looking: Promise<void> | undefined
+  let timer: NodeJS.Timeout | undefined
+  let nextLook = Infinity
+
+  const lanes = createLanes(limits, () => {
+    if (isLeft) wake(pauseMs)
+  })
+
+  const attempt = async (delivery: LogoutDelivery): Promise<SendResult> => {
+    const { host } = delivery
+    if (hosts.rests(host)) return { outcome: 'failed', reason: 'the host has failed just now' }
+    const result = await send(delivery)
+    if (result.outcome !== 'moot') hosts.record(host, result.outcome === 'delivered')
+    return result
+  }
+
+  const deliver = async (queued: QueuedDelivery): Promise<void> => {
+    if (!(await outbox.claim(queued))) return
+    const result = await attempt(queued.delivery)
+    if (result.outcome === 'failed' && (await outbox.postpone(queued))) return
+    if (result.outcome !== 'delivered') await abandoned(queued.delivery, result.reason)
+    await outbox.remove(queued)
+  }
+
+  /** Whatever went wrong with us: the delivery is in the outbox still. Readiness reports outages; once is enough here. */
+  const guarded = async (work: () => Promise<void>): Promise<void> => {
+    try {
+      await work()
+      failing = false
+    } catch (error) {
+      if (!failing) log.error('Logout tokens cannot be delivered', {}, error instanceof Unavailable ? undefined : error)
+      failing = true
+    }
+  }
+
+  const offer = (queued: QueuedDelivery): boolean => {
+    if (taken.has(queued.id)) return true
+    const work = async (): Promise<void> => {
+      await guarded(() => deliver(queued))
+      taken.delete(queued.id)
+    }
+    const hasRoom = lanes.offer(queued.delivery.host, work)
+    if (hasRoom) taken.add(queued.id)
+    return hasRoom
+  }
+
+  const look = async (): Promise<void> => {
+    isLeft = cursor !== undefined
+    for (let seen = 0; seen < mostLookedAt && !closed; seen += pageSize) {
+      const page = await outbox.due(cursor, pageSize)
+      for (const queued of page) if (!offer(queued)) isLeft = true
+      cursor = page.length < pageSize ? undefined : page.at(-1)?.id
+      if (cursor === undefined) return
+    }
+    isLeft = true
+  }
+
+  const run = (): void => {
+    nextLook = Infinity
+    looking ??= guarded(look).finally(() => {
+      looking = undefined
+      wake(lookMs)
+    })
+  }
+
+  const wake = (milliseconds: number): void => {
+    const at = performance.now() + milliseconds
+    if (closed || at >= nextLook) return
+    clearTimeout(timer)
+    nextLook = at
+    timer = setTimeout(run, milliseconds).unref()
+  }
+
+  wake(0)
+  return {
+    wake,
+    async close() {
+      closed = true
+      clearTimeout(timer)
+      await looking
+      await lanes.close()
+    },
+  }
+}

@@ -1,0 +1,50 @@
+import { epochSeconds, type Clock } from '../clock.js'
+import { maxTokenLength } from '../jose/compact-jws.js'
+import type { JwsAlg } from '../jose/jwk.js'
+import { logoutTokenSeconds, type KeyRing } from '../keys/ports.js'
+import type { Client } from '../oauth/client.js'
+import type { TokenProfile } from './profiles.js'
+import { createSignToken, type SignedToken } from './sign-token.js'
+
+export const logoutTokenProfile: TokenProfile = {
+  typ: 'logout+jwt',
+  purpose: 'logout_token',
+  maxLength: maxTokenLength,
+}
+
+export interface LogoutTokenOptions {
+  readonly issuer: string
+  readonly ring: Pick<KeyRing, 'sign'>
+  readonly clock: Clock
+  /** For clients that registered no algorithm for ID tokens. */
+  readonly idTokenAlg: JwsAlg
+}
+
+/**
+ * Signs a logout token for a client (OIDC Back-Channel Logout §2.4), with the algorithm of its ID tokens. It has no `nonce`, so
+ * that it is no ID token. Throws `Unavailable`.
+ */
+export type SignLogoutToken = (
+  client: Client,
+  about: { readonly subject: string; readonly sid: string; readonly jti: string },
+  signal: AbortSignal,
+) => Promise<SignedToken>
+
+export const createSignLogoutToken = ({ issuer, ring, clock, idTokenAlg }: LogoutTokenOptions): SignLogoutToken => {
+  const sign = createSignToken(ring)
+  return (client, { subject, sid, jti }, signal) => {
+    const issuedAt = epochSeconds(clock)
+    const claims = {
+      iss: issuer,
+      sub: subject,
+      aud: client.client_id,
+      iat: issuedAt,
+      exp: issuedAt + logoutTokenSeconds,
+      jti,
+      sid,
+      events: { 'http://schemas.openid.net/event/backchannel-logout': {} },
+    }
+    const by = { priority: 'machine', clientId: client.client_id, signal } as const
+    return sign(logoutTokenProfile, client.id_token_signed_response_alg ?? idTokenAlg, claims, by)
+  }
+}

@@ -1,0 +1,38 @@
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { collectionsOf } from '../support/forge/mint.js'
+import { openLogoutReceiver, ok } from '../support/clients/logout-receiver.js'
+import { disposeAfterAll } from '../support/dispose-after-all.js'
+import { createDeployment } from '../support/server/processes.js'
+import { noAnswers } from '../support/server/site.js'
+import { subject, webClient } from '../support/server/server.js'
+import { openTestRecords } from '../support/stores/test-stores.js'
+import { createLogoutOutbox } from '../../core/oauth/back-channel/outbox.js'
+
+describe('back-channel logout of a sender that is killed', () => {
+  const keep = disposeAfterAll()
+
+  it('LO14 is delivered by the next one, with the jti of the first attempt', async () => {
+    const receiver = await openLogoutReceiver(keep, noAnswers['hangs'])
+    const deployment = keep(
+      await createDeployment((written) => ({
+        ...written,
+        outbound: { allow_private_addresses: true },
+        clients: [{ ...webClient, backchannel_logout_uri: receiver.uri }],
+      })),
+    )
+    const store = keep(await openTestRecords(join(deployment.directory, 'store'), Date.now))
+    const { logoutDeliveries: records, logoutClaims: claims } = collectionsOf(store)
+    const outbox = createLogoutOutbox({ records, claims, clock: Date.now })
+    await outbox.add([{ clientId: 'web', subject, sid: 'one', host: new URL(receiver.uri).host }])
+
+    const first = await deployment.start()
+    await expect.poll(receiver.tokens).toHaveLength(1)
+    await first.stop('SIGKILL')
+    receiver.site.answer = ok
+    await deployment.start()
+    await expect.poll(receiver.tokens, { timeout: 40_000 }).toHaveLength(2)
+    await expect.poll(async () => (await records.list(undefined, 1)).length).toBe(0)
+    expect(new Set(receiver.claims().map(({ jti }) => jti)).size).toBe(1)
+  })
+})

@@ -1,0 +1,43 @@
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { collectionsOf } from '../support/forge/mint.js'
+import { openLogoutReceiver } from '../support/clients/logout-receiver.js'
+import { disposeAfterAll } from '../support/dispose-after-all.js'
+import { createDeployment } from '../support/server/processes.js'
+import { subject, webClient } from '../support/server/server.js'
+import { openTestRecords } from '../support/stores/test-stores.js'
+import { createLogoutOutbox } from '../../core/oauth/back-channel/outbox.js'
+
+// What a command leaves in the outbox, several processes of the product deliver.
+
+const many = 60
+
+describe('back-channel logout of several replicas', () => {
+  const keep = disposeAfterAll()
+
+  it('LO13 delivers each token once, whoever finds it', async () => {
+    const receiver = await openLogoutReceiver(keep)
+    const deployment = keep(
+      await createDeployment((written) => ({
+        ...written,
+        outbound: { allow_private_addresses: true },
+        clients: [{ ...webClient, backchannel_logout_uri: receiver.uri }],
+      })),
+    )
+    const store = keep(await openTestRecords(join(deployment.directory, 'store'), Date.now))
+    const { logoutDeliveries: records, logoutClaims: claims } = collectionsOf(store)
+    const outbox = createLogoutOutbox({ records, claims, clock: Date.now })
+    const sids = Array.from({ length: many }, () => randomUUID())
+    const { host } = new URL(receiver.uri)
+    await outbox.add(sids.map((sid) => ({ clientId: 'web', subject, sid, host })))
+
+    const replicas = [await deployment.start(), await deployment.start(), await deployment.start()]
+    await expect.poll(async () => (await records.list(undefined, 1)).length, { timeout: 30_000 }).toBe(0)
+    for (const replica of replicas) await replica.stop('SIGTERM')
+    const told = receiver.claims().map(({ sid }) => sid)
+    expect(told.toSorted()).toEqual(sids.toSorted())
+    const lines = (await deployment.audit()).filter(({ event }) => event === 'logout.delivered')
+    expect(lines).toHaveLength(many)
+  })
+})
