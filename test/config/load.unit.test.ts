@@ -51,6 +51,7 @@ describe('reading a configuration', () => {
       'userinfo',
       'introspection',
       'jarm',
+      'logout_token',
     ])
     expect(config.grant_types_supported).toBeUndefined()
   })

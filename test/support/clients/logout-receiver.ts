@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http'
 import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose'
-import { disposeAfterAll } from '../dispose-after-all.js'
+import type { disposeAfterAll } from '../dispose-after-all.js'
 import { openSite } from '../server/site.js'
 
 /** A client's endpoint for logout tokens; every token that reaches it is kept, whatever it answers. */
