@@ -3,7 +3,7 @@ import type { JwsAlg } from '../jose/jwk.js'
 import type { JsonObject } from '../json.js'
 import type { Declaration } from './endpoint.js'
 import type { Handler } from './message.js'
-import type { Supported } from './supported.js'
+import { encryptionOf, type Supported } from './supported.js'
 
 const document = {
   methods: ['GET'],
@@ -35,6 +35,8 @@ const general = (supported: Supported): JsonObject => ({
   subject_types_supported: ['public'],
   id_token_signing_alg_values_supported: supported.idTokenAlgs(),
   userinfo_signing_alg_values_supported: supported.userinfoAlgs(),
+  ...encryptionOf('id_token'),
+  ...encryptionOf('userinfo'),
   ...(supported.dpopAlgs && { dpop_signing_alg_values_supported: supported.dpopAlgs }),
   request_parameter_supported: false,
   request_object_signing_alg_values_supported: [],

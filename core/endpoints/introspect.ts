@@ -15,7 +15,7 @@ import type { TokenIssuer } from '../tokens/issuer.js'
 import type { Declaration } from './endpoint.js'
 import { jsonText } from './message.js'
 import type { RecordedHandler } from './refusals.js'
-import { clientAuthentication } from './supported.js'
+import { clientAuthentication, encryptionOf } from './supported.js'
 import { readTokenQuestion } from './token-question.js'
 
 export interface IntrospectionOptions {
@@ -82,6 +82,7 @@ export const introspectionEndpoint = {
       supported.clientAuthMethods.filter((method) => method !== 'none'),
     ),
     introspection_signing_alg_values_supported: supported.introspectionAlgs(),
+    ...encryptionOf('introspection'),
   }),
 } as const satisfies Declaration
 

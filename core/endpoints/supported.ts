@@ -1,5 +1,7 @@
+import { allKeyManagement, contentEncryptions } from '../jose/encryption.js'
 import type { JwsAlg } from '../jose/jwk.js'
 import type { JsonObject } from '../json.js'
+import type { EncryptedAnswer } from '../oauth/encryption.js'
 import type { SecurityProfile } from '../oauth/client.js'
 import { namesOfAlgorithms } from '../oauth/security-profile.js'
 
@@ -35,6 +37,12 @@ export interface Supported {
   /** Undefined where no client can have a certificate. `alias`: the issuer's twin where machines are asked for one. */
   readonly mtls?: { readonly alias?: string | undefined } | undefined
 }
+
+/** How an answer may be encrypted (OIDC Discovery §3, RFC 9701 §7, JARM §4). */
+export const encryptionOf = (answer: EncryptedAnswer): JsonObject => ({
+  [`${answer}_encryption_alg_values_supported`]: allKeyManagement,
+  [`${answer}_encryption_enc_values_supported`]: contentEncryptions,
+})
 
 /** How clients authenticate at the endpoint of this name: `token`, `introspection`, `revocation` (RFC 8414 §2). */
 export const clientAuthentication = (

@@ -17,6 +17,7 @@ import type { ClientAuthentication } from '../oauth/client-authentication.js'
 import type { AuthorizationDetailsTypes } from '../oauth/authorization-details.js'
 import type { LogoutOutbox } from '../oauth/back-channel/outbox.js'
 import type { OutboundFetch } from '../outbound/outbound-fetch.js'
+import type { RemoteKeySets } from '../outbound/remote-key-sets.js'
 import type { ClientKeys } from '../oauth/client-keys.js'
 import type { Dpop } from '../oauth/dpop.js'
 import type { GrantHandler } from '../oauth/grant.js'
@@ -55,6 +56,8 @@ export const tokens = {
   passwords: token<PasswordHasher>('passwords'),
   detailsTypes: token<AuthorizationDetailsTypes>('detailsTypes'),
   outboundFetch: token<OutboundFetch>('outboundFetch'),
+  /** Of clients. */
+  remoteKeySets: token<RemoteKeySets>('remoteKeySets'),
   clientKeys: token<ClientKeys>('clientKeys'),
   dpop: token<Dpop>('dpop'),
   logoutOutbox: token<LogoutOutbox>('logoutOutbox'),

@@ -7,7 +7,8 @@ import { createPages } from '../interaction/pages/create-pages.js'
 import { grantEntryLifetime } from '../keys/lifecycle/open-ring.js'
 import { createPasswordHasher } from '../interaction/password-hasher.js'
 import { createClientAuthentication } from '../oauth/client-authentication.js'
-import { createClientKeys } from '../oauth/client-keys.js'
+import { createClientEncryptionKeys, createClientKeys } from '../oauth/client-keys.js'
+import { createEncryptAnswer } from '../oauth/encryption.js'
 import { createGrantIndex } from '../oauth/grant-index.js'
 import { createSecretGuesses } from '../oauth/secret-guesses.js'
 import { createIssuerKeys } from '../outbound/issuer-keys.js'
@@ -69,11 +70,11 @@ export const wire = (container: DependencyContainer): void => {
     const { allow_private_addresses: allowPrivateAddresses } = get(tokens.config).outbound
     return createOutboundFetch({ allowPrivateAddresses })
   })
-  provide(tokens.clientKeys, (get) => {
+  provide(tokens.remoteKeySets, (get) => {
     const [fetch, clock, log] = [get(tokens.outboundFetch), get(tokens.clock), get(tokens.log)]
-    const remote = createRemoteKeySets({ owner: 'client', fetch, clock, log })
-    return createClientKeys(remote)
+    return createRemoteKeySets({ owner: 'client', fetch, clock, log })
   })
+  provide(tokens.clientKeys, (get) => createClientKeys(get(tokens.remoteKeySets)))
   provide(tokens.dpop, (get) => {
     const config = get(tokens.config)
     const alias = mtlsAlias(config)
@@ -167,6 +168,7 @@ export const wireGeneration = (container: DependencyContainer): void => {
       releases: get(tokens.releases),
       resources: new Map(config.resources.map((resource) => [resource.identifier, resource])),
       accessTokenVerifier: get(tokens.accessTokenVerifier),
+      encrypt: createEncryptAnswer(createClientEncryptionKeys(get(tokens.remoteKeySets))),
     })
   })
   provide(tokens.signLogoutToken, (get) => {

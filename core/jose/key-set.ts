@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import { algorithms, allAlgorithms, findAlgorithm } from './algorithms.js'
-import { checkPublicJwk } from './public-key-guard.js'
+import { keyManagement, type EncryptionKey, type JweAlg } from './encryption.js'
+import { checkEncryptionJwk, checkPublicJwk, isForEncryption } from './public-key-guard.js'
 import type { JwsAlg, PublicJwk, VerificationKey } from './jwk.js'
 
 /** A key for a signature, by what its header says; or this very key, for whatever it is used. */
@@ -16,6 +17,8 @@ export type WantedKey =
 export interface KeySet {
   /** Those that fit, at most 4: a signature is tried on each. */
   select(wanted: WantedKey): readonly VerificationKey[]
+  /** Those that say `use: enc` and fit, in the order of the set. */
+  selectForEncryption(alg: JweAlg): readonly EncryptionKey[]
 }
 
 export const maxKeys = 16
@@ -45,7 +48,8 @@ const isWanted = ({ kid, key }: Member, wanted: WantedKey): boolean =>
     ? key.publicKey.equals(wanted.publicKey)
     : key.alg === wanted.alg && (wanted.kid === undefined || kid === wanted.kid)
 
-const createKeySet = (members: readonly Member[]): KeySet => ({
+const createKeySet = (members: readonly Member[], encryption: readonly ForEncryption[]): KeySet => ({
+  selectForEncryption: (alg) => encryption.flatMap((one) => one.keyFor(alg) ?? []),
   select: (wanted) =>
     members
       .filter((member) => isWanted(member, wanted))
@@ -53,17 +57,39 @@ const createKeySet = (members: readonly Member[]): KeySet => ({
       .map(({ key }) => key),
 })
 
+interface ForEncryption {
+  /** Undefined where the key is not for it. */
+  keyFor(alg: JweAlg): EncryptionKey | undefined
+}
+
+const forEncryption = (input: unknown): ForEncryption => {
+  const { jwk, publicKey } = checkEncryptionJwk(input)
+  const { kid, alg: only } = input as { readonly kid?: string; readonly alg?: string }
+  return {
+    keyFor: (alg) =>
+      keyManagement[alg].kty === jwk.kty && (only === undefined || only === alg) ? { alg, kid, publicKey } : undefined,
+  }
+}
+
 /** Throws `BadJwk` at the first key that the guard refuses: for sets that were registered. */
-export const importKeySet = (keys: readonly unknown[]): KeySet => createKeySet(keys.flatMap(membersOf))
+export const importKeySet = (keys: readonly unknown[]): KeySet => {
+  const [encryption, others] = [keys.filter(isForEncryption), keys.filter((key) => !isForEncryption(key))]
+  return createKeySet(others.flatMap(membersOf), encryption.map(forEncryption))
+}
+
+/** The keys of a registered set that say `use: enc` and fit. Throws `BadJwk`. */
+export const findEncryptionKeys = (keys: readonly unknown[], alg: JweAlg): readonly EncryptionKey[] =>
+  importKeySet(keys.filter(isForEncryption)).selectForEncryption(alg)
 
 /** RFC 7517 §5: what is not understood in a set is ignored. Keys for other things may stand beside those for us. */
-export const importKnownKeys = (keys: readonly unknown[]): KeySet =>
-  createKeySet(
-    keys.flatMap((key) => {
-      try {
-        return membersOf(key)
-      } catch {
-        return []
-      }
-    }),
-  )
+export const importKnownKeys = (keys: readonly unknown[]): KeySet => importKeySet(keys.filter(isUnderstood))
+
+const isUnderstood = (key: unknown): boolean => {
+  try {
+    if (isForEncryption(key)) checkEncryptionJwk(key)
+    else checkPublicJwk(key, allAlgorithms)
+    return true
+  } catch {
+    return false
+  }
+}

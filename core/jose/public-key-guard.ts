@@ -8,6 +8,7 @@ import {
   type KeyType,
   type KeyTypeRow,
 } from './algorithms.js'
+import { isJweAlg, keyManagement } from './encryption.js'
 import type { JwsAlg, PublicJwk } from './jwk.js'
 
 /** Why a key was refused. Constant texts that say nothing of the key. */
@@ -16,7 +17,7 @@ export const badJwkReasons = {
   size: 'The key has too many members.',
   secret: 'The key has private or symmetric members.',
   type: 'The type of key is not accepted.',
-  use: 'The key is not for verification with an accepted algorithm.',
+  use: 'The key is not for verification or encryption with an accepted algorithm.',
   spelling: 'The key is not in canonical form.',
   value: 'The key is not a valid public key.',
   modulus: 'The RSA modulus must have 2048 to 4096 bits.',
@@ -53,12 +54,21 @@ const parameters = ['crv', 'x', 'y', 'n', 'e'] as const
  * canonical spelling passes, because Node and jose import several spellings of one key, each with its own thumbprint.
  * Throws `BadJwk` and nothing else.
  */
-export const checkPublicJwk = (input: unknown, allowed: readonly JwsAlg[]): GuardedKey => {
+export const checkPublicJwk = (input: unknown, allowed: readonly JwsAlg[]): GuardedKey =>
+  checkKey(input, (members, type) => checkUse(members, type, allowed))
+
+/** As `checkPublicJwk`, for a key that says `use: enc`: we encrypt to it, and it verifies nothing. Throws `BadJwk`. */
+export const checkEncryptionJwk = (input: unknown): GuardedKey => checkKey(input, checkEncryptionUse)
+
+type CheckUse = (members: Members, type: KeyType) => void
+
+const checkKey = (input: unknown, checkUseOf: CheckUse): GuardedKey => {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) throw new BadJwk('shape')
   const members = ownMembers(input)
   if (secretMembers.some((name) => members.has(name))) throw new BadJwk('secret')
   const type = checkKeyType(members)
-  checkUse(members, type, allowed)
+  checkUseOf(members, type)
+  checkKid(members)
   const row = keyTypes[type]
   const spelled = checkSpelling(members, row)
   if (row.modulusBits !== undefined) checkModulus(spelled['n'] ?? '', spelled['e'], row.modulusBits)
@@ -70,10 +80,15 @@ export const checkPublicJwk = (input: unknown, allowed: readonly JwsAlg[]): Guar
   return { jwk: Object.freeze(spelled) as unknown as PublicJwk, publicKey, thumbprint }
 }
 
-/** Why the guard refuses this key, with all algorithms allowed; undefined when it passes. For `reportFault`. */
+/** Does a key say that it is for encryption (RFC 7517 §4.2)? Nothing of it is checked. */
+export const isForEncryption = (input: unknown): boolean =>
+  typeof input === 'object' && input !== null && 'use' in input && input.use === 'enc'
+
+/** Why the guard refuses this key, for whatever it says that it is; undefined when it passes. For `reportFault`. */
 export const findJwkFault = (input: unknown): string | undefined => {
   try {
-    checkPublicJwk(input, allAlgorithms)
+    if (isForEncryption(input)) checkEncryptionJwk(input)
+    else checkPublicJwk(input, allAlgorithms)
     return undefined
   } catch (error) {
     if (!(error instanceof BadJwk)) throw error
@@ -113,6 +128,26 @@ const checkUse = (members: Members, type: KeyType, allowed: readonly JwsAlg[]): 
     const operations = members.get('key_ops')
     if (!Array.isArray(operations) || operations.length !== 1 || operations[0] !== 'verify') throw new BadJwk('use')
   }
+}
+
+const encryptionOperations: readonly unknown[] = ['encrypt', 'wrapKey', 'deriveKey', 'deriveBits']
+
+/** A key for signatures is never encrypted to: `use` has to say so. */
+const checkEncryptionUse = (members: Members, type: KeyType): void => {
+  if (members.get('use') !== 'enc') throw new BadJwk('use')
+  const { kty } = keyTypes[type]
+  const alg = members.get('alg')
+  if (members.has('alg') && !(isJweAlg(alg) && keyManagement[alg].kty === kty)) throw new BadJwk('use')
+  if (!Object.values(keyManagement).some((row) => row.kty === kty)) throw new BadJwk('type')
+  const operations = members.get('key_ops')
+  if (
+    operations !== undefined &&
+    !(Array.isArray(operations) && operations.every((name) => encryptionOperations.includes(name)))
+  )
+    throw new BadJwk('use')
+}
+
+const checkKid = (members: Members): void => {
   const kid = members.get('kid')
   if (members.has('kid') && (typeof kid !== 'string' || kid.length > 256)) throw new BadJwk('shape')
 }

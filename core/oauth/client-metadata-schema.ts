@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { allAlgorithms, findAlgorithm, isJwsAlg } from '../jose/algorithms.js'
 import type { JwsAlg } from '../jose/jwk.js'
 import { consentChoices, isClientId, securityProfiles } from './client.js'
+import { encryptionMembers } from './encryption-metadata.js'
 import { certificateSubject } from './client-certificate-subject.js'
 import { clientJwks, clientJwksUri, clientLogoutUri, clientRequestUris } from './client-jwks.js'
 
@@ -85,6 +86,7 @@ export const metadataSchema = z.strictObject({
   userinfo_signed_response_alg: signingAlg.optional(),
   introspection_signed_response_alg: signingAlg.optional(),
   authorization_signed_response_alg: signingAlg.optional(),
+  ...encryptionMembers,
   subject_type: z
     .literal('public', { error: ({ input }) => (input === 'pairwise' ? `pairwise: ${unavailable}` : undefined) })
     .optional(),

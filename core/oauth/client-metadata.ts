@@ -4,6 +4,7 @@ import type { JsonObject } from '../json.js'
 import type { Client, SecurityProfile } from './client.js'
 import { findSubjectFault } from './client-certificate-subject.js'
 import { metadataSchema, notAvailable, secretLength, unavailable, type Metadata } from './client-metadata-schema.js'
+import { findEncryptionFaults } from './encryption-metadata.js'
 import { explainProblem, formatPath } from './metadata-problems.js'
 import { isImpersonable } from './redirect-uri.js'
 import { findRedirectUriFault } from './redirect-uri-registration.js'
@@ -87,6 +88,7 @@ const findContradictions = (metadata: Partial<Metadata>): MetadataProblem[] => {
   }
   if ('jwks' in metadata && 'jwks_uri' in metadata)
     add('jwks_uri', 'must not be given together with jwks (RFC 7591 §2)')
+  problems.push(...findEncryptionFaults(metadata))
   const subjectFault = findSubjectFault(metadata, method)
   if (subjectFault !== undefined) problems.push(subjectFault)
   if (method === undefined || !provesKey.has(method)) return problems

@@ -1,3 +1,4 @@
+import type { JweAlg, JweEnc } from '../jose/encryption.js'
 import type { JwsAlg } from '../jose/jwk.js'
 import type { JsonObject } from '../json.js'
 
@@ -42,6 +43,16 @@ export interface Client {
   readonly introspection_signed_response_alg?: JwsAlg
   /** Of answers by `response_mode=jwt`. Absent: the algorithm of ID tokens. */
   readonly authorization_signed_response_alg?: JwsAlg
+  /** What is signed for the client is encrypted to its key with `use: enc`. Absent: it is not. */
+  readonly id_token_encrypted_response_alg?: JweAlg
+  /** Absent: A128CBC-HS256. */
+  readonly id_token_encrypted_response_enc?: JweEnc
+  readonly userinfo_encrypted_response_alg?: JweAlg
+  readonly userinfo_encrypted_response_enc?: JweEnc
+  readonly introspection_encrypted_response_alg?: JweAlg
+  readonly introspection_encrypted_response_enc?: JweEnc
+  readonly authorization_encrypted_response_alg?: JweAlg
+  readonly authorization_encrypted_response_enc?: JweEnc
   /** The claims of the scopes are in the id_token too, for clients that ask `/userinfo` for nothing. */
   readonly include_claims_in_id_token?: boolean
   /** When the consent page is shown. Absent: `remembered`. */

@@ -20,5 +20,8 @@ export interface IssuerKeys {
 
 export const createIssuerKeys = (remote: RemoteKeySets): IssuerKeys => {
   const find = createOwnerKeys(remote)
-  return { find: ({ issuer, jwks, jwks_uri }, wanted) => find({ id: jwks_uri ?? issuer, jwks, jwks_uri }, wanted) }
+  return {
+    find: ({ issuer, jwks, jwks_uri }, wanted) =>
+      find({ id: jwks_uri ?? issuer, jwks, jwks_uri }, (set) => set.select(wanted)),
+  }
 }

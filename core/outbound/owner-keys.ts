@@ -1,8 +1,7 @@
 import type { JsonObject } from '../json.js'
-import type { VerificationKey } from '../jose/jwk.js'
-import { importKeySet, type KeySet, type WantedKey } from '../jose/key-set.js'
+import { importKeySet, type KeySet } from '../jose/key-set.js'
 import { RecentMap } from '../recent-map.js'
-import type { RemoteKeySets } from './remote-key-sets.js'
+import type { PickKeys, RemoteKeySets } from './remote-key-sets.js'
 
 /** Somebody who publishes keys: as a set, or at an address. */
 export interface KeyOwner {
@@ -29,13 +28,17 @@ const createImporter = () => {
 }
 
 /**
- * The keys of one owner that a signature may be by, none when nothing fits. A `kid` is looked for among the owner's own
- * keys and nowhere else. Throws `Unavailable` when the set behind `jwks_uri` cannot be fetched.
+ * Those keys of one owner that `pick` takes: a key is looked for among the owner's own and nowhere else. `freshMs` is how
+ * long a set that was fetched is used unasked. Throws `Unavailable` when the set behind `jwks_uri` cannot be fetched.
  */
 export const createOwnerKeys = (remote: RemoteKeySets) => {
   const importOnce = createImporter()
-  return async ({ id, jwks, jwks_uri }: KeyOwner, wanted: WantedKey): Promise<readonly VerificationKey[]> => {
-    if (jwks !== undefined) return importOnce(jwks).select(wanted)
-    return jwks_uri === undefined ? [] : remote.find(id, jwks_uri, wanted)
+  return async <Key>(
+    { id, jwks, jwks_uri }: KeyOwner,
+    pick: PickKeys<Key>,
+    freshMs?: number,
+  ): Promise<readonly Key[]> => {
+    if (jwks !== undefined) return pick(importOnce(jwks))
+    return jwks_uri === undefined ? [] : remote.find(id, jwks_uri, pick, freshMs)
   }
 }

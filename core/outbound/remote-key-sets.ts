@@ -3,8 +3,7 @@ import { parseStrictJsonObject } from '../jose/strict-json.js'
 import type { Log } from '../observe/log.js'
 import { RecentMap } from '../recent-map.js'
 import { Unavailable } from '../unavailable.js'
-import type { VerificationKey } from '../jose/jwk.js'
-import { importKnownKeys, maxKeys, type KeySet, type WantedKey } from '../jose/key-set.js'
+import { importKnownKeys, maxKeys, type KeySet } from '../jose/key-set.js'
 import type { OutboundFetch } from './outbound-fetch.js'
 
 /** How long a set that was fetched is used: also the longest that a key is accepted after its owner withdrew it. */
@@ -47,10 +46,16 @@ export interface RemoteKeySetsOptions {
   readonly log: Log
 }
 
+/** Which keys of a set are wanted. */
+export type PickKeys<Key> = (set: KeySet) => readonly Key[]
+
 /** The sets behind `jwks_uri`, each of its own owner alone: what is down for one is down for no other. */
 export interface RemoteKeySets {
-  /** Throws `Unavailable` when no key fits and the set could not be fetched. */
-  find(ownerId: string, uri: string, wanted: WantedKey): Promise<readonly VerificationKey[]>
+  /**
+   * What `pick` takes of the set. One that has been kept for longer than `freshMs` is fetched anew first, where it can be. Throws
+   * `Unavailable` when no key fits and the set could not be fetched.
+   */
+  find<Key>(ownerId: string, uri: string, pick: PickKeys<Key>, freshMs?: number): Promise<readonly Key[]>
 }
 
 const readKeySet = (body: Uint8Array): KeySet => {
@@ -92,8 +97,8 @@ export const createRemoteKeySets = ({ owner, fetch, clock, log }: RemoteKeySetsO
     return age >= 0 && age < milliseconds
   }
 
-  const select = (entry: Entry, wanted: WantedKey): readonly VerificationKey[] =>
-    isWithin(entry.fetchedAt, maxAgeMs) ? (entry.keys?.select(wanted) ?? []) : []
+  const select = <Key>(entry: Entry, pick: PickKeys<Key>): readonly Key[] =>
+    isWithin(entry.fetchedAt, maxAgeMs) && entry.keys !== undefined ? pick(entry.keys) : []
 
   const mayFetch = (entry: Entry): boolean => {
     const pause = isWithin(entry.fetchedAt, maxAgeMs) ? refetchMs : entry.failed ? retryMs : 0
@@ -101,14 +106,14 @@ export const createRemoteKeySets = ({ owner, fetch, clock, log }: RemoteKeySetsO
   }
 
   return {
-    async find(ownerId, uri, wanted) {
+    async find(ownerId, uri, pick, freshMs = maxAgeMs) {
       const entry = entryOf(ownerId, uri)
-      const known = select(entry, wanted)
-      if (known.length > 0) return known
+      const known = select(entry, pick)
+      if (known.length > 0 && isWithin(entry.fetchedAt, freshMs)) return known
       // All who wait, wait for one fetch.
       if (entry.pending === undefined && mayFetch(entry)) entry.pending = fetchInto(ownerId, entry)
       await entry.pending
-      const found = select(entry, wanted)
+      const found = select(entry, pick)
       if (found.length === 0 && entry.failed) throw new Unavailable(texts.component, 'no', texts.outage)
       return found
     },

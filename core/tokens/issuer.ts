@@ -5,6 +5,7 @@ import { algorithms } from '../jose/algorithms.js'
 import type { JwsAlg } from '../jose/jwk.js'
 import { authorizationResponseSeconds, type KeyRing, type SignaturePriority } from '../keys/ports.js'
 import type { Client } from '../oauth/client.js'
+import type { EncryptAnswer, EncryptedAnswer } from '../oauth/encryption.js'
 import { OAuthError } from '../oauth/errors.js'
 import type { GrantDecision, SenderConstraint } from '../oauth/grant.js'
 import { newOpaqueToken } from '../opaque-token.js'
@@ -23,14 +24,8 @@ import {
   introspectionProfile,
   userinfoProfile,
 } from './profiles.js'
-import { createSignToken, type SignatureRecord } from './sign-token.js'
-
-export interface Resource {
-  readonly identifier: string
-  /** The scopes that this resource server knows; absent: any. */
-  readonly scope?: readonly string[] | undefined
-  readonly access_token_ttl_secs?: number | undefined
-}
+import { createSignToken, type SignatureRecord, type SignedToken } from './sign-token.js'
+import { checkAudience, narrowScope, type Resource } from './within-registration.js'
 
 export interface IssuerOptions {
   readonly issuer: string
@@ -45,6 +40,8 @@ export interface IssuerOptions {
   readonly resources: ReadonlyMap<string, Resource>
   /** Called for each access token. Absent where nobody will ask about them. */
   readonly accessTokenVerifier?: Pick<AccessTokenVerifier, 'signed'>
+  /** Called for what clients may have encrypted. Absent where nobody gets what is signed. */
+  readonly encrypt?: EncryptAnswer
 }
 
 /** What tokens will say once they are signed. The issuer that prepared them keeps their claims, and signs them once. */
@@ -80,6 +77,12 @@ export const createTokenIssuer = (options: IssuerOptions) => {
   const { clock, ring, releases } = options
   const sign = createSignToken(ring)
   const unsigned = createPrepared<PreparedTokens, Content>()
+  const { encrypt = (_client, _answer, signed) => Promise.resolve(signed) } = options
+
+  const encrypted = async (client: Client, answer: EncryptedAnswer, signed: SignedToken): Promise<SignedToken> => ({
+    ...signed,
+    token: await encrypt(client, answer, signed.token),
+  })
 
   return {
     /**
@@ -197,7 +200,7 @@ export const createTokenIssuer = (options: IssuerOptions) => {
       const claims = { ...idToken, at_hash: accessTokenHash(access.token, algorithms[alg].accessTokenHash) }
       const id = await sign(idTokenProfile, alg, claims, by)
       made.push(id.record)
-      return { accessToken: access.token, idToken: id.token }
+      return { accessToken: access.token, idToken: await encrypt(client, 'id_token', id.token) }
     },
 
     /** Claims for `/userinfo`: those of the scopes, of the rules, and those that the `claims` parameter named (OIDC Core §5.3.2). */
@@ -214,7 +217,8 @@ export const createTokenIssuer = (options: IssuerOptions) => {
       const dropped = findTooLarge(ring, userinfoProfile, alg, { ...personal, ...own }, personal)
       const kept = Object.fromEntries(Object.entries(personal).filter(([name]) => !dropped.includes(name)))
       const by = { priority: 'sign_in', clientId: client.client_id, signal } as const
-      return { ...(await sign(userinfoProfile, alg, { ...kept, ...own }, by)), dropped }
+      const signed = await sign(userinfoProfile, alg, { ...kept, ...own }, by)
+      return { ...(await encrypted(client, 'userinfo', signed)), dropped }
     },
 
     /** A signed answer of `/authorize` (JARM §2.1): who answers, whom, until when, and the parameters of the response. */
@@ -226,7 +230,8 @@ export const createTokenIssuer = (options: IssuerOptions) => {
     ) {
       const exp = epochSeconds(clock) + authorizationResponseSeconds
       const content = { ...response, iss: options.issuer, aud: client.client_id, exp }
-      return sign(authorizationResponseProfile, alg, content, { priority, clientId: client.client_id, signal })
+      const by = { priority, clientId: client.client_id, signal }
+      return encrypted(client, 'authorization', await sign(authorizationResponseProfile, alg, content, by))
     },
 
     /** A signed `/introspect` answer (RFC 9701 §5): neither `sub` nor `exp` at the top, so that it is no token itself. */
@@ -237,7 +242,8 @@ export const createTokenIssuer = (options: IssuerOptions) => {
         iat: epochSeconds(clock),
         token_introspection: answer,
       }
-      return sign(introspectionProfile, alg, content, { priority: 'machine', clientId: client.client_id, signal })
+      const by = { priority: 'machine', clientId: client.client_id, signal } as const
+      return encrypted(client, 'introspection', await sign(introspectionProfile, alg, content, by))
     },
   }
 }
@@ -260,30 +266,3 @@ const entriesOf = (names: readonly string[]) => Object.fromEntries(names.map((na
 
 /** A token names the grant that it came from, so that ending the grant ends it. */
 const newJti = (grantId: string): string => `${grantId}.${newOpaqueToken().slice(0, 22)}`
-
-/** RFC 8707 §2: the default audience, or a resource server that the client may ask tokens for. */
-const checkAudience = (audience: readonly string[], client: Client, defaultAudience: string): void => {
-  const allowed = (name: string): boolean => name === defaultAudience || client.allowed_audiences.includes(name)
-  if (!audience.every(allowed))
-    throw new OAuthError('invalid_target', 'The resource is not allowed to this client.', {
-      reason: 'audience refused',
-    })
-}
-
-const narrowScope = (
-  scope: readonly string[],
-  client: Client,
-  audience: readonly string[],
-  resources: ReadonlyMap<string, Resource>,
-): readonly string[] => {
-  if (!scope.every((name) => client.scope.includes(name)))
-    throw new OAuthError('invalid_scope', 'The scope is not allowed to this client.')
-  const lists = audience.flatMap((name) => resources.get(name)?.scope ?? [])
-  const limited = audience.every((name) => resources.get(name)?.scope !== undefined)
-  if (!limited) return scope
-  const left = scope.filter((name) => lists.includes(name) || name === 'openid' || name === 'offline_access')
-  // An answer without `scope` would say that all of what was asked for is granted (RFC 6749 §5.1).
-  if (left.length === 0 && scope.length > 0 && lists.length > 0)
-    throw new OAuthError('invalid_scope', 'The resource accepts none of the scopes.')
-  return left
-}

@@ -17,7 +17,7 @@ const setUp = () => {
     return Promise.resolve(Buffer.from(JSON.stringify({ keys: [key.publicJwk] })))
   }
   const sets = createRemoteKeySets({ owner: 'client', fetch, clock: () => state.now, log: noLog })
-  return { state, find: () => sets.find('client', 'https://client.example/jwks.json', wanted) }
+  return { state, find: () => sets.find('client', 'https://client.example/jwks.json', (set) => set.select(wanted)) }
 }
 
 it('F23 a clock that is set back keeps no set for longer', async () => {

@@ -11,6 +11,7 @@ import { getTarget } from '../authorization-flow/target.js'
 import type { Declaration } from '../endpoint.js'
 import { redirect, type EndpointRequest, type Reply } from '../message.js'
 import type { RecordedHandler } from '../refusals.js'
+import { encryptionOf } from '../supported.js'
 import { originAndPath } from './origin-and-path.js'
 import { getClient, getPushedRequestUri } from './request.js'
 
@@ -44,6 +45,7 @@ export const authorizationEndpoint = {
           response_types_supported: responseTypes,
           response_modes_supported: responseModesOf(responseAlgs().length > 0),
           authorization_signing_alg_values_supported: responseAlgs(),
+          ...encryptionOf('authorization'),
           code_challenge_methods_supported: ['S256'],
           prompt_values_supported: ['none', 'login', 'consent', 'select_account'],
           display_values_supported: ['page', 'popup', 'touch', 'wap'],

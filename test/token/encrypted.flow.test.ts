@@ -1,0 +1,198 @@
+import {
+  compactDecrypt,
+  createRemoteJWKSet,
+  decodeProtectedHeader,
+  exportJWK,
+  generateKeyPair,
+  jwtVerify,
+  type CryptoKey,
+  type JWK,
+} from 'jose'
+import * as oidc from 'openid-client'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { basic } from '../support/clients/clients.js'
+import { UserAgent } from '../support/clients/user-agent.js'
+import { disposeAfterAll } from '../support/dispose-after-all.js'
+import { authorizeUrl, verifier } from '../support/forge/mint.js'
+import { person, redirectUri, startServer, subject, webClient, type TestServer } from '../support/server/server.js'
+import { jsonAnswer, noAnswers, openSite, type Site } from '../support/server/site.js'
+
+type Json = Record<string, unknown>
+
+const methods = [
+  ['RSA-OAEP-256', 'A256GCM'],
+  ['RSA-OAEP-256', undefined],
+  ['ECDH-ES', 'A256GCM'],
+  ['ECDH-ES+A256KW', 'A128CBC-HS256'],
+] as const
+
+interface Reader {
+  readonly client: Json & { readonly client_id: string; readonly client_secret: string }
+  readonly key: CryptoKey
+}
+
+const newReader = async (clientId: string, alg: string, enc: string | undefined, more: Json = {}): Promise<Reader> => {
+  const { publicKey, privateKey } = await generateKeyPair(alg, { crv: 'P-256', extractable: true })
+  const signing = await generateKeyPair('ES256', { extractable: true })
+  const jwks = {
+    keys: [
+      { ...(await exportJWK(signing.publicKey)), use: 'sig', kid: 'sig' },
+      { ...(await exportJWK(publicKey)), use: 'enc', kid: `enc-${clientId}` },
+    ],
+  }
+  const members = ['id_token', 'userinfo', 'introspection', 'authorization'].flatMap((answer) => [
+    [`${answer}_encrypted_response_alg`, alg],
+    ...(enc === undefined ? [] : [[`${answer}_encrypted_response_enc`, enc]]),
+  ])
+  const client = {
+    ...{ ...webClient, client_id: clientId, consent: 'implicit', jwks, userinfo_signed_response_alg: 'ES256' },
+    ...(Object.fromEntries(members) as Json),
+    ...more,
+  }
+  return { client, key: privateKey }
+}
+
+describe('what is signed for a client is encrypted to it (JWE)', () => {
+  const keep = disposeAfterAll()
+  const time = { ahead: 0 }
+  let server: TestServer
+  let keys: Site
+  let readers: readonly Reader[]
+  let rotating: Reader
+  let published: JWK[]
+  beforeAll(async () => {
+    keys = keep(await openSite())
+    readers = await Promise.all(methods.map(([alg, enc], index) => newReader(`reader-${index}`, alg, enc)))
+    rotating = await newReader('rotating', 'ECDH-ES', undefined)
+    published = (rotating.client['jwks'] as { keys: JWK[] }).keys
+    keys.answer = (...call) => jsonAnswer({ keys: published })(...call)
+    const { jwks: _own, ...withoutKeys } = rotating.client
+    server = keep(
+      await startServer({
+        clock: () => Date.now() + time.ahead,
+        configure: (written) => ({
+          ...written,
+          outbound: { allow_private_addresses: true },
+          clients: [
+            ...readers.map(({ client }) => client),
+            { ...withoutKeys, jwks_uri: `${keys.url}/jwks.json` },
+            {
+              ...withoutKeys,
+              client_id: 'plain',
+              jwks: { keys: published },
+              id_token_encrypted_response_alg: undefined,
+            },
+          ],
+        }),
+      }),
+    )
+  })
+
+  const post = async (path: string, { client }: Pick<Reader, 'client'>, form: Record<string, string>, more = {}) => {
+    const headers = { authorization: basic(client), ...more }
+    return fetch(server.issuer + path, { method: 'POST', headers, body: new URLSearchParams(form) })
+  }
+  const getCode = async ({ client }: Pick<Reader, 'client'>) => {
+    const left = await new UserAgent().authorize(authorizeUrl(server.issuer, { client_id: client.client_id }), person)
+    return left.searchParams.get('code') ?? ''
+  }
+  const redeem = async (reader: Pick<Reader, 'client'>, code: string) => {
+    const form = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: verifier }
+    const response = await post('/token', reader, form)
+    return { status: response.status, body: (await response.json()) as Record<string, string> }
+  }
+  /** What is inside, verified. */
+  const open = async ({ client, key }: Reader, encrypted = '') => {
+    const { plaintext, protectedHeader } = await compactDecrypt(encrypted, key)
+    const jwks = createRemoteJWKSet(new URL(`${server.issuer}/jwks.json`))
+    const { payload } = await jwtVerify(plaintext, jwks, { issuer: server.issuer, audience: client.client_id })
+    return { payload, protectedHeader }
+  }
+
+  it.each(methods.map((method, index) => [...method, index] as const))(
+    'by %s and %s: ID token, userinfo, introspection, JARM',
+    async (alg, enc, index) => {
+      const reader = readers[index] as Reader
+      const header = { alg, enc: enc ?? 'A128CBC-HS256', cty: 'JWT', kid: `enc-reader-${index}` }
+      const { body } = await redeem(reader, await getCode(reader))
+      const id = await open(reader, body['id_token'])
+      expect(id.payload).toMatchObject({ sub: subject, at_hash: expect.any(String) as string })
+      expect(id.protectedHeader).toMatchObject(header)
+      expect(decodeProtectedHeader(body['access_token'] ?? '')).toMatchObject({ typ: 'at+jwt' })
+
+      const bearer = { authorization: `Bearer ${body['access_token']}` }
+      const userinfo = await fetch(`${server.issuer}/userinfo`, { headers: bearer })
+      expect(userinfo.headers.get('content-type')).toBe('application/jwt')
+      const released = await open(reader, await userinfo.text())
+      expect(released).toMatchObject({ payload: { sub: subject }, protectedHeader: header })
+
+      const accept = 'application/token-introspection+jwt'
+      const asked = await post('/introspect', reader, { token: body['access_token'] ?? '' }, { accept })
+      expect(asked.headers.get('content-type')).toBe(accept)
+      const answer = await open(reader, await asked.text())
+      expect(answer.payload['token_introspection']).toMatchObject({ active: true, sub: subject })
+
+      const url = authorizeUrl(server.issuer, { client_id: reader.client.client_id, response_mode: 'jwt' })
+      const left = await new UserAgent().authorize(url, person)
+      const response = await open(reader, left.searchParams.get('response') ?? '')
+      expect(response.payload['code']).toEqual(expect.any(String))
+    },
+  )
+
+  it('openid-client reads an encrypted ID token', async () => {
+    const reader = readers[2] as Reader
+    const { client_id, client_secret } = reader.client
+    const metadata = { id_token_signed_response_alg: 'ES256' }
+    const config = await oidc.discovery(
+      new URL(server.issuer),
+      client_id,
+      metadata,
+      oidc.ClientSecretBasic(client_secret),
+      {
+        execute: [oidc.allowInsecureRequests],
+      },
+    )
+    oidc.enableDecryptingResponses(config, ['A256GCM'], { key: reader.key, alg: 'ECDH-ES', kid: 'enc-reader-2' })
+    const left = await new UserAgent().authorize(authorizeUrl(server.issuer, { client_id }), person)
+    const tokens = await oidc.authorizationCodeGrant(config, left, { pkceCodeVerifier: verifier })
+    expect(tokens.claims()?.sub).toBe(subject)
+  })
+
+  it('EN04 a key behind jwks_uri that was rotated is found within a minute', async () => {
+    const { body } = await redeem(rotating, await getCode(rotating))
+    expect((await open(rotating, body['id_token'])).payload.sub).toBe(subject)
+    const next = await newReader('rotating', 'ECDH-ES', undefined)
+    published = (next.client['jwks'] as { keys: JWK[] }).keys
+    time.ahead += 61_000
+    const after = await redeem(rotating, await getCode(rotating))
+    expect((await open(next, after.body['id_token'])).payload.sub).toBe(subject)
+  })
+
+  it('EN05 keys that cannot be fetched are an outage that burns no code', async () => {
+    const code = await getCode(rotating)
+    time.ahead += 601_000
+    const fresh = await getCode(rotating)
+    keys.answer = noAnswers['answers 500'] as Site['answer']
+    expect((await redeem(rotating, fresh)).status).toBe(503)
+    keys.answer = (...call) => jsonAnswer({ keys: published })(...call)
+    time.ahead += 11_000
+    expect((await redeem(rotating, fresh)).status).toBe(200)
+    expect((await redeem(rotating, code)).body['error']).toBe('invalid_grant')
+  })
+
+  it('EN06 a set without a key that says use enc gets nothing encrypted to another, and burns no code', async () => {
+    const [signing, encryption] = published
+    const { use: _use, ...unnamed } = encryption as JWK
+    published = [signing as JWK, unnamed, { ...(encryption as JWK), alg: 'ECDH-ES+A256KW' }]
+    time.ahead += 61_000
+    const code = await getCode(rotating)
+    expect(await redeem(rotating, code)).toMatchObject({
+      status: 400,
+      body: { error: 'invalid_request', error_description: 'The client has no key to encrypt to.' },
+    })
+    published = [signing as JWK, encryption as JWK]
+    time.ahead += 59_000
+    const again = await redeem(rotating, code)
+    expect(again.body['error']).toBe('invalid_request')
+  })
+})

@@ -1,0 +1,90 @@
+import { exportJWK, generateKeyPair, type JWK } from 'jose'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { findEncryptionKeys, importKeySet, importKnownKeys } from '../../core/jose/key-set.js'
+import { parseClientMetadata } from '../../core/oauth/client-metadata.js'
+import { webClient } from '../support/server/server.js'
+
+let rsa: JWK
+let ec: JWK
+let ed: JWK
+beforeAll(async () => {
+  const jwkOf = async (alg: string) => exportJWK((await generateKeyPair(alg, { extractable: true })).publicKey)
+  ;[rsa, ec, ed] = [await jwkOf('RSA-OAEP-256'), await jwkOf('ES256'), await jwkOf('EdDSA')]
+})
+
+const problemsOf = (metadata: object) => parseClientMetadata({ ...webClient, ...metadata }, ['openid']).problems
+
+describe('what a client may register to be encrypted', () => {
+  it.each([
+    'RSA1_5',
+    'rsa-oaep-256',
+    'RSA-OAEP',
+    'dir',
+    'A128KW',
+    'A256GCMKW',
+    'PBES2-HS256+A128KW',
+    'ECDH-ES+A128KW',
+    'none',
+    '',
+  ])('EN01 not by %s', (alg) => {
+    for (const answer of ['id_token', 'userinfo', 'introspection', 'authorization'])
+      expect(problemsOf({ [`${answer}_encrypted_response_alg`]: alg })).toContainEqual({
+        path: `${answer}_encrypted_response_alg`,
+        message: expect.stringMatching(/symmetric methods, RSA1_5 and dir are refused/) as string,
+      })
+  })
+
+  it.each(['A128GCM', 'A256CBC-HS512', 'a256gcm', 'none', 256])('EN02 not with %s', (enc) => {
+    const jwks = { keys: [{ ...rsa, use: 'enc' }] }
+    const members = { id_token_encrypted_response_alg: 'RSA-OAEP-256', id_token_encrypted_response_enc: enc }
+    expect(problemsOf({ jwks, ...members })).toMatchObject([{ path: 'id_token_encrypted_response_enc' }])
+  })
+
+  it('EN02 not with enc alone, not without a key that says use enc, not userinfo that is not signed', () => {
+    const wanted = { id_token_encrypted_response_alg: 'ECDH-ES' }
+    const path = 'id_token_encrypted_response_alg'
+    expect(problemsOf({ id_token_encrypted_response_enc: 'A256GCM' })).toMatchObject([
+      { path: 'id_token_encrypted_response_enc', message: expect.stringMatching(/needs id_token_encrypted/) as string },
+    ])
+    for (const keys of [
+      [ec],
+      [{ ...ec, use: 'sig' }],
+      [{ ...rsa, use: 'enc' }],
+      [{ ...ec, use: 'enc', alg: 'ECDH-ES+A256KW' }],
+    ])
+      expect(problemsOf({ ...wanted, jwks: { keys } })).toMatchObject([{ path }])
+    expect(problemsOf(wanted)).toMatchObject([{ path }])
+    expect(problemsOf({ ...wanted, jwks: { keys: [{ ...ec, use: 'enc' }] } })).toEqual([])
+    expect(problemsOf({ ...wanted, jwks_uri: 'https://client.example/jwks.json' })).toEqual([])
+    const userinfo = { userinfo_encrypted_response_alg: 'ECDH-ES', jwks: { keys: [{ ...ec, use: 'enc' }] } }
+    expect(problemsOf(userinfo)).toMatchObject([{ path: 'userinfo_encrypted_response_alg' }])
+    expect(problemsOf({ ...userinfo, userinfo_signed_response_alg: 'ES256' })).toEqual([])
+  })
+
+  it('EN03 a key for encryption passes the same guard', () => {
+    for (const key of [
+      { ...ed, use: 'enc' },
+      { ...rsa, use: 'enc', alg: 'RS256' },
+      { ...rsa, use: 'enc', alg: 'RSA1_5' },
+      { ...ec, use: 'enc', alg: 'RSA-OAEP-256' },
+      { ...ec, use: 'enc', key_ops: ['verify'] },
+      { ...ec, use: 'enc', d: 'AAAA' },
+      { ...ec, use: 'enc', x: `${ec.x}=` },
+      { ...rsa, use: 'enc', e: 'AQ' },
+      { ...ec, use: 'enc', kid: 7 },
+    ]) {
+      expect(problemsOf({ jwks: { keys: [key] } })).toMatchObject([{ path: 'jwks.keys[0]' }])
+      expect(importKnownKeys([key]).selectForEncryption('ECDH-ES')).toEqual([])
+    }
+  })
+
+  it('EN03 a key verifies, or is encrypted to, and never both', () => {
+    const forEncryption = importKeySet([{ ...ec, use: 'enc', kid: 'one' }])
+    expect(forEncryption.select({ kid: undefined, alg: 'ES256' })).toEqual([])
+    expect(forEncryption.selectForEncryption('ECDH-ES')).toHaveLength(1)
+    const others = importKeySet([ec, { ...rsa, use: 'sig' }])
+    expect(others.select({ kid: undefined, alg: 'ES256' })).toHaveLength(1)
+    expect([...others.selectForEncryption('ECDH-ES'), ...others.selectForEncryption('RSA-OAEP-256')]).toEqual([])
+    expect(findEncryptionKeys([ec], 'ECDH-ES')).toEqual([])
+  })
+})
