@@ -84,11 +84,17 @@ const checkKey = (input: unknown, checkUseOf: CheckUse): GuardedKey => {
 export const isForEncryption = (input: unknown): boolean =>
   typeof input === 'object' && input !== null && 'use' in input && input.use === 'enc'
 
-/** Why the guard refuses this key, for whatever it says that it is; undefined when it passes. For `reportFault`. */
-export const findJwkFault = (input: unknown): string | undefined => {
+/** Why the guard refuses this key, with all algorithms allowed; undefined when it passes. For `reportFault`. */
+export const findJwkFault = (input: unknown): string | undefined =>
+  findFault(() => checkPublicJwk(input, allAlgorithms))
+
+/** As `findJwkFault`, for a key that may be for encryption instead. */
+export const findClientJwkFault = (input: unknown): string | undefined =>
+  isForEncryption(input) ? findFault(() => checkEncryptionJwk(input)) : findJwkFault(input)
+
+const findFault = (check: () => unknown): string | undefined => {
   try {
-    if (isForEncryption(input)) checkEncryptionJwk(input)
-    else checkPublicJwk(input, allAlgorithms)
+    check()
     return undefined
   } catch (error) {
     if (!(error instanceof BadJwk)) throw error

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { JsonObject } from '../json.js'
 import { maxKeys } from '../jose/key-set.js'
-import { findJwkFault } from '../jose/public-key-guard.js'
+import { findClientJwkFault } from '../jose/public-key-guard.js'
 import { findOutboundFault } from '../outbound/outbound-fetch.js'
 import { reportFault } from '../report-fault.js'
 
@@ -10,10 +10,10 @@ const hasRepeatedKid = (keys: readonly unknown[]): boolean => {
   return new Set(kids).size < kids.length
 }
 
-/** `jwks` of a client (RFC 7591 §2): public keys for verifying, each past the guard. */
+/** `jwks` of a client (RFC 7591 §2): public keys, each past the guard. */
 export const clientJwks = z.strictObject({
   keys: z
-    .array(z.custom<JsonObject>().superRefine(reportFault(findJwkFault)))
+    .array(z.custom<JsonObject>().superRefine(reportFault(findClientJwkFault)))
     .min(1, 'must hold at least one key')
     .max(maxKeys, `must hold at most ${String(maxKeys)} keys`)
     .refine((keys) => !hasRepeatedKid(keys), 'must not repeat a kid'),

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { allAlgorithms, findAlgorithm, isJwsAlg } from '../jose/algorithms.js'
 import type { JwsAlg } from '../jose/jwk.js'
 import { consentChoices, isClientId, securityProfiles } from './client.js'
-import { encryptionMembers } from './encryption-metadata.js'
+import { contentEncryption, encryptionAlg } from './encryption-metadata.js'
 import { certificateSubject } from './client-certificate-subject.js'
 import { clientJwks, clientJwksUri, clientLogoutUri, clientRequestUris } from './client-jwks.js'
 
@@ -86,7 +86,14 @@ export const metadataSchema = z.strictObject({
   userinfo_signed_response_alg: signingAlg.optional(),
   introspection_signed_response_alg: signingAlg.optional(),
   authorization_signed_response_alg: signingAlg.optional(),
-  ...encryptionMembers,
+  id_token_encrypted_response_alg: encryptionAlg.optional(),
+  id_token_encrypted_response_enc: contentEncryption.optional(),
+  userinfo_encrypted_response_alg: encryptionAlg.optional(),
+  userinfo_encrypted_response_enc: contentEncryption.optional(),
+  introspection_encrypted_response_alg: encryptionAlg.optional(),
+  introspection_encrypted_response_enc: contentEncryption.optional(),
+  authorization_encrypted_response_alg: encryptionAlg.optional(),
+  authorization_encrypted_response_enc: contentEncryption.optional(),
   subject_type: z
     .literal('public', { error: ({ input }) => (input === 'pairwise' ? `pairwise: ${unavailable}` : undefined) })
     .optional(),

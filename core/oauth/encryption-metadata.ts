@@ -11,31 +11,20 @@ import { findEncryptionKeys } from '../jose/key-set.js'
 import type { JsonObject } from '../json.js'
 import { encryptedAnswers, type EncryptedAnswer } from './encryption.js'
 
-const encryptionAlg = z.string().transform((value, context): JweAlg => {
+/** `…_encrypted_response_alg` (OIDC Registration §2, RFC 9701 §6, JARM §3). */
+export const encryptionAlg = z.string().transform((value, context): JweAlg => {
   if (isJweAlg(value)) return value
   const message = `must be one of ${allKeyManagement.join(', ')}: symmetric methods, RSA1_5 and dir are refused`
   context.addIssue({ code: 'custom', message })
   return z.NEVER
 })
 
-const alg = encryptionAlg.optional()
-const enc = z.enum(contentEncryptions).optional()
-
-/** Members of a client's metadata by which answers are encrypted (OIDC Registration §2, RFC 9701 §6, JARM §3). */
-export const encryptionMembers = {
-  id_token_encrypted_response_alg: alg,
-  id_token_encrypted_response_enc: enc,
-  userinfo_encrypted_response_alg: alg,
-  userinfo_encrypted_response_enc: enc,
-  introspection_encrypted_response_alg: alg,
-  introspection_encrypted_response_enc: enc,
-  authorization_encrypted_response_alg: alg,
-  authorization_encrypted_response_enc: enc,
-} satisfies Record<keyof EncryptionMetadata, z.ZodType>
-
 export type EncryptionMetadata = {
   readonly [Member in `${EncryptedAnswer}_encrypted_response_alg`]?: JweAlg | undefined
 } & { readonly [Member in `${EncryptedAnswer}_encrypted_response_enc`]?: JweEnc | undefined }
+
+/** `…_encrypted_response_enc` */
+export const contentEncryption = z.enum(contentEncryptions)
 
 interface EncryptionFault {
   readonly path: string

@@ -40,7 +40,7 @@ describe('keys in client metadata', () => {
     ['a symmetric member beside a public key', { ...key, kid: 'two', k: 'c2VjcmV0' }],
     ['RSA with the exponent 3', rsa(2048, 3)],
     ['RSA with 1024 bits', rsa(1024)],
-    ['a key for encryption', { ...key, kid: 'two', use: 'enc' }],
+    ['a key for encryption that signs', { ...key, kid: 'two', use: 'enc', alg: 'ES256' }],
     ['an algorithm of another type', { ...key, kid: 'two', alg: 'RS256' }],
     ['HS256', { ...key, kid: 'two', alg: 'HS256' }],
     [

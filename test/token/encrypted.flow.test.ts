@@ -66,7 +66,7 @@ describe('what is signed for a client is encrypted to it (JWE)', () => {
     rotating = await newReader('rotating', 'ECDH-ES', undefined)
     published = (rotating.client['jwks'] as { keys: JWK[] }).keys
     keys.answer = (...call) => jsonAnswer({ keys: published })(...call)
-    const { jwks: _own, ...withoutKeys } = rotating.client
+    const withoutKeys = { ...rotating.client, jwks: undefined }
     server = keep(
       await startServer({
         clock: () => Date.now() + time.ahead,
@@ -182,8 +182,11 @@ describe('what is signed for a client is encrypted to it (JWE)', () => {
 
   it('EN06 a set without a key that says use enc gets nothing encrypted to another, and burns no code', async () => {
     const [signing, encryption] = published
-    const { use: _use, ...unnamed } = encryption as JWK
-    published = [signing as JWK, unnamed, { ...(encryption as JWK), alg: 'ECDH-ES+A256KW' }]
+    published = [
+      signing as JWK,
+      { ...(encryption as JWK), use: 'sig' },
+      { ...(encryption as JWK), alg: 'ECDH-ES+A256KW' },
+    ]
     time.ahead += 61_000
     const code = await getCode(rotating)
     expect(await redeem(rotating, code)).toMatchObject({

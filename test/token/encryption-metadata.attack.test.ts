@@ -1,6 +1,8 @@
 import { exportJWK, generateKeyPair, type JWK } from 'jose'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { findEncryptionKeys, importKeySet, importKnownKeys } from '../../core/jose/key-set.js'
+import { allAlgorithms } from '../../core/jose/algorithms.js'
+import { BadJwk, checkEncryptionJwk, checkPublicJwk } from '../../core/jose/public-key-guard.js'
 import { parseClientMetadata } from '../../core/oauth/client-metadata.js'
 import { webClient } from '../support/server/server.js'
 
@@ -86,5 +88,7 @@ describe('what a client may register to be encrypted', () => {
     expect(others.select({ kid: undefined, alg: 'ES256' })).toHaveLength(1)
     expect([...others.selectForEncryption('ECDH-ES'), ...others.selectForEncryption('RSA-OAEP-256')]).toEqual([])
     expect(findEncryptionKeys([ec], 'ECDH-ES')).toEqual([])
+    for (const key of [ec, { ...ec, use: 'sig' }]) expect(() => checkEncryptionJwk(key)).toThrow(BadJwk)
+    expect(() => checkPublicJwk({ ...ec, use: 'enc' }, allAlgorithms)).toThrow(BadJwk)
   })
 })
