@@ -27,7 +27,7 @@ describeWith(['haproxy', 'softhsm2', 'openssl', 'opensc', 'curl', 'jq'], 'docs/f
     ])
     const placed = (text: string) => text.replaceAll(/\b(?:3000|3001|8443)\b/g, (port) => ports.get(port) ?? port)
     for (const name of ['bank.yaml', 'api.mjs']) await cli.write(name, placed(codeBlock('docs/fapi.md', name)))
-    const [keys = '', check = '', start = '', balance = '', push = '', redeem = ''] = [
+    const [keys = '', check = '', start = '', balance = '', payment = '', redeem = ''] = [
       ...placed(readDocument('docs/fapi.md')).matchAll(/^```sh\n(.*?)^```$/gms),
     ].map(([, text = '']) => text)
     expect(start).toContain('start --config bank.yaml')
@@ -50,9 +50,12 @@ describeWith(['haproxy', 'softhsm2', 'openssl', 'opensc', 'curl', 'jq'], 'docs/f
     const balancer = spawn('bash', ['-c', balance], { cwd: cli.folder, stdio: 'ignore', detached: true })
     const gone = once(balancer, 'exit')
     try {
-      const pushAndTell = `${push}\necho "$VERIFIER"`
-      await expect.poll(() => shell(pushAndTell).then(() => 'up', String), { timeout: 20_000 }).toBe('up')
-      const [url = '', verifier = ''] = (await shell(pushAndTell)).slice(-2)
+      const pushAndTell = `${payment}\necho "$VERIFIER"`
+      // While the balancer starts, curl prints nothing, and jq makes nothing of it without an error.
+      let pushed: readonly string[] = []
+      const push = async () => (pushed = await shell(pushAndTell)).join('\n')
+      await expect.poll(push, { timeout: 20_000 }).toContain('request_uri=urn:')
+      const [url = '', verifier = ''] = pushed.slice(-2)
       const left = await new UserAgent().authorize(url, { username: 'alice', password })
       expect(`${left.origin}${left.pathname}`).toBe('https://app.bank.example/callback')
       const given = `CODE=${left.searchParams.get('code') ?? ''} VERIFIER=${verifier}`
