@@ -21,6 +21,8 @@ export interface MetadataOptions extends ClientOptions {
   readonly name?: string
   readonly applicationType?: string
   readonly redirectUri?: readonly string[]
+  readonly postLogoutRedirectUri?: readonly string[]
+  readonly backchannelLogoutUri?: string
   readonly grantType?: readonly string[]
   readonly scope?: string
   readonly authMethod?: string
@@ -90,6 +92,8 @@ const fromFlags = (options: MetadataOptions): JsonObject => {
     client_name: options.name,
     application_type: options.applicationType,
     redirect_uris: options.redirectUri,
+    post_logout_redirect_uris: options.postLogoutRedirectUri,
+    backchannel_logout_uri: options.backchannelLogoutUri,
     grant_types: options.grantType,
     scope: options.scope,
     token_endpoint_auth_method: options.authMethod,

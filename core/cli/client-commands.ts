@@ -70,6 +70,8 @@ const addMetadataOptions = (command: Command): Command =>
     .option('--name <name>', 'client_name: the name that people see on the consent page')
     .option('--application-type <type>', 'application_type: web (default) or native')
     .option('--redirect-uri <uri>', 'redirect_uris; may be repeated', collect)
+    .option('--post-logout-redirect-uri <uri>', 'post_logout_redirect_uris; may be repeated', collect)
+    .option('--backchannel-logout-uri <uri>', 'backchannel_logout_uri: is told when a session ends')
     .option('--grant-type <type>', 'grant_types; may be repeated; default: authorization_code', collect)
     .option('--scope <scopes>', 'scope: names separated by spaces; default: all supported scopes')
     .option('--auth-method <method>', 'token_endpoint_auth_method; default: a secret, sent either way')

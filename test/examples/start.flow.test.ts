@@ -64,15 +64,6 @@ const runs: Readonly<Record<string, (example: RunningExample) => Promise<void>>>
     expect(await readdir(join(example.folder, 'data/records'), { recursive: true })).not.toEqual([])
   },
 
-  'express-relying-party': async ({ other }) => {
-    const browser = new UserAgent()
-    expect(await (await browser.fetch(other)).text()).toContain('Not signed in')
-    const { left } = await browser.follow(`${other}/login`)
-    const person = { username: 'alice', password: 'correct horse battery staple' }
-    const { response } = await browser.follow(await new UserAgent().authorize(left!, person))
-    expect(await response.json()).toMatchObject({ sub: '248289761001', name: 'Alice Adams' })
-  },
-
   device: async (example) => {
     await example.printed('The same proof again: The proof was used before.')
     expect(example.output()).toMatch(/Enrolled: ey[\s\S]*Renewed with the key alone: ey[\s\S]*Verified: \{/)

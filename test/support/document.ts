@@ -5,12 +5,10 @@ import { packageRoot } from '../../core/package-root.js'
 /** The text of a document of this package: `docs/plugins.md`. */
 export const readDocument = (path: string): string => readFileSync(join(packageRoot, path), 'utf8')
 
-/** The code block of a document whose first line is `// <name>` or `# <name>`. Throws when there is not exactly one. */
+/** The code block of a document whose first line is a comment, `// <name>` or `# <name>`. Throws when there is not exactly one. */
 export const codeBlock = (path: string, name: string): string => {
-  const blocks = [...readDocument(path).matchAll(/^```(?:js|sh|ts|yaml)\n([\s\S]*?)^```$/gm)].map(
-    ([, code = '']) => code,
-  )
-  const [found, ...others] = blocks.filter((code) => /^(?:\/\/|#) (.*)\n/.exec(code)?.[1] === name)
+  const blocks = [...readDocument(path).matchAll(/^```\w+\n([\s\S]*?)^```$/gm)].map(([, code = '']) => code)
+  const [found, ...others] = blocks.filter((code) => /^(?:\/\/|#|;|<!--) (.*?)(?: -->)?\n/.exec(code)?.[1] === name)
   if (found === undefined || others.length > 0) throw new Error(`${path} has not one code block called ${name}`)
   return found
 }

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { javaPrograms } from './java-programs.js'
+import { recipes } from './recipes.js'
 import { findService, howToGet, onContinuousIntegration, packagesOf, serviceNames } from './table.js'
 
 /** Brings what tests need beside Node: as root on Debian by apt-get, otherwise it says what is missing. */
@@ -14,8 +15,8 @@ const apt = (...args: string[]): boolean => {
 const missing = () => serviceNames.filter((name) => findService(name) === undefined)
 
 const wanted = missing()
-if (wanted.length > 0 && process.getuid?.() === 0) {
-  const packages = wanted.flatMap(packagesOf)
+const packages = wanted.flatMap(packagesOf)
+if (packages.length > 0 && process.getuid?.() === 0) {
   console.log(`Test services: installing ${packages.join(', ')} (apt-get, a minute or less)`)
   apt('update', '-qq')
   if (!apt('install', '-y', '-qq', '--no-install-recommends', ...packages))
@@ -25,6 +26,10 @@ if (wanted.length > 0 && process.getuid?.() === 0) {
 for (const program of javaPrograms)
   if (program.isMissing && !program.build())
     console.error(`Test services: ${program.classFile} could not be made by Maven and javac`)
+
+for (const [name, recipe] of Object.entries(recipes))
+  if (recipe.isMissing && !recipe.install())
+    console.error(`Test services: the packages of docs/recipes/${name}.md could not be installed`)
 
 for (const name of missing()) {
   console.error(`Test services: missing is ${howToGet(name)}; tests that need it`)

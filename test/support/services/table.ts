@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { mongoStandIn, nimbusClient } from './java-programs.js'
+import { recipes } from './recipes.js'
 
 /** What tests need beside Node: a program, and the Debian packages that bring it. */
 interface Service {
@@ -36,6 +37,7 @@ const services = {
   },
   nimbus: { packages: ['default-jdk-headless', 'maven'], paths: [nimbusClient.classFile] },
   redis: { packages: ['redis-server'], paths: ['/usr/bin/redis-server'], instead: 'REDIS_URI' },
+  'express recipe': { packages: [], paths: [recipes.express.installed] },
 } as const satisfies Record<string, Service>
 
 export type ServiceName = keyof typeof services
@@ -67,6 +69,7 @@ export const onContinuousIntegration = (): boolean => process.env['CI'] === 'tru
 
 export const howToGet = (name: ServiceName): string => {
   const { packages, through }: Service = services[name]
+  if (packages.length === 0) return `${name} (npm run pretest)`
   const rebuild = through === undefined ? '' : `; npm rebuild ${through}, with a C++ compiler, make and python3`
   return `${name} (Debian: apt-get install ${packages.join(' ')}${rebuild})`
 }

@@ -1,0 +1,107 @@
+import { execFile, spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { copyFile, readFile, readdir, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { packageRoot } from '../../../core/package-root.js'
+import { codeBlock, readDocument } from '../document.js'
+import { freePort } from '../free-port.js'
+import { openCommandLine, type Service } from '../server/command-line.js'
+import { recipes } from '../services/recipes.js'
+
+/** A page of `docs/recipes` as its reader has it: a Signet for development, the client, the application's files. */
+export interface Recipe extends AsyncDisposable {
+  readonly folder: string
+  readonly issuer: string
+  /** Where the application listens. */
+  readonly origin: string
+  readonly service: Service
+  /** What the page has under a name, with the ports of this run. */
+  block(name: string): string
+  /** The JSON that the page shows as an answer. */
+  readonly answer: unknown
+  /** What the audit log has of an event. */
+  events(name: string): Promise<readonly Readonly<Record<string, unknown>>[]>
+  /** Runs commands of the page to their end, and resolves with what they printed. */
+  shell(commands: string): Promise<string>
+  /** Runs the block `run`, and resolves when the application prints this. */
+  start(printed: string | RegExp, env?: NodeJS.ProcessEnv): Promise<void>
+  /** What the application has printed. */
+  output(): string
+}
+
+/** What documents call ports: the service, its admin listener, the application, its API. */
+const written = ['3000', '3001', '3002', '8081']
+
+export const person = { username: 'alice', password: 'only-for-this-laptop' }
+export const subject = '248289761001'
+
+/**
+ * Starts Signet and registers the client. Access tokens last 20 seconds, so that an application that renews what has
+ * less than half a minute does so at each call. `files` are blocks of the page.
+ */
+export const openRecipe = async (name: keyof typeof recipes, files: readonly string[]): Promise<Recipe> => {
+  const cli = await openCommandLine()
+  const running: ChildProcess[] = []
+  const page = `docs/recipes/${name}.md`
+  const ports = new Map<string, string>()
+  for (const port of written) ports.set(port, String(await freePort()))
+  const placed = (text: string) => text.replaceAll(/\b(?:3000|3001|3002|8081)\b/g, (port) => ports.get(port) ?? port)
+  const block = (title: string) => placed(codeBlock(page, title))
+  const { folder: packages } = recipes[name]
+  for (const entry of await readdir(packages, { withFileTypes: true }))
+    await (entry.isDirectory() ? symlink : copyFile)(join(packages, entry.name), join(cli.folder, entry.name))
+  const laptop = placed(readDocument('config/examples/laptop.yaml'))
+  await cli.write('laptop.yaml', laptop.replace('access_token_ttl_secs: 300', 'access_token_ttl_secs: 20'))
+  for (const file of files) await cli.write(file, block(file))
+
+  const npx = `npx() { shift; '${process.execPath}' '${join(packageRoot, 'dist/core/main.js')}' "$@"; }`
+  const shell = async (commands: string): Promise<string> => {
+    const { stdout } = await promisify(execFile)('bash', ['-ec', `${npx}\n${commands}`], { cwd: cli.folder })
+    return stdout
+  }
+  let output = ''
+  const [issuer, , origin] = [...ports.values()].map((port) => `http://localhost:${port}`)
+  const stop = async (): Promise<void> => {
+    for (const child of running) {
+      if (child.exitCode !== null || child.signalCode !== null) continue
+      const closed = once(child, 'close')
+      // The group: the shell, and what it runs.
+      process.kill(-child.pid!, 'SIGTERM')
+      await closed
+    }
+    await cli[Symbol.asyncDispose]()
+  }
+  try {
+    const service = await cli.serve(['start', '--config', 'laptop.yaml'])
+    const [, secret] = /^client_secret +(\S+)/m.exec(await shell(block('register'))) ?? []
+    return {
+      ...{ folder: cli.folder, issuer: issuer!, origin: origin!, service, block, shell },
+      answer: JSON.parse(/^```json\n([\s\S]*?)^```$/m.exec(readDocument(page))?.[1] ?? 'null'),
+      events: async (event) =>
+        (await readFile(join(cli.folder, 'data/audit.jsonl'), 'utf8'))
+          .split('\n')
+          .filter((line) => line.includes(`"event":"${event}"`))
+          .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>),
+      start: async (printed, env = {}) => {
+        const child = spawn('bash', ['-ec', block('run')], {
+          cwd: cli.folder,
+          env: { ...process.env, ...(secret !== undefined && { CLIENT_SECRET: secret }), ...env },
+          detached: true,
+          stdio: ['ignore', 'pipe', 'pipe'],
+        })
+        running.push(child)
+        for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += String(chunk)))
+        const closed = once(child, 'close').then(() => Promise.reject(new Error(`The application ended: ${output}`)))
+        closed.catch(() => undefined)
+        const isThere = () => (typeof printed === 'string' ? output.includes(printed) : printed.test(output))
+        while (!isThere()) await Promise.race([once(child.stdout, 'data'), once(child.stderr, 'data'), closed])
+      },
+      output: () => output,
+      [Symbol.asyncDispose]: stop,
+    }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
