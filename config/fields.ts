@@ -26,6 +26,11 @@ export const text = z.string().min(1, 'must not be empty')
 /** Text that is kept as a `Secret`. */
 export const secret = text.transform((value) => new Secret(value))
 
+/** Of a key that subjects are computed with (OIDC Core §8.1): as many bytes as its hash has. */
+export const pairwiseKey = text
+  .refine((value) => Buffer.byteLength(value) >= 32, 'must have 32 bytes or more: openssl rand -base64 32')
+  .transform((value) => new Secret(value))
+
 export const unavailable = 'not available in this version'
 
 /** Something that the contract names and this version does not do: saying so is better than doing nothing. */

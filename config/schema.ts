@@ -3,7 +3,7 @@ import { attestation, rateLimits } from './attestation.js'
 import { acrValuesSupported, userinfoRequirements } from './authentication-context.js'
 import { authorizationDetailsTypes } from './authorization-details.js'
 import { claims, scopes } from './claims.js'
-import { isLoopbackHost, isSocketPath, issuer, resourceUri, seconds, signingAlg, text } from './fields.js'
+import { isLoopbackHost, isSocketPath, issuer, pairwiseKey, resourceUri, seconds, signingAlg, text } from './fields.js'
 import {
   accounts,
   admin,
@@ -76,6 +76,10 @@ export const configObject = z.strictObject({
   security_profile: z.enum(['oauth2', 'fapi2']).default('oauth2'),
   fapi2_message_signing: z.array(z.enum(['request', 'response', 'introspection'])).default([]),
   userinfo: userinfoRequirements,
+  /** Required where a client has `subject_type: pairwise`. */
+  pairwise_key: pairwiseKey.optional(),
+  /** The key is another one, or gone, and this is meant. */
+  pairwise_key_replaced: z.boolean().default(false),
   token_exchange_enabled: z.boolean().default(false),
   default_audience: resourceUri.optional(),
   resources,

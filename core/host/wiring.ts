@@ -6,6 +6,7 @@ import { loadAssets } from '../interaction/pages/load-assets.js'
 import { createPages } from '../interaction/pages/create-pages.js'
 import { grantEntryLifetime } from '../keys/lifecycle/open-ring.js'
 import { createPasswordHasher } from '../interaction/password-hasher.js'
+import { createCheckSector } from '../oauth/check-sector.js'
 import { createClientAuthentication } from '../oauth/client-authentication.js'
 import { createClientEncryptionKeys, createClientKeys } from '../oauth/client-keys.js'
 import { createEncryptAnswer } from '../oauth/encryption.js'
@@ -74,6 +75,7 @@ export const wire = (container: DependencyContainer): void => {
     const [fetch, clock, log] = [get(tokens.outboundFetch), get(tokens.clock), get(tokens.log)]
     return createRemoteKeySets({ owner: 'client', fetch, clock, log })
   })
+  provide(tokens.checkSector, (get) => createCheckSector(get(tokens.outboundFetch)))
   provide(tokens.clientKeys, (get) => createClientKeys(get(tokens.remoteKeySets)))
   provide(tokens.dpop, (get) => {
     const config = get(tokens.config)

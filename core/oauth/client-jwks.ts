@@ -34,6 +34,9 @@ export const clientJwksUri = outboundUri(2048)
 /** `backchannel_logout_uri` of a client (OIDC Back-Channel Logout §2.2). */
 export const clientLogoutUri = outboundUri(2048)
 
+/** `sector_identifier_uri` of a client (OIDC Registration §2). */
+export const clientSectorUri = outboundUri(2048)
+
 /** `request_uris` of a client (OIDC Registration §2); the length is that of RFC 9101 §5.2. */
 export const clientRequestUris = z
   .array(outboundUri(512))

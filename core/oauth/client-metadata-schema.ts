@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import { allAlgorithms, findAlgorithm, isJwsAlg } from '../jose/algorithms.js'
 import type { JwsAlg } from '../jose/jwk.js'
-import { consentChoices, isClientId, securityProfiles } from './client.js'
+import { consentChoices, isClientId, securityProfiles, subjectTypes } from './client.js'
 import { contentEncryption, encryptionAlg } from './encryption-metadata.js'
 import { certificateSubject } from './client-certificate-subject.js'
-import { clientJwks, clientJwksUri, clientLogoutUri, clientRequestUris } from './client-jwks.js'
+import { clientJwks, clientJwksUri, clientLogoutUri, clientRequestUris, clientSectorUri } from './client-jwks.js'
 
 /** Registered names (RFC 7591 §2, OIDC Registration §2 and their extensions) that nothing here would honour. */
-export const notAvailable = new Set(['initiate_login_uri', 'sector_identifier_uri'])
+export const notAvailable = new Set(['initiate_login_uri'])
 export const unavailable = 'not available in this version'
 
 const text = z.string().min(1, 'must not be empty')
@@ -94,9 +94,8 @@ export const metadataSchema = z.strictObject({
   introspection_encrypted_response_enc: contentEncryption.optional(),
   authorization_encrypted_response_alg: encryptionAlg.optional(),
   authorization_encrypted_response_enc: contentEncryption.optional(),
-  subject_type: z
-    .literal('public', { error: ({ input }) => (input === 'pairwise' ? `pairwise: ${unavailable}` : undefined) })
-    .optional(),
+  subject_type: z.enum(subjectTypes).optional(),
+  sector_identifier_uri: clientSectorUri.optional(),
   include_claims_in_id_token: z.boolean().optional(),
   consent: z.enum(consentChoices).optional(),
   default_max_age: z.int().min(0).optional(),

@@ -8,6 +8,7 @@ import { findEncryptionFaults } from './encryption-metadata.js'
 import { explainProblem, formatPath } from './metadata-problems.js'
 import { isImpersonable } from './redirect-uri.js'
 import { findRedirectUriFault } from './redirect-uri-registration.js'
+import { findSectorFault } from './sector.js'
 import { findProfileFaults } from './security-profile.js'
 
 /** One thing that is wrong with a client's metadata; `path` is within it: `redirect_uris[1]`. Holds no value of it. */
@@ -89,6 +90,8 @@ const findContradictions = (metadata: Partial<Metadata>): MetadataProblem[] => {
   if ('jwks' in metadata && 'jwks_uri' in metadata)
     add('jwks_uri', 'must not be given together with jwks (RFC 7591 §2)')
   problems.push(...findEncryptionFaults(metadata))
+  const sectorFault = findSectorFault(metadata)
+  if (sectorFault !== undefined) problems.push(sectorFault)
   const subjectFault = findSubjectFault(metadata, method)
   if (subjectFault !== undefined) problems.push(subjectFault)
   if (method === undefined || !provesKey.has(method)) return problems
@@ -109,7 +112,7 @@ const withoutUndefined = <T extends object>(value: T): { [Name in keyof T]: Excl
   Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as never
 
 const toClient = (
-  { client_secret, response_types, scope, subject_type: _public, security_profile, ...rest }: Metadata,
+  { client_secret, response_types, scope, security_profile, ...rest }: Metadata,
   scopesSupported: readonly string[],
   securityProfile: SecurityProfile,
 ): Client => {

@@ -9,6 +9,9 @@ export type SecurityProfile = (typeof securityProfiles)[number]
 /** When the consent page is shown. */
 export const consentChoices = ['required', 'remembered', 'implicit'] as const
 
+/** How a person is called towards a client (OIDC Core §8). */
+export const subjectTypes = ['public', 'pairwise'] as const
+
 /**
  * A registered client. Members are the metadata names of RFC 7591 §2 and OpenID Connect Registration §2, with their
  * defaults filled in; `allowed_audiences`, `consent`, `introspection_audiences`, `security_profile`, `disabled`,
@@ -53,6 +56,10 @@ export interface Client {
   readonly introspection_encrypted_response_enc?: JweEnc
   readonly authorization_encrypted_response_alg?: JweAlg
   readonly authorization_encrypted_response_enc?: JweEnc
+  /** `pairwise`: clients of other sectors know the person by other subjects. Absent: `public`. */
+  readonly subject_type?: (typeof subjectTypes)[number]
+  /** Its host names the sector. Absent: the host of the redirect URIs does. */
+  readonly sector_identifier_uri?: string
   /** The claims of the scopes are in the id_token too, for clients that ask `/userinfo` for nothing. */
   readonly include_claims_in_id_token?: boolean
   /** When the consent page is shown. Absent: `remembered`. */

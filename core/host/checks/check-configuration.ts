@@ -4,6 +4,8 @@ import { ConfigurationError, type Problem } from '../../../config/problems.js'
 import type { Config } from '../../../config/schema.js'
 import type { Client } from '../../oauth/client.js'
 import { parseClientMetadata, type MetadataProblem } from '../../oauth/client-metadata.js'
+import { createCheckSector } from '../../oauth/check-sector.js'
+import { createOutboundFetch } from '../../outbound/outbound-fetch.js'
 import { crossCheck } from './cross-check.js'
 import { checkAdapters } from '../../modules/load-adapter.js'
 import { loadModules, type LoadedModules } from '../../modules/load-modules.js'
@@ -109,8 +111,8 @@ export const checkConfiguration = async (
 }
 
 /**
- * What keeps a client from working in this deployment: a grant, a method, a scope, an algorithm that it does not have.
- * Paths are within the client's metadata.
+ * What keeps a client that an operator adds from working in this deployment: a grant, a method, a scope, an algorithm that it
+ * does not have; a sector that is not the client's. Paths are within the client's metadata.
  */
 export const checkClient = async (
   { config, modules }: CheckedConfiguration,
@@ -118,7 +120,10 @@ export const checkClient = async (
 ): Promise<readonly Problem[]> => {
   await using registries = await createRegistries(modules.plugins, inertServices(config.issuer))
   const place = 'clients[0].'
-  return crossCheck(config, [client], registries)
+  const problems = crossCheck(config, [client], registries)
     .problems.filter(({ path }) => path.startsWith(place))
     .map(({ path, message }) => ({ path: path.slice(place.length), message }))
+  const { allow_private_addresses: allowPrivateAddresses } = config.outbound
+  const checkSector = createCheckSector(createOutboundFetch({ allowPrivateAddresses }))
+  return [...problems, ...(await checkSector(client, 'operator'))]
 }

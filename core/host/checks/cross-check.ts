@@ -11,6 +11,7 @@ import { findPrivateNetworkWithin } from './private-networks.js'
 import { keyRules } from './key-rules.js'
 import { authenticationContextRules } from './authentication-context-rules.js'
 import { authorizationDetailsRules } from './authorization-details-rules.js'
+import { pairwiseRules } from './pairwise-rules.js'
 import { profileRules } from './profile-rules.js'
 import { requestUriRules } from './request-uri-rules.js'
 import { mtlsRules } from './mtls-rules.js'
@@ -228,6 +229,7 @@ const rules: readonly Rule[] = [
   ...authenticationContextRules,
   ...profileRules,
   ...requestUriRules,
+  ...pairwiseRules,
   ownOutput,
 ]
 
