@@ -7,6 +7,7 @@ const hasStores = findService('mongodb') !== undefined && findService('redis') !
 const onEveryStore = [
   'test/{attestation,authorize,clients,device,dpop,keys,limits,people,token}/*.{flow,race}.test.ts',
   'test/token/kill-exchange.fault.test.ts',
+  'test/recipes/apache.flow.test.ts',
 ]
 /** Races, loads and the deadlines of the product: after everything else, so that no browser and no compiler disturbs them. */
 const loads = ['test/**/*.{race,load}.test.ts']

@@ -1,14 +1,13 @@
-import { execFile, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { copyFile, readFile } from 'node:fs/promises'
 import { X509Certificate } from 'node:crypto'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { promisify } from 'node:util'
 import { expect, it, vi } from 'vitest'
 import { packageRoot } from '../../core/package-root.js'
 import { UserAgent } from '../support/clients/user-agent.js'
-import { codeBlock, linkPackages, readDocument } from '../support/document.js'
+import { codeBlock, linkPackages, readDocument, runCommands } from '../support/document.js'
 import { freePort } from '../support/free-port.js'
 import { openCommandLine } from '../support/server/command-line.js'
 import { describeWith } from '../support/services/describe-with.js'
@@ -32,11 +31,7 @@ describeWith(['haproxy', 'softhsm2', 'openssl', 'opensc', 'curl', 'jq'], 'docs/f
     ].map(([, text = '']) => text)
     expect(start).toContain('start --config bank.yaml')
 
-    const npx = `npx() { shift; '${process.execPath}' '${join(packageRoot, 'dist/core/main.js')}' "$@"; }`
-    const shell = async (text: string): Promise<string[]> => {
-      const { stdout } = await promisify(execFile)('bash', ['-ec', `${npx}\n${text}`], { cwd: cli.folder })
-      return stdout.trim().split('\n')
-    }
+    const shell = async (text: string): Promise<string[]> => (await runCommands(cli.folder, text)).trim().split('\n')
     const password = (await shell(`${keys}\necho "$ALICE_PASSWORD"`)).at(-1) ?? ''
     vi.stubEnv('SOFTHSM2_CONF', join(cli.folder, 'softhsm/softhsm2.conf'))
     vi.stubEnv('HSM_PIN', '1234')

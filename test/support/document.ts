@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process'
 import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { packageRoot } from '../../core/package-root.js'
 
 /** The text of a document of this package: `docs/plugins.md`. */
@@ -11,6 +13,13 @@ export const codeBlock = (path: string, name: string): string => {
   const [found, ...others] = blocks.filter((code) => /^(?:\/\/|#|;|<!--) (.*?)(?: -->)?\n/.exec(code)?.[1] === name)
   if (found === undefined || others.length > 0) throw new Error(`${path} has not one code block called ${name}`)
   return found
+}
+
+/** Runs commands of a document in a folder, as its reader does; `npx` runs the built product. Resolves with what they print. */
+export const runCommands = async (folder: string, commands: string): Promise<string> => {
+  const npx = `npx() { shift; '${process.execPath}' '${join(packageRoot, 'dist/core/main.js')}' "$@"; }`
+  const { stdout } = await promisify(execFile)('bash', ['-ec', `${npx}\n${commands}`], { cwd: folder })
+  return stdout
 }
 
 /** Makes a folder in which modules find `signet-idp` and `zod` as those of a deployer do. */

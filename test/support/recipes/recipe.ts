@@ -1,10 +1,8 @@
-import { execFile, spawn, type ChildProcess } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { copyFile, readFile, readdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
-import { packageRoot } from '../../../core/package-root.js'
-import { codeBlock, readDocument } from '../document.js'
+import { codeBlock, readDocument, runCommands } from '../document.js'
 import { freePort } from '../free-port.js'
 import { openCommandLine, type Service } from '../server/command-line.js'
 import { recipes } from '../services/recipes.js'
@@ -55,11 +53,7 @@ export const openRecipe = async (name: keyof typeof recipes, files: readonly str
   await cli.write('laptop.yaml', laptop.replace('access_token_ttl_secs: 300', 'access_token_ttl_secs: 20'))
   for (const file of files) await cli.write(file, block(file))
 
-  const npx = `npx() { shift; '${process.execPath}' '${join(packageRoot, 'dist/core/main.js')}' "$@"; }`
-  const shell = async (commands: string): Promise<string> => {
-    const { stdout } = await promisify(execFile)('bash', ['-ec', `${npx}\n${commands}`], { cwd: cli.folder })
-    return stdout
-  }
+  const shell = (commands: string): Promise<string> => runCommands(cli.folder, commands)
   let output = ''
   const [issuer, , origin] = [...ports.values()].map((port) => `http://localhost:${port}`)
   const stop = async (): Promise<void> => {

@@ -26,6 +26,10 @@ const services = {
   opensc: { packages: ['opensc'], paths: ['/usr/bin/pkcs11-tool'] },
   haproxy: { packages: ['haproxy'], paths: ['/usr/sbin/haproxy'] },
   nginx: { packages: ['nginx'], paths: ['/usr/sbin/nginx'] },
+  'mod-auth-openidc': {
+    packages: ['libapache2-mod-auth-openidc'],
+    paths: ['/usr/lib/apache2/modules/mod_auth_openidc.so'],
+  },
   faketime: {
     packages: ['faketime'],
     paths: ['x86_64', 'aarch64'].map((machine) => `/usr/lib/${machine}-linux-gnu/faketime/libfaketime.so.1`),
