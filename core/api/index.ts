@@ -111,6 +111,7 @@ export type {
   EphemeralReplayGuard,
   OneTimeStore,
   RecordLookup,
+  RecordDecision,
   RecordStore,
   Redemption,
   RefreshFamily,

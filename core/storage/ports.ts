@@ -117,8 +117,20 @@ export interface RecordLookup<T> {
   remove(id: string): Promise<boolean>
 }
 
-/** As `RecordLookup`, and listed: clients, accounts, consents. */
+/** Asked with the record, and until when it is kept: undefined where that is for ever, or where there is none. */
+export type RecordDecision<T, Result> = (
+  current: T | undefined,
+  expiresAt?: number,
+) => {
+  readonly result: Result
+  /** What replaces the record until `expiresAt`, milliseconds since the epoch, or for ever; null removes it; absent: nothing changes. */
+  readonly write?: { readonly record: T; readonly expiresAt?: number | undefined } | null
+}
+
+/** As `RecordLookup`, and listed and changed: clients, accounts, consents. */
 export interface RecordStore<T> extends RecordLookup<T> {
+  /** As `CounterStore.update`, for a record. Durable when it resolves. */
+  update<Result>(id: string, decide: RecordDecision<T, Result>): Promise<Result>
   /** In order of id, at most `limit`, from after `after`. */
   list(after: string | undefined, limit: number): Promise<readonly { readonly id: string; readonly record: T }[]>
 }
@@ -126,7 +138,7 @@ export interface RecordStore<T> extends RecordLookup<T> {
 /** What a caller of `CounterStore.update` makes of a state. */
 export interface CounterStep<State, Result> {
   readonly result: Result
-  /** What replaces the state until `forgetAt`, in milliseconds since the epoch; null removes it; absent: nothing changes. */
+  /** What replaces the state until `forgetAt`, in milliseconds since the epoch: then it is not there; null removes it; absent: nothing changes. */
   readonly write?: { readonly state: State; readonly forgetAt: number } | null
 }
 
@@ -140,9 +152,8 @@ export type CounterDecision<State, Result> = (
 /** Small states that many callers change at once: counts of guesses, of requests, of places that are taken. */
 export interface CounterStore {
   /**
-   * Reads, decides and writes as one atomic step over all processes, by the clock of the store. `decide` is pure: it is
-   * asked again when another caller was faster. What it throws, `update` rejects with, and nothing changes. Past its
-   * `forgetAt` a state is not there.
+   * Reads, decides and writes as one atomic step over all processes, by the clock of the store. `decide` is pure: it is asked
+   * again when another caller was faster. What it throws, `update` rejects with, and nothing changes.
    */
   update<State, Result>(namespace: string, id: string, decide: CounterDecision<State, Result>): Promise<Result>
 }
@@ -167,10 +178,7 @@ export interface AttemptLimiter {
   ): Promise<{ readonly allowed: boolean; readonly retryAfterSeconds: number }>
   /** Forgets, after a success. */
   clear(namespace: string, id: string): Promise<void>
-  /**
-   * Takes back the caller's own attempt, which was right, where a success must not forget what others counted. It
-   * neither lengthens a delay nor puts off the time at which all is forgotten.
-   */
+  /** Takes back the caller's own attempt, which was right; those of others stay. No delay and no time of forgetting moves. */
   giveBack(namespace: string, id: string): Promise<void>
 }
 

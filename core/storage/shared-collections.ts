@@ -82,10 +82,41 @@ export const shareLookup = <T>(
   },
 })
 
-/** As `shareLookup`, and listed. */
-export const shareRecords = <T>(share: Share, store: RecordStore<T>): RecordStore<T> => ({
-  ...shareLookup(share, store),
+/** Counts what an atomic change made of an entry. One that is there already may change also when the share is full. */
+const countChange = async <R>(
+  share: Share,
+  change: (note: (before: Weight | undefined, after: Weight | undefined) => void) => Promise<R>,
+): Promise<R> => {
+  await share.ready()
+  let counted: { readonly before: Weight | undefined; readonly after: Weight | undefined } | undefined
+  const result = await change((before, after) => (counted = { before, after }))
+  if (counted?.before) share.giveBack(counted.before)
+  if (counted?.after) share.count(counted.after)
+  return result
+}
+
+/** As `shareLookup`, and listed and changed. */
+export const shareRecords = <T>(
+  share: Share,
+  store: RecordStore<T>,
+  expiryOf?: (record: T) => number | undefined,
+): RecordStore<T> => ({
+  ...shareLookup(share, store, expiryOf),
   list: (after, limit) => store.list(after, limit),
+  update: (id, decide) =>
+    countChange(share, (note) =>
+      store.update(id, (current, expiresAt) => {
+        const step = decide(current, expiresAt)
+        const { write } = step
+        const weighRecord = (record: T, until: number | undefined): Weight | undefined =>
+          until === undefined ? undefined : { ...weigh(share, id, JSON.stringify(record), 0), until }
+        const after = write ? weighRecord(write.record, write.expiresAt) : undefined
+        const before = current === undefined ? undefined : weighRecord(current, expiresAt)
+        if (after !== undefined && current === undefined) share.checkRoom(after)
+        note(write === undefined ? undefined : before, after)
+        return step
+      }),
+    ),
 })
 
 export const shareDeviceCodes = <Request, Approval>(
@@ -110,29 +141,21 @@ export const shareDeviceCodes = <Request, Approval>(
   redeem: (id) => codes.redeem(id),
 })
 
-/** A state that is there already may change also when the share is full. */
 export const shareCounters = (share: Share, counters: CounterStore): CounterStore => ({
-  async update<State, Result>(namespace: string, id: string, decide: CounterDecision<State, Result>): Promise<Result> {
-    await share.ready()
-    const weighState = (state: State, until: number): Weight => ({
-      ...weigh(share, namespace + id, JSON.stringify(state), 0),
-      until,
-    })
-    let before: Weight | undefined
-    let after: Weight | undefined
-    const result = await counters.update<State, Result>(namespace, id, (current, now, forgetAt) => {
-      const step = decide(current, now, forgetAt)
-      const { write } = step
-      before =
-        write === undefined || current === undefined || forgetAt === undefined
-          ? undefined
-          : weighState(current, forgetAt)
-      after = write ? weighState(write.state, write.forgetAt) : undefined
-      if (after !== undefined && current === undefined) share.checkRoom(after)
-      return step
-    })
-    if (before) share.giveBack(before)
-    if (after) share.count(after)
-    return result
-  },
+  update: <State, Result>(namespace: string, id: string, decide: CounterDecision<State, Result>): Promise<Result> =>
+    countChange(share, (note) =>
+      counters.update<State, Result>(namespace, id, (current, now, forgetAt) => {
+        const step = decide(current, now, forgetAt)
+        const { write } = step
+        const weighState = (state: State, until: number): Weight => ({
+          ...weigh(share, namespace + id, JSON.stringify(state), 0),
+          until,
+        })
+        const after = write ? weighState(write.state, write.forgetAt) : undefined
+        const before = current === undefined || forgetAt === undefined ? undefined : weighState(current, forgetAt)
+        if (after !== undefined && current === undefined) share.checkRoom(after)
+        note(write === undefined ? undefined : before, after)
+        return step
+      }),
+    ),
 })

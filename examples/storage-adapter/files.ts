@@ -2,7 +2,8 @@ import { createHash, randomUUID } from 'node:crypto'
 import { link, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { defineStorage, nextDecision, nextPoll, nextRedemption, Unavailable, viewDeviceCode } from 'signet-idp'
-import type { Clock, DeviceCodeStore, Redemption, RefreshFamily, StorageBackend, StoredDeviceCode } from 'signet-idp'
+import type { Clock, DeviceCodeStore, RecordDecision, Redemption, RefreshFamily } from 'signet-idp'
+import type { StorageBackend, StoredDeviceCode } from 'signet-idp'
 import { z } from 'zod'
 
 interface Entry {
@@ -133,6 +134,14 @@ const open = (path: string, clock: Clock, component: string): StorageBackend => 
       },
       remove: (id) =>
         update(name, id, (entry) => (entry === undefined ? { result: false } : { result: true, write: gone })),
+      update: async <Result>(id: string, decide: RecordDecision<T, Result>) => {
+        if (!isId(id)) throw new RangeError('an id has 1 to 512 characters')
+        return update(name, id, (entry) => {
+          const { result, write } = decide(entry?.value as T | undefined, entry?.until ?? undefined)
+          if (write === undefined) return { result }
+          return { result, write: write === null ? gone : { value: write.record, until: write.expiresAt ?? null } }
+        })
+      },
       list: async (start, limit) => {
         const byCodePoint = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b))
         return (await list(name))
@@ -249,7 +258,7 @@ const open = (path: string, clock: Clock, component: string): StorageBackend => 
 export default defineStorage({
   name: 'files',
   apiVersion: 1,
-  contract: 2,
+  contract: 3,
   options: z.strictObject({ path: z.string().min(1) }),
   open: async ({ path }, { clock, component }) => open(path, clock, component),
 })

@@ -40,7 +40,7 @@ const watchEphemeral = (backend: EphemeralBackend, watch: Watch): EphemeralBacke
 
 const watchRecords = (backend: StorageBackend, watch: Watch): StorageBackend => ({
   ...watchEphemeral(backend, watch),
-  records: <T>(name: string) => watch(name, backend.records<T>(name), 'find', 'put', 'remove', 'list'),
+  records: <T>(name: string) => watch(name, backend.records<T>(name), 'find', 'put', 'remove', 'list', 'update'),
   replayGuard: (name) => watch(name, backend.replayGuard(name), 'claim'),
   refreshFamilies: <T>(name: string) =>
     watch(name, backend.refreshFamilies<T>(name), 'start', 'find', 'rotate', 'remove'),

@@ -19,6 +19,12 @@ export const createRecordStore = <T>(table: Table, name: string): RecordStore<T>
     if (key === undefined) return false
     return table.update(key, (current) => (current === undefined ? { result: false } : { result: true, write: null }))
   },
+  update: async (id, decide) =>
+    table.update(newRecordKey(name, id), (current) => {
+      const { result, write } = decide(current?.record as T | undefined, current?.expires)
+      if (write === undefined) return { result }
+      return { result, write: write && envelope(write.record, write.expiresAt) }
+    }),
   list: async (after, limit) => {
     const start = after === undefined || after === '' ? rangeStart(name) : keyAfter(newRecordKey(name, after))
     const rows = table.list(start, rangeEnd(name), limit)

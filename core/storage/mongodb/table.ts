@@ -15,8 +15,11 @@ export interface Table<D extends StoredDocument> {
   list(condition: Condition, limit: number): Promise<readonly D[]>
   /** Stores a document where there is none, or one that has expired. False: there is one, and nothing has changed. */
   insert(document: D): Promise<boolean>
-  /** Changes the document if it meets the condition, as one atomic step, and returns what it is then. What is not named stays. */
-  change(condition: Condition, set: Condition): Promise<D | undefined>
+  /**
+   * Changes the document if it meets the condition, as one atomic step, and returns what it is then. What neither `set` nor `unset`
+   * names stays.
+   */
+  change(condition: Condition, set: Condition, unset?: keyof D & string): Promise<D | undefined>
   /** Changes the document, or makes it. Once more for each time that another one makes it at the same moment. */
   write(id: string, change: Condition): Promise<void>
   /** True when there was one. */
@@ -72,8 +75,8 @@ export const createTable = <D extends StoredDocument>(
       return found.map((document) => checkVersion(document as D))
     },
     insert: (document) => orDuplicate(gateway.call('write', () => replaceExpired(document))),
-    change: async (condition, set) => {
-      const update = { $set: set } as unknown as UpdateFilter<D>
+    change: async (condition, set, unset) => {
+      const update = { $set: set, ...(unset && { $unset: { [unset]: true } }) } as unknown as UpdateFilter<D>
       const changed = await gateway.call('write', () =>
         collection.findOneAndUpdate(filter({ ...condition, ...isUnderstood }), update, { returnDocument: 'after' }),
       )

@@ -7,6 +7,7 @@ import { backendCases, closedRecordsCases } from './backend-cases.js'
 import { counterCases } from './counters-cases.js'
 import { deviceCodeCases } from './device-codes-cases.js'
 import { familyCases } from './families-cases.js'
+import { changeCases } from './change-cases.js'
 import { listingCases } from './listing-cases.js'
 import { oneTimeCases } from './one-time-cases.js'
 import { recordCases } from './records-cases.js'
@@ -81,6 +82,7 @@ const stateEphemeral = (subject: Subject<EphemeralBackend>, describe: Describe):
 const stateRecords = (subject: Subject, describe: Describe): void => {
   stateEphemeral(subject, describe)
   listingCases(subject, describe)
+  changeCases(subject, describe)
   revocationCases(subject, describe)
   familyCases(subject, describe)
   deviceCodeCases(subject, describe)

@@ -33,6 +33,7 @@ export const breakable = <T>(sound: RecordStore<T>, isDown: () => boolean): Reco
     put: orBreak((id, record, options) => sound.put(id, record, options)),
     remove: orBreak((id) => sound.remove(id)),
     list: orBreak((after, limit) => sound.list(after, limit)),
+    update: (id, decide) => orBreak(() => sound.update(id, decide))(),
   }
 }
 

@@ -54,4 +54,12 @@ export const watchRecords = <T>(store: RecordStore<T>): RecordStore<T> & Watch =
     checkUp(this)
     return store.list(after, limit)
   },
+  async update(id, decide) {
+    checkUp(this)
+    return store.update(id, (current, expiresAt) => {
+      const step = decide(current, expiresAt)
+      if (step.write) this.puts.push(JSON.stringify([id, step.write.record]))
+      return step
+    })
+  },
 })

@@ -82,6 +82,16 @@ export const storageVerbs = {
     attempt: async (backend, id, process) =>
       once(await backend.records('race_records').put(id, { process }, { onlyIfAbsent: true })),
   },
+  'change a record': {
+    prepare: async (backend, id) => void (await backend.records('race_records').put(id, { process: 'none' })),
+    attempt: async (backend, id, process) =>
+      once(
+        await backend.records('race_records').update(id, (current) => {
+          if ((current as { process?: unknown } | undefined)?.process !== 'none') return { result: false }
+          return { result: true, write: { record: { process } } }
+        }),
+      ),
+  },
   'begin a count': {
     prepare: async () => {},
     attempt: async (backend, id, process) =>

@@ -72,6 +72,12 @@ export const breakBackend = (sound: Pick<StorageBackend, 'records'>): RaceBacken
         await records.remove(id)
         return true
       },
+      update: async (id, decide) => {
+        const { result, write } = decide(await records.find(id), undefined)
+        if (write === null) await records.remove(id)
+        else if (write !== undefined) await records.put(id, write.record)
+        return result
+      },
     }
   },
   counters: (name) => ({

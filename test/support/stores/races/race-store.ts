@@ -24,7 +24,7 @@ const serveEphemeral = async (uri: string, key_prefix: string): Promise<Sound> =
   }
   return {
     ...redis,
-    records: <T>(name: string) => ({ ...redis.records<T>(name), list: refuse }),
+    records: <T>(name: string) => ({ ...redis.records<T>(name), list: refuse, update: refuse }),
     replayGuard: (name) => {
       const guard = redis.replayGuard(name)
       return { claim: (namespace, id, ttlSeconds) => guard.claim(namespace, id, ttlSeconds, Date.now()) }
