@@ -1,6 +1,6 @@
 import type { Config } from '../../config/schema.js'
 import { collections } from '../host/collections.js'
-import { findUnreleased, unreleased } from '../host/checks/claim-rules.js'
+import { findFaultyClaims, findUnreleased, unreleased } from '../host/checks/claim-rules.js'
 import { endSubjectIn } from '../host/end-subject.js'
 import type { Stores } from '../host/stores.js'
 import type { AccountRecord } from '../interaction/account-directory.js'
@@ -90,6 +90,7 @@ export const addAccountTo = async (username: string, options: AddAccountOptions)
     }),
   )
   for (const name of findUnreleased(config, claims)) printError(`warning: claim ${name}: ${unreleased}`)
+  for (const [name, fault] of findFaultyClaims(claims)) printError(`warning: claim ${name}: ${fault}`)
   if (options.json) return printJson({ username: account.username, sub: account.sub, state: 'added' })
   print(`Added ${account.username}, sub ${account.sub}`)
 }

@@ -23,6 +23,7 @@ import type { Demo } from './demo.js'
 import { closeGeneration, openGeneration, type Generation } from './generation.js'
 import { startBackChannel } from './back-channel.js'
 import { createKeyLedger } from '../keys/lifecycle/ledger.js'
+import { createHintKeys } from '../keys/lifecycle/hint-keys.js'
 import { describeHeld, readPublications } from '../keys/lifecycle/publications.js'
 import { observeKeys } from './instruments/key-metrics.js'
 import { liveEndpoints, type Serving } from './endpoint-list.js'
@@ -142,6 +143,10 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
   container.register(tokens.clients, { useValue: clients })
   const publishedKeys = { publishedKey: (kid: string) => generation.ring.publishedKey(kid) }
   container.register(tokens.publishedKeys, { useValue: publishedKeys })
+  const inForce = () => generation.checked.config
+  container.register(tokens.hintKeys, {
+    useValue: createHintKeys({ published: publishedKeys, publications, config: inForce, clock }),
+  })
   const registries = keep(await createRegistries(checked.modules.plugins, container.resolve(tokens.services)))
   container.register(tokens.registries, { useValue: registries })
   let serving = servingOf(container, generation)
@@ -158,7 +163,7 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
   observeReadiness(metrics, readiness)
   observeRateLimits(metrics, limits)
   observeRefusals(metrics, refusals)
-  observeDeployment(metrics, () => generation.checked.config)
+  observeDeployment(metrics, inForce)
   observeKeys(metrics, () => generation.ring.report(), clock)
   const known = () => describeKeys(generation.ring, deploymentNeeds(generation.checked.config))
   const probe = async (signal: AbortSignal) => {

@@ -70,6 +70,8 @@ export const tokens = {
   ring: token<KeyRing>('ring'),
   /** The keys of whatever ring is in force. */
   publishedKeys: token<Pick<KeyRing, 'publishedKey'>>('publishedKeys'),
+  /** Of ID tokens that come back as hints. */
+  hintKeys: token<Pick<KeyRing, 'publishedKey'>>('hintKeys'),
   /** What our own tokens are verified by, whichever kind they are of. */
   verification: token<OwnTokenVerification>('verification'),
   accessTokenVerifier: token<AccessTokenVerifier>('accessTokenVerifier'),

@@ -52,7 +52,7 @@ const placesFor = (get: Resolve, limit: string, { address_open: most }: { readon
 
 export const createSignIn = (get: Resolve, login: LoginProvider): SignIn => {
   const config = get(tokens.config)
-  const verification = get(tokens.verification)
+  const verification = { ...get(tokens.verification), ring: get(tokens.hintKeys) }
   const { codes, sessions, sessionIndex, interactions, pushedRequests, consents, secrets, revocations } = get(
     tokens.collections,
   )

@@ -83,7 +83,7 @@ export const createReload = (options: ReloadOptions): Reload => {
     await audit.record({ event: 'configuration.loaded', issuer, keys, changes: describeChanges(changes), force })
     serve(next)
     const withdrawn = changes.sections.keys?.removed ?? []
-    await recordWithdrawals(store, withdrawn, now).catch(later)
+    await recordWithdrawals(store, publications, withdrawn, now).catch(later)
     await ledger.tell(next).catch(later)
     return removals
   }

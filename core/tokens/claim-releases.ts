@@ -3,7 +3,7 @@ import { filterClaims } from '../oauth/claims-parameter.js'
 import type { Client } from '../oauth/client.js'
 import type { RequestedClaims } from '../oauth/grant.js'
 import { isFor, valueOf, type ClaimPlace, type ClaimRule, type Recipient } from './claim-rules.js'
-import { reservedClaims, standardScopeClaims } from './claims.js'
+import { findClaimFault, reservedClaims, standardScopeClaims } from './claims.js'
 
 export interface ClaimPolicy {
   /** The scopes of the deployment, with the claims that each stands for beside those of OIDC Core §5.4. */
@@ -32,7 +32,7 @@ export interface ClaimReleases {
    * stands for which the client registered. What is left out is ignored as what nobody understands (OIDC Core §5.5).
    */
   releasable(requested: RequestedClaims, client: Pick<Client, 'scope'>): RequestedClaims
-  /** What an account has for these claims. It cannot set what is the protocol's. */
+  /** What an account has for these claims. It cannot set what is the protocol's, nor a standard claim of another type. */
   pick(account: JsonObject, names: readonly string[]): Record<string, JsonValue>
 }
 
@@ -83,7 +83,8 @@ export const createClaimReleases = ({ scopes, claims }: ClaimPolicy): ClaimRelea
       const picked: Record<string, JsonValue> = {}
       for (const name of names) {
         const value = reservedClaims.has(name) ? undefined : valueOf(name, rules.get(name), account)
-        if (value !== undefined && value !== null) picked[name] = value
+        if (value === undefined || value === null || findClaimFault(name, value) !== undefined) continue
+        picked[name] = value
       }
       return picked
     },

@@ -1,3 +1,4 @@
+import type { JsonValue } from '../json.js'
 import type { RequestedClaims } from '../oauth/grant.js'
 
 /** The claims that a scope stands for (OIDC Core §5.4). */
@@ -54,3 +55,18 @@ export const requestedNames = (
   requested: RequestedClaims | undefined,
   member: keyof RequestedClaims,
 ): readonly string[] => Object.keys(requested?.[member] ?? {})
+
+/** Standard claims that are neither text nor an object (OIDC Core §5.1): a text `false` would be true for many readers. */
+const claimTypes: ReadonlyMap<string, 'number' | 'boolean'> = new Map([
+  ['updated_at', 'number'],
+  ['email_verified', 'boolean'],
+  ['phone_number_verified', 'boolean'],
+])
+
+/** What is wrong with a value of a standard claim, which is then not released; undefined: nothing. */
+export const findClaimFault = (name: string, value: JsonValue | undefined): string | undefined => {
+  const type = claimTypes.get(name)
+  return type === undefined || value === undefined || typeof value === type
+    ? undefined
+    : `must be a ${type} (OpenID Connect Core §5.1)`
+}

@@ -20,7 +20,13 @@ const accounts = (args: readonly string[], input = '') =>
 
 describe('signet accounts', () => {
   it('adds an account whose password comes from standard input', async () => {
-    const claims = ['email=bob@bank.example', 'email_verified=true', 'address={"country":"AT"}', 'nickname=']
+    const claims = [
+      'email=bob@bank.example',
+      'email_verified=true',
+      'address={"country":"AT"}',
+      'nickname=',
+      'updated_at=2026-01-01',
+    ]
     const added = await accounts(
       ['add', 'Bob', '--password-stdin', '--sub', 'sub-bob', ...claims.flatMap((claim) => ['--claim', claim])],
       'correct horse\n',
@@ -28,7 +34,8 @@ describe('signet accounts', () => {
     const warning = (claim: string) =>
       `warning: claim ${claim}: no scope and no rule of \`claims\` releases this claim\n`
     // The deployment has the scope `profile`, and pages show an email address.
-    const stderr = warning('email_verified') + warning('address')
+    const wrongType = 'warning: claim updated_at: must be a number (OpenID Connect Core §5.1)\n'
+    const stderr = warning('email_verified') + warning('address') + wrongType
     expect(added).toEqual({ code: 0, stdout: 'Added Bob, sub sub-bob\n', stderr })
     const { stdout } = await accounts(['list', '--json'])
     expect(JSON.parse(stdout)).toContainEqual({
@@ -36,7 +43,13 @@ describe('signet accounts', () => {
       sub: 'sub-bob',
       source: 'store',
       disabled: false,
-      claims: { email: 'bob@bank.example', email_verified: true, address: { country: 'AT' }, nickname: '' },
+      claims: {
+        email: 'bob@bank.example',
+        email_verified: true,
+        address: { country: 'AT' },
+        nickname: '',
+        updated_at: '2026-01-01',
+      },
     })
     const files = await readdir(join(cli.folder, 'data'), { recursive: true, withFileTypes: true })
     for (const file of files.filter((one) => one.isFile())) {

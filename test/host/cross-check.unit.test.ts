@@ -165,7 +165,7 @@ describe('cross-checks', () => {
     expect(await problemsOf(text.replace('[openid, ', '['))).toEqual([])
   })
 
-  it('warns of claims that reach nobody', async () => {
+  it('warns of claims that reach nobody, for their name or their type', async () => {
     const text = full(`claims:
   roles: { from: groups, in: [access_token], for: [c, 'https://api.example', 'https://ap.example', desk, 'https://own.example', 'https://default.example', 'https://client.example'] }
   idle: { value: 1 }
@@ -173,13 +173,14 @@ describe('cross-checks', () => {
 resources: [{ identifier: 'https://api.example' }]
 default_audience: https://default.example
 ${client("allowed_audiences: ['https://own.example']").replace(/ }\]$/, ' }, { client_id: https://client.example, client_secret: a-secret-of-more-than-256-bits-for-tests, grant_types: [client_credentials] }]')}
-accounts: [{ username: a, password: correct horse, sub: '1', claims: { name: A, groups: [], roles: [], 'email#de': x } }]
+accounts: [{ username: a, password: correct horse, sub: '1', claims: { name: A, groups: [], roles: [], 'email#de': x, updated_at: '2026' } }]
 `).replace('offline_access]', 'offline_access, { name: staff, claims: [staff] }]')
     expect(await problemsOf(text)).toEqual([
       expect.stringMatching(/^warning claims\.idle: is released nowhere: write `in`, or name it in a scope \(line/),
       expect.stringMatching(
         /^warning accounts\[0\]\.claims\.roles: no scope and no rule of `claims` releases this claim/,
       ),
+      expect.stringMatching(/^warning accounts\[0\]\.claims\.updated_at: must be a number/),
       expect.stringMatching(
         /^warning claims\.roles\.for\[2\]: is no resource of this file, and no client in it has it/,
       ),

@@ -38,6 +38,14 @@ describe('what scopes release', () => {
     const names = ['email', 'title', 'iss', 'token_type', '_claim_sources', 'toString', '__proto__', 'department']
     expect(releases.pick(claims, names)).toEqual({ email: 'a@bank.example' })
   })
+
+  it('has the type that OpenID Connect gives it: nobody gets a time as text, or a text `false` for false', () => {
+    const of = createClaimReleases({ scopes: [{ name: 'profile', claims: [] }], claims: {} })
+    const right = { updated_at: 1_767_225_600, email_verified: false, phone_number_verified: true }
+    const wrong = { updated_at: '2026-01-01T00:00:00Z', email_verified: 'false', phone_number_verified: 1 }
+    expect(of.pick(right, Object.keys(right))).toEqual(right)
+    expect(of.pick({ ...wrong, name: 'A' }, [...Object.keys(wrong), 'name'])).toEqual({ name: 'A' })
+  })
 })
 
 const withRules = (claims: Readonly<Record<string, Partial<ClaimRule>>>) =>

@@ -28,6 +28,14 @@ describe('authorization codes at /token', () => {
     expect(await events('code.reused')).toContainEqual(expect.objectContaining({ grant_id: grantId }))
   })
 
+  it('CC01 a code that comes back after 30 seconds ends what it gave', async () => {
+    const { code } = await host.mint.code()
+    const { access_token: token } = (await host.redeem(code)).body
+    host.later(30_000)
+    expectRefusal(await host.redeem(code), 400, 'invalid_grant')
+    expectRefusal(await host.userinfo(String(token)), 401, 'invalid_token')
+  })
+
   it('CC01 a wrong guess at a used code neither works nor ends anything', async () => {
     const { code } = await host.mint.code()
     const first = await host.redeem(code)

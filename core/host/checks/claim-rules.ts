@@ -3,7 +3,7 @@ import type { Config } from '../../../config/schema.js'
 import type { JsonObject } from '../../json.js'
 import { shownClaims } from '../../oauth/account.js'
 import { createClaimReleases } from '../../tokens/claim-releases.js'
-import { reservedClaims } from '../../tokens/claims.js'
+import { findClaimFault, reservedClaims } from '../../tokens/claims.js'
 import type { Rule } from './rule.js'
 
 /** What a token says of itself is the core's to say. */
@@ -23,6 +23,13 @@ export const findUnreleased = (config: Pick<Config, 'scopes' | 'claims'>, claims
   return Object.keys(claims).filter((name) => !releases.isSource(name) && !shownClaims.includes(name))
 }
 
+/** Claims that nobody gets because their values have the wrong type, with what is wrong. */
+export const findFaultyClaims = (claims: JsonObject): readonly (readonly [name: string, fault: string])[] =>
+  Object.entries(claims).flatMap(([name, value]) => {
+    const fault = findClaimFault(name, value)
+    return fault === undefined ? [] : [[name, fault] as const]
+  })
+
 export const unreleased = 'no scope and no rule of `claims` releases this claim'
 
 /** What was written down and reaches nobody is a mistake. */
@@ -33,9 +40,11 @@ export const claimsReachSomebody: Rule = ({ config, warn, isWhole }) => {
   const releases = createClaimReleases(policy)
   for (const name of Object.keys(policy.claims))
     if (!releases.isReleased(name)) warn(['claims', name], 'is released nowhere: write `in`, or name it in a scope')
-  for (const [index, account] of (config.accounts ?? []).entries())
-    for (const name of findUnreleased(policy, (account?.claims ?? {}) as JsonObject))
-      warn(['accounts', index, 'claims', name], unreleased)
+  for (const [index, account] of (config.accounts ?? []).entries()) {
+    const claims = (account?.claims ?? {}) as JsonObject
+    for (const name of findUnreleased(policy, claims)) warn(['accounts', index, 'claims', name], unreleased)
+    for (const [name, fault] of findFaultyClaims(claims)) warn(['accounts', index, 'claims', name], fault)
+  }
 }
 
 /** A resource server that nobody can ask for is probably misspelt. Clients may be in the store. */

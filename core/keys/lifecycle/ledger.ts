@@ -104,7 +104,7 @@ export const createKeyLedger = (options: KeyLedgerOptions, first: KeysInForce): 
     const kids = [...publications].flatMap(([kid, { withdrawn }]) =>
       withdrawn !== undefined || configured.has(kid) ? [] : [kid],
     )
-    await recordWithdrawals(store, kids, clock())
+    await recordWithdrawals(store, publications, kids, clock())
     return early
   }
 

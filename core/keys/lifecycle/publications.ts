@@ -49,7 +49,7 @@ export const readPublications = async (store: RecordStore<KeyPublication>): Prom
 
 /** The public halves of those of `keys` that were published before. */
 export const findPublished = (
-  keys: Keys,
+  keys: readonly Pick<Keys[number], 'kid' | 'alg'>[],
   publications: KeyPublications,
 ): Map<string, Omit<PublishedKey, 'purposes'>> => {
   const found = new Map<string, Omit<PublishedKey, 'purposes'>>()
@@ -250,14 +250,18 @@ export const recordStillPublished = async (
   }
 }
 
-/** Remembers that these keys are published no more. Throws `Unavailable`. */
+/** Remembers that these keys are published no more, in `publications` too. Throws `Unavailable`. */
 export const recordWithdrawals = async (
   store: RecordStore<KeyPublication>,
+  publications: Map<string, KeyPublication>,
   kids: readonly string[],
   now: number,
 ): Promise<void> => {
   for (const kid of kids) {
     const known = await store.find(kid)
-    if (known !== undefined) await store.put(kid, { ...known, withdrawn: now })
+    if (known === undefined) continue
+    const withdrawn = { ...known, withdrawn: now }
+    publications.set(kid, withdrawn)
+    await store.put(kid, withdrawn)
   }
 }
