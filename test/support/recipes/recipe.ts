@@ -85,11 +85,17 @@ export const openRecipe = async (name: keyof typeof recipes, files: readonly str
           stdio: ['ignore', 'pipe', 'pipe'],
         })
         running.push(child)
-        for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += String(chunk)))
+        const isThere = () => (typeof printed === 'string' ? output.includes(printed) : printed.test(output))
+        const started = new Promise<void>((resolve) => {
+          for (const stream of [child.stdout, child.stderr])
+            stream.on('data', (chunk) => {
+              output += String(chunk)
+              if (isThere()) resolve()
+            })
+        })
         const closed = once(child, 'close').then(() => Promise.reject(new Error(`The application ended: ${output}`)))
         closed.catch(() => undefined)
-        const isThere = () => (typeof printed === 'string' ? output.includes(printed) : printed.test(output))
-        while (!isThere()) await Promise.race([once(child.stdout, 'data'), once(child.stderr, 'data'), closed])
+        await Promise.race([started, closed])
       },
       output: () => output,
       [Symbol.asyncDispose]: stop,

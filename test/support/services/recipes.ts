@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { packageRoot } from '../../../core/package-root.js'
 import { codeBlock } from '../document.js'
 
@@ -11,13 +11,20 @@ import { codeBlock } from '../document.js'
  */
 export class RecipePackages {
   readonly #commands: string
+  readonly #files: ReadonlyMap<string, string>
   readonly folder: string
   readonly installed: string
 
-  constructor(name: string) {
-    this.#commands = codeBlock(`docs/recipes/${name}.md`, 'install')
+  /** `files` are blocks of the page that the commands need. */
+  constructor(name: string, files: readonly string[] = []) {
+    const page = `docs/recipes/${name}.md`
+    this.#commands = codeBlock(page, 'install')
+    this.#files = new Map(files.map((file) => [file, codeBlock(page, file)]))
     this.folder = join(packageRoot, 'node_modules/.cache/recipes', name)
-    this.installed = `${this.folder}.${createHash('sha256').update(this.#commands).digest('hex').slice(0, 16)}.installed`
+    this.installed = `${this.folder}.${createHash('sha256')
+      .update([this.#commands, ...this.#files.values()].join('\n'))
+      .digest('hex')
+      .slice(0, 16)}.installed`
   }
 
   get isMissing(): boolean {
@@ -30,6 +37,10 @@ export class RecipePackages {
     mkdirSync(this.folder, { recursive: true })
     // npm looks for a project above a folder that has none.
     writeFileSync(join(this.folder, 'package.json'), '{ "private": true }')
+    for (const [file, text] of this.#files) {
+      mkdirSync(dirname(join(this.folder, file)), { recursive: true })
+      writeFileSync(join(this.folder, file), text)
+    }
     const inherited = Object.entries(process.env).filter(([name]) => !/^npm_(?!config_registry)/i.test(name))
     const { status } = spawnSync('bash', ['-ec', this.#commands], {
       cwd: this.folder,
@@ -42,4 +53,7 @@ export class RecipePackages {
 }
 
 /** Those that `npm test` runs. */
-export const recipes = { express: new RecipePackages('express') } as const
+export const recipes = {
+  express: new RecipePackages('express'),
+  'spring-boot': new RecipePackages('spring-boot', ['pom.xml', 'src/main/java/com/example/Application.java']),
+} as const

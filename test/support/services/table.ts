@@ -42,6 +42,10 @@ const services = {
   nimbus: { packages: ['default-jdk-headless', 'maven'], paths: [nimbusClient.classFile] },
   redis: { packages: ['redis-server'], paths: ['/usr/bin/redis-server'], instead: 'REDIS_URI' },
   'express recipe': { packages: [], paths: [recipes.express.installed] },
+  'spring-boot recipe': {
+    packages: ['default-jdk-headless', 'maven'],
+    paths: [recipes['spring-boot'].installed],
+  },
 } as const satisfies Record<string, Service>
 
 export type ServiceName = keyof typeof services
