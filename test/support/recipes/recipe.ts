@@ -28,8 +28,8 @@ export interface Recipe extends AsyncDisposable {
   output(): string
 }
 
-/** What documents call ports: the service, its admin listener, the application, its API. */
-const written = ['3000', '3001', '3002', '8081']
+/** What documents call ports: the service, the application, its API. */
+const written = ['3000', '3002', '8081']
 
 export const person = { username: 'alice', password: 'only-for-this-laptop' }
 export const subject = '248289761001'
@@ -44,18 +44,19 @@ export const openRecipe = async (name: keyof typeof recipes, files: readonly str
   const page = `docs/recipes/${name}.md`
   const ports = new Map<string, string>()
   for (const port of written) ports.set(port, String(await freePort()))
-  const placed = (text: string) => text.replaceAll(/\b(?:3000|3001|3002|8081)\b/g, (port) => ports.get(port) ?? port)
+  const placed = (text: string) => text.replaceAll(/\b(?:3000|3002|8081)\b/g, (port) => ports.get(port) ?? port)
   const block = (title: string) => placed(codeBlock(page, title))
   const { folder: packages } = recipes[name]
   for (const entry of await readdir(packages, { withFileTypes: true }))
     await (entry.isDirectory() ? symlink : copyFile)(join(packages, entry.name), join(cli.folder, entry.name))
   const laptop = placed(readDocument('config/examples/laptop.yaml'))
-  await cli.write('laptop.yaml', laptop.replace('access_token_ttl_secs: 300', 'access_token_ttl_secs: 20'))
+  const short = laptop.replace('access_token_ttl_secs: 300', 'access_token_ttl_secs: 20')
+  await cli.write('laptop.yaml', `${short}\nadmin: { host: 127.0.0.1, port: 0 }\n`)
   for (const file of files) await cli.write(file, block(file))
 
   const shell = (commands: string): Promise<string> => runCommands(cli.folder, commands)
   let output = ''
-  const [issuer, , origin] = [...ports.values()].map((port) => `http://localhost:${port}`)
+  const [issuer, origin] = [...ports.values()].map((port) => `http://localhost:${port}`)
   const stop = async (): Promise<void> => {
     for (const child of running) {
       if (child.exitCode !== null || child.signalCode !== null) continue

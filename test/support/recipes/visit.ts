@@ -9,15 +9,18 @@ export interface Visited {
   readonly way: readonly string[]
 }
 
+export interface Person {
+  readonly username: string
+  readonly password: string
+  /** What the person answers on the consent page; default: `allow`. */
+  readonly decision?: 'allow' | 'deny'
+}
+
 /**
  * Opens a page as a browser does: through redirects of the application and of Signet, and through Signet's pages for
  * sign-in and consent, to a page of the application.
  */
-export const visit = async (
-  browser: UserAgent,
-  start: string | URL,
-  person?: { readonly username: string; readonly password: string },
-): Promise<Visited> => {
+export const visit = async (browser: UserAgent, start: string | URL, person?: Person): Promise<Visited> => {
   const way: string[] = []
   let url = new URL(start)
   let response = await browser.fetch(url)
@@ -40,7 +43,7 @@ export const visit = async (
   throw new Error(`The way does not end: ${way.join(' ')}`)
 }
 
-const fieldsOf = (html: string, person: { readonly username: string; readonly password: string }) => {
-  if (html.includes('id="login-submit"')) return { ...person }
-  return html.includes('id="consent-allow"') ? { decision: 'allow' } : undefined
+const fieldsOf = (html: string, { decision = 'allow', ...credentials }: Person) => {
+  if (html.includes('id="login-submit"')) return credentials
+  return html.includes('id="consent-allow"') ? { decision } : undefined
 }

@@ -56,4 +56,6 @@ export class RecipePackages {
 export const recipes = {
   express: new RecipePackages('express'),
   'spring-boot': new RecipePackages('spring-boot', ['pom.xml', 'src/main/java/com/example/Application.java']),
+  fastify: new RecipePackages('fastify'),
+  flask: new RecipePackages('flask'),
 } as const

@@ -46,6 +46,8 @@ const services = {
     packages: ['default-jdk-headless', 'maven'],
     paths: [recipes['spring-boot'].installed],
   },
+  'fastify recipe': { packages: [], paths: [recipes.fastify.installed] },
+  'flask recipe': { packages: ['python3-venv'], paths: [recipes.flask.installed] },
 } as const satisfies Record<string, Service>
 
 export type ServiceName = keyof typeof services
@@ -77,7 +79,7 @@ export const onContinuousIntegration = (): boolean => process.env['CI'] === 'tru
 
 export const howToGet = (name: ServiceName): string => {
   const { packages, through }: Service = services[name]
-  if (packages.length === 0) return `${name} (npm run pretest)`
+  if (name.endsWith(' recipe')) return `${name} (npm run pretest)`
   const rebuild = through === undefined ? '' : `; npm rebuild ${through}, with a C++ compiler, make and python3`
   return `${name} (Debian: apt-get install ${packages.join(' ')}${rebuild})`
 }
