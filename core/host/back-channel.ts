@@ -16,9 +16,10 @@ const deadlineMs = 5000
 
 /** For commands, and a start: whichever process serves delivers what is left here. */
 export const tellClientsIn = (stores: Stores, config: Config, clock: Clock): TellClients => {
-  const { clients, logoutDeliveries: records, logoutClaims: claims } = collections(stores)
+  const { clients, sessionClients, logoutDeliveries: records, logoutClaims: claims } = collections(stores)
   const configured = new Map(config.clients.map((client) => [client['client_id'], client['backchannel_logout_uri']]))
   return createTellClients({
+    sessionClients,
     outbox: createLogoutOutbox({ records, claims, clock }),
     async findLogoutUri(clientId) {
       const uri = configured.has(clientId)

@@ -11,6 +11,7 @@ import type { Session, SessionEntry } from '../interaction/session.js'
 import type { JsonObject } from '../json.js'
 import type { Client } from '../oauth/client.js'
 import type { LogoutDelivery } from '../oauth/back-channel/outbox.js'
+import type { SessionClient } from '../oauth/back-channel/session-clients.js'
 import type { DeviceApproval, DeviceRequest } from '../oauth/device-code.js'
 import type { AuthorizationCode, Grant } from '../oauth/grant.js'
 import type { GrantEntry } from '../oauth/grant-index.js'
@@ -49,6 +50,7 @@ export const collections = ({ records, ephemeral, shares }: Stores) => {
     publications: records.records<KeyPublication>('key_publications'),
     sessionIndex: records.records<SessionEntry>('session_index'),
     grantIndex: records.records<GrantEntry>('grant_index'),
+    sessionClients: records.records<SessionClient>('session_clients'),
     codes: records.oneTime<AuthorizationCode>('codes'),
     deviceCodes: within(
       'device_codes',

@@ -1,7 +1,6 @@
 import type { Config } from '../../config/schema.js'
 import type { Clock } from '../clock.js'
 import { createEndSubject, type EndSubject } from '../oauth/subject-end.js'
-import { listSubjectRecords } from '../oauth/subject-records.js'
 import { tellClientsIn } from './back-channel.js'
 import { collections } from './collections.js'
 import { grantLifetime } from '../keys/lifecycle/open-ring.js'
@@ -16,11 +15,11 @@ export const subjectLifetime = (config: Config): number =>
  * that were granted something.
  */
 export const endSubjectIn = (stores: Stores, config: Config, clock: Clock): EndSubject => {
-  const { revocations, grantIndex } = collections(stores)
+  const { revocations } = collections(stores)
   const tell = tellClientsIn(stores, config, clock)
   const end = createEndSubject({ revocations, clock, lifetimeSeconds: subjectLifetime(config) })
   return async (subject) => {
-    await tell(await listSubjectRecords(grantIndex, subject))
+    await tell(subject)
     await end(subject)
   }
 }

@@ -22,6 +22,7 @@ import type { RemoteKeySets } from '../outbound/remote-key-sets.js'
 import type { ClientKeys } from '../oauth/client-keys.js'
 import type { Dpop } from '../oauth/dpop.js'
 import type { GrantHandler } from '../oauth/grant.js'
+import type { SessionClients } from '../oauth/back-channel/session-clients.js'
 import type { GrantIndex } from '../oauth/grant-index.js'
 import type { AccessTokenVerifier } from '../tokens/access-token-verifier.js'
 import type { ClaimReleases } from '../tokens/claim-releases.js'
@@ -83,6 +84,7 @@ export const tokens = {
   tokenIssuer: token<TokenIssuer>('tokenIssuer'),
   signLogoutToken: token<SignLogoutToken>('signLogoutToken'),
   grantIndex: token<GrantIndex>('grantIndex'),
+  sessionClients: token<SessionClients>('sessionClients'),
   /** By `grant_type`: what is loaded and switched on. */
   grants: token<ReadonlyMap<string, GrantHandler>>('grants'),
   clientAuthentication: token<ClientAuthentication>('clientAuthentication'),

@@ -78,6 +78,7 @@ export const createSignIn = (get: Resolve, login: LoginProvider): SignIn => {
     sessions,
     sessionIndex,
     grantIndex: get(tokens.grantIndex),
+    sessionClients: get(tokens.sessionClients),
     interactions,
     openSignIns: placesFor(get, 'authorize_open', config.rate_limits.authorize),
     pushedRequests: createPushedRequests(pushedRequests, get(tokens.clock)),
@@ -127,6 +128,7 @@ const requiredAuthentication = ({ userinfo }: Config): RequiredAuthentication =>
 /** One that is disabled is told nothing. */
 const tellClientsOf = (get: Resolve) =>
   createTellClients({
+    sessionClients: get(tokens.collections).sessionClients,
     outbox: get(tokens.logoutOutbox),
     findLogoutUri: async (id) => (await get(tokens.clients).findEnabled(id))?.backchannel_logout_uri,
   })

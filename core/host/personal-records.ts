@@ -38,9 +38,8 @@ export const endSessions = async (
   subject: string,
   entries: readonly SessionEntry[],
 ): Promise<void> => {
-  const sids = new Set<string | undefined>(entries.map(({ sid }) => sid))
-  const granted = await listSubjectRecords(collections(stores).grantIndex, subject)
-  await tellClientsIn(stores, config, Date.now)(granted.filter(({ sid }) => sids.has(sid)))
+  const sids = entries.map(({ sid }) => sid)
+  await tellClientsIn(stores, config, Date.now)(subject, sids)
   await removeSessions(stores, entries)
 }
 

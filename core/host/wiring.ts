@@ -10,6 +10,7 @@ import { createCheckSector } from '../oauth/check-sector.js'
 import { createClientAuthentication } from '../oauth/client-authentication.js'
 import { createClientEncryptionKeys, createClientKeys } from '../oauth/client-keys.js'
 import { createEncryptAnswer } from '../oauth/encryption.js'
+import { createSessionClients } from '../oauth/back-channel/session-clients.js'
 import { createGrantIndex } from '../oauth/grant-index.js'
 import { createSecretGuesses } from '../oauth/secret-guesses.js'
 import { createIssuerKeys } from '../outbound/issuer-keys.js'
@@ -184,6 +185,12 @@ export const wireGeneration = (container: DependencyContainer): void => {
       lifetime: grantEntryLifetime(get(tokens.config)),
     }),
   )
+  provide(tokens.sessionClients, (get) => {
+    const { session_ttl_secs: online } = get(tokens.config)
+    const { offline } = grantEntryLifetime(get(tokens.config))
+    const lifetime = { online, offline: Math.max(online, offline) }
+    return createSessionClients({ store: get(tokens.collections).sessionClients, lifetime })
+  })
   provide(tokens.grants, (get) => {
     const { grants } = get(tokens.registries)
     const enabled = enabledGrants(get(tokens.config), grants.keys())

@@ -32,7 +32,7 @@ export const createEndSessionGrants =
   async ({ sid, subject }) => {
     const all = await listSubjectRecords(options.index, subject)
     const granted = all.filter((entry) => entry.sid === sid)
-    await options.tell(granted)
+    await options.tell(subject, [sid])
     const own = granted.filter(({ scope }) => !scope.includes('offline_access'))
     await revokeGrantEntries(options, own)
     return own.length

@@ -178,4 +178,14 @@ describe('back-channel logout', () => {
       backchannel_logout_session_supported: true,
     })
   })
+
+  // The last one: commands know nothing of the time that has gone on.
+  it('tells them after their tokens have run out, for as long as the session lasts', async () => {
+    const told = since(shop)
+    const agent = new UserAgent()
+    await open(agent, 'shop')
+    time.ahead += 13 * 86_400_000
+    await signOut(agent)
+    await expect.poll(told).toHaveLength(1)
+  })
 })

@@ -74,7 +74,7 @@ const ignoreOutage = (error: unknown): void => {
 }
 
 export const createFlow = (options: AuthorizationOptions): Flow => {
-  const { issuer, acrs, audit, clock, login, codes, grantIndex, revocations } = options
+  const { issuer, acrs, audit, clock, login, codes, grantIndex, sessionClients, revocations } = options
   const cookies = createCookies(issuer)
   const sessions = createSessions({
     store: options.sessions,
@@ -133,7 +133,11 @@ export const createFlow = (options: AuthorizationOptions): Flow => {
     const record = codeRecord(request, session, options)
     // Before the interaction is redeemed, so that an outage of this store does not cost the other's record. Who loses
     // the race never learns of the code.
-    await Promise.all([codes.put(hashOpaqueToken(code), record, codeTtlOf(client)), grantIndex.add(record)])
+    await Promise.all([
+      codes.put(hashOpaqueToken(code), record, codeTtlOf(client)),
+      grantIndex.add(record),
+      sessionClients.add(client, record),
+    ])
     let reply: Reply
     try {
       reply = await answers.granted(context, code)

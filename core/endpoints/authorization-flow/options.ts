@@ -10,6 +10,7 @@ import type { AuthenticationContexts } from '../../oauth/authentication-context.
 import type { AuthorizationDetailsTypes } from '../../oauth/authorization-details.js'
 import type { ClientDirectory } from '../../oauth/client.js'
 import type { AuthorizationCode } from '../../oauth/grant.js'
+import type { SessionClients } from '../../oauth/back-channel/session-clients.js'
 import type { GrantIndex } from '../../oauth/grant-index.js'
 import type { PushedRequests } from '../../oauth/pushed-request.js'
 import type { RequestObjects } from '../../oauth/request-object.js'
@@ -56,6 +57,7 @@ export interface AuthorizationOptions {
   readonly sessions: RecordLookup<Session>
   readonly sessionIndex: RecordStore<SessionEntry>
   readonly grantIndex: GrantIndex
+  readonly sessionClients: SessionClients
   readonly interactions: OneTimeStore<Interaction>
   /** How many of them one address may have open. */
   readonly openSignIns: Places

@@ -52,7 +52,7 @@ export const deviceVerification = {
 } as const satisfies Declaration
 
 export const createDeviceVerification = (options: AuthorizationOptions & DeviceOptions, flow: Flow): Handler => {
-  const { issuer, pages, audit, refusals, clock, deviceCodes, grantIndex, attempts } = options
+  const { issuer, pages, audit, refusals, clock, deviceCodes, grantIndex, sessionClients, attempts } = options
   const { clients, defaultAudience } = options
   const showEntry = createShowEntry(options, flow)
   const trailOf = ({ http, person }: Sent) => ({ request_id: http.requestId, sub: person.session.subject })
@@ -123,6 +123,7 @@ export const createDeviceVerification = (options: AuthorizationOptions & DeviceO
     const [decided] = await Promise.all([
       deviceCodes.decide(userCode, outcome === 'approved' ? { approval } : 'denied'),
       outcome === 'approved' && grantIndex.add(approval),
+      outcome === 'approved' && sessionClients.add(client, approval),
     ])
     if (outcome === 'approved' && decided.outcome !== 'won') await grantIndex.remove(approval)
     if (decided.outcome === 'unknown') return wrong(sent)

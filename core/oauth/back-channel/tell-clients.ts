@@ -1,33 +1,32 @@
-import type { GrantEntry } from '../grant-index.js'
+import type { RecordStore } from '../../storage/ports.js'
+import { listSubjectRecords } from '../subject-records.js'
 import type { LogoutNotice, LogoutOutbox } from './outbox.js'
+import { sessionClientId, type SessionClient } from './session-clients.js'
 
 export interface TellClientsOptions {
+  readonly sessionClients: RecordStore<SessionClient>
   readonly outbox: Pick<LogoutOutbox, 'add'>
   /** `backchannel_logout_uri` of a client; undefined: it has none, or is no client any more. Throws `Unavailable`. */
   readonly findLogoutUri: (clientId: string) => Promise<string | undefined>
 }
 
 /**
- * Leaves word for the clients that got something in these sessions that they are over (OIDC Back-Channel Logout §2.5): one
- * notice for each session of each client. Called before what it tells of is written, so that no end goes untold. Throws
- * `Unavailable`.
+ * Leaves word for the clients that got something in these sessions of a person, or in any, that they are over (OIDC Back-Channel
+ * Logout §2.5): one notice for each session of each client. Called before what it tells of is written, so that no end goes
+ * untold. Throws `Unavailable`.
  */
-export type TellClients = (granted: readonly Pick<GrantEntry, 'clientId' | 'subject' | 'sid'>[]) => Promise<void>
+export type TellClients = (subject: string, sids?: readonly string[]) => Promise<void>
 
 export const createTellClients =
-  ({ outbox, findLogoutUri }: TellClientsOptions): TellClients =>
-  async (granted) => {
-    const uris = new Map<string, Promise<string | undefined>>()
-    const uriOf = (clientId: string): Promise<string | undefined> => {
-      const uri = uris.get(clientId) ?? findLogoutUri(clientId)
-      uris.set(clientId, uri)
-      return uri
+  ({ sessionClients, outbox, findLogoutUri }: TellClientsOptions): TellClients =>
+  async (subject, sids) => {
+    const all = await listSubjectRecords(sessionClients, subject)
+    const over = all.filter(({ sid }) => sids === undefined || sids.includes(sid))
+    const noticeOf = async (about: SessionClient): Promise<readonly LogoutNotice[]> => {
+      const uri = await findLogoutUri(about.clientId)
+      return uri === undefined ? [] : [{ ...about, host: new URL(uri).host }]
     }
-    const notices = new Map<string, LogoutNotice>()
-    for (const { clientId, subject, sid } of granted) {
-      const uri = sid === undefined ? undefined : await uriOf(clientId)
-      if (sid === undefined || uri === undefined) continue
-      notices.set(`${sid}\n${clientId}`, { clientId, subject, sid, host: new URL(uri).host })
-    }
-    await outbox.add([...notices.values()])
+    const notices = await Promise.all(over.map(noticeOf))
+    await outbox.add(notices.flat())
+    await Promise.all(over.map((about) => sessionClients.remove(sessionClientId(about))))
   }

@@ -1,3 +1,4 @@
+import { createSessionClients, type SessionClient } from '../../../core/oauth/back-channel/session-clients.js'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -91,6 +92,10 @@ export const startProvider = async (overrides: Partial<AuthorizationOptions> = {
       store: backend.records<GrantEntry>('grant_index'),
       clock,
       lifetime: { offline: 86_400, online: 660 },
+    }),
+    sessionClients: createSessionClients({
+      store: backend.records<SessionClient>('session_clients'),
+      lifetime: { offline: 86_400, online: 3600 },
     }),
     secrets: backend.records<string>('secrets'),
     revocations: backend.revocations('revocations'),
