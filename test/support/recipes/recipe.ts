@@ -36,9 +36,13 @@ export const subject = '248289761001'
 
 /**
  * Starts Signet and registers the client. Access tokens last 20 seconds, so that an application that renews what has
- * less than half a minute does so at each call. `files` are blocks of the page.
+ * less than half a minute does so at each call; or as many as are given. `files` are blocks of the page.
  */
-export const openRecipe = async (name: keyof typeof recipes, files: readonly string[]): Promise<Recipe> => {
+export const openRecipe = async (
+  name: keyof typeof recipes,
+  files: readonly string[],
+  { seconds = 20 } = {},
+): Promise<Recipe> => {
   const cli = await openCommandLine()
   const running: ChildProcess[] = []
   const page = `docs/recipes/${name}.md`
@@ -50,7 +54,7 @@ export const openRecipe = async (name: keyof typeof recipes, files: readonly str
   for (const entry of await readdir(packages, { withFileTypes: true }))
     await (entry.isDirectory() ? symlink : copyFile)(join(packages, entry.name), join(cli.folder, entry.name))
   const laptop = placed(readDocument('config/examples/laptop.yaml'))
-  const short = laptop.replace('access_token_ttl_secs: 300', 'access_token_ttl_secs: 20')
+  const short = laptop.replace('access_token_ttl_secs: 300', `access_token_ttl_secs: ${seconds}`)
   await cli.write('laptop.yaml', `${short}\nadmin: { host: 127.0.0.1, port: 0 }\n`)
   for (const file of files) await cli.write(file, block(file))
 

@@ -58,4 +58,5 @@ export const recipes = {
   'spring-boot': new RecipePackages('spring-boot', ['pom.xml', 'src/main/java/com/example/Application.java']),
   fastify: new RecipePackages('fastify'),
   flask: new RecipePackages('flask'),
+  spa: new RecipePackages('spa'),
 } as const

@@ -47,6 +47,7 @@ const services = {
     paths: [recipes['spring-boot'].installed],
   },
   'fastify recipe': { packages: [], paths: [recipes.fastify.installed] },
+  'spa recipe': { packages: [], paths: [recipes.spa.installed] },
   'flask recipe': { packages: ['python3-venv'], paths: [recipes.flask.installed] },
 } as const satisfies Record<string, Service>
 
