@@ -9,6 +9,7 @@ const pages = [
   { name: 'express', files: ['app.mjs'], started: 'The application:' },
   { name: 'fastify', files: ['app.mjs'], started: 'The application:' },
   { name: 'flask', files: ['app.py'], started: 'Running on' },
+  { name: 'go', files: ['main.go'], started: 'The application:' },
 ] as const
 
 for (const { name, files, started } of pages)

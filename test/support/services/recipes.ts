@@ -59,4 +59,5 @@ export const recipes = {
   fastify: new RecipePackages('fastify'),
   flask: new RecipePackages('flask'),
   spa: new RecipePackages('spa'),
+  go: new RecipePackages('go', ['main.go']),
 } as const

@@ -48,6 +48,7 @@ const services = {
   },
   'fastify recipe': { packages: [], paths: [recipes.fastify.installed] },
   'spa recipe': { packages: [], paths: [recipes.spa.installed] },
+  'go recipe': { packages: [], paths: [recipes.go.installed] },
   'flask recipe': { packages: ['python3-venv'], paths: [recipes.flask.installed] },
 } as const satisfies Record<string, Service>
 
