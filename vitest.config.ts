@@ -11,6 +11,8 @@ const onEveryStore = [
 ]
 /** Races, loads and the deadlines of the product: after everything else, so that no browser and no compiler disturbs them. */
 const loads = ['test/**/*.{race,load}.test.ts']
+/** Recipes whose packages take minutes: `npm run test:recipes`. */
+const recipes = ['test/recipes/*.recipe.test.ts']
 const last = { maxWorkers: 2, sequence: { groupOrder: 1 } }
 const exclude = ['test/architecture/broken-tree/**']
 
@@ -32,7 +34,7 @@ export default defineConfig({
         test: {
           name: 'embedded',
           include: ['test/**/*.test.ts'],
-          exclude: [...exclude, ...loads],
+          exclude: [...exclude, ...loads, ...recipes],
           globalSetup: [built],
           maxWorkers: 2,
         },
@@ -40,6 +42,10 @@ export default defineConfig({
       {
         extends: true,
         test: { name: 'loads', include: loads, globalSetup: [built], ...last },
+      },
+      {
+        extends: true,
+        test: { name: 'recipes', include: recipes, globalSetup: [built], ...last },
       },
       {
         extends: true,

@@ -182,7 +182,9 @@ describe('docs/configuration.md', () => {
     parseClientMetadata({ client_id: 'c', [name]: null }, []).problems.find((problem) => problem.path === name)?.message
 
   it('names every member of client metadata', () => {
-    const schema = declarationOf('core/oauth/client-metadata-schema.ts', 'metadataSchema').find(ts.isObjectLiteralExpression)
+    const schema = declarationOf('core/oauth/client-metadata-schema.ts', 'metadataSchema').find(
+      ts.isObjectLiteralExpression,
+    )
     const known = schema?.properties.map(({ name }) => (name as ts.Identifier).text) ?? []
     expect(known.length).toBeGreaterThan(20)
     expect(firstCells(section(path, 'Client metadata')).toSorted()).toEqual(known.toSorted())

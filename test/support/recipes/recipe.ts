@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { codeBlock, readDocument, runCommands } from '../document.js'
 import { freePort } from '../free-port.js'
 import { openCommandLine, type Service } from '../server/command-line.js'
-import { recipes } from '../services/recipes.js'
+import { recipes, type RecipeName } from '../services/recipes.js'
 
 /** A page of `docs/recipes` as its reader has it: a Signet for development, the client, the application's files. */
 export interface Recipe extends AsyncDisposable {
@@ -39,7 +39,7 @@ export const subject = '248289761001'
  * less than half a minute does so at each call; or as many as are given. `files` are blocks of the page.
  */
 export const openRecipe = async (
-  name: keyof typeof recipes,
+  name: RecipeName,
   files: readonly string[],
   { seconds = 20 } = {},
 ): Promise<Recipe> => {

@@ -1,9 +1,14 @@
 import { spawnSync } from 'node:child_process'
 import { javaPrograms } from './java-programs.js'
-import { recipes } from './recipes.js'
+import { isHeavy, recipes } from './recipes.js'
 import { findService, howToGet, onContinuousIntegration, packagesOf, serviceNames } from './table.js'
 
-/** Brings what tests need beside Node: as root on Debian by apt-get, otherwise it says what is missing. */
+// Brings what tests need beside Node: as root on Debian by apt-get, otherwise it says what is missing. With `--recipes`
+// also what `npm run test:recipes` alone needs.
+
+const all = process.argv.includes('--recipes')
+const services = serviceNames.filter((name) => all || !isHeavy(name.replace(/ recipe$/, '')))
+
 const apt = (...args: string[]): boolean => {
   const { status } = spawnSync('apt-get', args, {
     stdio: ['ignore', 'ignore', 'inherit'],
@@ -12,7 +17,7 @@ const apt = (...args: string[]): boolean => {
   return status === 0
 }
 
-const missing = () => serviceNames.filter((name) => findService(name) === undefined)
+const missing = () => services.filter((name) => findService(name) === undefined)
 
 const wanted = missing()
 const packages = wanted.flatMap(packagesOf)
@@ -27,12 +32,15 @@ for (const program of javaPrograms)
   if (program.isMissing && !program.build())
     console.error(`Test services: ${program.classFile} could not be made by Maven and javac`)
 
-for (const [name, recipe] of Object.entries(recipes))
-  if (recipe.isMissing && !recipe.install())
-    console.error(`Test services: the packages of docs/recipes/${name}.md could not be installed`)
+await Promise.all(
+  Object.entries(recipes).map(async ([name, recipe]) => {
+    if ((all || !isHeavy(name)) && recipe.isMissing && !(await recipe.install()))
+      console.error(`Test services: the packages of docs/recipes/${name}.md could not be installed`)
+  }),
+)
 
 for (const name of missing()) {
   console.error(`Test services: missing is ${howToGet(name)}; tests that need it`)
   console.error(onContinuousIntegration() ? '  FAIL, because CI=true' : '  are SKIPPED')
 }
-if (missing().length === 0) console.log(`Test services: ${serviceNames.join(', ')} present`)
+if (missing().length === 0) console.log(`Test services: ${services.join(', ')} present`)

@@ -1,5 +1,6 @@
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { packageRoot } from '../../../core/package-root.js'
@@ -12,12 +13,17 @@ import { codeBlock } from '../document.js'
 export class RecipePackages {
   readonly #commands: string
   readonly #files: ReadonlyMap<string, string>
+  readonly debian: readonly string[]
   readonly folder: string
   readonly installed: string
 
-  /** `files` are blocks of the page that the commands need. */
-  constructor(name: string, files: readonly string[] = []) {
+  /** `files` are blocks of the page that the commands need, `debian` the packages that bring their programs. */
+  constructor(
+    name: string,
+    { files = [], debian = [] }: { readonly files?: readonly string[]; readonly debian?: readonly string[] } = {},
+  ) {
     const page = `docs/recipes/${name}.md`
+    this.debian = debian
     this.#commands = codeBlock(page, 'install')
     this.#files = new Map(files.map((file) => [file, codeBlock(page, file)]))
     this.folder = join(packageRoot, 'node_modules/.cache/recipes', name)
@@ -31,8 +37,8 @@ export class RecipePackages {
     return !existsSync(this.installed)
   }
 
-  /** False where a command fails. */
-  install(): boolean {
+  /** Resolves with false where a command fails. */
+  async install(): Promise<boolean> {
     rmSync(this.folder, { recursive: true, force: true })
     mkdirSync(this.folder, { recursive: true })
     // npm looks for a project above a folder that has none.
@@ -42,22 +48,36 @@ export class RecipePackages {
       writeFileSync(join(this.folder, file), text)
     }
     const inherited = Object.entries(process.env).filter(([name]) => !/^npm_(?!config_registry)/i.test(name))
-    const { status } = spawnSync('bash', ['-ec', this.#commands], {
+    const child = spawn('bash', ['-ec', this.#commands], {
       cwd: this.folder,
       env: { ...Object.fromEntries(inherited), npm_config_ignore_scripts: 'true', npm_config_audit: 'false' },
       stdio: ['ignore', 'ignore', 'inherit'],
     })
-    if (status === 0) writeFileSync(this.installed, '')
-    return status === 0
+    await once(child, 'close')
+    if (child.exitCode === 0) writeFileSync(this.installed, '')
+    return child.exitCode === 0
   }
 }
 
 /** Those that `npm test` runs. */
-export const recipes = {
+const light = {
   express: new RecipePackages('express'),
-  'spring-boot': new RecipePackages('spring-boot', ['pom.xml', 'src/main/java/com/example/Application.java']),
+  'spring-boot': new RecipePackages('spring-boot', {
+    files: ['pom.xml', 'src/main/java/com/example/Application.java'],
+    debian: ['default-jdk-headless', 'maven'],
+  }),
   fastify: new RecipePackages('fastify'),
-  flask: new RecipePackages('flask'),
+  flask: new RecipePackages('flask', { debian: ['python3-venv'] }),
   spa: new RecipePackages('spa'),
-  go: new RecipePackages('go', ['main.go']),
-} as const
+}
+
+/** Those whose packages take minutes, or a compiler that Debian does not have: `npm run test:recipes`. */
+const heavy = {
+  go: new RecipePackages('go', { files: ['main.go'] }),
+}
+
+export const recipes = { ...light, ...heavy }
+
+export type RecipeName = keyof typeof recipes
+
+export const isHeavy = (name: string): boolean => Object.hasOwn(heavy, name)

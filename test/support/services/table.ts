@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { mongoStandIn, nimbusClient } from './java-programs.js'
-import { recipes } from './recipes.js'
+import { recipes, type RecipeName } from './recipes.js'
 
 /** What tests need beside Node: a program, and the Debian packages that bring it. */
 interface Service {
@@ -14,7 +14,7 @@ interface Service {
   readonly instead?: string
 }
 
-const services = {
+const programs = {
   script: { packages: ['bsdutils'], paths: ['/usr/bin/script'] },
   chromium: { packages: ['chromium'], paths: ['/usr/bin/chromium', '/usr/bin/google-chrome'] },
   softhsm2: { packages: ['softhsm2'], paths: ['/usr/lib/softhsm/libsofthsm2.so'], through: 'pkcs11js' },
@@ -41,16 +41,16 @@ const services = {
   },
   nimbus: { packages: ['default-jdk-headless', 'maven'], paths: [nimbusClient.classFile] },
   redis: { packages: ['redis-server'], paths: ['/usr/bin/redis-server'], instead: 'REDIS_URI' },
-  'express recipe': { packages: [], paths: [recipes.express.installed] },
-  'spring-boot recipe': {
-    packages: ['default-jdk-headless', 'maven'],
-    paths: [recipes['spring-boot'].installed],
-  },
-  'fastify recipe': { packages: [], paths: [recipes.fastify.installed] },
-  'spa recipe': { packages: [], paths: [recipes.spa.installed] },
-  'go recipe': { packages: [], paths: [recipes.go.installed] },
-  'flask recipe': { packages: ['python3-venv'], paths: [recipes.flask.installed] },
 } as const satisfies Record<string, Service>
+
+const recipeServices = Object.fromEntries(
+  Object.entries(recipes).map(([name, { debian, installed }]) => [
+    `${name} recipe`,
+    { packages: debian, paths: [installed] },
+  ]),
+) as unknown as Record<`${RecipeName} recipe`, Service>
+
+const services = { ...programs, ...recipeServices }
 
 export type ServiceName = keyof typeof services
 
@@ -81,7 +81,7 @@ export const onContinuousIntegration = (): boolean => process.env['CI'] === 'tru
 
 export const howToGet = (name: ServiceName): string => {
   const { packages, through }: Service = services[name]
-  if (name.endsWith(' recipe')) return `${name} (npm run pretest)`
+  if (name.endsWith(' recipe')) return `${name} (npm run pretest, or for some npm run pretest:recipes)`
   const rebuild = through === undefined ? '' : `; npm rebuild ${through}, with a C++ compiler, make and python3`
   return `${name} (Debian: apt-get install ${packages.join(' ')}${rebuild})`
 }
