@@ -40,7 +40,7 @@ describe('house rules', () => {
   it('the name of a test says its kind, by which it is selected', () => {
     const tests = filesUnder('test', /\.test\.ts$/)
     expect(tests.length).toBeGreaterThan(100)
-    const kind = /\.(unit|flow|attack|contract|race|fault|load|browser|rule)\.test\.ts$/
+    const kind = /\.(unit|flow|attack|contract|race|fault|load|browser|recipe|rule)\.test\.ts$/
     expect(tests.filter((file) => !kind.test(file))).toEqual([])
   })
 })
