@@ -80,6 +80,8 @@ export const configObject = z.strictObject({
   pairwise_key: pairwiseKey.optional(),
   /** The key is another one, or gone, and this is meant. */
   pairwise_key_replaced: z.boolean().default(false),
+  /** People see and end what they have at `/account`. */
+  account_page: z.boolean().default(true),
   token_exchange_enabled: z.boolean().default(false),
   default_audience: resourceUri.optional(),
   resources,

@@ -1,4 +1,4 @@
-import { listConsents, removeConsents } from '../host/personal-records.js'
+import { personalRecordsIn } from '../host/end-subject.js'
 import { changeStores, readDeployment, withStores } from './deployment.js'
 import { CommandFailed } from './failure.js'
 import { print, printJson } from './output.js'
@@ -8,7 +8,7 @@ import { printList } from './table.js'
 /** `signet consents list`. */
 export const printConsents = async (options: PersonOptions): Promise<void> => {
   const config = await readDeployment(options)
-  const found = await withStores(config, (stores) => listConsents(stores, options.sub))
+  const found = await withStores(config, (stores) => personalRecordsIn(stores, config).listConsents(options.sub))
   const shown = found.map(({ clientId, scope, claims, resource }) => ({
     client_id: clientId,
     scope: scope.join(' '),
@@ -29,9 +29,10 @@ export const revokeConsents = async (options: ClientOfPersonOptions): Promise<vo
   const config = await readDeployment(options)
   const revoked: string[] = []
   await changeStores(config, personChange('consent.revoke', options, { client_id }), async (stores) => {
-    const found = await listConsents(stores, sub, client_id)
+    const records = personalRecordsIn(stores, config)
+    const found = await records.listConsents(sub, client_id)
     if (found.length === 0) throw new CommandFailed('There is no such consent.')
-    await removeConsents(stores, found)
+    await records.removeConsents(found)
     revoked.push(...found.map(({ clientId }) => clientId))
     return true
   })

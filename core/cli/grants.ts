@@ -1,7 +1,8 @@
 import { isoTime } from '../clock.js'
 import { collections } from '../host/collections.js'
 import { grantLifetime } from '../keys/lifecycle/open-ring.js'
-import { hasGrantRecord, listGrants, revokeGrants } from '../host/personal-records.js'
+import { hasGrantEntry } from '../oauth/grant-index.js'
+import { personalRecordsIn } from '../host/end-subject.js'
 import { changeStores, readDeployment, withStores, type DeploymentOptions } from './deployment.js'
 import { CommandFailed } from './failure.js'
 import { print, printJson } from './output.js'
@@ -19,7 +20,7 @@ export const revokeGrant = async (grantId: string, options: GrantOptions): Promi
   const found = { known: false }
   await changeStores(config, { action: 'grant.revoke', grant_id: grantId }, async (stores) => {
     await collections(stores).revocations.revoke(grantId, grantLifetime(config))
-    found.known = await hasGrantRecord(stores, grantId)
+    found.known = await hasGrantEntry(collections(stores).grantIndex, grantId)
     return true
   })
   const { known } = found
@@ -34,7 +35,7 @@ export const revokeGrant = async (grantId: string, options: GrantOptions): Promi
 /** `signet grants list`. */
 export const printGrants = async (options: PersonOptions): Promise<void> => {
   const config = await readDeployment(options)
-  const found = await withStores(config, (stores) => listGrants(stores, options.sub))
+  const found = await withStores(config, (stores) => personalRecordsIn(stores, config).listGrants(options.sub))
   const shown = found.map(
     ({ grantId, clientId, scope, resource, authorizationDetails: details, authTime, grantedAt }) => ({
       grant_id: grantId,
@@ -64,9 +65,10 @@ export const revokeGrantsOf = async (options: ClientOfPersonOptions): Promise<vo
   const config = await readDeployment(options)
   const revoked: string[] = []
   await changeStores(config, personChange('grant.revoke', options, { client_id }), async (stores) => {
-    const found = await listGrants(stores, sub, client_id)
+    const records = personalRecordsIn(stores, config)
+    const found = await records.listGrants(sub, client_id)
     if (found.length === 0) throw new CommandFailed('There is no such grant.')
-    await revokeGrants(stores, config, found)
+    await records.revokeGrants(found)
     revoked.push(...found.map(({ grantId }) => grantId))
     return true
   })

@@ -1,12 +1,4 @@
-import { endSubjectIn } from '../host/end-subject.js'
-import {
-  listConsents,
-  listGrants,
-  listSessions,
-  removeConsents,
-  removeSessions,
-  revokeGrants,
-} from '../host/personal-records.js'
+import { endSubjectIn, personalRecordsIn } from '../host/end-subject.js'
 import { openAccountStore } from '../interaction/accounts.js'
 import { changeStores, readDeployment } from './deployment.js'
 import { CommandFailed } from './failure.js'
@@ -20,18 +12,19 @@ export const endPerson = async (options: PersonOptions): Promise<void> => {
   let ended = { sessions: 0, grants: 0, consents: 0 }
   let isKnown = config.accounts.some((account) => account.sub === sub)
   await changeStores(config, personChange('person.end', options), async (stores) => {
+    const records = personalRecordsIn(stores, config)
     const [account, sessions, grants] = await Promise.all([
       openAccountStore(stores.records).subjects.find(sub),
-      listSessions(stores, sub),
-      listGrants(stores, sub),
+      records.listSessions(sub),
+      records.listGrants(sub),
     ])
     // This alone ends all that was opened by now, whatever the lists know. From here on nobody consents in an old session.
     await endSubjectIn(stores, config, Date.now)(sub)
-    const consents = await listConsents(stores, sub)
+    const consents = await records.listConsents(sub)
     isKnown ||= account !== undefined || [sessions, grants, consents].some((all) => all.length > 0)
-    await removeSessions(stores, sessions)
-    await revokeGrants(stores, config, grants)
-    await removeConsents(stores, consents)
+    await records.removeSessions(sessions)
+    await records.revokeGrants(grants)
+    await records.removeConsents(consents)
     ended = { sessions: sessions.length, grants: grants.length, consents: consents.length }
     return true
   })

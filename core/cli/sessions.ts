@@ -1,5 +1,5 @@
 import { isoTime } from '../clock.js'
-import { endSessions as endSessionsIn, listSessions } from '../host/personal-records.js'
+import { personalRecordsIn } from '../host/end-subject.js'
 import { changeStores, readDeployment, withStores } from './deployment.js'
 import { CommandFailed } from './failure.js'
 import { print, printJson } from './output.js'
@@ -13,13 +13,17 @@ export interface SessionOptions extends PersonOptions {
 /** `signet sessions list`. */
 export const printSessions = async (options: PersonOptions): Promise<void> => {
   const config = await readDeployment(options)
-  const found = await withStores(config, (stores) => listSessions(stores, options.sub))
-  const shown = found.map(({ sid, authTime, amr }) => ({ sid, signed_in_at: isoTime(authTime * 1000), amr }))
+  const found = await withStores(config, (stores) => personalRecordsIn(stores, config).listSessions(options.sub))
+  const shown = found.map(({ sid, authTime, amr, seen: { browser, system } = {} }) => ({
+    ...{ sid, signed_in_at: isoTime(authTime * 1000), amr },
+    ...(browser !== undefined && { browser }),
+    ...(system !== undefined && { system }),
+  }))
   if (options.json) return printJson(shown)
   printList(
     'sessions of this person',
-    ['SID', 'SIGNED_IN', 'AMR'],
-    shown.map((row) => [row.sid, row.signed_in_at, row.amr.join(' ')]),
+    ['SID', 'SIGNED_IN', 'AMR', 'BROWSER', 'SYSTEM'],
+    shown.map((row) => [row.sid, row.signed_in_at, row.amr.join(' '), row.browser ?? '', row.system ?? '']),
   )
 }
 
@@ -29,9 +33,10 @@ export const endSessions = async (options: SessionOptions): Promise<void> => {
   const config = await readDeployment(options)
   const ended: string[] = []
   await changeStores(config, personChange('session.end', options, { sid }), async (stores) => {
-    const found = await listSessions(stores, sub, sid)
+    const records = personalRecordsIn(stores, config)
+    const found = await records.listSessions(sub, sid)
     if (found.length === 0) throw new CommandFailed('There is no such session.')
-    await endSessionsIn(stores, config, sub, found)
+    await records.endSessions(sub, found)
     ended.push(...found.map((session) => session.sid))
     return true
   })

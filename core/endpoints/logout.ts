@@ -1,4 +1,4 @@
-import { csrfToken, isCsrfToken } from '../interaction/csrf.js'
+import { isCsrfToken } from '../interaction/csrf.js'
 import type { Session } from '../interaction/session.js'
 import { displayName } from '../oauth/account.js'
 import type { Client } from '../oauth/client.js'
@@ -7,6 +7,7 @@ import { checkNoneRepeated, type ParameterList } from '../oauth/params.js'
 import type { EndSessionGrants } from '../oauth/session-grants.js'
 import { withQuery } from './authorization-flow/answer.js'
 import type { Flow } from './authorization-flow/flow.js'
+import { logoutCsrf } from './authorization-flow/logout-form.js'
 import type { AuthorizationOptions, IdTokenHint } from './authorization-flow/options.js'
 import { clientOnPage, refuseForgery } from './authorization-flow/page-form.js'
 import { getParameters } from './authorization-flow/parameters.js'
@@ -80,7 +81,7 @@ export const createLogoutEndpoint = (options: LogoutOptions, flow: Flow): Record
 
   const end = async (http: EndpointRequest, session: Session, request: LogoutRequest): Promise<Reply> => {
     // The session last: who meets an outage can try again.
-    const grants = await endGrants(session)
+    const ended = await endGrants(session.subject, [session.sid])
     await flow.sessions.end(http.cookie(cookies.session), session)
     await audit.record({
       event: 'session.ended',
@@ -88,14 +89,10 @@ export const createLogoutEndpoint = (options: LogoutOptions, flow: Flow): Record
       client_id: request.client?.client_id,
       sub: session.subject,
       sid: session.sid,
-      grants,
+      grants: ended.get(session.sid),
     })
     return leave(request, [cookies.set(cookies.session, '', 0)])
   }
-
-  /** Good for the session that the page was shown to. */
-  const csrfOf = (http: EndpointRequest, { sid }: Session): string =>
-    csrfToken(http.cookie(cookies.session) ?? '', 'logout', sid)
 
   const ask = async (
     http: EndpointRequest,
@@ -106,7 +103,7 @@ export const createLogoutEndpoint = (options: LogoutOptions, flow: Flow): Record
     const person = await flow.signedIn(http)
     const html = pages.logout({
       action: url,
-      csrf: csrfOf(http, session),
+      csrf: logoutCsrf(http, cookies, session),
       ...(client && { client: clientOnPage(client) }),
       account: { name: person ? displayName(person.account) : session.subject },
       parameters: Object.fromEntries(names.flatMap((name) => (sent.has(name) ? [[name, sent.get(name) ?? '']] : []))),
@@ -130,7 +127,7 @@ export const createLogoutEndpoint = (options: LogoutOptions, flow: Flow): Record
     const { hint } = request
     if (hint?.sid === session.sid && hint.sub === session.subject) return end(http, session, request)
     if (http.method !== 'POST' || !http.form.values.has('csrf')) return ask(http, session, request, sent)
-    return isCsrfToken(csrfOf(http, session), http.form.values.get('csrf'))
+    return isCsrfToken(logoutCsrf(http, cookies, session), http.form.values.get('csrf'))
       ? end(http, session, request)
       : refuseForgery()
   }

@@ -6,6 +6,7 @@ import { deviceCodeGrant } from '../oauth/device-code.js'
 import { attestationEndpoints, createAttestationEndpoints } from './attestation-endpoints.js'
 import { tokens, type Resolve } from './injection-tokens.js'
 import { createGrantEndpoints, createMachineEndpoints, grantEndpoints, machineEndpoints } from './machine-endpoints.js'
+import { accountEndpoints, createAccountEndpoints } from './account-endpoints.js'
 import {
   createDeviceEndpoints,
   createPeopleEndpoints,
@@ -23,6 +24,7 @@ export const declarations: readonly Limited[] = Object.values({
   ...machineEndpoints,
   ...grantEndpoints,
   ...peopleEndpoints,
+  ...accountEndpoints,
   ...deviceEndpoints,
   ...attestationEndpoints,
 })
@@ -44,6 +46,7 @@ export const createEndpoints = (get: Resolve): readonly Endpoint[] => {
   if (login !== undefined) {
     const signIn = createSignIn(get, login)
     others.push(...listed(peopleEndpoints, createPeopleEndpoints(get, signIn)))
+    if (get(tokens.config).account_page) others.push(...listed(accountEndpoints, createAccountEndpoints(get, signIn)))
     if (get(tokens.grants).has(deviceCodeGrant))
       others.push(...listed(deviceEndpoints, createDeviceEndpoints(get, signIn)))
   }

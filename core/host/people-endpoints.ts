@@ -126,7 +126,7 @@ const requiredAuthentication = ({ userinfo }: Config): RequiredAuthentication =>
 })
 
 /** One that is disabled is told nothing. */
-const tellClientsOf = (get: Resolve) =>
+export const tellClientsOf = (get: Resolve) =>
   createTellClients({
     sessionClients: get(tokens.collections).sessionClients,
     outbox: get(tokens.logoutOutbox),

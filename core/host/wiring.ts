@@ -1,6 +1,7 @@
 import { instanceCachingFactory, type DependencyContainer, type InjectionToken } from 'tsyringe'
 import { createEvidenceChallenges } from '../attestation/evidence-challenges.js'
 import { createClientCertificates } from '../certificates/client-certificates.js'
+import { accountUrl } from '../endpoints/authorization-flow/account-url.js'
 import { createRateLimits } from '../endpoints/rate-limits.js'
 import { loadAssets } from '../interaction/pages/load-assets.js'
 import { createPages } from '../interaction/pages/create-pages.js'
@@ -57,6 +58,7 @@ export const wire = (container: DependencyContainer): void => {
       assetsPath: get(tokens.assetsPath),
       assets: get(tokens.assets),
       scopes: get(tokens.config).scopes,
+      ...(get(tokens.config).account_page && { accountUrl: accountUrl(get(tokens.config).issuer) }),
     }),
   )
   provide(tokens.releases, (get) => createClaimReleases(get(tokens.config)))

@@ -5,14 +5,28 @@ import type { OneTimeStore } from '../storage/ports.js'
 import type { Cookies } from './cookies.js'
 import type { Place, Places } from './places.js'
 
-/** What a person signs in for: a client's request, or the page where the code of a device is typed. */
+/** What a person signs in for: a client's request, the page where the code of a device is typed, or the person's own page. */
 export type SignInPurpose =
-  | { readonly request: AuthorizationRequest; readonly device?: undefined }
+  | { readonly request: AuthorizationRequest; readonly device?: undefined; readonly account?: undefined }
   | {
       readonly request?: undefined
       /** The user code that the page is to be filled in with, in its stored form. */
       readonly device: { readonly userCode?: string }
+      readonly account?: undefined
     }
+  | {
+      readonly request?: undefined
+      readonly device?: undefined
+      readonly account: AccountVisit
+    }
+
+/** Which part of the person's own page somebody is on the way to. */
+export interface AccountVisit {
+  /** As in its address; absent: the whole page. */
+  readonly section?: string
+  /** A sign-in of a while ago does not do. */
+  readonly again?: true
+}
 
 /** What waits for a person. Its id stands in URLs and is no secret. */
 export type Interaction = SignInPurpose & {

@@ -1,6 +1,7 @@
 import { hashOpaqueToken, isOpaqueToken, newOpaqueToken } from '../opaque-token.js'
 import { subjectRecordId } from '../oauth/subject-records.js'
 import type { RecordLookup, RecordStore } from '../storage/ports.js'
+import type { BrowserNames } from './browser-names.js'
 import type { Cookies } from './cookies.js'
 import type { LoginResult } from './login-provider.js'
 
@@ -17,10 +18,12 @@ export interface Session {
   readonly interactionId: string
   /** When it is over: seconds since the epoch. Absent in one that an earlier version began. */
   readonly expiresAt?: number
+  /** Where the person signed in. Absent in one that an earlier version began. */
+  readonly seen?: BrowserNames
 }
 
-/** A session as an operator can find it by its person. */
-export interface SessionEntry extends Pick<Session, 'sid' | 'subject' | 'authTime' | 'amr'> {
+/** A session as it can be found by its person. */
+export interface SessionEntry extends Pick<Session, 'sid' | 'subject' | 'authTime' | 'amr' | 'seen'> {
   /** What the session is stored under. */
   readonly key: string
 }
@@ -40,7 +43,7 @@ export interface Sessions {
    */
   start(
     login: PassedLogin,
-    at: { readonly authTime: number; readonly interactionId: string },
+    at: { readonly authTime: number; readonly interactionId: string; readonly seen?: BrowserNames },
     oldCookie: string | undefined,
   ): Promise<{ readonly session: Session; readonly cookie: string }>
   /** Ends the session of a cookie. Throws `Unavailable`. */
@@ -67,7 +70,7 @@ export const createSessions = ({ store, index, cookies, ttlSeconds }: SessionOpt
   return {
     find,
     end,
-    async start(login, { authTime, interactionId }, oldCookie) {
+    async start(login, { authTime, interactionId, seen }, oldCookie) {
       const old = await find(oldCookie)
       const session: Session = {
         // A relying party knows the same person's session by one `sid` (OIDC Back-Channel Logout §2.1).
@@ -78,10 +81,11 @@ export const createSessions = ({ store, index, cookies, ttlSeconds }: SessionOpt
         ...(login.acr !== undefined && { acr: login.acr }),
         interactionId,
         expiresAt: authTime + ttlSeconds,
+        ...(seen && { seen }),
       }
       const value = newOpaqueToken()
       const { sid, subject, amr } = session
-      const entry: SessionEntry = { sid, subject, authTime, amr, key: hashOpaqueToken(value) }
+      const entry: SessionEntry = { sid, subject, authTime, amr, key: hashOpaqueToken(value), ...(seen && { seen }) }
       await Promise.all([
         store.put(entry.key, session, { ttlSeconds }),
         index.put(sessionEntryId(entry), entry, { ttlSeconds }),

@@ -51,3 +51,16 @@ export const createGrantIndex = ({ store, clock, lifetime }: GrantIndexOptions):
     await store.remove(grantEntryId(grant))
   },
 })
+
+/**
+ * Has anybody granted a client something under this id? The index is by person, so all of it is read. Grants without a
+ * person, those of `client_credentials`, leave no entry. Throws `Unavailable`.
+ */
+export const hasGrantEntry = async (index: RecordStore<GrantEntry>, grantId: string): Promise<boolean> => {
+  for (let after: string | undefined; ;) {
+    const page = await index.list(after, 1000)
+    if (page.some(({ record }) => record.grantId === grantId)) return true
+    after = page.at(-1)?.id
+    if (after === undefined) return false
+  }
+}

@@ -22,18 +22,23 @@ export const revokeGrantEntries = async (
 }
 
 /**
- * Revokes what was granted in a session and is not for the time after it (`offline_access`, OIDC Core §11), and leaves word for
- * all clients that were granted something in it. Resolves with the number of grants revoked. Throws `Unavailable`; what is revoked by then stays so.
+ * Revokes what was granted in these sessions of a person and is not for the time after them (`offline_access`, OIDC Core §11),
+ * and leaves word for all clients that were granted something in them. Resolves with the number of grants revoked, by `sid`.
+ * Throws `Unavailable`; what is revoked by then stays so.
  */
-export type EndSessionGrants = (session: { readonly sid: string; readonly subject: string }) => Promise<number>
+export type EndSessionGrants = (subject: string, sids: readonly string[]) => Promise<ReadonlyMap<string, number>>
 
 export const createEndSessionGrants =
   (options: SessionGrantsOptions & { readonly tell: TellClients }): EndSessionGrants =>
-  async ({ sid, subject }) => {
+  async (subject, sids) => {
+    const ended = new Map(sids.map((sid) => [sid, 0]))
     const all = await listSubjectRecords(options.index, subject)
-    const granted = all.filter((entry) => entry.sid === sid)
-    await options.tell(subject, [sid])
+    const granted = all.flatMap((entry) =>
+      entry.sid !== undefined && ended.has(entry.sid) ? [{ ...entry, sid: entry.sid }] : [],
+    )
+    await options.tell(subject, sids)
     const own = granted.filter(({ scope }) => !scope.includes('offline_access'))
     await revokeGrantEntries(options, own)
-    return own.length
+    for (const { sid } of own) ended.set(sid, (ended.get(sid) ?? 0) + 1)
+    return ended
   }

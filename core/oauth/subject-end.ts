@@ -56,3 +56,12 @@ export const findAuthTime = async (
   if (begun < moment) return undefined
   return Math.max(Math.floor(begun / 1000), nextSecond(ended))
 }
+
+/** Tells of which sign-ins of a subject all is over, by their `auth_time`: one question for many. Throws `Unavailable`. */
+export const findEnded = async (
+  revocations: Pick<RevocationStore, 'endedBefore'>,
+  subject: string,
+): Promise<(authTime: number) => boolean> => {
+  const ended = await revocations.endedBefore(idOf(subject))
+  return (authTime) => ended !== undefined && authTime * 1000 < ended
+}

@@ -17,6 +17,7 @@ export type AuditEventName =
   | 'login.succeeded'
   | 'login.refused'
   | 'session.ended'
+  | 'account.refused'
   | 'logout.refused'
   | 'logout.signed'
   | 'logout.delivered'

@@ -54,6 +54,19 @@ describeWith('chromium', 'untrusted text on the pages', (executablePath) => {
         resources: [text],
         place: { address: text, here: false },
       }),
+      pages.account({
+        account: { name: text },
+        url: action,
+        isPart: false,
+        signOut: { url: action, csrf: text },
+        sections: [
+          {
+            view: 'sessions',
+            form: { url: action, csrf: text },
+            sessions: [{ sid: text, seen: { browser: text, system: text }, since: 0, here: false }],
+          },
+        ],
+      }),
       pages.deviceResult({ outcome: 'approved', client: { name: text }, startUrl: action }),
       pages.error({ status: 400, title: 'Authorization error', message: text, requestId: text, error: text }),
     ]

@@ -1,13 +1,17 @@
+import { readBrowserNames } from '../../interaction/browser-names.js'
 import { csrfToken, isCsrfToken } from '../../interaction/csrf.js'
+import type { AccountVisit } from '../../interaction/interaction.js'
 import type { LoginPage } from '../../interaction/pages/pages.js'
 import { formatUserCode } from '../../oauth/device-code.js'
 import { OAuthError } from '../../oauth/errors.js'
 import { findAuthTime } from '../../oauth/subject-end.js'
-import type { Flow } from '../authorization-flow/flow.js'
+import { accountUrl } from '../authorization-flow/account-url.js'
+import type { Flow, Person } from '../authorization-flow/flow.js'
 import type { AuthorizationOptions } from '../authorization-flow/options.js'
 import { checkForm, clientOnPage, refuseForgery } from '../authorization-flow/page-form.js'
 import type { Declaration } from '../endpoint.js'
 import { wantsOtherAccount } from '../authorization-flow/other-account.js'
+import { isRecent } from '../authorization-flow/recent-sign-in.js'
 import { page, redirect, type Handler, type Reply } from '../message.js'
 import {
   claimInteraction,
@@ -89,7 +93,7 @@ export const createLoginPage = (options: AuthorizationOptions, flow: Flow): Hand
           await options.refusals.record(http, { ...refused, why: 'ended meanwhile', sub: result.subject })
           return show(own, context, 403, { username, problem: 'again' })
         }
-        const at = { authTime, interactionId }
+        const at = { authTime, interactionId, seen: readBrowserNames(http.header('user-agent')) }
         const remembered = await flow.knownBrowsers.remember(knownCookie, username)
         const started = await flow.sessions.start(result, at, http.cookie(flow.cookies.session))
         const { subject, sid } = started.session
@@ -126,21 +130,41 @@ export const createLoginPage = (options: AuthorizationOptions, flow: Flow): Hand
     })
   }
 
-  const forDevice = async (own: OwnInteraction, userCode: string | undefined): Promise<Reply> => {
-    const context: LoginContext = { page: {} }
+  /** For a page of ours at `url`, which is open to whoever is signed in and `mayEnter`. */
+  const forOwnPage = async (
+    own: OwnInteraction,
+    purpose: NonNullable<LoginPage['purpose']>,
+    url: string,
+    mayEnter: (person: Person) => boolean = () => true,
+  ): Promise<Reply> => {
+    const context: LoginContext = { page: { purpose } }
     if (own.http.method === 'POST') {
       checkSent(own)
       return submit(own, context)
     }
-    if (wantsOtherAccount(own.http) || (await flow.signedIn(own.http)) === undefined) return show(own, context)
-    return redirect(`${issuer}/device${userCode === undefined ? '' : `?user_code=${formatUserCode(userCode)}`}`)
+    const person = wantsOtherAccount(own.http) ? undefined : await flow.signedIn(own.http)
+    return person !== undefined && mayEnter(person) ? redirect(url) : show(own, context)
   }
+
+  const forDevice = (own: OwnInteraction, userCode: string | undefined): Promise<Reply> => {
+    const query = userCode === undefined ? '' : `?user_code=${formatUserCode(userCode)}`
+    return forOwnPage(own, 'device', `${issuer}/device${query}`)
+  }
+
+  const forAccount = (own: OwnInteraction, { section, again }: AccountVisit): Promise<Reply> =>
+    forOwnPage(
+      own,
+      again ? 'confirmation' : 'account',
+      accountUrl(issuer, section),
+      ({ session }) => again !== true || isRecent(session, clock),
+    )
 
   return async (http) => {
     const own = http.method === 'POST' ? await getInteraction(http, flow) : await findInteraction(http, flow)
     if (own === undefined) return claimInteraction(http, flow)
-    const { device } = own.purpose
+    const { device, account } = own.purpose
     if (device !== undefined) return forDevice(own, device.userCode)
+    if (account !== undefined) return forAccount(own, account)
     return forClient(own, await openInteraction(own, options.clients))
   }
 }

@@ -1,5 +1,6 @@
 import type { Asset } from './load-assets.js'
 import type { ClientOnPage, ConsentPage, LoginPage, Pages } from './pages.js'
+import { describeAccount } from './account-view.js'
 import { deviceResults } from './device-results.js'
 import { compileTemplates } from './templates.js'
 import { createDescribeWishes, textOf, type ScopeTexts } from './wishes.js'
@@ -10,13 +11,15 @@ export interface PagesOptions {
   /** Path of the assets, without a trailing slash: `/assets`, `/op/assets`. */
   readonly assetsPath: string
   readonly assets: ReadonlyMap<string, Asset>
+  /** The person's own page; absent: there is none. */
+  readonly accountUrl?: string
   /** Scopes with texts of the operator's. */
   readonly scopes?: readonly ScopeTexts[]
 }
 
 /** The built-in pages from `views/`. Text that comes from clients and people is data everywhere, never markup. */
 export const createPages = (options: PagesOptions): Pages => {
-  const { assetsPath, assets } = options
+  const { assetsPath, assets, accountUrl } = options
   const describeWishes = createDescribeWishes(options.scopes ?? [])
   const render = compileTemplates({ brand: options.issuerName ?? 'Signet', assetsPath, assets })
   return {
@@ -26,6 +29,7 @@ export const createPages = (options: PagesOptions): Pages => {
         action: page.action,
         csrf: page.csrf,
         client: page.client && showClient(page.client),
+        lead: loginLeads[page.purpose ?? 'device'],
         username: page.username ?? '',
         problem: problemText(page, 'Incorrect username or password.'),
         cancel: page.cancel === true,
@@ -75,11 +79,20 @@ export const createPages = (options: PagesOptions): Pages => {
         ...showAccount(page.account),
         parameters: Object.entries(page.parameters),
       }),
-    signedOut: (page) => render('signed-out', { title: 'Signed out', client: page.client && showClient(page.client) }),
+    signedOut: (page) =>
+      render('signed-out', { title: 'Signed out', client: page.client && showClient(page.client), accountUrl }),
+    account: ({ account, ...page }) => render('your-account', { ...describeAccount(page), ...showAccount(account) }),
     error: ({ status, ...page }) => render('error', { ...page, advice: adviceOn(status) }),
     formPost: (page) =>
       render('form-post', { title: 'Continue', action: page.action, parameters: Object.entries(page.parameters) }),
   }
+}
+
+/** Under the heading of the login page, where no client waits. */
+const loginLeads = {
+  device: 'to connect a device',
+  account: 'to see your account',
+  confirmation: 'once more, to confirm that it is you',
 }
 
 /** What to do, where the message of an error does not say it. */

@@ -1,4 +1,5 @@
 import type { DescribedDetail } from '../../oauth/authorization-details.js'
+import type { AccountPage } from './account-page.js'
 
 /** The client as a person may see it. Everything here comes from registration and is untrusted text. */
 export interface ClientOnPage {
@@ -21,8 +22,9 @@ interface FormPage {
 
 /** Fields `csrf`, `username`, `password`; button `#login-submit`. */
 export interface LoginPage extends FormPage {
-  /** Absent where a device is to be connected. */
   readonly client?: ClientOnPage
+  /** What the sign-in is for where no client waits; `confirmation`: the person is signed in, and not since a moment ago. */
+  readonly purpose?: 'device' | 'account' | 'confirmation'
   /** What to write into the field `username`: `login_hint`, or what was typed before. Untrusted. */
   readonly username?: string
   /** `again`: what was sent was right, and something changed meanwhile. */
@@ -130,6 +132,7 @@ export interface Pages {
   deviceResult(page: DeviceResultPage): string
   logout(page: LogoutPage): string
   signedOut(page: SignedOutPage): string
+  account(page: AccountPage): string
   error(page: ErrorPage): string
   formPost(page: FormPostPage): string
 }

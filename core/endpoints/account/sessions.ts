@@ -1,0 +1,70 @@
+import type { SessionEntry } from '../../interaction/session.js'
+import type { SessionOnPage } from '../../interaction/pages/account-page.js'
+import type { PersonalRecords } from '../../interaction/personal-records.js'
+import type { AuditLog } from '../../observe/audit.js'
+import { hashOpaqueToken } from '../../opaque-token.js'
+import type { Flow } from '../authorization-flow/flow.js'
+import { mostRows, type AccountSection, type Action, type Visit } from './section.js'
+
+export interface SessionsSectionOptions {
+  readonly records: Pick<PersonalRecords, 'listSessions' | 'pageSessions' | 'endSessions'>
+  readonly audit: AuditLog
+  readonly cookies: Flow['cookies']
+}
+
+/** Where a person is signed in. It only takes access away, so that who sees a stranger there can act at once. */
+export const createSessionsSection = ({ records, audit, cookies }: SessionsSectionOptions): AccountSection => {
+  const keyOf = ({ http }: Visit): string => hashOpaqueToken(http.cookie(cookies.session) ?? '')
+
+  const end = async ({ http, person: { session } }: Visit, entries: readonly SessionEntry[]): Promise<void> => {
+    const { subject: sub, sid: by_sid } = session
+    const ended = await records.endSessions(sub, entries, by_sid)
+    const trail = { request_id: http.requestId, sub, by_sid }
+    await audit.record(
+      ...entries.map(({ sid }) => ({ event: 'session.ended' as const, ...trail, sid, grants: ended.get(sid) ?? 0 })),
+    )
+  }
+
+  const listOthers = async (visit: Visit, sid?: string): Promise<readonly SessionEntry[]> => {
+    const own = keyOf(visit)
+    return (await records.listSessions(visit.person.session.subject, sid)).filter(({ key }) => key !== own)
+  }
+
+  const endOne: Action = async (visit) => {
+    const sid = visit.http.form.values.get('sid')
+    const found = sid === undefined ? [] : await listOthers(visit, sid)
+    if (found.length === 0) return { notice: 'session_gone' }
+    await end(visit, found)
+    return { notice: 'session_ended' }
+  }
+
+  const endOthers: Action = async (visit) => {
+    const others = await listOthers(visit)
+    if (others.length > 0) await end(visit, others)
+    return { notice: 'others_ended' }
+  }
+
+  const onPage = ({
+    sid,
+    seen = {},
+    authTime: since,
+  }: Pick<SessionEntry, 'sid' | 'seen' | 'authTime'>): SessionOnPage => ({
+    ...{ sid, seen, since, here: false },
+  })
+
+  return {
+    name: 'sessions',
+    async show(visit, after) {
+      const { session } = visit.person
+      const { found, next } = await records.pageSessions(session.subject, after, mostRows)
+      const own = keyOf(visit)
+      const others = found.filter(({ key }) => key !== own).toSorted((one, other) => other.authTime - one.authTime)
+      const here = after === undefined ? [{ ...onPage(session), here: true }] : []
+      return { section: { view: 'sessions', sessions: [...here, ...others.map(onPage)] }, next }
+    },
+    actions: new Map([
+      ['end', endOne],
+      ['end_others', endOthers],
+    ]),
+  }
+}

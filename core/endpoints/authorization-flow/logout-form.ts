@@ -1,0 +1,8 @@
+import { csrfToken } from '../../interaction/csrf.js'
+import type { Cookies } from '../../interaction/cookies.js'
+import type { Session } from '../../interaction/session.js'
+import type { EndpointRequest } from '../message.js'
+
+/** Of the form that signs out at `/logout`: good for the session that the page was shown to. */
+export const logoutCsrf = (http: EndpointRequest, cookies: Cookies, { sid }: Session): string =>
+  csrfToken(http.cookie(cookies.session) ?? '', 'logout', sid)

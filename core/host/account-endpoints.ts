@@ -1,0 +1,24 @@
+import { accountPages, createAccountPages } from '../endpoints/account/index.js'
+import { createSessionsSection } from '../endpoints/account/sessions.js'
+import type { HandlersOf } from '../endpoints/endpoint.js'
+import { createPersonalRecords } from '../interaction/personal-records.js'
+import { grantLifetime } from '../keys/lifecycle/open-ring.js'
+import { tokens, type Resolve } from './injection-tokens.js'
+import { tellClientsOf, type SignIn } from './people-endpoints.js'
+
+/** The person's own page; served with `account_page` where people sign in. */
+export const accountEndpoints = accountPages
+
+export const createAccountEndpoints = (
+  get: Resolve,
+  { options, flow }: SignIn,
+): HandlersOf<typeof accountEndpoints> => {
+  const { audit } = options
+  const { cookies } = flow
+  const records = createPersonalRecords({
+    ...get(tokens.collections),
+    grantLifetime: grantLifetime(get(tokens.config)),
+    tell: tellClientsOf(get),
+  })
+  return createAccountPages(options, flow, [createSessionsSection({ records, audit, cookies })])
+}

@@ -1,0 +1,46 @@
+import type { BrowserNames } from '../browser-names.js'
+import type { AccountNotice } from './account-texts.js'
+
+/** A form of the page: its fields are `csrf`, `action`, and what the action is about. */
+export interface AccountForm {
+  readonly url: string
+  readonly csrf: string
+}
+
+/** A session of the person, in a browser that may be another one. */
+export interface SessionOnPage {
+  readonly sid: string
+  readonly seen: BrowserNames
+  /** Of the sign-in: seconds since the epoch. */
+  readonly since: number
+  /** It is the one that looks at the page. */
+  readonly here: boolean
+}
+
+/** Fields `sid` with `action` `end`; without it `end_others`. */
+export interface SessionsOnPage {
+  readonly view: 'sessions'
+  readonly sessions: readonly SessionOnPage[]
+}
+
+/** What one part of the page shows. A further sign-in method adds a member, and its view `account-{view}.eta`. */
+export type SectionOnPage = SessionsOnPage
+
+/** Where the rest of a part is: an absolute URL. */
+interface MoreOnPage {
+  readonly next?: string
+}
+
+/** `GET /account`, and a part of it alone. */
+export interface AccountPage {
+  /** Who is signed in, and where somebody else signs in instead. */
+  readonly account: { readonly name: string; readonly otherUrl?: string }
+  /** The whole page; shown as a link where this is a part of it. */
+  readonly url: string
+  readonly isPart: boolean
+  readonly signOut: AccountForm
+  /** In the order of the page. */
+  readonly sections: readonly (SectionOnPage & MoreOnPage & { readonly form: AccountForm })[]
+  /** What has just been done. */
+  readonly notice?: AccountNotice
+}

@@ -1,0 +1,43 @@
+/** Every text of the person's own page, so that further languages are further tables. */
+export const accountTexts = {
+  title: 'Your account',
+  signOut: 'Sign out',
+  back: 'Back to your account',
+  more: 'Show more',
+  sessions: {
+    title: 'Where you are signed in',
+    lead: 'If you do not recognise one of these browsers, sign out there.',
+    here: 'This browser',
+    unknown: 'Unknown browser',
+    since: 'Signed in',
+    end: 'Sign out there',
+    endOthers: 'Sign out everywhere else',
+    endOthersWhat:
+      'This ends your sessions in all other browsers, and the access of the applications that you opened there. Applications that may use your account while you are away keep their access.',
+    onlyHere: 'You are signed in nowhere else.',
+  },
+} as const
+
+/** What the page says of an action, in the part that it is about. */
+export const accountNotices = {
+  session_ended: { section: 'sessions', text: 'That browser is signed out.' },
+  session_gone: { section: 'sessions', text: 'That browser was signed out already.' },
+  others_ended: { section: 'sessions', text: 'You are signed out everywhere else.' },
+} as const
+
+export type AccountNotice = keyof typeof accountNotices
+
+/** Is this the name of a notice, and not one that every object has? */
+export const isAccountNotice = (name: string): name is AccountNotice => Object.hasOwn(accountNotices, name)
+
+const times = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
+
+/** The time of no place in particular: nobody has told where the person is. */
+export const timeText = (seconds: number): string => `${times.format(seconds * 1000)} UTC`
+
+/** `Firefox on Windows`. */
+export const browserText = ({ browser, system }: { readonly browser?: string; readonly system?: string }): string => {
+  if (browser === undefined && system === undefined) return accountTexts.sessions.unknown
+  if (system === undefined) return browser ?? ''
+  return browser === undefined ? `A browser on ${system}` : `${browser} on ${system}`
+}

@@ -1,0 +1,122 @@
+import type { TellClients } from '../oauth/back-channel/tell-clients.js'
+import type { GrantEntry } from '../oauth/grant-index.js'
+import { createEndSessionGrants, revokeGrantEntries } from '../oauth/session-grants.js'
+import { findEnded } from '../oauth/subject-end.js'
+import { listSubjectRecords, pageSubjectRecords } from '../oauth/subject-records.js'
+import type { RecordLookup, RecordStore, RevocationStore } from '../storage/ports.js'
+import { consentId, type Consent } from './consent.js'
+import { sessionEntryId, type Session, type SessionEntry } from './session.js'
+
+export interface PersonalRecordsOptions {
+  readonly sessions: RecordLookup<Session>
+  readonly sessionIndex: RecordStore<SessionEntry>
+  readonly grantIndex: RecordStore<GrantEntry>
+  readonly consents: RecordStore<Consent>
+  readonly revocations: RevocationStore
+  /** How long a revoked grant must be remembered: until its last token has expired. */
+  readonly grantLifetime: number
+  readonly tell: TellClients
+}
+
+/** Some of what a person has. */
+export interface PersonalPage<T> {
+  readonly found: readonly T[]
+  /** Where the next page begins; undefined: there is none. */
+  readonly next?: string
+}
+
+/** What a person has, for the person and for the operator of the deployment. Everything throws `Unavailable`. */
+export interface PersonalRecords {
+  /** The sessions of a person that are good; with `sid` that one alone. */
+  listSessions(subject: string, sid?: string): Promise<readonly SessionEntry[]>
+  /** At most so many of them, from `after`, the `next` of the page before. */
+  pageSessions(subject: string, after: string | undefined, most: number): Promise<PersonalPage<SessionEntry>>
+  /**
+   * Ends these sessions of a person with what was granted in them and is not for the time after (`offline_access`, OIDC Core
+   * §11), and leaves word for the clients that were granted something. What was granted in the session `kept` goes on. Resolves
+   * with the number of grants that ended, by `sid`.
+   */
+  endSessions(subject: string, entries: readonly SessionEntry[], kept?: string): Promise<ReadonlyMap<string, number>>
+  /** For sessions of which the clients have been told. */
+  removeSessions(entries: readonly SessionEntry[]): Promise<void>
+  /** The grants of a person that are good; with `clientId` those to that client alone. */
+  listGrants(subject: string, clientId?: string): Promise<readonly GrantEntry[]>
+  revokeGrants(entries: readonly GrantEntry[]): Promise<void>
+  /** What a person has allowed clients for good; with `clientId` that client alone. */
+  listConsents(subject: string, clientId?: string): Promise<readonly Consent[]>
+  removeConsents(all: readonly Consent[]): Promise<void>
+}
+
+const filterLive = async <T>(all: readonly T[], isLive: (one: T) => Promise<boolean>): Promise<readonly T[]> => {
+  const live = await Promise.all(all.map(isLive))
+  return all.filter((_, index) => live[index])
+}
+
+/** Reads of the store for one page, if nothing that it finds is good. */
+const mostReads = 20
+
+export const createPersonalRecords = (options: PersonalRecordsOptions): PersonalRecords => {
+  const { sessions, sessionIndex, grantIndex, consents, revocations } = options
+  const grants = { ...options, index: grantIndex }
+  const endGrants = createEndSessionGrants(grants)
+
+  /** Whose sessions are in the store and not over with all that the person had. */
+  const findLive = async (subject: string) => {
+    const isEnded = await findEnded(revocations, subject)
+    return async ({ key, authTime }: SessionEntry): Promise<boolean> =>
+      !isEnded(authTime) && (await sessions.find(key)) !== undefined
+  }
+
+  const removeSessions: PersonalRecords['removeSessions'] = async (entries) => {
+    for (const entry of entries) {
+      await sessions.remove(entry.key)
+      await sessionIndex.remove(sessionEntryId(entry))
+    }
+  }
+
+  return {
+    async listSessions(subject, sid) {
+      const all = await listSubjectRecords(sessionIndex, subject)
+      const wanted = all.filter((entry) => sid === undefined || entry.sid === sid)
+      return filterLive(wanted, await findLive(subject))
+    },
+    async pageSessions(subject, after, most) {
+      const isLive = await findLive(subject)
+      const found: SessionEntry[] = []
+      let next = after
+      for (let reads = 0; reads < mostReads; reads++) {
+        const { entries, more } = await pageSubjectRecords(sessionIndex, subject, next, most - found.length)
+        const all = entries.map(({ record }) => record)
+        found.push(...(await filterLive(all, isLive)))
+        next = entries.at(-1)?.name
+        if (!more) return { found }
+        if (found.length >= most) break
+      }
+      return { found, ...(next !== undefined && { next }) }
+    },
+    async endSessions(subject, entries, kept) {
+      const sids = entries.map(({ sid }) => sid).filter((sid) => sid !== kept)
+      const ended = await endGrants(subject, [...new Set(sids)])
+      await removeSessions(entries)
+      return ended
+    },
+    removeSessions,
+    async listGrants(subject, clientId) {
+      const all = await listSubjectRecords(grantIndex, subject)
+      const isEnded = await findEnded(revocations, subject)
+      const wanted = all.filter((entry) => clientId === undefined || entry.clientId === clientId)
+      return filterLive(
+        wanted,
+        async ({ grantId, authTime }) => !isEnded(authTime) && !(await revocations.isRevoked([grantId])),
+      )
+    },
+    revokeGrants: (entries) => revokeGrantEntries(grants, entries),
+    async listConsents(subject, clientId) {
+      const all = await listSubjectRecords(consents, subject)
+      return all.filter((consent) => clientId === undefined || consent.clientId === clientId)
+    },
+    async removeConsents(all) {
+      for (const { subject, clientId } of all) await consents.remove(consentId(subject, clientId))
+    },
+  }
+}

@@ -1,0 +1,107 @@
+import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { visitAccount } from '../support/server/account-visitor.js'
+import { UserAgent } from '../support/clients/user-agent.js'
+import { person, startServer, type TestServer } from '../support/server/server.js'
+import { describeWith } from '../support/services/describe-with.js'
+
+const firefox = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:128.0) Gecko/20100101 Firefox/128.0'
+
+describeWith('chromium', 'a person at /account', (executablePath) => {
+  let browser: Browser
+  let server: TestServer
+  beforeAll(async () => {
+    browser = await chromium.launch({ executablePath })
+    server = await startServer()
+  })
+  afterAll(async () => {
+    await browser.close()
+    await server[Symbol.asyncDispose]()
+  })
+
+  const signInElsewhere = async (): Promise<void> => {
+    await visitAccount(server.issuer, new UserAgent({ 'user-agent': firefox })).signIn(person)
+  }
+
+  const signIn = async (page: Page): Promise<void> => {
+    await page.fill('#username', person.username)
+    await page.fill('#password', person.password)
+    await page.click('#login-submit')
+    await page.waitForSelector('#sessions')
+  }
+
+  const open = async (options: BrowserContextOptions, work: (page: Page) => Promise<void>): Promise<void> => {
+    await using context = await browser.newContext(options)
+    const page = await context.newPage()
+    const complaints: string[] = []
+    page.on('console', (message) => complaints.push(message.text()))
+    page.on('pageerror', (error) => complaints.push(error.message))
+    await page.goto(`${server.issuer}/account`)
+    await signIn(page)
+    await work(page)
+    expect(complaints).toEqual([])
+  }
+
+  /** What is shown is whole, and big enough for a thumb. */
+  const expectFit = async (page: Page): Promise<void> => {
+    expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBe(0)
+    const targets = 'button:visible, summary:visible, main a:visible'
+    const small = await page
+      .locator(targets)
+      .evaluateAll((found) => found.map((one) => one.getBoundingClientRect().height).filter((height) => height < 44))
+    expect(small).toEqual([])
+  }
+
+  it.each([true, false])(
+    'with javaScriptEnabled: %s, ends one session and then all others',
+    async (javaScriptEnabled) => {
+      await signInElsewhere()
+      await signInElsewhere()
+      await open({ javaScriptEnabled, viewport: { width: 375, height: 740 } }, async (page) => {
+        expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe('Your account')
+        expect(await page.innerText('.account')).toContain('Alice Adams')
+        const rows = page.locator('#sessions li')
+        expect(await rows.first().innerText()).toContain('This browser')
+        await expectFit(page)
+        const before = await rows.count()
+        await page
+          .getByRole('button', { name: /^Sign out there Firefox on Windows/ })
+          .first()
+          .click()
+        expect(await page.getByRole('status').innerText()).toBe('That browser is signed out.')
+        expect(await rows.count()).toBe(before - 1)
+        await page.click('#end-others')
+        await expectFit(page)
+        await page.click('#end-others-confirm')
+        expect(await page.getByRole('status').innerText()).toBe('You are signed out everywhere else.')
+        expect(await rows.count()).toBe(1)
+        await page.click('#sign-out')
+        expect(await page.getByRole('status').innerText()).toContain('You are signed out')
+        await page.click('#your-account')
+        expect(await page.innerText('main')).toContain('to see your account')
+      })
+    },
+  )
+
+  it('is worked by the keyboard alone', async () => {
+    await signInElsewhere()
+    await open({ viewport: { width: 1280, height: 800 } }, async (page) => {
+      await expectFit(page)
+      const focused = () => page.evaluate<string>('document.activeElement.textContent.trim()')
+      const walk: string[] = []
+      for (let step = 0; step < 5; step++) {
+        await page.keyboard.press('Tab')
+        walk.push(await focused())
+      }
+      expect(walk.slice(0, 2)).toEqual(['Sign out', 'Not you? Use another account'])
+      expect(walk[2]).toMatch(/^Sign out there Firefox on Windows/)
+      await page.focus('#end-others')
+      await page.keyboard.press('Enter')
+      await page.keyboard.press('Tab')
+      expect(await focused()).toBe('Sign out everywhere else')
+      await page.keyboard.press('Enter')
+      await page.waitForSelector('.notice')
+      expect(await page.locator('#sessions li').count()).toBe(1)
+    })
+  })
+})

@@ -1,0 +1,260 @@
+import { join } from 'node:path'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { epochSeconds } from '../../core/clock.js'
+import { sessionEntryId } from '../../core/interaction/session.js'
+import { hashOpaqueToken, newOpaqueToken } from '../../core/opaque-token.js'
+import { UserAgent } from '../support/clients/user-agent.js'
+import { disposeAfterAll } from '../support/dispose-after-all.js'
+import { collectionsOf } from '../support/forge/mint.js'
+import { readSection, visitAccount, type AccountVisitor } from '../support/server/account-visitor.js'
+import { person, startServer, type TestServer } from '../support/server/server.js'
+import { openTestRecords } from '../support/stores/test-stores.js'
+
+const mallory = { username: 'mallory', password: 'what Mallory alone knows', sub: 'm-1' }
+const html = '<img src=x onerror=alert(1)>'
+const cookie = 'signet-session'
+
+describe('/account, hostile', () => {
+  const keep = disposeAfterAll()
+  let server: TestServer
+  beforeAll(async () => {
+    server = keep(
+      await startServer({
+        configure: (written) => ({ ...written, accounts: [...(written['accounts'] as object[]), mallory] }),
+      }),
+    )
+  })
+
+  const visit = (agent?: UserAgent) => visitAccount(server.issuer, agent)
+  const enter = async (who = person, headers = {}): Promise<AccountVisitor> => {
+    const visitor = visit(new UserAgent(headers))
+    await visitor.signIn(who)
+    return visitor
+  }
+  const isIn = async (visitor: AccountVisitor) => !(await visitor.page()).html.includes('id="login-submit"')
+  const sidsOf = async (visitor: AccountVisitor) => (await visitor.section('sessions')).values('sid')
+  const error = (status: number) => ({ status, html: expect.stringContaining('<h1>Account error</h1>') as string })
+
+  it('AC01 shows nobody anything without a session that is good, and leads to the sign-in and back', async () => {
+    const gone = await enter()
+    const value = gone.agent.cookies.get(cookie)?.value ?? ''
+    const here = await enter()
+    await here.send('sessions', { action: 'end_others' })
+    for (const sent of ['', value, `${value}x`, 'A'.repeat(43), `${value}; ${cookie}=${value}`]) {
+      const agent = new UserAgent()
+      if (sent !== '') agent.setCookie(cookie, sent)
+      for (const path of ['/account', '/account/sessions'])
+        expect((await visit(agent).page(path)).html).toContain('id="login-submit"')
+      const { url, html: shown } = await visit(agent).post('sessions', { action: 'end_others' })
+      expect([url.pathname, shown.includes('id="login-submit"')]).toEqual([expect.stringMatching(/\/login$/), true])
+    }
+    const aside = await visit().page('/account?return_to=https://evil.example&section=//evil.example')
+    expect(aside.html).not.toContain('evil')
+    expect(await isIn(here)).toBe(true)
+  })
+
+  it('AC02 believes no form that is not of this page, section and session', async () => {
+    const [here, there] = [await enter(), await enter()]
+    const [sid = ''] = await sidsOf(here)
+    const other = await enter(mallory)
+    const { csrf } = await other.section('sessions')
+    const ofThere = (await there.section('sessions')).csrf
+    const { html: page } = await here.page()
+    const ofLogout = /\/logout">\s*<input type="hidden" name="csrf" value="([^"]+)"/.exec(page)?.[1] ?? ''
+    for (const forged of [undefined, '', 'x', csrf, ofThere, ofLogout, `${(await here.section('sessions')).csrf}x`])
+      for (const action of [{ action: 'end', sid }, { action: 'end_others' }]) {
+        const answer = await here.post('sessions', { ...action, ...(forged !== undefined && { csrf: forged }) })
+        expect(answer).toMatchObject(error(403))
+      }
+    expect([await isIn(there), await isIn(other)]).toEqual([true, true])
+    const own = await server.audit()
+    expect(own.findLast(({ event }) => event === 'account.refused')).toMatchObject({
+      sub: '248289761001',
+      reason: 'csrf token missing or wrong',
+    })
+  })
+
+  it('AC03 answers for the sid of another person, an unknown one and none alike', async () => {
+    const [here, other] = [await enter(), await enter(mallory)]
+    const spare = await enter(mallory)
+    const [sid = ''] = await sidsOf(other)
+    const answers = []
+    for (const sent of [sid, 'A'.repeat(43), '', 'x'.repeat(10_000), '*', undefined]) {
+      const {
+        status,
+        url,
+        html: page,
+      } = await here.send('sessions', { action: 'end', ...(sent !== undefined && { sid: sent }) })
+      answers.push([status, url.hash, readSection(page, 'sessions').notice])
+    }
+    expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1)
+    expect(answers[0]).toEqual([200, '#sessions', 'That browser was signed out already.'])
+    await here.send('sessions', { action: 'end_others' })
+    expect([await isIn(other), await isIn(spare)]).toEqual([true, true])
+  })
+
+  it('AC03 nobody ends the session in which they are by its own sid', async () => {
+    const [here, there] = [await enter(mallory), await enter(mallory)]
+    const [sid = ''] = await sidsOf(there)
+    const listed = await sidsOf(here)
+    expect(listed).not.toContain(sid)
+    await here.send('sessions', { action: 'end', sid })
+    expect([await isIn(here), await isIn(there)]).toEqual([true, true])
+  })
+
+  it('AC04 does once what is sent twice', async () => {
+    const [here, there] = [await enter(), await enter()]
+    const { csrf, values } = await here.section('sessions')
+    const [sid = ''] = values('sid')
+    const form = { csrf, action: 'end', sid }
+    await Promise.all([here.post('sessions', form), here.post('sessions', form)])
+    const again = await here.post('sessions', form)
+    expect(readSection(again.html, 'sessions').notice).toBe('That browser was signed out already.')
+    expect([await isIn(here), await isIn(there)]).toEqual([true, false])
+  })
+
+  it('AC05 changes nothing by GET, HEAD, or what another site posts', async () => {
+    const [here, there] = [await enter(), await enter()]
+    const { csrf, values } = await here.section('sessions')
+    const [sid = ''] = values('sid')
+    for (const fields of [
+      { csrf, action: 'end', sid },
+      { csrf, action: 'end_others' },
+    ])
+      for (const method of ['GET', 'HEAD'])
+        for (const path of ['/account', '/account/sessions'])
+          await here.agent.fetch(`${server.issuer}${path}?${new URLSearchParams(fields)}`, { method })
+    const crossSite = await new UserAgent({ 'sec-fetch-site': 'cross-site' }).fetch(
+      `${server.issuer}/account/sessions`,
+      {
+        method: 'POST',
+        body: new URLSearchParams({ csrf, action: 'end_others' }),
+      },
+    )
+    expect([crossSite.status, crossSite.headers.getSetCookie()]).toEqual([303, []])
+    expect(crossSite.headers.get('location')).toBe(`${server.issuer}/account/sessions`)
+    expect(await isIn(there)).toBe(true)
+  })
+
+  it('AC06 begins another session at the sign-in, under a cookie that nobody chose', async () => {
+    const planted = await enter(mallory)
+    const value = planted.agent.cookies.get(cookie)?.value ?? ''
+    const victim = new UserAgent()
+    victim.setCookie(cookie, value)
+    const { html: login, url } = await visit(victim).page('/account?account=other')
+    await victim.submit(url, login, { ...person })
+    expect(victim.cookies.get(cookie)?.value).not.toBe(value)
+    expect(await isIn(planted)).toBe(false)
+    const fixed = new UserAgent()
+    fixed.setCookie(cookie, 'B'.repeat(43))
+    await visit(fixed).signIn(person)
+    expect(fixed.cookies.get(cookie)?.value).not.toBe('B'.repeat(43))
+  })
+
+  it('AC08 is shown in no frame and kept by no cache', async () => {
+    const here = await enter()
+    for (const path of ['/account', '/account/sessions']) {
+      const { headers } = await here.page(path)
+      expect(headers.get('x-frame-options')).toBe('DENY')
+      expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'")
+      expect(headers.get('content-security-policy')).toContain("default-src 'none'")
+      expect(headers.get('cache-control')).toBe('no-store')
+      expect(headers.get('referrer-policy')).toBe('no-referrer')
+    }
+  })
+
+  it('AC09 keeps nothing of what a browser calls itself but names of its own', async () => {
+    const here = await enter()
+    for (const name of [html, `Firefox/1 ${html} Windows`, 'x'.repeat(6000), 'Chrome/<script>\'"', '\u00ff\u00fe'])
+      await enter(person, { 'user-agent': name })
+    const { html: shown, rows } = await here.section('sessions')
+    expect(shown).not.toContain('onerror')
+    expect(shown).not.toContain('script')
+    expect(rows).toEqual(expect.arrayContaining(['Firefox on Windows', 'Chrome', 'Unknown browser']))
+    await here.send('sessions', { action: 'end_others' })
+  })
+
+  it('AC10 refuses what no page of ours sends, and never by a 5xx', async () => {
+    const here = await enter()
+    const { csrf } = await here.section('sessions')
+    const raw = (body: string) =>
+      here.page('/account/sessions', {
+        method: 'POST',
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        body,
+      })
+    for (const action of ['', 'constructor', 'END', '__proto__', 'end '])
+      expect(await here.post('sessions', { csrf, action })).toMatchObject(error(400))
+    expect(await raw(`csrf=${csrf}&action=end&action=end_others`)).toMatchObject(error(400))
+    expect(await raw(`csrf=${csrf}&csrf=${csrf}&action=end_others`)).toMatchObject(error(400))
+    expect(await raw(`csrf=${csrf}&action=${'x'.repeat(70_000)}`)).toMatchObject({ status: 413 })
+    for (const section of ['constructor', 'Sessions', 'sessions%2f', '__proto__', 'x'.repeat(300)])
+      expect(await here.page(`/account/${section}`)).toMatchObject({ status: 404 })
+    for (const after of ['../x', 'x'.repeat(200), 'a b', 'ä'])
+      expect(await here.page(`/account/sessions?after=${after}`)).toMatchObject({ status: 404 })
+    for (const query of ['after=%00', 'after=a&after=b'])
+      expect(await here.page(`/account/sessions?${query}`)).toMatchObject(error(400))
+    expect(await here.page('/account?notice=a&notice=b')).toMatchObject(error(400))
+    for (const after of ['zzzz', '----', 'A'.repeat(43)])
+      expect(await here.page(`/account/sessions?after=${after}`)).toMatchObject({ status: 200 })
+    expect(await isIn(here)).toBe(true)
+  })
+
+  it('AC14 says that something was done only where it was', async () => {
+    const [here, there] = [await enter(), await enter()]
+    await enter()
+    const [sid = ''] = await sidsOf(here)
+    const { url } = await here.send('sessions', { action: 'end', sid })
+    expect((await here.section('sessions')).notice).toBe('')
+    const seal = url.searchParams.get('seal') ?? ''
+    for (const query of [
+      ...['notice=session_ended', 'notice=session_ended&seal=x', `notice=others_ended&seal=${seal}`],
+      ...[`notice=constructor&seal=${seal}`, `seal=${seal}`],
+    ])
+      expect(readSection((await here.page(`/account?${query}`)).html, 'sessions').notice).toBe('')
+    expect(readSection((await there.page(url.href.replace(/#.*/, ''))).html, 'sessions').notice).toBe('')
+    expect(readSection((await here.page(url.href.replace(/#.*/, ''))).html, 'sessions').notice).not.toBe('')
+    await here.send('sessions', { action: 'end_others' })
+  })
+
+  it('AC15 is the purpose of a sign-in alone', async () => {
+    const visitor = visit()
+    const { url } = await visitor.page()
+    const consent = url.href.replace('/login', '/consent')
+    expect((await visitor.page(consent)).status).toBe(400)
+    const body = new URLSearchParams({ decision: 'allow' })
+    expect((await visitor.page(consent, { method: 'POST', body })).status).toBe(400)
+    const stranger = await visit().page(url.href)
+    expect(stranger.status).toBe(400)
+  })
+
+  it('AC16 shows 50 sessions at a time, and each of them on one page', async () => {
+    const here = await enter(mallory)
+    const store = await openTestRecords(join(server.directory, 'store'), Date.now)
+    const { sessions, sessionIndex } = collectionsOf(store)
+    const authTime = epochSeconds(Date.now)
+    const sids = Array.from({ length: 120 }, () => newOpaqueToken())
+    const puts = sids.flatMap((sid, index) => {
+      const session = { sid, subject: mallory.sub, authTime, amr: ['pwd'], interactionId: 'x' }
+      const entry = { ...session, key: hashOpaqueToken(sid) }
+      // Every tenth is over, as where the store of sessions has lost it.
+      const isLost = index % 10 === 0
+      return [...(isLost ? [] : [sessions.put(entry.key, session)]), sessionIndex.put(sessionEntryId(entry), entry)]
+    })
+    await Promise.all(puts)
+    await store[Symbol.asyncDispose]()
+    const seen: string[][] = []
+    for (let next = '/account'; next !== '';) {
+      const section = readSection((await here.page(next)).html, 'sessions')
+      seen.push([...section.values('sid')])
+      next = section.next
+    }
+    expect(seen.map(({ length }) => length).every((length) => length <= 50)).toBe(true)
+    expect(seen.length).toBeLessThan(5)
+    const listed = seen.flat()
+    expect(new Set(listed).size).toBe(listed.length)
+    expect(sids.filter((sid, index) => index % 10 !== 0 && !listed.includes(sid))).toEqual([])
+    await here.send('sessions', { action: 'end_others' })
+    expect(await sidsOf(here)).toEqual([])
+  })
+})

@@ -1,0 +1,57 @@
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { noLog } from '../../core/observe/log.js'
+import { UserAgent } from '../support/clients/user-agent.js'
+import { disposeAfterAll } from '../support/dispose-after-all.js'
+import { readSection, visitAccount, type AccountVisitor } from '../support/server/account-visitor.js'
+import { person, startServer, type TestServer } from '../support/server/server.js'
+import { failingStore, inBothRoles, type Faults } from '../support/stores/failing-store.js'
+
+describe('/account while the store is down', () => {
+  const keep = disposeAfterAll()
+  const faults: Faults = new Map()
+  let server: TestServer
+  beforeAll(async () => {
+    server = keep(await startServer({ log: noLog, doubles: { stores: inBothRoles(failingStore(faults)) } }))
+  })
+  afterEach(() => faults.clear())
+
+  const enter = async (): Promise<AccountVisitor> => {
+    const visitor = visitAccount(server.issuer, new UserAgent())
+    await visitor.signIn(person)
+    return visitor
+  }
+  const down = (verbs: readonly string[]): void => {
+    faults.clear()
+    for (const verb of verbs) faults.set(verb, 'before')
+  }
+  const outage = { status: 503, html: expect.stringContaining('Account error') as string }
+
+  it.each(['*', 'sessions.find', 'session_index.list', 'revocations.endedBefore'])(
+    'SF01 shows an outage of %s as one, and signs nobody out by it',
+    async (verb) => {
+      const here = await enter()
+      down([verb])
+      const answer = await here.page()
+      expect(answer).toMatchObject(outage)
+      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
+      faults.clear()
+      expect((await here.page()).html).toContain('Alice Adams')
+    },
+  )
+
+  it.each(['session_index.list', 'grant_index.list', 'sessions.remove'])(
+    'SF01 never says that a session has ended when %s failed, and the person can try again',
+    async (verb) => {
+      const [here, there] = [await enter(), await enter()]
+      const { csrf, values } = await here.section('sessions')
+      const [sid = ''] = values('sid')
+      down([verb])
+      expect(await here.post('sessions', { csrf, action: 'end', sid })).toMatchObject(outage)
+      faults.clear()
+      const again = await here.post('sessions', { csrf, action: 'end', sid })
+      expect(readSection(again.html, 'sessions').notice).toBe('That browser is signed out.')
+      expect((await there.page()).html).toContain('id="login-submit"')
+      await here.send('sessions', { action: 'end_others' })
+    },
+  )
+})
