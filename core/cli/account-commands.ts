@@ -23,7 +23,7 @@ export const addAccountCommands = (accounts: Command): void => {
     .argument('<username>')
     .addOption(configOption())
     .option('--password-stdin', 'read the password from standard input')
-    .option('--sub <sub>', 'the subject that clients see; default: a random UUID')
+    .option('--sub <sub>', 'the subject of the person; default: a random UUID')
     .option('--claim <name=value>', 'a claim, as JSON or text; may be repeated', collectClaim)
     .addOption(jsonOption())
     .action(async (username: string, options: AddAccountOptions) =>

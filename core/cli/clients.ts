@@ -1,5 +1,6 @@
 import type { Config } from '../../config/schema.js'
 import { collections } from '../host/collections.js'
+import type { Stores } from '../host/stores.js'
 import { parseClientMetadata } from '../oauth/client-metadata.js'
 import { isClientId, type Client } from '../oauth/client.js'
 import type { RecordStore } from '../storage/ports.js'
@@ -50,10 +51,9 @@ export const describeState = ({ disabled }: { readonly disabled?: boolean }): Ce
 /** `signet clients show`. */
 export const printClient = async (clientId: string, options: ClientOptions): Promise<void> => {
   const config = await readDeployment(options)
-  const configured = configuredClients(config).find((client) => client.client_id === clientId)
-  const client = configured ?? (await withStores(config, (stores) => findClient(collections(stores).clients, clientId)))
-  if (client === undefined) throw new CommandFailed('There is no such client.')
-  const shown = { source: configured ? 'configuration' : 'store', ...mask(client) }
+  const client =
+    findConfigured(config, clientId) ?? (await withStores(config, (stores) => getClient(config, stores, clientId)))
+  const shown = { source: isConfigured(config, clientId) ? 'configuration' : 'store', ...mask(client) }
   if (options.json) printJson(shown)
   else printYaml(shown)
 }
@@ -76,6 +76,16 @@ export const removeClient = async (clientId: string, options: ClientOptions): Pr
 /** What no client can be called is in no store. */
 export const findClient = async (clients: RecordStore<Client>, clientId: string): Promise<Client | undefined> =>
   isClientId(clientId) ? await clients.find(clientId) : undefined
+
+const findConfigured = (config: Config, clientId: string): Client | undefined =>
+  configuredClients(config).find((client) => client.client_id === clientId)
+
+/** Of the configuration, else of the store. Throws `CommandFailed`. */
+export const getClient = async (config: Config, stores: Stores, clientId: string): Promise<Client> => {
+  const client = findConfigured(config, clientId) ?? (await findClient(collections(stores).clients, clientId))
+  if (client === undefined) throw new CommandFailed('There is no such client.')
+  return client
+}
 
 const configuredClients = (config: Config): readonly Client[] =>
   config.clients.flatMap(

@@ -43,11 +43,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'accounts enable': ['accounts enable alice --config my.yaml'],
   'accounts remove': ['accounts remove alice --config my.yaml'],
   'sessions list': ['sessions list --sub 248289761001 --config my.yaml'],
-  'sessions end': [
-    'sessions end --sub 248289761001 --config my.yaml',
-    'sessions end --client shop --config my.yaml',
-    'sessions end --all --config my.yaml',
-  ],
+  'sessions end': ['sessions end --sub 248289761001 --config my.yaml'],
   'grants list': ['grants list --sub 248289761001 --config my.yaml'],
   'grants revoke': [
     'grants revoke --config my.yaml -- zzTh7mJ1kD0',
@@ -55,6 +51,8 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   ],
   'consents list': ['consents list --sub 248289761001 --config my.yaml'],
   'consents revoke': ['consents revoke --sub 248289761001 --client shop --config my.yaml'],
+  'people find': ['people find --client shop --sub 5fVqyzGEyIJ5SCR9gBIaZ0aWXv1B2x1kjqg4wJz2E2Y --config my.yaml'],
+  'people subject': ['people subject --client shop --sub 248289761001 --config my.yaml'],
   'people end': ['people end --sub 248289761001 --config my.yaml'],
   'principals issue': [
     'principals issue alice/phone-1 --kind totp --config my.yaml',

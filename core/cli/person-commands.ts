@@ -1,7 +1,9 @@
 import type { Command } from 'commander'
 import type { GrantOptions } from './grants.js'
 import { configOption, demand, jsonOption, wideOption } from './options.js'
+import type { SeenByOptions } from './pairwise-people.js'
 import type { ClientOfPersonOptions, PersonOptions } from './person.js'
+import type { SessionOptions } from './sessions.js'
 
 /** What a person has opened and allowed: found and ended by the person. */
 export const addPersonCommands = (program: Command): void => {
@@ -9,29 +11,9 @@ export const addPersonCommands = (program: Command): void => {
   ofPerson(sessions, 'list', 'list the sessions of a person')
     .addOption(wideOption())
     .action(async (options: PersonOptions) => (await import('./sessions.js')).printSessions(options))
-  sessions
-    .command('end')
-    .description(
-      'end sessions of a person or of everybody, with what was granted in them without offline_access; or those at one client',
-    )
-    .option('--sub <sub>', 'those of this person, by the subject that clients see')
-    .option('--sid <sid>', 'with --sub: only this session')
-    .option('--all', 'those of everybody: all people sign in again')
-    .option(
-      '--client <client_id>',
-      'those at this client, which is told by back-channel logout; people stay signed in here',
-    )
-    .addOption(configOption())
-    .addOption(jsonOption())
-    .action(async ({ sub, sid, all, client, ...options }: EndOptions, command: Command) => {
-      if ([sub, all, client].filter((one) => one !== undefined).length !== 1)
-        command.error('error: give one of --sub, --all and --client')
-      if (sid !== undefined && sub === undefined) command.error('error: --sid needs --sub')
-      if (sub !== undefined)
-        return (await import('./sessions.js')).endSessions({ ...options, sub, ...(sid !== undefined && { sid }) })
-      const { endAllSessions, endClientSessions } = await import('./end-everybody.js')
-      return client === undefined ? endAllSessions(options) : endClientSessions(client, options)
-    })
+  ofPerson(sessions, 'end', 'end the sessions of a person; grants to clients stay valid')
+    .option('--sid <sid>', 'only this session')
+    .action(async (options: SessionOptions) => (await import('./sessions.js')).endSessions(options))
 
   addGrantCommands(program.command('grants').description('what people have granted to clients').helpCommand(false))
 
@@ -49,6 +31,15 @@ export const addPersonCommands = (program: Command): void => {
     .helpCommand(false)
   ofPerson(people, 'end', 'end all sessions, grants and consents of a person at once').action(
     async (options: PersonOptions) => (await import('./people.js')).endPerson(options),
+  )
+  ofClient(
+    people,
+    'find',
+    'find the person whom a client knows by this subject',
+    'what the client calls the person',
+  ).action(async (options: SeenByOptions) => (await import('./pairwise-people.js')).findPerson(options))
+  ofClient(people, 'subject', 'print the subject by which a client knows a person', localSub).action(
+    async (options: SeenByOptions) => (await import('./pairwise-people.js')).printSubject(options),
   )
 }
 
@@ -74,23 +65,23 @@ const addGrantCommands = (grants: Command): void => {
     })
 }
 
-interface EndOptions extends GrantOptions {
-  readonly sub?: string
-  readonly sid?: string
-  readonly all?: true
-  readonly client?: string
-}
-
 interface RevokeOptions extends GrantOptions {
   readonly sub?: string
   readonly client?: string
 }
 
-const ofPerson = (group: Command, name: string, description: string): Command =>
+const localSub = 'the subject of the person, as the audit log has it'
+
+const ofPerson = (group: Command, name: string, description: string, sub: string = localSub): Command =>
   group
     .command(name)
     .description(description)
-    .option('--sub <sub>', 'the subject that clients see (required)')
+    .option('--sub <sub>', `${sub} (required)`)
     .addOption(configOption())
     .addOption(jsonOption())
     .hook('preAction', (command) => demand(command, 'sub'))
+
+const ofClient = (group: Command, name: string, description: string, sub: string): Command =>
+  ofPerson(group, name, description, sub)
+    .option('--client <client_id>', 'the client (required)')
+    .hook('preAction', (command) => demand(command, 'client'))

@@ -1,6 +1,6 @@
 import type { Change, DeploymentOptions } from './deployment.js'
 
-/** Names a person, by the `sub` that clients see and the audit log has. */
+/** Names a person, by the `sub` that the audit log has. */
 export interface PersonOptions extends DeploymentOptions {
   readonly sub: string
   readonly json?: true

@@ -32,7 +32,7 @@ const general = (supported: Supported): JsonObject => ({
   response_types_supported: [],
   response_modes_supported: [],
   grant_types_supported: supported.grantTypes,
-  subject_types_supported: ['public'],
+  subject_types_supported: supported.subjectTypes,
   id_token_signing_alg_values_supported: supported.idTokenAlgs(),
   userinfo_signing_alg_values_supported: supported.userinfoAlgs(),
   ...encryptionOf('id_token'),

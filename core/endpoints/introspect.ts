@@ -7,6 +7,7 @@ import { isFapi } from '../oauth/security-profile.js'
 import { isPublicClient, type Client, type ClientDirectory } from '../oauth/client.js'
 import { OAuthError } from '../oauth/errors.js'
 import { signInOf } from '../oauth/subject-end.js'
+import type { Subjects } from '../oauth/subjects.js'
 import type { AuditLog } from '../observe/audit.js'
 import type { RevocationStore } from '../storage/ports.js'
 import type { IdentifiedAccessToken } from '../tokens/access-token-verifier.js'
@@ -26,6 +27,7 @@ export interface IntrospectionOptions {
   /** Absent where nobody signs in. */
   readonly login?: LoginProvider | undefined
   readonly revocations: RevocationStore
+  readonly subjects: Subjects
   readonly tokens: TokenIssuer
   /** Of signed answers, for clients that registered none. */
   readonly signingAlg: JwsAlg
@@ -54,6 +56,9 @@ interface Answer {
 
 const answerOf = (members: JsonObject): Answer => ({ members, text: JSON.stringify(members) })
 const inactive = answerOf({ active: false })
+
+/** What access tokens say to this server. */
+const forUsAlone = { userinfo_claims: undefined, sealed_sub: undefined }
 
 /** RFC 7662 §4: the token was issued to this client, or is for the client or for a resource server that the client is. */
 const mayKnow = (client: Client, { claims, clientId }: IdentifiedAccessToken): boolean => {
@@ -95,7 +100,7 @@ export const createIntrospectionEndpoint = (options: IntrospectionOptions): Reco
     const before = answers.get(token)
     if (before !== undefined) return before
     const token_type = isDpopBound(token.claims['cnf']) ? 'DPoP' : 'Bearer'
-    const answer = answerOf({ ...token.claims, userinfo_claims: undefined, active: true, token_type })
+    const answer = answerOf({ ...token.claims, ...forUsAlone, active: true, token_type })
     answers.set(token, answer)
     return answer
   }
@@ -123,7 +128,7 @@ export const createIntrospectionEndpoint = (options: IntrospectionOptions): Reco
     return answerOf({
       active: true,
       iss: issuer,
-      sub: subject,
+      sub: options.subjects.seenBy(caller, subject),
       client_id: grant.clientId,
       aud: resource.length === 1 ? resource[0] : resource,
       scope: scope.join(' '),

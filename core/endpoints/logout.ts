@@ -51,7 +51,7 @@ const invalid = (description: string): never => {
 }
 
 export const createLogoutEndpoint = (options: LogoutOptions, flow: Flow): RecordedHandler => {
-  const { issuer, audit, clients, pages, verifyIdTokenHint, endGrants } = options
+  const { issuer, audit, clients, pages, subjects, verifyIdTokenHint, endGrants } = options
   const { cookies } = flow
   const url = `${issuer}${logoutEndpoint.path}`
 
@@ -117,6 +117,13 @@ export const createLogoutEndpoint = (options: LogoutOptions, flow: Flow): Record
     http.header('sec-fetch-site') === 'cross-site' &&
     http.cookie(cookies.session) === undefined
 
+  /** Does the hint speak of this very session? */
+  const isOf = ({ sid, subject }: Session, { hint, client }: LogoutRequest): boolean =>
+    hint !== undefined &&
+    client !== undefined &&
+    hint.sid === subjects.sidSeenBy(client, sid) &&
+    hint.sub === subjects.seenBy(client, subject)
+
   return async (http, seen) => {
     const sent = checkNoneRepeated(getParameters(http))
     if (lacksCookies(http)) return redirect(withQuery(url, Object.fromEntries(sent)))
@@ -124,8 +131,7 @@ export const createLogoutEndpoint = (options: LogoutOptions, flow: Flow): Record
     seen.claimedClientId = request.client?.client_id
     const session = await flow.sessions.find(http.cookie(cookies.session))
     if (session === undefined) return leave(request)
-    const { hint } = request
-    if (hint?.sid === session.sid && hint.sub === session.subject) return end(http, session, request)
+    if (isOf(session, request)) return end(http, session, request)
     if (http.method !== 'POST' || !http.form.values.has('csrf')) return ask(http, session, request, sent)
     return isCsrfToken(logoutCsrf(http, cookies, session), http.form.values.get('csrf'))
       ? end(http, session, request)

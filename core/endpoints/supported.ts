@@ -27,6 +27,8 @@ export interface Supported {
   readonly securityProfile: SecurityProfile
   /** What sign-ins may be asked to have (RFC 9470 §7). */
   readonly acrValues: readonly string[]
+  /** OIDC Core §8. */
+  readonly subjectTypes: readonly string[]
   /** Absent: DPoP is not available. */
   readonly dpopAlgs?: readonly string[] | undefined
   readonly idTokenAlgs: () => readonly JwsAlg[]

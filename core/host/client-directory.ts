@@ -59,6 +59,8 @@ export const cacheClients = (store: ClientLookup, clock: Clock): ClientLookup =>
 export interface DirectoryOptions {
   /** Of the deployment: with `fapi2`, a client that has it not is out. */
   readonly profile?: SecurityProfile
+  /** False: a client that is told pairwise subjects is out, because there is nothing to make them of. Default: true. */
+  readonly hasPairwiseKey?: boolean
   /** Told once of each such client. */
   readonly log?: Log
 }
@@ -67,17 +69,24 @@ export interface DirectoryOptions {
 export const createClientDirectory = (
   fixed: readonly Client[],
   store: ClientLookup,
-  { profile = 'oauth2', log = noLog }: DirectoryOptions = {},
+  { profile = 'oauth2', hasPairwiseKey = true, log = noLog }: DirectoryOptions = {},
 ): ClientDirectory => {
   const told = new RecentMap<string, 'told'>(maxClients)
   const byId = new Map(fixed.map((client) => [client.client_id, client]))
   const findAny = (clientId: string) =>
     isClientId(clientId) ? (byId.get(clientId) ?? store.find(clientId)) : undefined
   /** One that was stored before the deployment had its profile may have what the profile forbids. */
+  const findUnfitness = (client: Client): string | undefined => {
+    if (profile === 'fapi2' && !isFapi(client)) return 'A client without security_profile fapi2 is refused'
+    if (!hasPairwiseKey && client.subject_type === 'pairwise')
+      return 'A client with subject_type pairwise is refused: the configuration has no pairwise_key'
+    return undefined
+  }
   const isUnfit = (client: Client): boolean => {
-    if (profile === 'oauth2' || isFapi(client)) return false
+    const why = findUnfitness(client)
+    if (why === undefined) return false
     const { client_id } = client
-    if (told.get(client_id) === undefined) log.warn('A client without security_profile fapi2 is refused', { client_id })
+    if (told.get(client_id) === undefined) log.warn(why, { client_id })
     told.set(client_id, 'told')
     return true
   }

@@ -5,8 +5,10 @@ import type { Clock } from '../clock.js'
 import type { TraceContexts } from '../http/carry-trace.js'
 import { createRefusals } from '../endpoints/refusals.js'
 import { routes } from '../http/routes.js'
+import { ConfigurationError } from '../../config/problems.js'
 import type { AccountDirectory } from '../interaction/account-directory.js'
 import type { ClientDirectory } from '../oauth/client.js'
+import { settlePairwiseKey } from '../oauth/pairwise-key.js'
 import { observeAudit } from '../observe/audit-counts.js'
 import type { AuditLog } from '../observe/audit.js'
 import { openAudit } from '../observe/audit-file.js'
@@ -127,6 +129,15 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
   // Closed before the audit log, in which it writes what it has counted.
   const refusals = keep(createRefusals({ audit, hasRoom: () => auditFile.hasRoom(), limits }))
   container.register(tokens.refusals, { useValue: refusals })
+  const pairwiseKey = await settlePairwiseKey({
+    secrets: collections(stores).secrets,
+    fingerprint: container.resolve(tokens.subjects).fingerprint,
+    replaced: config.pairwise_key_replaced,
+  })
+  if (pairwiseKey.outcome === 'refused')
+    throw new ConfigurationError([{ path: 'pairwise_key', message: pairwiseKey.reason }])
+  if (pairwiseKey.outcome === 'kept' && config.pairwise_key_replaced)
+    log.warn('configuration', { path: 'pairwise_key_replaced', message: 'has had its effect: take it out' })
   const publications = await readPublications(collections(stores).publications)
   const passwords = container.resolve(tokens.passwords)
   const sources = { clock, log, audit, stores, passwords, demo: options.demo, publications }
@@ -210,7 +221,10 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
     cleanUp.add(() => sender.close())
   }
   const published = generation.ring.states().map(({ kid, alg, state }) => ({ kid, alg, state }))
-  await audit.record({ event: 'configuration.loaded', issuer: config.issuer, keys: published })
+  await audit.record({
+    ...{ event: 'configuration.loaded', issuer: config.issuer, keys: published },
+    ...(pairwiseKey.outcome === 'replaced' && { pairwise_key: 'replaced' }),
+  })
   for (const { path, message } of await ledger.withdrawMissing()) log.warn('configuration', { path, message })
   await ledger.tell(generation)
   cleanUp.add(ledger.watch(() => generation))

@@ -170,7 +170,7 @@ export const openGeneration = async (
       clients: createClientDirectory(
         [...checked.clients, ...(demo?.clients ?? [])],
         config.storage.records.use === 'embedded' ? stored : cacheClients(stored, clock),
-        { profile: config.security_profile, log },
+        { profile: config.security_profile, hasPairwiseKey: config.pairwise_key !== undefined, log },
       ),
       accounts: createAccountDirectory({ static: accounts, shared, store: accountStore }),
       settleAccounts: () =>

@@ -14,6 +14,7 @@ import type { Log } from '../observe/log.js'
 import type { Tracing } from '../observe/tracing.js'
 import type { ClientDirectory } from '../oauth/client.js'
 import type { ClientAuthentication } from '../oauth/client-authentication.js'
+import type { Subjects } from '../oauth/subjects.js'
 import type { CheckSector } from '../oauth/check-sector.js'
 import type { AuthorizationDetailsTypes } from '../oauth/authorization-details.js'
 import type { LogoutOutbox } from '../oauth/back-channel/outbox.js'
@@ -61,6 +62,7 @@ export const tokens = {
   /** Of clients. */
   remoteKeySets: token<RemoteKeySets>('remoteKeySets'),
   checkSector: token<CheckSector>('checkSector'),
+  subjects: token<Subjects>('subjects'),
   clientKeys: token<ClientKeys>('clientKeys'),
   dpop: token<Dpop>('dpop'),
   logoutOutbox: token<LogoutOutbox>('logoutOutbox'),

@@ -101,6 +101,7 @@ export const createSignIn = (get: Resolve, login: LoginProvider): SignIn => {
     consents,
     secrets,
     revocations,
+    subjects: get(tokens.subjects),
   }
   return { options, flow: createFlow(options) }
 }

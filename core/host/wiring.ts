@@ -19,6 +19,7 @@ import { createOutboundFetch } from '../outbound/outbound-fetch.js'
 import { createRemoteKeySets } from '../outbound/remote-key-sets.js'
 import { createOutbound } from '../outbound/webhook.js'
 import { createLogoutOutbox } from '../oauth/back-channel/outbox.js'
+import { createSubjects } from '../oauth/subjects.js'
 import { createDpop } from '../oauth/dpop.js'
 import { RecentMap } from '../recent-map.js'
 import { createAccessTokenVerifier } from '../tokens/access-token-verifier.js'
@@ -110,7 +111,10 @@ export const wire = (container: DependencyContainer): void => {
     clock: get(tokens.clock),
     toleranceSeconds: get(tokens.config).clock_tolerance_secs,
   }))
-  provide(tokens.accessTokenVerifier, (get) => createAccessTokenVerifier(get(tokens.verification)))
+  provide(tokens.subjects, (get) => createSubjects(get(tokens.config).pairwise_key?.reveal()))
+  provide(tokens.accessTokenVerifier, (get) =>
+    createAccessTokenVerifier(get(tokens.verification), get(tokens.subjects)),
+  )
   provide(tokens.services, (get) => {
     const config = get(tokens.config)
     const stored = get(tokens.collections)
@@ -143,6 +147,7 @@ export const wire = (container: DependencyContainer): void => {
         ...get(tokens.verification),
         accessTokenVerifier: get(tokens.accessTokenVerifier),
         revocations,
+        subjects: get(tokens.subjects),
         // Asked for when a token is: a command that uses plugins has no clients.
         clients: { findEnabled: (id) => get(tokens.clients).findEnabled(id) },
       }),
@@ -173,12 +178,17 @@ export const wireGeneration = (container: DependencyContainer): void => {
       releases: get(tokens.releases),
       resources: new Map(config.resources.map((resource) => [resource.identifier, resource])),
       accessTokenVerifier: get(tokens.accessTokenVerifier),
+      subjects: get(tokens.subjects),
+      sealIdTokens: config.token_exchange_enabled,
       encrypt: createEncryptAnswer(createClientEncryptionKeys(get(tokens.remoteKeySets))),
     })
   })
   provide(tokens.signLogoutToken, (get) => {
     const { issuer, id_token_signing_alg: idTokenAlg } = get(tokens.config)
-    return createSignLogoutToken({ issuer, idTokenAlg, ring: get(tokens.ring), clock: get(tokens.clock) })
+    return createSignLogoutToken({
+      ...{ issuer, idTokenAlg, ring: get(tokens.ring), clock: get(tokens.clock) },
+      subjects: get(tokens.subjects),
+    })
   })
   provide(tokens.grantIndex, (get) =>
     createGrantIndex({

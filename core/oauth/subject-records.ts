@@ -39,31 +39,3 @@ export const listSubjectRecords = async <T>(store: RecordStore<T>, subject: stri
     if (!more) return all
   }
 }
-
-/** Subjects whose turn comes together. */
-const atOnce = 16
-
-/**
- * Does `work` once for each subject that has records in this collection, a few at a time, in bounded memory. Throws `Unavailable`,
- * and what `work` throws; then nothing more begins.
- */
-export const forEachSubject = async (
-  store: RecordStore<{ readonly subject: string }>,
-  work: (subject: string) => Promise<void>,
-): Promise<void> => {
-  let last: string | undefined
-  for (let after: string | undefined; ;) {
-    const page = await store.list(after, pageSize)
-    const subjects = new Set(page.map(({ record }) => record.subject))
-    // One whose records continue on this page.
-    if (last !== undefined) subjects.delete(last)
-    for (const some of chunksOf([...subjects], atOnce)) await Promise.all(some.map(work))
-    const end = page.at(-1)
-    if (end === undefined) return
-    after = end.id
-    last = end.record.subject
-  }
-}
-
-const chunksOf = <T>(all: readonly T[], size: number): readonly (readonly T[])[] =>
-  Array.from({ length: Math.ceil(all.length / size) }, (_, index) => all.slice(index * size, (index + 1) * size))

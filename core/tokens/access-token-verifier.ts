@@ -4,17 +4,22 @@ import { copyOf } from '../jose/compact-jws.js'
 import type { PublishedKey } from '../keys/ports.js'
 import { isInTime, verifyOwnToken, type OwnTokenVerification } from './verify-own-token.js'
 import { signInOf } from '../oauth/subject-end.js'
+import type { Subjects } from '../oauth/subjects.js'
 import type { Began } from '../storage/ports.js'
 import { RecentMap } from '../recent-map.js'
+import { revealPeople } from './people-in-claims.js'
 import { accessTokenProfile } from './profiles.js'
 import type { SignedToken } from './sign-token.js'
 
 /** An access token of ours, whole and in time or within the tolerance. Whether it was revoked is not asked here. */
 export interface IdentifiedAccessToken {
   readonly kind: 'access_token'
-  /** Frozen. */
+  /** As the token has them. Frozen, as `revealed`. */
   readonly claims: JsonObject
+  /** With local subjects: for nobody but this server. */
+  readonly revealed: JsonObject
   readonly clientId: string
+  /** The local one. */
   readonly subject: string
   readonly jti: string
   /** Ending it ends the token, too. */
@@ -51,7 +56,10 @@ const maxSigned = 32_768
  * more than all the rest of an introspection or a userinfo answer. That a signature is good stays true for as long as its key
  * is published; whether it is, and the times of the token, are asked every time. No token lies in memory: they are known by digests.
  */
-export const createAccessTokenVerifier = (verification: OwnTokenVerification): AccessTokenVerifier => {
+export const createAccessTokenVerifier = (
+  verification: OwnTokenVerification,
+  subjects: Subjects,
+): AccessTokenVerifier => {
   const { ring } = verification
   const verified = new RecentMap<string, Verified>(maxVerified)
   const signed = new RecentMap<string, Known>(maxSigned)
@@ -69,7 +77,7 @@ export const createAccessTokenVerifier = (verification: OwnTokenVerification): A
       const signatureIsKnown = isGood(signed.get(digest), signature)
       const own = await verifyOwnToken(text, { ...verification, ...accessTokenProfile, signatureIsKnown })
       if (own === undefined) return undefined
-      const token = readAccessToken(own.claims)
+      const token = readAccessToken(own.claims, subjects)
       if (token === undefined) return undefined
       verified.set(digest, { token, signature: copyOf(signature), key: own.publishedKey })
       return token
@@ -81,13 +89,17 @@ export const createAccessTokenVerifier = (verification: OwnTokenVerification): A
   }
 }
 
-const readAccessToken = (claims: JsonObject): IdentifiedAccessToken | undefined => {
-  const { sub: subject, jti, client_id: clientId, exp, auth_time } = claims
-  if (typeof subject !== 'string' || typeof jti !== 'string' || typeof clientId !== 'string') return undefined
+const readAccessToken = (claims: JsonObject, subjects: Subjects): IdentifiedAccessToken | undefined => {
+  const { jti, client_id: clientId, exp, auth_time } = claims
+  if (typeof jti !== 'string' || typeof clientId !== 'string') return undefined
+  const revealed = revealPeople(claims, clientId, subjects)
+  const subject = revealed?.['sub']
+  if (revealed === undefined || typeof subject !== 'string') return undefined
   const [grantId = jti] = jti.split('.')
   return {
     kind: 'access_token',
     claims: frozen(claims),
+    revealed: frozen(revealed),
     clientId,
     subject,
     jti,

@@ -34,7 +34,7 @@ export const standardScopeClaims: ReadonlyMap<string, readonly string[]> = new M
 export const protocolClaims: ReadonlySet<string> = new Set(
   [
     'iss sub aud exp nbf iat jti client_id scope cnf auth_time acr amr nonce sid azp at_hash c_hash s_hash act may_act',
-    'authorization_details typ userinfo_claims events __proto__ constructor prototype',
+    'authorization_details typ userinfo_claims sealed_sub events __proto__ constructor prototype',
   ].flatMap((names) => names.split(' ')),
 )
 

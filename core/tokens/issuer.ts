@@ -7,12 +7,14 @@ import { authorizationResponseSeconds, type KeyRing, type SignaturePriority } fr
 import type { Client } from '../oauth/client.js'
 import type { EncryptAnswer, EncryptedAnswer } from '../oauth/encryption.js'
 import { OAuthError } from '../oauth/errors.js'
+import { createSubjects, type Subjects } from '../oauth/subjects.js'
 import type { GrantDecision, SenderConstraint } from '../oauth/grant.js'
 import { newOpaqueToken } from '../opaque-token.js'
 import type { AccessTokenVerifier } from './access-token-verifier.js'
 import type { ClaimReleases } from './claim-releases.js'
 import { protocolClaims, requestedNames } from './claims.js'
 import { bytesOf, findTooLarge } from './fit-claims.js'
+import { concealPeople } from './people-in-claims.js'
 import { createPrepared } from './prepared.js'
 import {
   accessTokenClaims,
@@ -40,6 +42,10 @@ export interface IssuerOptions {
   readonly resources: ReadonlyMap<string, Resource>
   /** Called for each access token. Absent where nobody will ask about them. */
   readonly accessTokenVerifier?: Pick<AccessTokenVerifier, 'signed'>
+  /** How people are called towards clients. Absent where no client is pairwise. */
+  readonly subjects?: Subjects
+  /** ID tokens may be exchanged, so that their subjects must be found again. Default: false. */
+  readonly sealIdTokens?: boolean
   /** Called for what clients may have encrypted. Absent where nobody gets what is signed. */
   readonly encrypt?: EncryptAnswer
 }
@@ -47,7 +53,10 @@ export interface IssuerOptions {
 /** What tokens will say once they are signed. The issuer that prepared them keeps their claims, and signs them once. */
 export interface PreparedTokens {
   readonly client: Client
+  /** The local one. */
   readonly subject: string
+  /** What the client is told instead. */
+  readonly pairwiseSubject?: string
   readonly scope: readonly string[]
   readonly audience: readonly string[]
   /** Seconds that the access token lives. */
@@ -78,6 +87,7 @@ export const createTokenIssuer = (options: IssuerOptions) => {
   const sign = createSignToken(ring)
   const unsigned = createPrepared<PreparedTokens, Content>()
   const { encrypt = (_client, _answer, signed) => Promise.resolve(signed) } = options
+  const { subjects = createSubjects() } = options
 
   const encrypted = async (client: Client, answer: EncryptedAnswer, signed: SignedToken): Promise<SignedToken> => ({
     ...signed,
@@ -125,7 +135,7 @@ export const createTokenIssuer = (options: IssuerOptions) => {
         .added('access_token', { clientId, scope, audience })
         .filter((name) => !Object.hasOwn(decision.claims ?? {}, name))
       const ofPerson = added.length === 0 ? undefined : releases.pick(person, added)
-      const claims = accessTokenClaims({
+      const open = accessTokenClaims({
         issuer,
         subject,
         clientId,
@@ -142,6 +152,7 @@ export const createTokenIssuer = (options: IssuerOptions) => {
         mayAct,
         further: ofPerson === undefined ? decision.claims : { ...decision.claims, ...ofPerson },
       })
+      const claims = concealPeople(client, open, subjects, 'sealed')
       // Measured only where something can be left out: what is signed is looked at once more as it is.
       const leftOut =
         userinfoClaims.length === 0 && ofPerson === undefined
@@ -151,7 +162,21 @@ export const createTokenIssuer = (options: IssuerOptions) => {
               ...ofPerson,
             })
       const accessToken = leftOut.length === 0 ? claims : withoutNames(claims, ofPerson ?? {}, leftOut)
-      const prepared = { client, subject, scope, audience, expiresIn, expiresAt, grantId, jti, dropped: leftOut }
+      const seen = claims['sub']
+      const pairwiseSubject = seen !== subject && typeof seen === 'string' ? seen : undefined
+      const told = pairwiseSubject === undefined ? undefined : { pairwiseSubject }
+      const prepared = {
+        ...told,
+        client,
+        subject,
+        scope,
+        audience,
+        expiresIn,
+        expiresAt,
+        grantId,
+        jti,
+        dropped: leftOut,
+      }
       if (!decision.idToken || authentication === undefined || !scope.includes('openid'))
         return unsigned.put(prepared, { client, accessToken })
       const further = releases.pick(person, [
@@ -160,7 +185,7 @@ export const createTokenIssuer = (options: IssuerOptions) => {
         ...releases.added('id_token', { clientId, scope }),
       ])
       const jtiOfId = newJti(grantId)
-      const idToken = idTokenClaims({
+      const openId = idTokenClaims({
         issuer,
         subject,
         clientId,
@@ -170,6 +195,7 @@ export const createTokenIssuer = (options: IssuerOptions) => {
         authentication,
         further,
       })
+      const idToken = concealPeople(client, openId, subjects, options.sealIdTokens === true ? 'sealed' : 'unsealed')
       if (Object.keys(further).length === 0) return unsigned.put(prepared, { client, accessToken, idToken })
       const alg = client.id_token_signed_response_alg ?? options.idTokenAlg
       const at_hash = accessTokenHash('', algorithms[alg].accessTokenHash)
@@ -207,7 +233,7 @@ export const createTokenIssuer = (options: IssuerOptions) => {
     userinfo(client: Client, account: Account, scope: readonly string[], requested: readonly string[]): JsonObject {
       const added = releases.added('userinfo', { clientId: client.client_id, scope })
       const names = [...releases.ofScopes(scope), ...added, ...requested]
-      return { ...releases.pick(account.claims, names), sub: account.subject }
+      return { ...releases.pick(account.claims, names), sub: subjects.seenBy(client, account.subject) }
     },
 
     /** A signed `/userinfo` answer (OIDC Core §5.3.2), without the claims in `dropped`, for which it has no room. */

@@ -3,6 +3,8 @@ import { maxTokenLength } from '../jose/compact-jws.js'
 import type { JwsAlg } from '../jose/jwk.js'
 import { logoutTokenSeconds, type KeyRing } from '../keys/ports.js'
 import type { Client } from '../oauth/client.js'
+import type { Subjects } from '../oauth/subjects.js'
+import { concealPeople } from './people-in-claims.js'
 import type { TokenProfile } from './profiles.js'
 import { createSignToken, type SignedToken } from './sign-token.js'
 
@@ -16,12 +18,14 @@ export interface LogoutTokenOptions {
   readonly issuer: string
   readonly ring: Pick<KeyRing, 'sign'>
   readonly clock: Clock
+  readonly subjects: Subjects
   /** For clients that registered no algorithm for ID tokens. */
   readonly idTokenAlg: JwsAlg
 }
 
 /**
- * Signs a logout token for a client (OIDC Back-Channel Logout §2.4), with the algorithm of its ID tokens. It has no `nonce`, so
+ * Signs a logout token for a client (OIDC Back-Channel Logout §2.4), with the algorithm of its ID tokens. `about` is local, what the
+ * token says is what the client knows. It has no `nonce`, so
  * that it is no ID token. Throws `Unavailable`.
  */
 export type SignLogoutToken = (
@@ -30,7 +34,13 @@ export type SignLogoutToken = (
   signal: AbortSignal,
 ) => Promise<SignedToken>
 
-export const createSignLogoutToken = ({ issuer, ring, clock, idTokenAlg }: LogoutTokenOptions): SignLogoutToken => {
+export const createSignLogoutToken = ({
+  issuer,
+  ring,
+  clock,
+  subjects,
+  idTokenAlg,
+}: LogoutTokenOptions): SignLogoutToken => {
   const sign = createSignToken(ring)
   return (client, { subject, sid, jti }, signal) => {
     const issuedAt = epochSeconds(clock)
@@ -45,6 +55,7 @@ export const createSignLogoutToken = ({ issuer, ring, clock, idTokenAlg }: Logou
       events: { 'http://schemas.openid.net/event/backchannel-logout': {} },
     }
     const by = { priority: 'machine', clientId: client.client_id, signal } as const
-    return sign(logoutTokenProfile, client.id_token_signed_response_alg ?? idTokenAlg, claims, by)
+    const told = concealPeople(client, claims, subjects, 'unsealed')
+    return sign(logoutTokenProfile, client.id_token_signed_response_alg ?? idTokenAlg, told, by)
   }
 }

@@ -2,6 +2,7 @@ import { createHash, generateKeyPairSync } from 'node:crypto'
 import { expect, it } from 'vitest'
 import type { PublicJwk } from '../../core/jose/jwk.js'
 import type { PublishedKey } from '../../core/keys/ports.js'
+import { createSubjects } from '../../core/oauth/subjects.js'
 import { createAccessTokenVerifier } from '../../core/tokens/access-token-verifier.js'
 import { createIdentifyToken } from '../../core/tokens/identify-token.js'
 import { forge } from '../support/forge/forge.js'
@@ -25,7 +26,7 @@ const setUp = () => {
   }
   const families = { start: unused, rotate: unused, remove: unused, find: () => Promise.resolve(undefined) }
   const verification = { ring, issuer, clock: () => state.now, toleranceSeconds: 10 }
-  const accessTokenVerifier = createAccessTokenVerifier(verification)
+  const accessTokenVerifier = createAccessTokenVerifier(verification, createSubjects())
   /** As the issuer reports what it signed. */
   const signed = (text: string, publishedKey = published): void => {
     const digest = createHash('sha256')

@@ -3,6 +3,7 @@ import type { AuthorizationRequest } from '../../oauth/authorization-request.js'
 import { acrNotAvailable, isAcrMet, type AuthenticationContexts } from '../../oauth/authentication-context.js'
 import type { Client } from '../../oauth/client.js'
 import { OAuthError } from '../../oauth/errors.js'
+import type { Subjects } from '../../oauth/subjects.js'
 import { isImpersonable } from '../../oauth/redirect-uri.js'
 
 /** What has to come next before the client may have its answer. */
@@ -13,6 +14,7 @@ export interface Situation {
   readonly client: Client
   /** Undefined also when the account is gone. */
   readonly session: Session | undefined
+  readonly subjects: Subjects
   readonly acrs: AuthenticationContexts
   /** All that is asked for was allowed before. */
   readonly remembered: boolean
@@ -24,14 +26,14 @@ export interface Situation {
 
 /** Throws `login_required`, `consent_required` or `unmet_authentication_requirements`. */
 export const decide = (situation: Situation): Next => {
-  const { request, session, acrs } = situation
+  const { request, client, session, subjects, acrs } = situation
   const silent = request.prompt.includes('none')
   if (session === undefined || isLoginAsked(situation, session)) {
     if (silent) throw new OAuthError('login_required', 'The user must sign in.')
     return 'login'
   }
   // Never a silent change of user (OIDC Core §3.1.2.2).
-  if (request.subject !== undefined && request.subject !== session.subject)
+  if (request.subject !== undefined && request.subject !== subjects.seenBy(client, session.subject))
     throw new OAuthError('login_required', 'Another user is signed in.')
   // Such a login has failed (OIDC Core §5.5.1.1, RFC 9470 §5).
   if (request.wantedAcr?.essential === true && !isAcrMet(acrs, session, request.wantedAcr)) throw acrNotAvailable()

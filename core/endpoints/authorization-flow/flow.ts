@@ -74,7 +74,7 @@ const ignoreOutage = (error: unknown): void => {
 }
 
 export const createFlow = (options: AuthorizationOptions): Flow => {
-  const { issuer, acrs, audit, clock, login, codes, grantIndex, sessionClients, revocations } = options
+  const { issuer, acrs, audit, clock, login, codes, grantIndex, sessionClients, revocations, subjects } = options
   const cookies = createCookies(issuer)
   const sessions = createSessions({
     store: options.sessions,
@@ -104,7 +104,10 @@ export const createFlow = (options: AuthorizationOptions): Flow => {
     const session = person?.session
     const remembered =
       session !== undefined && isConsentRemembered(client, request) && (await consents.covers(session.subject, request))
-    const next = decide({ request, client, session, acrs, remembered, interactionId, now: epochSeconds(clock) })
+    const next = decide({
+      ...{ request, client, session, subjects, acrs, remembered, interactionId },
+      now: epochSeconds(clock),
+    })
     return next === 'login' || person === undefined ? { next: 'login' } : { next, ...person }
   }
 

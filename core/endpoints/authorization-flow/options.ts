@@ -15,13 +15,14 @@ import type { GrantIndex } from '../../oauth/grant-index.js'
 import type { PushedRequests } from '../../oauth/pushed-request.js'
 import type { RequestObjects } from '../../oauth/request-object.js'
 import type { MessageSigning } from '../../oauth/security-profile.js'
+import type { Subjects } from '../../oauth/subjects.js'
 import type { AuditLog } from '../../observe/audit.js'
 import type { OneTimeStore, RecordLookup, RecordStore, RevocationStore } from '../../storage/ports.js'
 import type { ClaimReleases } from '../../tokens/claim-releases.js'
 import type { TokenIssuer } from '../../tokens/issuer.js'
 import type { Refusals } from '../refusals.js'
 
-/** An id_token that we signed; its time may be over (OIDC Core §3.1.2.1). */
+/** An id_token that we signed; its time may be over (OIDC Core §3.1.2.1). `sub` and `sid` are what the client was told. */
 export interface IdTokenHint {
   readonly sub: string
   readonly aud: string | readonly string[]
@@ -74,4 +75,5 @@ export interface AuthorizationOptions {
   /** Secrets that all replicas share. */
   readonly secrets: RecordStore<string>
   readonly revocations: RevocationStore
+  readonly subjects: Subjects
 }

@@ -149,6 +149,7 @@ export const createTokenEndpoint = (options: TokenOptions): RecordedHandler => {
         client_auth_method: method,
         grant_id: settled.grant?.grantId ?? decision.grantId,
         ...describe(prepared, signed),
+        pairwise_sub: prepared.pairwiseSubject,
         refresh_token: refresh,
         jkt: proof?.jkt,
         'x5t#S256': constraint?.['x5t#S256'],

@@ -11,22 +11,22 @@ export interface TellClientsOptions {
 }
 
 /**
- * Leaves word for the clients that got something in a person's sessions, or for those of them that `isTold`, that they are over (OIDC Back-Channel
+ * Leaves word for the clients that got something in these sessions of a person, or in any, that they are over (OIDC Back-Channel
  * Logout §2.5): one notice for each session of each client. Called before what it tells of is written, so that no end goes
  * untold. Throws `Unavailable`.
  */
-export type TellClients = (subject: string, isTold?: (about: SessionClient) => boolean) => Promise<void>
+export type TellClients = (subject: string, sids?: readonly string[]) => Promise<void>
 
 export const createTellClients =
   ({ sessionClients, outbox, findLogoutUri }: TellClientsOptions): TellClients =>
-  async (subject, isTold = () => true) => {
+  async (subject, sids) => {
     const all = await listSubjectRecords(sessionClients, subject)
-    const told = all.filter(isTold)
+    const over = all.filter(({ sid }) => sids === undefined || sids.includes(sid))
     const noticeOf = async (about: SessionClient): Promise<readonly LogoutNotice[]> => {
       const uri = await findLogoutUri(about.clientId)
       return uri === undefined ? [] : [{ ...about, host: new URL(uri).host }]
     }
-    const notices = await Promise.all(told.map(noticeOf))
+    const notices = await Promise.all(over.map(noticeOf))
     await outbox.add(notices.flat())
-    await Promise.all(told.map((about) => sessionClients.remove(sessionClientId(about))))
+    await Promise.all(over.map((about) => sessionClients.remove(sessionClientId(about))))
   }

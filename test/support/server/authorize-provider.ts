@@ -20,6 +20,7 @@ import type { LoginProvider } from '../../../core/interaction/login-provider.js'
 import type { Session, SessionEntry } from '../../../core/interaction/session.js'
 import type { Client } from '../../../core/oauth/client.js'
 import type { AuthorizationCode } from '../../../core/oauth/grant.js'
+import { createSubjects } from '../../../core/oauth/subjects.js'
 import { createGrantIndex, type GrantEntry } from '../../../core/oauth/grant-index.js'
 import { hashOpaqueToken } from '../../../core/opaque-token.js'
 import type { AuditEvent, AuditLog } from '../../../core/observe/audit.js'
@@ -152,6 +153,7 @@ export const startProvider = async (overrides: Partial<AuthorizationOptions> = {
       required: false,
       requiredForFapi: false,
     }),
+    subjects: createSubjects(),
     ...stores,
     ...overrides,
   }
