@@ -1,3 +1,3 @@
 import { describeWebApplication } from '../support/recipes/web-application.js'
 
-describeWebApplication('go', 'main.go', 'The application:')
+describeWebApplication('go', ['main.go'], 'The application:')

@@ -1,7 +1,8 @@
-import { spawn, type ChildProcess } from 'node:child_process'
+import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFile, readFile, readdir, symlink } from 'node:fs/promises'
-import { join } from 'node:path'
+import { copyFile, mkdir, readFile, readdir, symlink } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
 import { codeBlock, readDocument, runCommands } from '../document.js'
 import { freePort } from '../free-port.js'
 import { openCommandLine, type Service } from '../server/command-line.js'
@@ -34,14 +35,20 @@ const written = ['3000', '3002', '8081']
 export const person = { username: 'alice', password: 'only-for-this-laptop' }
 export const subject = '248289761001'
 
+const linkEach = async (from: string, to: string): Promise<void> => {
+  // On another file system a hard link cannot be.
+  await promisify(execFile)('bash', ['-c', 'cp -al "$0" "$1" || cp -a "$0" "$1"', from, to])
+}
+
 /**
  * Starts Signet and registers the client. Access tokens last 20 seconds, so that an application that renews what has
- * less than half a minute does so at each call; or as many as are given. `files` are blocks of the page.
+ * less than half a minute does so at each call; or as many as are given. `files` are blocks of the page. Its packages
+ * are a symbolic link, or `hardLinked` for a bundler that leaves its folder for nothing.
  */
 export const openRecipe = async (
   name: RecipeName,
   files: readonly string[],
-  { seconds = 20 } = {},
+  { seconds = 20, hardLinked = false } = {},
 ): Promise<Recipe> => {
   const cli = await openCommandLine()
   const running: ChildProcess[] = []
@@ -51,12 +58,16 @@ export const openRecipe = async (
   const placed = (text: string) => text.replaceAll(/\b(?:3000|3002|8081)\b/g, (port) => ports.get(port) ?? port)
   const block = (title: string) => placed(codeBlock(page, title))
   const { folder: packages } = recipes[name]
+  const bring = hardLinked ? linkEach : symlink
   for (const entry of await readdir(packages, { withFileTypes: true }))
-    await (entry.isDirectory() ? symlink : copyFile)(join(packages, entry.name), join(cli.folder, entry.name))
+    await (entry.isDirectory() ? bring : copyFile)(join(packages, entry.name), join(cli.folder, entry.name))
   const laptop = placed(readDocument('config/examples/laptop.yaml'))
   const short = laptop.replace('access_token_ttl_secs: 300', `access_token_ttl_secs: ${seconds}`)
   await cli.write('laptop.yaml', `${short}\nadmin: { host: 127.0.0.1, port: 0 }\n`)
-  for (const file of files) await cli.write(file, block(file))
+  for (const file of files) {
+    await mkdir(dirname(join(cli.folder, file)), { recursive: true })
+    await cli.write(file, block(file))
+  }
 
   const shell = (commands: string): Promise<string> => runCommands(cli.folder, commands)
   let output = ''

@@ -9,13 +9,18 @@ import { describeWith } from '../services/describe-with.js'
  * What holds for every web application with a session of its own: `/` says who is signed in, `/login` and `/logout` lead to
  * Signet, `/me` answers as `/userinfo` does, `/backchannel-logout` takes logout tokens. `started` is what it prints.
  */
-export const describeWebApplication = (name: RecipeName, file: string, started: string): void =>
+export const describeWebApplication = (
+  name: RecipeName,
+  files: readonly string[],
+  started: string,
+  options?: Parameters<typeof openRecipe>[2],
+): void =>
   describeWith(`${name} recipe`, `docs/recipes/${name}.md`, () => {
     let recipe: Recipe
     const browser = new UserAgent()
     const signIn = (by = browser) => visit(by, `${recipe.origin}/login`, person)
     beforeAll(async () => {
-      recipe = await openRecipe(name, [file])
+      recipe = await openRecipe(name, files, options)
       await recipe.start(started)
     })
     afterAll(() => recipe?.[Symbol.asyncDispose]())
@@ -29,9 +34,9 @@ export const describeWebApplication = (name: RecipeName, file: string, started: 
     it('signs in, and calls /userinfo with a token that it renews', async () => {
       expect((await signIn()).text).toContain(`Signed in as ${subject}`)
       const grants = async () => (await recipe.events('token.issued')).map(({ grant_type }) => grant_type)
-      await expect.poll(grants).toEqual(['authorization_code'])
       expect(JSON.parse((await visit(browser, `${recipe.origin}/me`)).text)).toEqual(recipe.answer)
-      await expect.poll(grants).toEqual(['authorization_code', 'refresh_token'])
+      // Auth.js renews for its pages, too.
+      await expect.poll(grants).toEqual(expect.arrayContaining(['authorization_code', 'refresh_token']))
     })
 
     it('is told when the session ends elsewhere', async () => {

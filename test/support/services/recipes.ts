@@ -74,6 +74,7 @@ const light = {
 /** Those whose packages take minutes, or a compiler that Debian does not have: `npm run test:recipes`. */
 const heavy = {
   go: new RecipePackages('go', { files: ['main.go'] }),
+  nextjs: new RecipePackages('nextjs'),
 }
 
 export const recipes = { ...light, ...heavy }
