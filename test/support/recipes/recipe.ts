@@ -14,6 +14,8 @@ export interface Recipe extends AsyncDisposable {
   readonly issuer: string
   /** Where the application listens. */
   readonly origin: string
+  /** Where the page has an API, or a site behind the application. */
+  readonly api: string
   readonly service: Service
   /** What the page has under a name, with the ports of this run. */
   block(name: string): string
@@ -55,7 +57,8 @@ export const openRecipe = async (
   const page = `docs/recipes/${name}.md`
   const ports = new Map<string, string>()
   for (const port of written) ports.set(port, String(await freePort()))
-  const placed = (text: string) => text.replaceAll(/\b(?:3000|3002|8081)\b/g, (port) => ports.get(port) ?? port)
+  const placed = (text: string) =>
+    text.replaceAll(/(?<!\d)(?:3000|3002|8081)(?!\d)/g, (port) => ports.get(port) ?? port)
   const block = (title: string) => placed(codeBlock(page, title))
   const { folder: packages } = recipes[name]
   const bring = hardLinked ? linkEach : symlink
@@ -71,7 +74,7 @@ export const openRecipe = async (
 
   const shell = (commands: string): Promise<string> => runCommands(cli.folder, commands)
   let output = ''
-  const [issuer, origin] = [...ports.values()].map((port) => `http://localhost:${port}`)
+  const [issuer, origin, api] = [...ports.values()].map((port) => `http://localhost:${port}`)
   const stop = async (): Promise<void> => {
     for (const child of running) {
       if (child.exitCode !== null || child.signalCode !== null) continue
@@ -86,7 +89,7 @@ export const openRecipe = async (
     const service = await cli.serve(['start', '--config', 'laptop.yaml'])
     const [, secret] = /^client_secret +(\S+)/m.exec(await shell(block('register'))) ?? []
     return {
-      ...{ folder: cli.folder, issuer: issuer!, origin: origin!, service, block, shell },
+      ...{ folder: cli.folder, issuer: issuer!, origin: origin!, api: api!, service, block, shell },
       answer: JSON.parse(/^```json\n([\s\S]*?)^```$/m.exec(readDocument(page))?.[1] ?? 'null'),
       events: async (event) =>
         (await readFile(join(cli.folder, 'data/audit.jsonl'), 'utf8'))

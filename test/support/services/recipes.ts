@@ -75,6 +75,7 @@ const light = {
 const heavy = {
   go: new RecipePackages('go', { files: ['main.go'] }),
   nextjs: new RecipePackages('nextjs'),
+  'oauth2-proxy': new RecipePackages('oauth2-proxy'),
 }
 
 export const recipes = { ...light, ...heavy }
