@@ -32,6 +32,8 @@ export interface HomeOptions {
   readonly assetsPath: string
   readonly assets: ReadonlyMap<string, Asset>
   readonly demo?: Demo
+  /** The person's own page; absent: there is none. */
+  readonly accountUrl?: string
 }
 
 /**
@@ -47,13 +49,14 @@ export const homeEndpoint = {
 } as const satisfies Declaration
 
 export const createHomeEndpoint = (options: HomeOptions): Handler => {
-  const { issuer, name, version, demo, assetsPath, assets } = options
+  const { issuer, name, version, demo, assetsPath, assets, accountUrl } = options
   const render = compileTemplates({ brand: demo ? name : new URL(issuer).host, assetsPath, assets })
   const html = demo
     ? render('demo', {
         title: 'Demo',
         issuer,
         version,
+        accountUrl,
         demo: { ...demo, scope: demo.scope.join(' ') },
         curl: clientCredentialsCommand(issuer, demo.service),
         commands: demo.enrolment && principalCommands(demo.enrolment),

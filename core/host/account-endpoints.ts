@@ -1,4 +1,5 @@
 import { accountPages, createAccountPages } from '../endpoints/account/index.js'
+import { createApplicationsSection } from '../endpoints/account/applications.js'
 import { createSessionsSection } from '../endpoints/account/sessions.js'
 import type { HandlersOf } from '../endpoints/endpoint.js'
 import { createPersonalRecords } from '../interaction/personal-records.js'
@@ -20,5 +21,8 @@ export const createAccountEndpoints = (
     grantLifetime: grantLifetime(get(tokens.config)),
     tell: tellClientsOf(get),
   })
-  return createAccountPages(options, flow, [createSessionsSection({ records, audit, cookies })])
+  return createAccountPages(options, flow, [
+    createSessionsSection({ records, audit, cookies }),
+    createApplicationsSection({ ...options, records, log: get(tokens.log) }),
+  ])
 }

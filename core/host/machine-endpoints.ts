@@ -3,6 +3,7 @@ import { authorizationServerMetadata, createDiscovery, openidConfiguration } fro
 import type { Declaration, HandlersOf } from '../endpoints/endpoint.js'
 import { createHomeEndpoint, homeEndpoint } from '../endpoints/home.js'
 import { createIntrospectionEndpoint, introspectionEndpoint } from '../endpoints/introspect.js'
+import { accountUrl } from '../endpoints/authorization-flow/account-url.js'
 import { createKeySetEndpoint, keySetEndpoint } from '../endpoints/key-set.js'
 import { createRevocationEndpoint, revocationEndpoint } from '../endpoints/revoke.js'
 import { createTokenEndpoint, tokenEndpoint } from '../endpoints/token/index.js'
@@ -74,6 +75,7 @@ export const createMachineEndpoints = (
       assetsPath: get(tokens.assetsPath),
       assets,
       ...(demo && { demo: demo.page }),
+      ...(config.account_page && { accountUrl: accountUrl(issuer) }),
     }),
     assets: createAssetEndpoint(assets),
   }

@@ -4,6 +4,7 @@ import { createEndSessionGrants, revokeGrantEntries } from '../oauth/session-gra
 import { findEnded } from '../oauth/subject-end.js'
 import { listSubjectRecords, pageSubjectRecords } from '../oauth/subject-records.js'
 import type { RecordLookup, RecordStore, RevocationStore } from '../storage/ports.js'
+import { createPageAccess, type ClientAccess, type PersonalPage } from './client-access.js'
 import { consentId, type Consent } from './consent.js'
 import { sessionEntryId, type Session, type SessionEntry } from './session.js'
 
@@ -16,13 +17,6 @@ export interface PersonalRecordsOptions {
   /** How long a revoked grant must be remembered: until its last token has expired. */
   readonly grantLifetime: number
   readonly tell: TellClients
-}
-
-/** Some of what a person has. */
-export interface PersonalPage<T> {
-  readonly found: readonly T[]
-  /** Where the next page begins; undefined: there is none. */
-  readonly next?: string
 }
 
 /** What a person has, for the person and for the operator of the deployment. Everything throws `Unavailable`. */
@@ -41,7 +35,17 @@ export interface PersonalRecords {
   removeSessions(entries: readonly SessionEntry[]): Promise<void>
   /** The grants of a person that are good; with `clientId` those to that client alone. */
   listGrants(subject: string, clientId?: string): Promise<readonly GrantEntry[]>
+  /**
+   * At most so many clients that have something, from `after`. Of somebody with more than 500 grants a client may be on more
+   * than one page.
+   */
+  pageAccess(subject: string, after: string | undefined, most: number): Promise<PersonalPage<ClientAccess>>
   revokeGrants(entries: readonly GrantEntry[]): Promise<void>
+  /**
+   * Takes from a client all that a person granted and allowed it, and leaves word with it that the sessions are over in which it
+   * was granted something. Resolves with what it had.
+   */
+  withdrawAccess(subject: string, clientId: string): Promise<ClientAccess>
   /** What a person has allowed clients for good; with `clientId` that client alone. */
   listConsents(subject: string, clientId?: string): Promise<readonly Consent[]>
   removeConsents(all: readonly Consent[]): Promise<void>
@@ -74,6 +78,22 @@ export const createPersonalRecords = (options: PersonalRecordsOptions): Personal
     }
   }
 
+  const filterGood = async (subject: string, entries: readonly GrantEntry[]): Promise<readonly GrantEntry[]> => {
+    const isEnded = await findEnded(revocations, subject)
+    const begun = entries.filter(({ authTime }) => !isEnded(authTime))
+    // One question for all, which is answered so nearly always.
+    if (!(await revocations.isRevoked(begun.map(({ grantId }) => grantId)))) return begun
+    return filterLive(begun, async ({ grantId }) => !(await revocations.isRevoked([grantId])))
+  }
+
+  const listGrants: PersonalRecords['listGrants'] = async (subject, clientId) => {
+    const all = await listSubjectRecords(grantIndex, subject)
+    return filterGood(
+      subject,
+      all.filter((entry) => clientId === undefined || entry.clientId === clientId),
+    )
+  }
+
   return {
     async listSessions(subject, sid) {
       const all = await listSubjectRecords(sessionIndex, subject)
@@ -101,16 +121,18 @@ export const createPersonalRecords = (options: PersonalRecordsOptions): Personal
       return ended
     },
     removeSessions,
-    async listGrants(subject, clientId) {
-      const all = await listSubjectRecords(grantIndex, subject)
-      const isEnded = await findEnded(revocations, subject)
-      const wanted = all.filter((entry) => clientId === undefined || entry.clientId === clientId)
-      return filterLive(
-        wanted,
-        async ({ grantId, authTime }) => !isEnded(authTime) && !(await revocations.isRevoked([grantId])),
-      )
-    },
+    listGrants,
+    pageAccess: createPageAccess({ grantIndex, consents, filterGood }),
     revokeGrants: (entries) => revokeGrantEntries(grants, entries),
+    async withdrawAccess(subject, clientId) {
+      // First what would give the client a new grant without a question.
+      const consent = await consents.find(consentId(subject, clientId))
+      if (consent) await consents.remove(consentId(subject, clientId))
+      await options.tell(subject, { clientId })
+      const granted = await listGrants(subject, clientId)
+      await revokeGrantEntries(grants, granted)
+      return { clientId, grants: granted, ...(consent && { consent }) }
+    },
     async listConsents(subject, clientId) {
       const all = await listSubjectRecords(consents, subject)
       return all.filter((consent) => clientId === undefined || consent.clientId === clientId)

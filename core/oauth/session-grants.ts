@@ -36,7 +36,7 @@ export const createEndSessionGrants =
     const granted = all.flatMap((entry) =>
       entry.sid !== undefined && ended.has(entry.sid) ? [{ ...entry, sid: entry.sid }] : [],
     )
-    await options.tell(subject, sids)
+    await options.tell(subject, { sids })
     const own = granted.filter(({ scope }) => !scope.includes('offline_access'))
     await revokeGrantEntries(options, own)
     for (const { sid } of own) ended.set(sid, (ended.get(sid) ?? 0) + 1)

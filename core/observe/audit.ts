@@ -24,6 +24,7 @@ export type AuditEventName =
   | 'logout.undelivered'
   | 'consent.given'
   | 'consent.denied'
+  | 'consent.withdrawn'
   | 'authorization.pushed'
   | 'authorization.signed'
   | 'authorization.granted'

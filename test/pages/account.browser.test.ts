@@ -1,6 +1,7 @@
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { visitAccount } from '../support/server/account-visitor.js'
+import { authorizeUrl } from '../support/forge/mint.js'
 import { UserAgent } from '../support/clients/user-agent.js'
 import { person, startServer, type TestServer } from '../support/server/server.js'
 import { describeWith } from '../support/services/describe-with.js'
@@ -82,6 +83,22 @@ describeWith('chromium', 'a person at /account', (executablePath) => {
       })
     },
   )
+
+  it.each([true, false])('with javaScriptEnabled: %s, withdraws access', async (javaScriptEnabled) => {
+    await new UserAgent().authorize(authorizeUrl(server.issuer, { scope: 'openid profile' }), person)
+    await open({ javaScriptEnabled, viewport: { width: 375, height: 740 } }, async (page) => {
+      const row = page.locator('#applications li').filter({ has: page.getByRole('heading', { name: 'web' }) })
+      expect(await row.getByRole('listitem').allInnerTexts()).toEqual([
+        'Know who you are',
+        'See your profile, such as your name and picture',
+      ])
+      await row.locator('summary').click()
+      await expectFit(page)
+      await row.getByRole('button', { name: 'Withdraw access web' }).click()
+      expect(await page.getByRole('status').innerText()).toBe('The application has no access any more.')
+      expect(await page.innerText('#applications')).toContain('No application has access to your account.')
+    })
+  })
 
   it('is worked by the keyboard alone', async () => {
     await signInElsewhere()

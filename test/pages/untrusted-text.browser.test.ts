@@ -65,6 +65,22 @@ describeWith('chromium', 'untrusted text on the pages', (executablePath) => {
             form: { url: action, csrf: text },
             sessions: [{ sid: text, seen: { browser: text, system: text }, since: 0, here: false }],
           },
+          {
+            view: 'applications',
+            form: { url: action, csrf: text },
+            applications: [
+              {
+                clientId: text,
+                client: { name: text, logoUri: text },
+                scopes: [text],
+                claims: [text],
+                resources: [text],
+                details: [{ title: { en: text }, lines: [{ label: { en: text }, text }] }],
+                moreDetails: 1,
+                returns: true,
+              },
+            ],
+          },
         ],
       }),
       pages.deviceResult({ outcome: 'approved', client: { name: text }, startUrl: action }),

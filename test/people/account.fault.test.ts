@@ -1,6 +1,7 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { noLog } from '../../core/observe/log.js'
 import { UserAgent } from '../support/clients/user-agent.js'
+import { authorizeUrl } from '../support/forge/mint.js'
 import { disposeAfterAll } from '../support/dispose-after-all.js'
 import { readSection, visitAccount, type AccountVisitor } from '../support/server/account-visitor.js'
 import { person, startServer, type TestServer } from '../support/server/server.js'
@@ -26,7 +27,7 @@ describe('/account while the store is down', () => {
   }
   const outage = { status: 503, html: expect.stringContaining('Account error') as string }
 
-  it.each(['*', 'sessions.find', 'session_index.list', 'revocations.endedBefore'])(
+  it.each(['*', 'sessions.find', 'session_index.list', 'revocations.endedBefore', 'grant_index.list', 'consents.list'])(
     'SF01 shows an outage of %s as one, and signs nobody out by it',
     async (verb) => {
       const here = await enter()
@@ -39,10 +40,30 @@ describe('/account while the store is down', () => {
     },
   )
 
+  it.each(['consents.remove', 'grant_index.list', 'revocations.revoke'])(
+    'SF01 never says that access was withdrawn when %s failed, and the person can try again',
+    async (verb) => {
+      const here = await enter()
+      await here.agent.authorize(authorizeUrl(server.issuer), person)
+      const { csrf } = await here.section('applications')
+      const form = { csrf, action: 'withdraw', client_id: 'web' }
+      down([verb])
+      expect(await here.post('applications', form)).toMatchObject(outage)
+      faults.clear()
+      const again = await here.post('applications', form)
+      expect(readSection(again.html, 'applications')).toMatchObject({
+        notice: 'The application has no access any more.',
+        rows: [],
+      })
+    },
+  )
+
   it.each(['session_index.list', 'grant_index.list', 'sessions.remove'])(
     'SF01 never says that a session has ended when %s failed, and the person can try again',
     async (verb) => {
-      const [here, there] = [await enter(), await enter()]
+      const here = await enter()
+      await here.send('sessions', { action: 'end_others' })
+      const there = await enter()
       const { csrf, values } = await here.section('sessions')
       const [sid = ''] = values('sid')
       down([verb])
@@ -51,7 +72,6 @@ describe('/account while the store is down', () => {
       const again = await here.post('sessions', { csrf, action: 'end', sid })
       expect(readSection(again.html, 'sessions').notice).toBe('That browser is signed out.')
       expect((await there.page()).html).toContain('id="login-submit"')
-      await here.send('sessions', { action: 'end_others' })
     },
   )
 })

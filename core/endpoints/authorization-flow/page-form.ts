@@ -1,4 +1,4 @@
-import type { ClientOnPage } from '../../interaction/pages/pages.js'
+import type { ClientOnPage } from '../../interaction/pages/client-on-page.js'
 import type { Client } from '../../oauth/client.js'
 import { OAuthError } from '../../oauth/errors.js'
 import type { EndpointRequest } from '../message.js'

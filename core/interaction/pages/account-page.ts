@@ -1,5 +1,7 @@
 import type { BrowserNames } from '../browser-names.js'
+import type { DescribedDetail } from '../../oauth/authorization-details.js'
 import type { AccountNotice } from './account-texts.js'
+import type { ClientOnPage } from './client-on-page.js'
 
 /** A form of the page: its fields are `csrf`, `action`, and what the action is about. */
 export interface AccountForm {
@@ -23,8 +25,30 @@ export interface SessionsOnPage {
   readonly sessions: readonly SessionOnPage[]
 }
 
+/** What a client may do for the person. */
+export interface ApplicationOnPage {
+  readonly clientId: string
+  readonly client: ClientOnPage
+  readonly scopes: readonly string[]
+  readonly claims: readonly string[]
+  readonly resources: readonly string[]
+  readonly details: readonly DescribedDetail[]
+  /** Of details: how many are not shown. */
+  readonly moreDetails: number
+  /** When the first of what is still granted was: seconds since the epoch. Absent: it need only not ask again. */
+  readonly since?: number
+  /** The operator lets it in without asking the person. */
+  readonly returns: boolean
+}
+
+/** Fields `client_id`, with `action` `withdraw`. */
+export interface ApplicationsOnPage {
+  readonly view: 'applications'
+  readonly applications: readonly ApplicationOnPage[]
+}
+
 /** What one part of the page shows. A further sign-in method adds a member, and its view `account-{view}.eta`. */
-export type SectionOnPage = SessionsOnPage
+export type SectionOnPage = SessionsOnPage | ApplicationsOnPage
 
 /** Where the rest of a part is: an absolute URL. */
 interface MoreOnPage {

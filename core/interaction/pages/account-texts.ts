@@ -16,6 +16,19 @@ export const accountTexts = {
       'This ends your sessions in all other browsers, and the access of the applications that you opened there. Applications that may use your account while you are away keep their access.',
     onlyHere: 'You are signed in nowhere else.',
   },
+  applications: {
+    title: 'Applications with access',
+    lead: 'What you have allowed applications to do for you.',
+    none: 'No application has access to your account.',
+    since: 'Access since',
+    remembered: 'It has no access now, and need not ask you again.',
+    returns: 'It belongs to this service: when you open it again, it has access again.',
+    can: 'It can',
+    more: (count: number) => `and ${count} more`,
+    withdraw: 'Withdraw access',
+    withdrawWhat:
+      'It can no longer use your account, and has to ask you again. It may keep what it has already received.',
+  },
 } as const
 
 /** What the page says of an action, in the part that it is about. */
@@ -23,6 +36,8 @@ export const accountNotices = {
   session_ended: { section: 'sessions', text: 'That browser is signed out.' },
   session_gone: { section: 'sessions', text: 'That browser was signed out already.' },
   others_ended: { section: 'sessions', text: 'You are signed out everywhere else.' },
+  access_withdrawn: { section: 'applications', text: 'The application has no access any more.' },
+  access_gone: { section: 'applications', text: 'The application had no access any more.' },
 } as const
 
 export type AccountNotice = keyof typeof accountNotices

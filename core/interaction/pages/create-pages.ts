@@ -1,5 +1,6 @@
 import type { Asset } from './load-assets.js'
-import type { ClientOnPage, ConsentPage, LoginPage, Pages } from './pages.js'
+import { showClient } from './client-on-page.js'
+import type { ConsentPage, LoginPage, Pages } from './pages.js'
 import { describeAccount } from './account-view.js'
 import { deviceResults } from './device-results.js'
 import { compileTemplates } from './templates.js'
@@ -41,6 +42,7 @@ export const createPages = (options: PagesOptions): Pages => {
         csrf: page.csrf,
         client: showClient(page.client),
         ...showAccount(page.account),
+        accountUrl,
         wishes: describeWishes(page.scopes, page.claims, page.resources),
         details: (page.details ?? []).map(({ title, lines }) => ({
           title: textOf(title),
@@ -81,7 +83,8 @@ export const createPages = (options: PagesOptions): Pages => {
       }),
     signedOut: (page) =>
       render('signed-out', { title: 'Signed out', client: page.client && showClient(page.client), accountUrl }),
-    account: ({ account, ...page }) => render('your-account', { ...describeAccount(page), ...showAccount(account) }),
+    account: ({ account, ...page }) =>
+      render('your-account', { ...describeAccount(page, describeWishes), ...showAccount(account) }),
     error: ({ status, ...page }) => render('error', { ...page, advice: adviceOn(status) }),
     formPost: (page) =>
       render('form-post', { title: 'Continue', action: page.action, parameters: Object.entries(page.parameters) }),
@@ -100,20 +103,6 @@ const adviceOn = (status: number): string => {
   if (status === 404) return 'Check the address.'
   const report = 'If you keep seeing this page, give the request ID to the support team of the application.'
   return status >= 500 ? `Try again in a moment. ${report}` : report
-}
-
-const showClient = (client: ClientOnPage) => ({
-  name: client.name,
-  logo: webAddress(client.logoUri),
-  policy: webAddress(client.policyUri),
-  terms: webAddress(client.tosUri),
-})
-
-/** Only what a browser fetches over the web: a `javascript:` link would run as this site (OIDC Registration §9.2). */
-const webAddress = (uri: string | undefined): string | undefined => {
-  if (uri === undefined || !URL.canParse(uri)) return undefined
-  const { protocol, href } = new URL(uri)
-  return protocol === 'https:' || protocol === 'http:' ? href : undefined
 }
 
 const showAccount = ({ name, otherUrl }: ConsentPage['account']) => ({

@@ -1,14 +1,6 @@
 import type { DescribedDetail } from '../../oauth/authorization-details.js'
 import type { AccountPage } from './account-page.js'
-
-/** The client as a person may see it. Everything here comes from registration and is untrusted text. */
-export interface ClientOnPage {
-  /** `client_name`, or the `client_id` where there is none. */
-  readonly name: string
-  readonly logoUri?: string
-  readonly policyUri?: string
-  readonly tosUri?: string
-}
+import type { ClientOnPage } from './client-on-page.js'
 
 /** A form that the person sends back to us. */
 interface FormPage {

@@ -10,18 +10,26 @@ export interface TellClientsOptions {
   readonly findLogoutUri: (clientId: string) => Promise<string | undefined>
 }
 
+/** Of what a person has: nothing but what was granted in these sessions, or to this client. */
+export interface ToldOf {
+  readonly sids?: readonly string[]
+  readonly clientId?: string
+}
+
 /**
- * Leaves word for the clients that got something in these sessions of a person, or in any, that they are over (OIDC Back-Channel
- * Logout §2.5): one notice for each session of each client. Called before what it tells of is written, so that no end goes
- * untold. Throws `Unavailable`.
+ * Leaves word for the clients that got something in sessions of a person that they are over (OIDC Back-Channel Logout §2.5): one
+ * notice for each session of each client. Called before what it tells of is written, so that no end goes untold. Throws
+ * `Unavailable`.
  */
-export type TellClients = (subject: string, sids?: readonly string[]) => Promise<void>
+export type TellClients = (subject: string, only?: ToldOf) => Promise<void>
 
 export const createTellClients =
   ({ sessionClients, outbox, findLogoutUri }: TellClientsOptions): TellClients =>
-  async (subject, sids) => {
+  async (subject, { sids, clientId } = {}) => {
     const all = await listSubjectRecords(sessionClients, subject)
-    const over = all.filter(({ sid }) => sids === undefined || sids.includes(sid))
+    const over = all.filter(
+      (one) => sids?.includes(one.sid) !== false && (clientId === undefined || clientId === one.clientId),
+    )
     const noticeOf = async (about: SessionClient): Promise<readonly LogoutNotice[]> => {
       const uri = await findLogoutUri(about.clientId)
       return uri === undefined ? [] : [{ ...about, host: new URL(uri).host }]

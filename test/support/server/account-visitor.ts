@@ -1,4 +1,11 @@
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { epochSeconds } from '../../../core/clock.js'
+import { grantEntryId, type GrantEntry } from '../../../core/oauth/grant-index.js'
 import { UserAgent } from '../clients/user-agent.js'
+
+import { collectionsOf } from '../forge/mint.js'
+import { openTestRecords } from '../stores/test-stores.js'
 
 type Fields = Readonly<Record<string, string>>
 type Credentials = { readonly username: string; readonly password: string }
@@ -61,3 +68,21 @@ export const visitAccount = (at: string, agent = new UserAgent()) => {
 }
 
 export type AccountVisitor = ReturnType<typeof visitAccount>
+
+/** Puts into the store of a server what a person granted clients, without sign-ins. */
+export const putGrants = async (
+  directory: string,
+  clients: readonly string[],
+  subject: string,
+  more: Partial<GrantEntry> = {},
+): Promise<void> => {
+  await using store = await openTestRecords(join(directory, 'store'), Date.now)
+  const { grantIndex } = collectionsOf(store)
+  const now = epochSeconds(Date.now)
+  const puts = clients.map((clientId) => {
+    const granted = { clientId, subject, scope: ['openid'], resource: [], authTime: now + 1, grantedAt: now, ...more }
+    const entry = { ...granted, grantId: randomUUID() }
+    return grantIndex.put(grantEntryId(entry), entry)
+  })
+  await Promise.all(puts)
+}

@@ -1,0 +1,88 @@
+import type { ApplicationOnPage } from '../../interaction/pages/account-page.js'
+import type { ClientAccess } from '../../interaction/client-access.js'
+import type { PersonalRecords } from '../../interaction/personal-records.js'
+import { askPlugin } from '../../oauth/ask-plugin.js'
+import type { AuthorizationDetail, DescribedDetail } from '../../oauth/authorization-details.js'
+import { isClientId } from '../../oauth/client.js'
+import type { AuditLog } from '../../observe/audit.js'
+import type { Log } from '../../observe/log.js'
+import type { AuthorizationOptions } from '../authorization-flow/options.js'
+import { clientOnPage } from '../authorization-flow/page-form.js'
+import { mostRows, type AccountSection, type Action } from './section.js'
+
+export interface ApplicationsSectionOptions extends Pick<
+  AuthorizationOptions,
+  'clients' | 'detailsTypes' | 'defaultAudience'
+> {
+  readonly records: Pick<PersonalRecords, 'pageAccess' | 'withdrawAccess'>
+  readonly audit: AuditLog
+  readonly log: Log
+}
+
+/** Details of one application on the page; how many more there are is told. */
+const mostDetails = 20
+
+const unique = (...lists: readonly (readonly string[] | undefined)[]): readonly string[] => [
+  ...new Set(lists.flatMap((list) => list ?? [])),
+]
+
+/** What applications may do for a person. It only takes access away, so that who is alarmed can act at once. */
+export const createApplicationsSection = (options: ApplicationsSectionOptions): AccountSection => {
+  const { records, clients, detailsTypes, defaultAudience, audit, log } = options
+
+  /** One that cannot be described any more is named: the page is there to take it back. */
+  const describe = async (detail: AuthorizationDetail, signal: AbortSignal): Promise<DescribedDetail> => {
+    const type = detailsTypes.get(detail.type)
+    try {
+      if (type)
+        return await askPlugin('a type of authorization_details', signal, async () => type.describe(detail, signal))
+    } catch (error) {
+      log.error('An authorization detail of an account page could not be described', { type: detail.type }, error)
+    }
+    return { title: { en: detail.type }, lines: [] }
+  }
+
+  const onPage = async (
+    { clientId, grants, consent }: ClientAccess,
+    signal: AbortSignal,
+  ): Promise<ApplicationOnPage> => {
+    const client = await clients.findEnabled(clientId)
+    const details = grants.flatMap(({ authorizationDetails = [] }) => authorizationDetails)
+    const resources = unique(consent?.resource, ...grants.map(({ resource }) => resource))
+    return {
+      clientId,
+      client: client ? clientOnPage(client) : { name: clientId },
+      scopes: unique(consent?.scope, ...grants.map(({ scope }) => scope)),
+      claims: unique(consent?.claims),
+      resources: resources.filter((resource) => resource !== defaultAudience),
+      details: await Promise.all(details.slice(0, mostDetails).map((detail) => describe(detail, signal))),
+      moreDetails: Math.max(0, details.length - mostDetails),
+      ...(grants.length > 0 && { since: Math.min(...grants.map(({ grantedAt }) => grantedAt)) }),
+      returns: client?.consent === 'implicit',
+    }
+  }
+
+  const withdraw: Action = async ({ http, person: { session } }) => {
+    const client_id = http.form.values.get('client_id') ?? ''
+    const { subject: sub, sid: by_sid } = session
+    const had = isClientId(client_id) ? await records.withdrawAccess(sub, client_id) : undefined
+    if (had === undefined || (had.grants.length === 0 && had.consent === undefined)) return { notice: 'access_gone' }
+    const trail = { request_id: http.requestId, client_id, sub, by_sid }
+    await audit.record(
+      ...had.grants.map(({ grantId: grant_id }) => ({ event: 'grant.revoked' as const, ...trail, grant_id })),
+      ...(had.consent ? [{ event: 'consent.withdrawn' as const, ...trail, scope: had.consent.scope.join(' ') }] : []),
+    )
+    return { notice: 'access_withdrawn' }
+  }
+
+  return {
+    name: 'applications',
+    async show({ http, person }, after) {
+      const { found, next } = await records.pageAccess(person.session.subject, after, mostRows)
+      const applications = await Promise.all(found.map((access) => onPage(access, http.signal)))
+      const sorted = applications.toSorted((one, other) => (other.since ?? 0) - (one.since ?? 0))
+      return { section: { view: 'applications', applications: sorted }, next }
+    },
+    actions: new Map([['withdraw', withdraw]]),
+  }
+}

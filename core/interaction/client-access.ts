@@ -1,0 +1,112 @@
+import type { GrantEntry } from '../oauth/grant-index.js'
+import { pageSubjectRecords } from '../oauth/subject-records.js'
+import type { RecordStore } from '../storage/ports.js'
+import { consentId, type Consent } from './consent.js'
+
+/** Some of what a person has. */
+export interface PersonalPage<T> {
+  readonly found: readonly T[]
+  /** Where the next page begins; undefined: there is none. */
+  readonly next?: string
+}
+
+/** What one client has of a person: grants that are good, what the person allowed it for good, or both. */
+export interface ClientAccess {
+  readonly clientId: string
+  readonly grants: readonly GrantEntry[]
+  readonly consent?: Consent
+}
+
+export interface ClientAccessOptions {
+  readonly grantIndex: RecordStore<GrantEntry>
+  readonly consents: RecordStore<Consent>
+  /** Those of these grants of the subject that are good. Throws `Unavailable`. */
+  readonly filterGood: (subject: string, entries: readonly GrantEntry[]) => Promise<readonly GrantEntry[]>
+}
+
+/** Entries of grants for one page, however few clients they belong to. */
+const mostEntries = 500
+const pageSize = 100
+
+/** A page begins among the grants or, when they have all been shown, among what was allowed for good. */
+const cursor = { grants: 'g.', consents: 'c.' } as const
+
+const pageOf = (found: readonly ClientAccess[], allowed: string | undefined): PersonalPage<ClientAccess> => ({
+  found,
+  ...(allowed !== undefined && { next: cursor.consents + allowed }),
+})
+
+/** Lists clients with what they have of a person, page by page. Throws `Unavailable`. */
+export const createPageAccess = ({ grantIndex, consents, filterGood }: ClientAccessOptions) => {
+  /** Adds what is granted from `after` on; resolves with the place where there is more than fits. */
+  const addGranted = async (
+    byClient: Map<string, GrantEntry[]>,
+    subject: string,
+    after: string | undefined,
+    most: number,
+  ): Promise<string | undefined> => {
+    let last = after
+    for (let read = 0; read < mostEntries; read += pageSize) {
+      const { entries, more } = await pageSubjectRecords(grantIndex, subject, last, pageSize)
+      const good = new Set(
+        await filterGood(
+          subject,
+          entries.map(({ record }) => record),
+        ),
+      )
+      for (const { name, record } of entries) {
+        const known = byClient.get(record.clientId)
+        if (known !== undefined && good.has(record)) known.push(record)
+        if (known === undefined && good.has(record)) {
+          if (byClient.size === most) return last ?? ''
+          byClient.set(record.clientId, [record])
+        }
+        last = name
+      }
+      if (!more) return undefined
+    }
+    return last
+  }
+
+  /** Clients that have nothing but what was allowed for good; as `addGranted`. */
+  const addAllowed = async (
+    found: ClientAccess[],
+    subject: string,
+    {
+      shown,
+      after,
+      most,
+    }: { readonly shown: ReadonlyMap<string, unknown>; readonly after?: string; readonly most: number },
+  ): Promise<string | undefined> => {
+    let last = after
+    for (;;) {
+      const { entries, more } = await pageSubjectRecords(consents, subject, last, pageSize)
+      for (const { name, record } of entries) {
+        if (!shown.has(record.clientId)) {
+          if (found.length === most) return last ?? ''
+          found.push({ clientId: record.clientId, grants: [], consent: record })
+        }
+        last = name
+      }
+      if (!more) return undefined
+    }
+  }
+
+  return async (subject: string, after: string | undefined, most: number): Promise<PersonalPage<ClientAccess>> => {
+    const from = after?.slice(cursor.grants.length)
+    const granted = new Map<string, GrantEntry[]>()
+    if (after?.startsWith(cursor.consents)) {
+      await addGranted(granted, subject, undefined, Infinity)
+      const found: ClientAccess[] = []
+      return pageOf(found, await addAllowed(found, subject, { shown: granted, ...(from && { after: from }), most }))
+    }
+    const more = await addGranted(granted, subject, from, most)
+    const all = [...granted].map(async ([clientId, grants]): Promise<ClientAccess> => {
+      const consent = await consents.find(consentId(subject, clientId))
+      return { clientId, grants, ...(consent && { consent }) }
+    })
+    const found = await Promise.all(all)
+    if (more !== undefined) return { found, next: cursor.grants + more }
+    return pageOf(found, await addAllowed(found, subject, { shown: granted, most }))
+  }
+}
