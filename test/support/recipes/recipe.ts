@@ -17,6 +17,8 @@ export interface Recipe extends AsyncDisposable {
   /** Where the page has an API, or a site behind the application. */
   readonly api: string
   readonly service: Service
+  /** What the registration printed; empty for a public client. */
+  readonly secret: string
   /** What the page has under a name, with the ports of this run. */
   block(name: string): string
   /** The JSON that the page shows as an answer. */
@@ -45,12 +47,13 @@ const linkEach = async (from: string, to: string): Promise<void> => {
 /**
  * Starts Signet and registers the client. Access tokens last 20 seconds, so that an application that renews what has
  * less than half a minute does so at each call; or as many as are given. `files` are blocks of the page. Its packages
- * are a symbolic link, or `hardLinked` for a bundler that leaves its folder for nothing.
+ * are a symbolic link, or `hardLinked` for a bundler that leaves its folder for nothing. `config` is what Signet starts
+ * with, if that is a block of the page.
  */
 export const openRecipe = async (
-  name: RecipeName,
+  name: string,
   files: readonly string[],
-  { seconds = 20, hardLinked = false } = {},
+  { seconds = 20, hardLinked = false, config = 'laptop.yaml' } = {},
 ): Promise<Recipe> => {
   const cli = await openCommandLine()
   const running: ChildProcess[] = []
@@ -60,10 +63,10 @@ export const openRecipe = async (
   const placed = (text: string) =>
     text.replaceAll(/(?<!\d)(?:3000|3002|8081)(?!\d)/g, (port) => ports.get(port) ?? port)
   const block = (title: string) => placed(codeBlock(page, title))
-  const { folder: packages } = recipes[name]
+  const packages = name in recipes ? recipes[name as RecipeName].folder : undefined
   const bring = hardLinked ? linkEach : symlink
-  for (const entry of await readdir(packages, { withFileTypes: true }))
-    await (entry.isDirectory() ? bring : copyFile)(join(packages, entry.name), join(cli.folder, entry.name))
+  for (const entry of packages === undefined ? [] : await readdir(packages, { withFileTypes: true }))
+    await (entry.isDirectory() ? bring : copyFile)(join(entry.parentPath, entry.name), join(cli.folder, entry.name))
   const laptop = placed(readDocument('config/examples/laptop.yaml'))
   const short = laptop.replace('access_token_ttl_secs: 300', `access_token_ttl_secs: ${seconds}`)
   await cli.write('laptop.yaml', `${short}\nadmin: { host: 127.0.0.1, port: 0 }\n`)
@@ -86,10 +89,10 @@ export const openRecipe = async (
     await cli[Symbol.asyncDispose]()
   }
   try {
-    const service = await cli.serve(['start', '--config', 'laptop.yaml'])
-    const [, secret] = /^client_secret +(\S+)/m.exec(await shell(block('register'))) ?? []
+    const service = await cli.serve(['start', '--config', config])
+    const [, secret = ''] = /^client_secret +(\S+)/m.exec(await shell(block('register'))) ?? []
     return {
-      ...{ folder: cli.folder, issuer: issuer!, origin: origin!, api: api!, service, block, shell },
+      ...{ folder: cli.folder, issuer: issuer!, origin: origin!, api: api!, service, secret, block, shell },
       answer: JSON.parse(/^```json\n([\s\S]*?)^```$/m.exec(readDocument(page))?.[1] ?? 'null'),
       events: async (event) =>
         (await readFile(join(cli.folder, 'data/audit.jsonl'), 'utf8'))
@@ -99,7 +102,7 @@ export const openRecipe = async (
       start: async (printed, env = {}) => {
         const child = spawn('bash', ['-ec', block('run')], {
           cwd: cli.folder,
-          env: { ...process.env, ...(secret !== undefined && { CLIENT_SECRET: secret }), ...env },
+          env: { ...process.env, CLIENT_SECRET: secret, ...env },
           detached: true,
           stdio: ['ignore', 'pipe', 'pipe'],
         })
