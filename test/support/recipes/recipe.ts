@@ -44,6 +44,14 @@ const linkEach = async (from: string, to: string): Promise<void> => {
   await promisify(execFile)('bash', ['-c', 'cp -al "$0" "$1" || cp -a "$0" "$1"', from, to])
 }
 
+interface Options {
+  readonly seconds?: number
+  readonly hardLinked?: boolean
+  readonly config?: string
+  /** Makes `my.yaml`, which the page leaves to its reader, of that for a laptop. */
+  readonly own?: (laptop: string) => string
+}
+
 /**
  * Starts Signet and registers the client. Access tokens last 20 seconds, so that an application that renews what has
  * less than half a minute does so at each call; or as many as are given. `files` are blocks of the page. Its packages
@@ -53,7 +61,7 @@ const linkEach = async (from: string, to: string): Promise<void> => {
 export const openRecipe = async (
   name: string,
   files: readonly string[],
-  { seconds = 20, hardLinked = false, config = 'laptop.yaml' } = {},
+  { seconds = 20, hardLinked = false, config = 'laptop.yaml', own }: Options = {},
 ): Promise<Recipe> => {
   const cli = await openCommandLine()
   const running: ChildProcess[] = []
@@ -69,7 +77,9 @@ export const openRecipe = async (
     await (entry.isDirectory() ? bring : copyFile)(join(entry.parentPath, entry.name), join(cli.folder, entry.name))
   const laptop = placed(readDocument('config/examples/laptop.yaml'))
   const short = laptop.replace('access_token_ttl_secs: 300', `access_token_ttl_secs: ${seconds}`)
-  await cli.write('laptop.yaml', `${short}\nadmin: { host: 127.0.0.1, port: 0 }\n`)
+  const base = `${short}\nadmin: { host: 127.0.0.1, port: 0 }\n`
+  await cli.write('laptop.yaml', base)
+  if (own !== undefined) await cli.write('my.yaml', own(base))
   for (const file of files) {
     await mkdir(dirname(join(cli.folder, file)), { recursive: true })
     await cli.write(file, block(file))

@@ -1,10 +1,19 @@
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { packageRoot } from '../../../core/package-root.js'
-import { codeBlock } from '../document.js'
+import { codeBlock, readDocument } from '../document.js'
+
+interface Needs {
+  /** Blocks of the page that its commands need. */
+  readonly files?: readonly string[]
+  /** Packages that bring the programs of the commands. */
+  readonly debian?: readonly string[]
+  /** A program of ours, in the place of what the page installs and we cannot run. */
+  readonly program?: { readonly folder: string; readonly commands: string }
+}
 
 /**
  * The packages of a page of `docs/recipes`, brought by its own block `install` into a folder of the cache. They are
@@ -17,15 +26,18 @@ export class RecipePackages {
   readonly folder: string
   readonly installed: string
 
-  /** `files` are blocks of the page that the commands need, `debian` the packages that bring their programs. */
-  constructor(
-    name: string,
-    { files = [], debian = [] }: { readonly files?: readonly string[]; readonly debian?: readonly string[] } = {},
-  ) {
+  constructor(name: string, { files = [], debian = [], program }: Needs = {}) {
     const page = `docs/recipes/${name}.md`
     this.debian = debian
-    this.#commands = codeBlock(page, 'install')
-    this.#files = new Map(files.map((file) => [file, codeBlock(page, file)]))
+    this.#commands = program?.commands ?? codeBlock(page, 'install')
+    this.#files = new Map(
+      program === undefined
+        ? files.map((file) => [file, codeBlock(page, file)])
+        : readdirSync(join(packageRoot, program.folder)).map((file) => [
+            file,
+            readDocument(`${program.folder}/${file}`),
+          ]),
+    )
     this.folder = join(packageRoot, 'node_modules/.cache/recipes', name)
     this.installed = `${this.folder}.${createHash('sha256')
       .update([this.#commands, ...this.#files.values()].join('\n'))
@@ -76,6 +88,9 @@ const heavy = {
   go: new RecipePackages('go', { files: ['main.go'] }),
   nextjs: new RecipePackages('nextjs'),
   'oauth2-proxy': new RecipePackages('oauth2-proxy'),
+  kubernetes: new RecipePackages('kubernetes', {
+    program: { folder: 'test/support/recipes/kubernetes', commands: 'go build -o authenticate .' },
+  }),
 }
 
 export const recipes = { ...light, ...heavy }
