@@ -1,11 +1,12 @@
-import { isCsrfToken } from '../interaction/csrf.js'
-import type { Session } from '../interaction/session.js'
+import { csrfToken, isCsrfToken } from '../interaction/csrf.js'
+import { setBrowserSessions, withoutSessions, type BrowserSessions } from '../interaction/browser-sessions.js'
+import type { FoundSession } from '../interaction/session.js'
 import { displayName } from '../oauth/account.js'
 import type { Client } from '../oauth/client.js'
 import { OAuthError } from '../oauth/errors.js'
 import { checkNoneRepeated, type ParameterList } from '../oauth/params.js'
-import type { EndSessionGrants } from '../oauth/session-grants.js'
 import { withQuery } from './authorization-flow/answer.js'
+import { createEndSession, type EndSessionOptions } from './authorization-flow/end-session.js'
 import type { Flow } from './authorization-flow/flow.js'
 import { logoutCsrf } from './authorization-flow/logout-form.js'
 import type { AuthorizationOptions, IdTokenHint } from './authorization-flow/options.js'
@@ -15,10 +16,6 @@ import { isStateTooLong } from './authorization-flow/target.js'
 import type { Declaration } from './endpoint.js'
 import { page, redirect, type EndpointRequest, type Reply } from './message.js'
 import type { RecordedHandler } from './refusals.js'
-
-export interface LogoutOptions extends AuthorizationOptions {
-  readonly endGrants: EndSessionGrants
-}
 
 /** What a request for logout says, checked. */
 interface LogoutRequest {
@@ -50,9 +47,13 @@ const invalid = (description: string): never => {
   throw new OAuthError('invalid_request', description)
 }
 
-export const createLogoutEndpoint = (options: LogoutOptions, flow: Flow): RecordedHandler => {
-  const { issuer, audit, clients, pages, subjects, verifyIdTokenHint, endGrants } = options
-  const { cookies } = flow
+export const createLogoutEndpoint = (
+  options: AuthorizationOptions & EndSessionOptions,
+  flow: Flow,
+): RecordedHandler => {
+  const { issuer, clients, pages, sessionTtlSeconds, subjects, verifyIdTokenHint } = options
+  const { cookies, sessions } = flow
+  const endSession = createEndSession(options, sessions)
   const url = `${issuer}${logoutEndpoint.path}`
 
   const getHint = async (text: string | undefined): Promise<IdTokenHint | undefined> =>
@@ -74,38 +75,49 @@ export const createLogoutEndpoint = (options: LogoutOptions, flow: Flow): Record
     return { hint, client, target: state === undefined ? uri : withQuery(uri, { state }) }
   }
 
-  const leave = ({ client, target }: LogoutRequest, set: readonly string[] = []): Reply =>
-    target === undefined
-      ? page(200, pages.signedOut({ ...(client && { client: clientOnPage(client) }) }), set)
-      : redirect(target, set)
+  /** Of a form that names all who are signed in: good for the sessions that the browser has. */
+  const allCsrf = ({ current, others }: BrowserSessions): string =>
+    csrfToken([current ?? '', ...others].join('.'), 'logout', 'all')
 
-  const end = async (http: EndpointRequest, session: Session, request: LogoutRequest): Promise<Reply> => {
-    // The session last: who meets an outage can try again.
-    const ended = await endGrants(session.subject, [session.sid])
-    await flow.sessions.end(http.cookie(cookies.session), session)
-    await audit.record({
-      event: 'session.ended',
-      request_id: http.requestId,
-      client_id: request.client?.client_id,
-      sub: session.subject,
-      sid: session.sid,
-      grants: ended.get(session.sid),
+  /** Ends these sessions of the browser and leads on. Whoever stays is named where no client waits. */
+  const leave = async (
+    http: EndpointRequest,
+    request: LogoutRequest,
+    ended: readonly FoundSession[],
+  ): Promise<Reply> => {
+    for (const session of ended) await endSession(http.requestId, session, request.client?.client_id)
+    const before = flow.sessionsOf(http)
+    const left = withoutSessions(
+      before,
+      ended.map(({ cookie }) => cookie),
+    )
+    const set = setBrowserSessions(cookies, before, left, sessionTtlSeconds)
+    const { client, target } = request
+    if (target !== undefined) return redirect(target, set)
+    const others = await namesOf(http, left)
+    const html = pages.signedOut({
+      ...(client && { client: clientOnPage(client) }),
+      ...(others.length > 0 && { others: { names: others, action: url, csrf: allCsrf(left) } }),
     })
-    return leave(request, [cookies.set(cookies.session, '', 0)])
+    return page(200, html, set)
   }
+
+  const namesOf = async (http: EndpointRequest, browser: BrowserSessions): Promise<readonly string[]> =>
+    (await flow.everybody(http, browser)).map(({ account }) => displayName(account))
 
   const ask = async (
     http: EndpointRequest,
-    session: Session,
+    current: FoundSession,
     { client }: LogoutRequest,
     sent: ParameterList['values'],
   ): Promise<Reply> => {
     const person = await flow.signedIn(http)
     const html = pages.logout({
       action: url,
-      csrf: logoutCsrf(http, cookies, session),
+      csrf: logoutCsrf(http, cookies, current.session),
       ...(client && { client: clientOnPage(client) }),
-      account: { name: person ? displayName(person.account) : session.subject },
+      account: { name: person ? displayName(person.account) : current.session.subject },
+      others: await namesOf(http, { current: undefined, others: flow.sessionsOf(http).others }),
       parameters: Object.fromEntries(names.flatMap((name) => (sent.has(name) ? [[name, sent.get(name) ?? '']] : []))),
     })
     return page(200, html)
@@ -118,7 +130,7 @@ export const createLogoutEndpoint = (options: LogoutOptions, flow: Flow): Record
     http.cookie(cookies.session) === undefined
 
   /** Does the hint speak of this very session? */
-  const isOf = ({ sid, subject }: Session, { hint, client }: LogoutRequest): boolean =>
+  const isOf = ({ sid, subject }: FoundSession['session'], { hint, client }: LogoutRequest): boolean =>
     hint !== undefined &&
     client !== undefined &&
     hint.sid === subjects.sidSeenBy(client, sid) &&
@@ -129,12 +141,16 @@ export const createLogoutEndpoint = (options: LogoutOptions, flow: Flow): Record
     if (lacksCookies(http)) return redirect(withQuery(url, Object.fromEntries(sent)))
     const request = await read(sent)
     seen.claimedClientId = request.client?.client_id
-    const session = await flow.sessions.find(http.cookie(cookies.session))
-    if (session === undefined) return leave(request)
-    if (isOf(session, request)) return end(http, session, request)
-    if (http.method !== 'POST' || !http.form.values.has('csrf')) return ask(http, session, request, sent)
-    return isCsrfToken(logoutCsrf(http, cookies, session), http.form.values.get('csrf'))
-      ? end(http, session, request)
-      : refuseForgery()
+    const browser = flow.sessionsOf(http)
+    const all = await sessions.findAll(browser)
+    const current = all.find(({ cookie }) => cookie === browser.current)
+    const hinted = all.find(({ session }) => isOf(session, request))
+    if (hinted !== undefined) return leave(http, request, [hinted])
+    const csrf = http.method === 'POST' ? http.form.values.get('csrf') : undefined
+    const isOfAll = isCsrfToken(allCsrf(browser), csrf)
+    if (current === undefined) return leave(http, request, isOfAll ? all : [])
+    if (csrf === undefined) return ask(http, current, request, sent)
+    if (!isOfAll && !isCsrfToken(logoutCsrf(http, cookies, current.session), csrf)) return refuseForgery()
+    return leave(http, request, http.form.values.get('accounts') === 'all' ? all : [current])
   }
 }

@@ -8,6 +8,7 @@ import { createDeviceVerification, deviceVerification } from '../endpoints/devic
 import type { HandlersOf } from '../endpoints/endpoint.js'
 import { consentPage, createConsentPage } from '../endpoints/interaction/consent.js'
 import { createLoginPage, loginPage } from '../endpoints/interaction/login.js'
+import { createSelectPage, selectPage } from '../endpoints/interaction/select.js'
 import { createLogoutEndpoint, logoutEndpoint } from '../endpoints/logout.js'
 import { createPushedAuthorizationEndpoint, pushedAuthorizationEndpoint } from '../endpoints/pushed-authorization.js'
 import { createUserinfoEndpoint, userinfoEndpoint } from '../endpoints/userinfo.js'
@@ -28,6 +29,7 @@ export const peopleEndpoints = {
   userinfo: userinfoEndpoint,
   authorization: authorizationEndpoint,
   pushedAuthorization: pushedAuthorizationEndpoint,
+  select: selectPage,
   login: loginPage,
   consent: consentPage,
   logout: logoutEndpoint,
@@ -144,26 +146,30 @@ const endGrantsOf = (get: Resolve) => {
   })
 }
 
-export const createPeopleEndpoints = (get: Resolve, { options, flow }: SignIn): HandlersOf<typeof peopleEndpoints> => ({
-  userinfo: createUserinfoEndpoint({
-    accessTokenVerifier: get(tokens.accessTokenVerifier),
-    audiences: [options.issuer, options.defaultAudience],
-    clients: options.clients,
-    login: options.login,
-    requires: requiredAuthentication(get(tokens.config)),
-    clock: options.clock,
-    revocations: options.revocations,
-    tokens: get(tokens.tokenIssuer),
-    audit: options.audit,
-    refusals: options.refusals,
-    dpop: get(tokens.dpop),
-  }),
-  authorization: createAuthorizationEndpoint(options, flow),
-  pushedAuthorization: createPushedAuthorization(get, options),
-  login: createLoginPage(options, flow),
-  consent: createConsentPage(options, flow),
-  logout: createLogoutEndpoint({ ...options, endGrants: endGrantsOf(get) }, flow),
-})
+export const createPeopleEndpoints = (get: Resolve, { options, flow }: SignIn): HandlersOf<typeof peopleEndpoints> => {
+  const ending = { ...options, endGrants: endGrantsOf(get) }
+  return {
+    userinfo: createUserinfoEndpoint({
+      accessTokenVerifier: get(tokens.accessTokenVerifier),
+      audiences: [options.issuer, options.defaultAudience],
+      clients: options.clients,
+      login: options.login,
+      requires: requiredAuthentication(get(tokens.config)),
+      clock: options.clock,
+      revocations: options.revocations,
+      tokens: get(tokens.tokenIssuer),
+      audit: options.audit,
+      refusals: options.refusals,
+      dpop: get(tokens.dpop),
+    }),
+    authorization: createAuthorizationEndpoint(options, flow),
+    pushedAuthorization: createPushedAuthorization(get, options),
+    select: createSelectPage(ending, flow),
+    login: createLoginPage(ending, flow),
+    consent: createConsentPage(options, flow),
+    logout: createLogoutEndpoint(ending, flow),
+  }
+}
 
 export const createDeviceEndpoints = (get: Resolve, signIn: SignIn): HandlersOf<typeof deviceEndpoints> => {
   const { device_code_ttl_secs: ttlSeconds, rate_limits: rates } = get(tokens.config)

@@ -1,7 +1,9 @@
-/** The three cookies that we set, however many logins run side by side in one browser. */
+/** The four cookies that we set, however many logins run side by side in one browser. */
 export interface Cookies {
   /** Name of the cookie that carries the session. */
   readonly session: string
+  /** Name of the cookie that carries the sessions of other people who are signed in in the same browser: four at most. */
+  readonly otherSessions: string
   /** Name of the cookie that ties interactions to the browser that began them. */
   readonly browser: string
   /** Name of the cookie that proves who has signed in in this browser before. It signs nobody in. */
@@ -21,6 +23,7 @@ export const createCookies = (issuer: string): Cookies => {
   const attributes = `; Path=${pathname}; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`
   return {
     session: `${prefix}signet-session`,
+    otherSessions: `${prefix}signet-other-sessions`,
     browser: `${prefix}signet-browser`,
     knownBrowser: `${prefix}signet-known-browser`,
     set: (name, value, maxAgeSeconds) =>

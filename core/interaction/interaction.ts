@@ -42,7 +42,7 @@ export type Interaction = SignInPurpose & {
 const ttlSeconds = 600
 
 /** The pages where a person answers. */
-export type InteractionPage = 'login' | 'consent'
+export type InteractionPage = 'select' | 'login' | 'consent'
 
 export interface Interactions {
   pageUrl(id: string, page: InteractionPage): string

@@ -2,6 +2,7 @@ import { hashOpaqueToken, isOpaqueToken, newOpaqueToken } from '../opaque-token.
 import { subjectRecordId } from '../oauth/subject-records.js'
 import type { RecordLookup, RecordStore } from '../storage/ports.js'
 import type { BrowserNames } from './browser-names.js'
+import { mostPeople, setBrowserSessions, type BrowserSessions } from './browser-sessions.js'
 import type { Cookies } from './cookies.js'
 import type { LoginResult } from './login-provider.js'
 
@@ -20,6 +21,8 @@ export interface Session {
   readonly expiresAt?: number
   /** Where the person signed in. Absent in one that an earlier version began. */
   readonly seen?: BrowserNames
+  /** As it was typed at the sign-in. Absent in one that an earlier version began. */
+  readonly username?: string
 }
 
 /** A session as it can be found by its person. */
@@ -34,20 +37,38 @@ export const sessionEntryId = ({ subject, key }: Pick<SessionEntry, 'subject' | 
 
 export type PassedLogin = Extract<LoginResult, { readonly outcome: 'passed' }>
 
+/** A session with the cookie that it was found by. */
+export interface FoundSession {
+  readonly cookie: string
+  readonly session: Session
+}
+
 export interface Sessions {
   /** Undefined for a cookie that is missing, tampered with, unknown or expired. Throws `Unavailable`. */
   find(cookie: string | undefined): Promise<Session | undefined>
+  /** Those that are there, the current one first. Throws `Unavailable`. */
+  findAll(browser: BrowserSessions): Promise<readonly FoundSession[]>
   /**
-   * Signs a person in under a new cookie and ends the session of the old one, no matter whose it was (session fixation).
-   * Throws `Unavailable`.
+   * Signs a person in under a new cookie, never under one that the browser brings (session fixation), and ends the sessions
+   * that the same person has in this browser. Others who are signed in in it stay so, up to `mostPeople`: `displaced` are those
+   * beyond, whose sessions are for the caller to end. Throws `Unavailable`.
    */
   start(
     login: PassedLogin,
-    at: { readonly authTime: number; readonly interactionId: string; readonly seen?: BrowserNames },
-    oldCookie: string | undefined,
-  ): Promise<{ readonly session: Session; readonly cookie: string }>
-  /** Ends the session of a cookie. Throws `Unavailable`. */
-  end(cookie: string | undefined, session: Session): Promise<void>
+    at: {
+      readonly authTime: number
+      readonly interactionId: string
+      readonly username?: string
+      readonly seen?: BrowserNames
+    },
+    before: BrowserSessions,
+  ): Promise<{
+    readonly session: Session
+    readonly cookies: readonly string[]
+    readonly displaced: readonly FoundSession[]
+  }>
+  /** Throws `Unavailable`. */
+  end(ended: FoundSession): Promise<void>
 }
 
 export interface SessionOptions {
@@ -61,20 +82,28 @@ export const createSessions = ({ store, index, cookies, ttlSeconds }: SessionOpt
   const find = async (cookie: string | undefined): Promise<Session | undefined> =>
     isOpaqueToken(cookie) ? store.find(hashOpaqueToken(cookie)) : undefined
 
-  const end = async (cookie: string | undefined, { subject }: Session): Promise<void> => {
-    if (!isOpaqueToken(cookie)) return
+  const findAll: Sessions['findAll'] = async ({ current, others }) => {
+    const cookies = current === undefined ? others : [current, ...others]
+    const found = await Promise.all(cookies.map(async (cookie) => ({ cookie, session: await find(cookie) })))
+    return found.flatMap(({ cookie, session }) => (session === undefined ? [] : [{ cookie, session }]))
+  }
+
+  const end: Sessions['end'] = async ({ cookie, session: { subject } }) => {
     const key = hashOpaqueToken(cookie)
     await Promise.all([store.remove(key), index.remove(sessionEntryId({ subject, key }))])
   }
 
   return {
     find,
+    findAll,
     end,
-    async start(login, { authTime, interactionId, seen }, oldCookie) {
-      const old = await find(oldCookie)
+    async start(login, { authTime, interactionId, username, seen }, before) {
+      const known = await findAll(before)
+      const same = known.filter(({ session }) => session.subject === login.subject)
+      const others = known.filter(({ session }) => session.subject !== login.subject)
       const session: Session = {
         // A relying party knows the same person's session by one `sid` (OIDC Back-Channel Logout §2.1).
-        sid: old?.subject === login.subject ? old.sid : newOpaqueToken(),
+        sid: same[0]?.session.sid ?? newOpaqueToken(),
         subject: login.subject,
         authTime,
         amr: login.amr,
@@ -82,6 +111,7 @@ export const createSessions = ({ store, index, cookies, ttlSeconds }: SessionOpt
         interactionId,
         expiresAt: authTime + ttlSeconds,
         ...(seen && { seen }),
+        ...(username !== undefined && { username }),
       }
       const value = newOpaqueToken()
       const { sid, subject, amr } = session
@@ -90,8 +120,11 @@ export const createSessions = ({ store, index, cookies, ttlSeconds }: SessionOpt
         store.put(entry.key, session, { ttlSeconds }),
         index.put(sessionEntryId(entry), entry, { ttlSeconds }),
       ])
-      if (old) await end(oldCookie, old)
-      return { session, cookie: cookies.set(cookies.session, value, ttlSeconds) }
+      for (const old of same) await end(old)
+      const kept = others.slice(0, mostPeople - 1)
+      const after = { current: value, others: kept.map(({ cookie }) => cookie) }
+      const set = setBrowserSessions(cookies, before, after, ttlSeconds)
+      return { session, cookies: set, displaced: others.slice(kept.length) }
     },
   }
 }

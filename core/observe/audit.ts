@@ -18,6 +18,7 @@ export type AuditEventName =
   | 'login.refused'
   | 'session.ended'
   | 'account.refused'
+  | 'session.selected'
   | 'logout.refused'
   | 'logout.signed'
   | 'logout.delivered'

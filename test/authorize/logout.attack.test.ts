@@ -12,6 +12,8 @@ const after = 'https://client.example/signed-out?from=signet'
 const shop = { ...webClient, consent: 'implicit', post_logout_redirect_uris: [after] }
 const other = { ...shop, client_id: 'other', post_logout_redirect_uris: ['https://other.example/out'] }
 
+const bob = { username: 'bob', password: 'another correct horse' }
+
 type Tokens = Record<'access_token' | 'id_token' | 'refresh_token', string>
 
 describe('/logout (RP-Initiated Logout)', () => {
@@ -20,7 +22,14 @@ describe('/logout (RP-Initiated Logout)', () => {
   beforeAll(async () => {
     server = await startServer({
       clock: () => Date.now() + time.ahead,
-      configure: (written) => ({ ...written, clients: [shop, other, { ...shop, client_id: 'gone', disabled: true }] }),
+      configure: (written) => ({
+        ...written,
+        clients: [shop, other, { ...shop, client_id: 'gone', disabled: true }],
+        accounts: [
+          { ...person, sub: subject },
+          { ...bob, sub: 'sub-bob' },
+        ],
+      }),
     })
   })
   afterAll(() => server[Symbol.asyncDispose]())
@@ -35,8 +44,8 @@ describe('/logout (RP-Initiated Logout)', () => {
     const response = await fetch(server.issuer + path, { method: 'POST', headers, body: new URLSearchParams(form) })
     return (await response.json()) as Record<string, unknown>
   }
-  const signIn = async (agent = new UserAgent(), scope = 'openid') => {
-    const left = await agent.authorize(authorizeUrl(scope), person)
+  const signIn = async (agent = new UserAgent(), scope = 'openid', as = person) => {
+    const left = await agent.authorize(authorizeUrl(scope, as === bob ? { prompt: 'login' } : {}), as)
     const tokens = (await post('/token', {
       ...{ grant_type: 'authorization_code', code: left.searchParams.get('code') ?? '', redirect_uri: redirectUri },
       code_verifier: verifier,
@@ -90,6 +99,23 @@ describe('/logout (RP-Initiated Logout)', () => {
     expect(refreshed).toHaveProperty('access_token')
     expect(await state(elsewhere.agent)).toBe('code')
     expect(await post('/introspect', { token: elsewhere.tokens.access_token })).toMatchObject({ active: true })
+  })
+
+  it('ends the session of the hint where somebody else is current, who stays so', async () => {
+    const { agent, tokens } = await signIn()
+    const second = await signIn(agent, 'openid', bob)
+    expect(await out(agent, { id_token_hint: tokens.id_token, post_logout_redirect_uri: after })).toMatchObject({
+      left: after,
+    })
+    expect(await post('/introspect', { token: tokens.access_token })).toEqual({ active: false })
+    expect(await post('/introspect', { token: second.tokens.access_token })).toMatchObject({
+      active: true,
+      sub: 'sub-bob',
+    })
+    expect([agent.cookies.has('signet-other-sessions'), await state(agent)]).toEqual([false, 'code'])
+    // What was told once is not asked again, and takes nobody else with it.
+    expect(await out(agent, { id_token_hint: tokens.id_token })).toMatchObject(asked)
+    expect(await out(agent, { id_token_hint: second.tokens.id_token })).toMatchObject(signedOut)
   })
 
   it('takes a hint that has expired, and one by POST', async () => {

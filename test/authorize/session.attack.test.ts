@@ -27,8 +27,8 @@ describe('prompt', () => {
     expect(await meet(agent, { prompt: 'none' })).toBe('code')
   })
 
-  it('login and select_account ask for a login of this very request', async () => {
-    for (const prompt of ['login', 'select_account', 'login consent', 'login select_account']) {
+  it('login asks for a login of this very request', async () => {
+    for (const prompt of ['login', 'login consent']) {
       const agent = await provider.signedIn()
       expect(await meet(agent, { prompt })).toBe('login')
       provider.time.now += 5000

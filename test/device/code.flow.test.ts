@@ -7,13 +7,16 @@ import { boxClient, deviceGrant, personAt, tvClient, withDevices } from '../supp
 import { person, startServer, subject, type TestServer } from '../support/server/server.js'
 import { UserAgent } from '../support/clients/user-agent.js'
 
+const bob = { username: 'bob', password: 'another correct horse', sub: 'sub-bob' }
 const scope = 'openid profile offline_access read'
 
 describe('the device flow', () => {
   let server: TestServer
   let ahead = 0
   beforeAll(async () => {
-    server = await startServer({ configure: withDevices, clock: () => Date.now() + ahead })
+    const configure = (written: Record<string, unknown>) =>
+      withDevices({ ...written, accounts: [...(written['accounts'] as object[]), { ...bob, claims: { name: 'Bob' } }] })
+    server = await startServer({ configure, clock: () => Date.now() + ahead })
   })
   afterAll(() => server[Symbol.asyncDispose]())
 
@@ -40,6 +43,37 @@ describe('the device flow', () => {
     const back = await agent.submit(login.url, html, { ...person })
     expect(back.url.pathname).toBe('/device')
     expect(await back.response.text()).toContain(`value="${user_code}"`)
+  })
+
+  it('offers the others who are signed in in the same browser, and whoever is left after a sign-out', async () => {
+    const config = await discover(server.issuer, tvClient.client_id, oidc.None())
+    const { user_code } = await oidc.initiateDeviceAuthorization(config, { scope })
+    const agent = new UserAgent()
+    const me = personAt(agent, server.issuer)
+    const otherOf = async (html: string) => {
+      const [, href = ''] = /id="other-account" href="([^"]+)"/.exec(html) ?? []
+      const { url, response } = await agent.follow(href.replaceAll('&amp;', '&'))
+      return { url, html: await response.text() }
+    }
+    const login = await otherOf((await me.enter(await me.open(person), user_code)).html)
+    const asBob = await agent.submit(login.url, login.html, { username: bob.username, password: bob.password })
+    const typed = await me.enter({ html: await asBob.response.text() }, user_code)
+    expect(typed.html).toMatch(/id="consent-account">Bob</)
+    const select = await otherOf(typed.html)
+    const buttonOf = (name: string, html: string) =>
+      html.split('<li>').flatMap((row) => (row.includes(name) ? (/value="([^"]+)"/.exec(row)?.[1] ?? []) : []))[0] ?? ''
+    const asAlice = await agent.submit(select.url, select.html, { account: buttonOf('Alice', select.html) })
+    const page = await asAlice.response.text()
+    expect([asAlice.url.pathname, page]).toEqual(['/device', expect.stringMatching(/"consent-account">Alice Adams</)])
+    expect(page).toContain(`value="${user_code}"`)
+
+    const logout = await agent.follow(`${server.issuer}/logout`)
+    await agent.submit(logout.url, await logout.response.text(), {})
+    const left = await agent.follow(`${server.issuer}/device`)
+    expect(left.url.pathname).toMatch(/select$/)
+    const html = await left.response.text()
+    const again = await agent.submit(left.url, html, { account: buttonOf('Bob', html) })
+    expect([again.url.pathname, await again.response.text()]).toEqual(['/device', expect.stringContaining('>Bob<')])
   })
 
   it('counts a sign-in once: one person allows fifteen devices within an hour', async () => {

@@ -34,6 +34,19 @@ describeWith('chromium', 'untrusted text on the pages', (executablePath) => {
 
     const everyPage = (text: string): string[] => [
       pages.login({ action, csrf: text, client: { name: text }, username: text, problem: 'wrong', cancel: true }),
+      pages.select({
+        action,
+        csrf: text,
+        client: { name: text },
+        accounts: [{ id: text, name: text, secondName: text, isHinted: true }],
+        otherUrl: action,
+        cancel: true,
+      }),
+      pages.logout({
+        ...{ action, csrf: text, client: { name: text }, account: { name: text }, others: [text] },
+        parameters: { state: text },
+      }),
+      pages.signedOut({ client: { name: text }, others: { action, csrf: text, names: [text] } }),
       pages.consent({
         action,
         csrf: text,

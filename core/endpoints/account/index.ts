@@ -9,7 +9,7 @@ import { withQuery } from '../authorization-flow/answer.js'
 import type { Flow } from '../authorization-flow/flow.js'
 import { logoutCsrf } from '../authorization-flow/logout-form.js'
 import type { AuthorizationOptions } from '../authorization-flow/options.js'
-import { otherAccountUrl, wantsOtherAccount } from '../authorization-flow/other-account.js'
+import { otherAccountUrl, otherPersonUrl, wantsOtherAccount } from '../authorization-flow/other-account.js'
 import { checkForm, refuseForgery } from '../authorization-flow/page-form.js'
 import { isRecent } from '../authorization-flow/recent-sign-in.js'
 import type { Declaration, HandlersOf } from '../endpoint.js'
@@ -43,7 +43,7 @@ export const createAccountPages = (
   const signIn = async (http: EndpointRequest, account: AccountVisit): Promise<Reply> => {
     const begun = await flow.interactions.begin({ account }, http.cookie(cookies.browser), http.address)
     const login = flow.interactions.pageUrl(begun.id, 'login')
-    return redirect(wantsOtherAccount(http) ? otherAccountUrl(login) : login, begun.cookies)
+    return redirect(wantsOtherAccount(http) ? otherPersonUrl(flow, http, begun.id) : login, begun.cookies)
   }
 
   /** Good for the forms of one section, in the session that the page was shown to. */

@@ -1,6 +1,6 @@
 import type { SectionOnPage } from '../../interaction/pages/account-page.js'
 import type { AccountNotice } from '../../interaction/pages/account-texts.js'
-import type { Person } from '../authorization-flow/flow.js'
+import type { Person } from '../authorization-flow/people.js'
 import type { EndpointRequest } from '../message.js'
 
 /** A person at their own page. */

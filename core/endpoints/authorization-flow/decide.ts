@@ -7,7 +7,7 @@ import type { Subjects } from '../../oauth/subjects.js'
 import { isImpersonable } from '../../oauth/redirect-uri.js'
 
 /** What has to come next before the client may have its answer. */
-export type Next = 'login' | 'consent' | 'code'
+export type Next = 'select' | 'login' | 'consent' | 'code'
 
 export interface Situation {
   readonly request: AuthorizationRequest
@@ -15,6 +15,10 @@ export interface Situation {
   /** Undefined also when the account is gone. */
   readonly session: Session | undefined
   readonly subjects: Subjects
+  /** The person of the session was chosen for this very interaction. */
+  readonly isChosen: boolean
+  /** Somebody else is signed in in this browser, who may be chosen; `hinted`: it is whom `login_hint` names. */
+  readonly others?: 'some' | 'hinted' | undefined
   readonly acrs: AuthenticationContexts
   /** All that is asked for was allowed before. */
   readonly remembered: boolean
@@ -28,6 +32,7 @@ export interface Situation {
 export const decide = (situation: Situation): Next => {
   const { request, client, session, subjects, acrs } = situation
   const silent = request.prompt.includes('none')
+  if (!silent && isChoiceAsked(situation)) return 'select'
   if (session === undefined || isLoginAsked(situation, session)) {
     if (silent) throw new OAuthError('login_required', 'The user must sign in.')
     return 'login'
@@ -42,10 +47,18 @@ export const decide = (situation: Situation): Next => {
   return 'consent'
 }
 
+/** Which of several people it is: nobody but the person can say so (OIDC Core §3.1.2.1), unless the client demands one. */
+const isChoiceAsked = ({ request, session, isChosen, others, interactionId }: Situation): boolean => {
+  if (request.subject !== undefined) return false
+  if (session === undefined) return others !== undefined
+  if (isChosen || session.interactionId === interactionId) return false
+  return others === 'hinted' || request.prompt.includes('select_account')
+}
+
 /** A login for this very interaction settles all that can be asked of one (OIDC Core §3.1.2.3). */
 const isLoginAsked = ({ request, interactionId, acrs, now }: Situation, session: Session): boolean => {
   if (session.interactionId === interactionId) return false
-  if (request.prompt.includes('login') || request.prompt.includes('select_account')) return true
+  if (request.prompt.includes('login')) return true
   // `max_age=0` is always over, whatever the clocks of two hosts say.
   if (request.maxAge !== undefined && Math.max(0, now - session.authTime) >= request.maxAge) return true
   // What is not essential is no reason to refuse a client that wants no page.

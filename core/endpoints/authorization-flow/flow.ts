@@ -3,20 +3,19 @@ import { createConsents } from '../../interaction/consent.js'
 import { createCookies, type Cookies } from '../../interaction/cookies.js'
 import { createInteractions, type Interactions } from '../../interaction/interaction.js'
 import { createKnownBrowsers, type KnownBrowsers } from '../../interaction/known-browsers.js'
-import type { Account } from '../../oauth/account.js'
 import { createSessions, type Session, type Sessions } from '../../interaction/session.js'
 import type { AnswerTarget, AuthorizationRequest } from '../../oauth/authorization-request.js'
 import type { Client } from '../../oauth/client.js'
 import { OAuthError } from '../../oauth/errors.js'
 import { hashOpaqueToken, newOpaqueToken } from '../../opaque-token.js'
 import { isFapi } from '../../oauth/security-profile.js'
-import { signInOf } from '../../oauth/subject-end.js'
 import { Unavailable } from '../../unavailable.js'
 import type { EndpointRequest, Reply } from '../message.js'
 import { createAnswers, type Recipient } from './answer.js'
 import { codeRecord } from './code-record.js'
-import { decide, isConsentRemembered, type Next } from './decide.js'
+import { decide, isConsentRemembered, type Situation } from './decide.js'
 import type { AuthorizationOptions } from './options.js'
+import { createPeople, isHinted, type People, type Person } from './people.js'
 
 /** One checked request on its way to an answer. */
 export interface AuthorizationContext {
@@ -28,29 +27,26 @@ export interface AuthorizationContext {
 }
 
 /** What comes next for a request. Past the login it is known who is to consent or to be answered for. */
-type NextStep = { readonly next: 'login' } | ({ readonly next: Exclude<Next, 'login'> } & Person)
-
-/** Somebody who is signed in. */
-export interface Person {
-  readonly session: Session
-  readonly account: Account
-}
+type NextStep =
+  | { readonly next: 'select' }
+  | { readonly next: 'login'; readonly person: Person | undefined }
+  | { readonly next: 'consent' | 'code'; readonly person: Person }
 
 /** What to do next. */
 export interface NextSteps {
-  login(): Reply | Promise<Reply>
-  consent(session: Session, account: Account): Reply | Promise<Reply>
+  select(): Reply | Promise<Reply>
+  /** `person`: who is to sign in again. */
+  login(person: Person | undefined): Reply | Promise<Reply>
+  consent(person: Person): Reply | Promise<Reply>
   code(session: Session): Promise<Reply>
 }
 
 /** What `/authorize` and the pages of an interaction have in common. Everything throws `Unavailable`. */
-export interface Flow {
+export interface Flow extends People {
   readonly cookies: Cookies
   readonly sessions: Sessions
   readonly knownBrowsers: KnownBrowsers
   readonly interactions: Interactions
-  /** Who is signed in in this browser; undefined also when the account is gone, or the sign-in was ended. */
-  signedIn(http: EndpointRequest): Promise<Person | undefined>
   /** Finds where the person stands and goes on from there; where there is nothing to hope for, back to the client. */
   goOn(context: AuthorizationContext, steps: NextSteps): Promise<Reply>
   /** Issues the code; for an interaction once. `consented`: the person has just allowed it. */
@@ -74,7 +70,7 @@ const ignoreOutage = (error: unknown): void => {
 }
 
 export const createFlow = (options: AuthorizationOptions): Flow => {
-  const { issuer, acrs, audit, clock, login, codes, grantIndex, sessionClients, revocations, subjects } = options
+  const { issuer, acrs, audit, clock, codes, grantIndex, sessionClients, subjects } = options
   const cookies = createCookies(issuer)
   const sessions = createSessions({
     store: options.sessions,
@@ -87,28 +83,36 @@ export const createFlow = (options: AuthorizationOptions): Flow => {
   const consents = createConsents(options.consents)
   const answers = createAnswers(options)
 
-  const signedIn: Flow['signedIn'] = async (http) => {
-    const session = await sessions.find(http.cookie(cookies.session))
-    if (session === undefined) return undefined
-    const [account, isOver] = await Promise.all([
-      login.find(session.subject, http.signal),
-      revocations.isRevoked([], signInOf(session.subject, session.authTime)),
-    ])
-    return account && !isOver ? { session, account } : undefined
+  const people = createPeople({ ...options, cookies, sessions })
+
+  /** Whom somebody who is shown a page may choose instead. Browsers with one person are not looked at. */
+  const findOthers = async (
+    { http, request: { prompt, subject, loginHint } }: AuthorizationContext,
+    person: Person | undefined,
+  ): Promise<Situation['others']> => {
+    if (prompt.includes('none') || subject !== undefined || people.sessionsOf(http).others.length === 0)
+      return undefined
+    if (person !== undefined && (loginHint === undefined || isHinted(loginHint, person))) return undefined
+    const everybody = await people.everybody(http)
+    const others = everybody.filter(({ session }) => session.subject !== person?.session.subject)
+    if (others.length === 0) return undefined
+    return loginHint !== undefined && others.some((other) => isHinted(loginHint, other)) ? 'hinted' : 'some'
   }
 
-  const findNextStep = async (
-    { client, request, interactionId }: AuthorizationContext,
-    person: Person | undefined,
-  ): Promise<NextStep> => {
+  const findNextStep = async (context: AuthorizationContext, person: Person | undefined, isChosen: boolean) => {
+    const { client, request, interactionId } = context
     const session = person?.session
     const remembered =
       session !== undefined && isConsentRemembered(client, request) && (await consents.covers(session.subject, request))
+    const others = await findOthers(context, person)
     const next = decide({
-      ...{ request, client, session, subjects, acrs, remembered, interactionId },
+      ...{ request, client, session, isChosen, others, subjects, acrs, remembered, interactionId },
       now: epochSeconds(clock),
     })
-    return next === 'login' || person === undefined ? { next: 'login' } : { next, ...person }
+    if (next === 'select') return { next } satisfies NextStep
+    return next === 'login' || person === undefined
+      ? ({ next: 'login', person } satisfies NextStep)
+      : ({ next, person } satisfies NextStep)
   }
 
   /** Of two answers to one interaction, or to one pushed request, the browser gets one. */
@@ -177,23 +181,25 @@ export const createFlow = (options: AuthorizationOptions): Flow => {
   }
 
   const goOn: Flow['goOn'] = async (context, steps) => {
-    const person = await signedIn(context.http)
-    let next: NextStep
+    const { person, isChosen } = await people.personFor(context)
+    let step: NextStep
     try {
-      next = await findNextStep(context, person)
+      step = await findNextStep(context, person, isChosen)
     } catch (error) {
       if (error instanceof OAuthError) return refuse({ ...context, sub: person?.session.subject }, error)
       throw error
     }
-    switch (next.next) {
+    switch (step.next) {
+      case 'select':
+        return steps.select()
       case 'login':
-        return steps.login()
+        return steps.login(step.person)
       case 'consent':
-        return steps.consent(next.session, next.account)
+        return steps.consent(step.person)
       case 'code':
-        return steps.code(next.session)
+        return steps.code(step.person.session)
     }
   }
 
-  return { cookies, sessions, knownBrowsers, interactions, signedIn, goOn, grant, refuse }
+  return { ...people, cookies, sessions, knownBrowsers, interactions, goOn, grant, refuse }
 }

@@ -1,12 +1,34 @@
+import { isOpaqueToken } from '../../opaque-token.js'
 import type { EndpointRequest } from '../message.js'
+import type { Flow } from './flow.js'
 
 /** The address of a page that asks for a sign-in although somebody is signed in. It changes nothing by itself. */
-export const otherAccountUrl = (page: string): string => {
-  const url = new URL(page)
-  url.searchParams.set('account', 'other')
-  return url.href
-}
+export const otherAccountUrl = (page: string): string => withAccount(page, 'other')
 
 /** Was the page opened by such an address? */
 export const wantsOtherAccount = ({ method, query }: EndpointRequest): boolean =>
   method === 'GET' && query.values.get('account') === 'other'
+
+/** The address of another page of the same interaction, for the person who was chosen on the way to this one. */
+export const keepChoice = ({ query }: EndpointRequest, page: string): string => {
+  const choice = query.values.get('account')
+  // A choice has the form of a token.
+  return isOpaqueToken(choice) ? withAccount(page, choice) : page
+}
+
+/** The address of a page for whoever this choice (`People.choiceOf`) stands for. */
+export const withAccount = (page: string, choice: string): string => {
+  const url = new URL(page)
+  url.searchParams.set('account', choice)
+  return url.href
+}
+
+/** Where somebody goes who is not the person that a page names: where several are signed in, they are offered first. */
+export const otherPersonUrl = (
+  { sessionsOf, interactions }: Pick<Flow, 'sessionsOf' | 'interactions'>,
+  http: EndpointRequest,
+  interactionId: string,
+): string =>
+  sessionsOf(http).others.length > 0
+    ? interactions.pageUrl(interactionId, 'select')
+    : otherAccountUrl(interactions.pageUrl(interactionId, 'login'))

@@ -90,6 +90,7 @@ export const createAuthorizationEndpoint = (options: AuthorizationOptions, flow:
       return redirect(flow.interactions.pageUrl(id, 'login'))
     }
     return flow.goOn(context, {
+      select: () => interact(context, 'select'),
       login: () => interact(context, 'login'),
       consent: () => interact(context, 'consent'),
       code: (session) => flow.grant(context, session),

@@ -4,10 +4,11 @@ import { displayName } from '../../oauth/account.js'
 import type { DevicePage } from '../../interaction/pages/pages.js'
 import { formatUserCode, readUserCode } from '../../oauth/device-code.js'
 import { checkNoneRepeated } from '../../oauth/params.js'
-import type { Flow, Person } from '../authorization-flow/flow.js'
+import type { Flow } from '../authorization-flow/flow.js'
+import type { Person } from '../authorization-flow/people.js'
 import type { AuthorizationOptions } from '../authorization-flow/options.js'
 import type { Declaration } from '../endpoint.js'
-import { otherAccountUrl, wantsOtherAccount } from '../authorization-flow/other-account.js'
+import { otherAccountUrl, otherPersonUrl, wantsOtherAccount } from '../authorization-flow/other-account.js'
 import { page, redirect, type Handler, type EndpointRequest, type Reply } from '../message.js'
 
 /** Good for this person's page and no other; `confirm` names the code that was shown to be decided. */
@@ -57,7 +58,6 @@ export const createDevicePage = (options: AuthorizationOptions, flow: Flow): Han
       return showEntry(http, person, userCode === undefined ? {} : { userCode: formatUserCode(userCode) })
     const device = userCode === undefined ? {} : { userCode }
     const { id, cookies } = await flow.interactions.begin({ device }, http.cookie(flow.cookies.browser), http.address)
-    const login = flow.interactions.pageUrl(id, 'login')
-    return redirect(isOther ? otherAccountUrl(login) : login, cookies)
+    return redirect(isOther ? otherPersonUrl(flow, http, id) : flow.interactions.pageUrl(id, 'login'), cookies)
   }
 }

@@ -1,6 +1,7 @@
 import { csrfToken, isCsrfToken } from '../../interaction/csrf.js'
+import type { InteractionPage } from '../../interaction/interaction.js'
 import { askPlugin } from '../../oauth/ask-plugin.js'
-import { displayName, type Account } from '../../oauth/account.js'
+import { displayName } from '../../oauth/account.js'
 import type { Session } from '../../interaction/session.js'
 import type { AuthorizationDetail } from '../../oauth/authorization-details.js'
 import { personalClaims } from '../../oauth/claims-parameter.js'
@@ -9,7 +10,8 @@ import type { Flow } from '../authorization-flow/flow.js'
 import type { AuthorizationOptions } from '../authorization-flow/options.js'
 import { checkForm, clientOnPage, refuseForgery } from '../authorization-flow/page-form.js'
 import type { Declaration } from '../endpoint.js'
-import { otherAccountUrl } from '../authorization-flow/other-account.js'
+import { keepChoice, otherPersonUrl } from '../authorization-flow/other-account.js'
+import type { Person } from '../authorization-flow/people.js'
 import { page, redirect, type Handler, type Reply } from '../message.js'
 import { getInteraction, openInteraction, type OpenInteraction } from './open-interaction.js'
 
@@ -29,20 +31,18 @@ export const createConsentPage = (options: AuthorizationOptions, flow: Flow): Ha
   const csrfOf = ({ browserCookie, interactionId }: OpenInteraction, { sid, subject }: Session): string =>
     csrfToken(browserCookie, interactionId, `consent\n${sid}\n${subject}`)
 
-  const show = async (open: OpenInteraction, session: Session, account: Account): Promise<Reply> => {
+  const show = async (open: OpenInteraction, { session, account }: Person): Promise<Reply> => {
     const { client, request, interactionId, http } = open
     const { authorizationDetails } = request
     const details = authorizationDetails && (await describeDetails(authorizationDetails, http.signal))
     const html = pages.consent({
-      action: flow.interactions.pageUrl(interactionId, 'consent'),
+      action: keepChoice(http, flow.interactions.pageUrl(interactionId, 'consent')),
       csrf: csrfOf(open, session),
       client: clientOnPage(client),
       account: {
         name: displayName(account),
         // With a hint the client wants this person and no other.
-        ...(request.subject === undefined && {
-          otherUrl: otherAccountUrl(flow.interactions.pageUrl(interactionId, 'login')),
-        }),
+        ...(request.subject === undefined && { otherUrl: otherPersonUrl(flow, http, interactionId) }),
       },
       scopes: request.scope,
       claims: personalClaims(request.requestedClaims),
@@ -86,14 +86,16 @@ export const createConsentPage = (options: AuthorizationOptions, flow: Flow): Ha
 
   return async (http) => {
     const open = await openInteraction(await getInteraction(http, flow), options.clients)
-    const login = () => redirect(flow.interactions.pageUrl(open.interactionId, 'login'))
+    const to = (next: InteractionPage) => () =>
+      redirect(keepChoice(http, flow.interactions.pageUrl(open.interactionId, next)))
+    const elsewhere = { select: to('select'), login: to('login') }
     // A no counts, even if another tab has said yes meanwhile and nothing would be asked any more.
     const answered = (session: Session) => submit(open, session)
     return http.method === 'POST'
-      ? flow.goOn(open, { login, consent: answered, code: answered })
+      ? flow.goOn(open, { ...elsewhere, consent: ({ session }) => answered(session), code: answered })
       : flow.goOn(open, {
-          login,
-          consent: (session, account) => show(open, session, account),
+          ...elsewhere,
+          consent: (person) => show(open, person),
           code: (session) => flow.grant(open, session),
         })
   }

@@ -1,16 +1,18 @@
 import { readBrowserNames } from '../../interaction/browser-names.js'
 import { csrfToken, isCsrfToken } from '../../interaction/csrf.js'
-import type { AccountVisit } from '../../interaction/interaction.js'
+import type { AccountVisit, InteractionPage } from '../../interaction/interaction.js'
 import type { LoginPage } from '../../interaction/pages/pages.js'
 import { formatUserCode } from '../../oauth/device-code.js'
 import { OAuthError } from '../../oauth/errors.js'
 import { findAuthTime } from '../../oauth/subject-end.js'
 import { accountUrl } from '../authorization-flow/account-url.js'
-import type { Flow, Person } from '../authorization-flow/flow.js'
+import { createEndSession, type EndSessionOptions } from '../authorization-flow/end-session.js'
+import type { Flow } from '../authorization-flow/flow.js'
 import type { AuthorizationOptions } from '../authorization-flow/options.js'
 import { checkForm, clientOnPage, refuseForgery } from '../authorization-flow/page-form.js'
 import type { Declaration } from '../endpoint.js'
-import { wantsOtherAccount } from '../authorization-flow/other-account.js'
+import { keepChoice, wantsOtherAccount } from '../authorization-flow/other-account.js'
+import { isHinted, type Person } from '../authorization-flow/people.js'
 import { isRecent } from '../authorization-flow/recent-sign-in.js'
 import { page, redirect, type Handler, type Reply } from '../message.js'
 import {
@@ -37,8 +39,10 @@ export const loginPage = {
   limit: { byAddress: 'interaction', byRefusals: false },
 } as const satisfies Declaration
 
-export const createLoginPage = (options: AuthorizationOptions, flow: Flow): Handler => {
+export const createLoginPage = (options: AuthorizationOptions & EndSessionOptions, flow: Flow): Handler => {
   const { issuer, pages, login, audit, clock, revocations } = options
+
+  const endSession = createEndSession(options, flow.sessions)
 
   const csrfOf = ({ browserCookie, interactionId }: OwnInteraction): string =>
     csrfToken(browserCookie, interactionId, 'login')
@@ -93,17 +97,32 @@ export const createLoginPage = (options: AuthorizationOptions, flow: Flow): Hand
           await options.refusals.record(http, { ...refused, why: 'ended meanwhile', sub: result.subject })
           return show(own, context, 403, { username, problem: 'again' })
         }
-        const at = { authTime, interactionId, seen: readBrowserNames(http.header('user-agent')) }
+        const at = { authTime, interactionId, username, seen: readBrowserNames(http.header('user-agent')) }
         const remembered = await flow.knownBrowsers.remember(knownCookie, username)
-        const started = await flow.sessions.start(result, at, http.cookie(flow.cookies.session))
+        const started = await flow.sessions.start(result, at, flow.sessionsOf(http))
+        for (const displaced of started.displaced) await endSession(http.requestId, displaced)
         const { subject, sid } = started.session
         const trail = { request_id: http.requestId, client_id: context.clientId }
         await audit.record({ event: 'login.succeeded', ...trail, sub: subject, sid, amr: result.amr })
         // Got again rather than answered here: a reload, or a second click, must not send the password once more.
-        return redirect(flow.interactions.pageUrl(interactionId, 'login'), [started.cookie, ...remembered])
+        return redirect(flow.interactions.pageUrl(interactionId, 'login'), [...started.cookies, ...remembered])
       }
     }
   }
+
+  /** Who wants another account does not want the one that is signed in here already. */
+  const hintOfAnother = async ({ http, request: { loginHint } }: OpenInteraction): Promise<string | undefined> => {
+    if (loginHint === undefined) return undefined
+    const everybody = await flow.everybody(http)
+    return everybody.some((person) => isHinted(loginHint, person)) ? undefined : loginHint
+  }
+
+  /** Of the person who is to sign in again, unless the client has somebody else in mind and nobody was chosen. */
+  const usernameOf = ({ http, request: { loginHint } }: OpenInteraction, person: Person | undefined) =>
+    person === undefined ||
+    (loginHint !== undefined && !isHinted(loginHint, person) && !http.query.values.has('account'))
+      ? loginHint
+      : (person.session.username ?? loginHint)
 
   const forClient = async (own: OwnInteraction, open: OpenInteraction): Promise<Reply> => {
     const { http, client, request, interactionId } = open
@@ -111,7 +130,6 @@ export const createLoginPage = (options: AuthorizationOptions, flow: Flow): Hand
       page: {
         client: clientOnPage(client),
         cancel: true,
-        ...(request.loginHint !== undefined && { username: request.loginHint }),
         ...(request.locale !== undefined && { locale: request.locale }),
       },
       clientId: client.client_id,
@@ -122,10 +140,14 @@ export const createLoginPage = (options: AuthorizationOptions, flow: Flow): Hand
         return flow.refuse(open, new OAuthError('access_denied', 'The user did not sign in.'))
       return submit(own, context)
     }
-    if (wantsOtherAccount(http)) return show(own, context)
+    const named = (username: string | undefined): LoginContext => ({ ...context, page: { ...context.page, username } })
+    if (wantsOtherAccount(http)) return show(own, named(await hintOfAnother(open)))
+    const to = (next: InteractionPage) => () =>
+      redirect(keepChoice(http, flow.interactions.pageUrl(interactionId, next)))
     return flow.goOn(open, {
-      login: () => show(own, context),
-      consent: () => redirect(flow.interactions.pageUrl(interactionId, 'consent')),
+      select: to('select'),
+      login: (person) => show(own, named(usernameOf(open, person))),
+      consent: to('consent'),
       code: (session) => flow.grant(open, session),
     })
   }
@@ -142,8 +164,12 @@ export const createLoginPage = (options: AuthorizationOptions, flow: Flow): Hand
       checkSent(own)
       return submit(own, context)
     }
-    const person = wantsOtherAccount(own.http) ? undefined : await flow.signedIn(own.http)
-    return person !== undefined && mayEnter(person) ? redirect(url) : show(own, context)
+    if (wantsOtherAccount(own.http)) return show(own, context)
+    const person = await flow.signedIn(own.http)
+    if (person === undefined && flow.sessionsOf(own.http).others.length > 0)
+      return redirect(flow.interactions.pageUrl(own.interactionId, 'select'))
+    if (person !== undefined && mayEnter(person)) return redirect(url)
+    return show(own, context, 200, { username: person?.session.username })
   }
 
   const forDevice = (own: OwnInteraction, userCode: string | undefined): Promise<Reply> => {

@@ -35,6 +35,17 @@ export const createPages = (options: PagesOptions): Pages => {
         problem: problemText(page, 'Incorrect username or password.'),
         cancel: page.cancel === true,
       }),
+    select: (page) =>
+      render('select', {
+        title: 'Choose an account',
+        action: page.action,
+        csrf: page.csrf,
+        client: page.client && showClient(page.client),
+        accounts: page.accounts.map((account) => ({ ...account, initial: initialOf(account.name) })),
+        otherUrl: page.otherUrl,
+        problem: page.problem && 'This account is no longer signed in. Choose another one, or sign in again.',
+        cancel: page.cancel === true,
+      }),
     consent: (page) =>
       render('consent', {
         title: 'Allow access',
@@ -79,10 +90,16 @@ export const createPages = (options: PagesOptions): Pages => {
         csrf: page.csrf,
         client: page.client && showClient(page.client),
         ...showAccount(page.account),
+        others: page.others,
         parameters: Object.entries(page.parameters),
       }),
     signedOut: (page) =>
-      render('signed-out', { title: 'Signed out', client: page.client && showClient(page.client), accountUrl }),
+      render('signed-out', {
+        title: 'Signed out',
+        client: page.client && showClient(page.client),
+        others: page.others,
+        accountUrl,
+      }),
     account: ({ account, ...page }) =>
       render('your-account', { ...describeAccount(page, describeWishes), ...showAccount(account) }),
     error: ({ status, ...page }) => render('error', { ...page, advice: adviceOn(status) }),

@@ -12,13 +12,36 @@ interface FormPage {
   readonly locale?: string
 }
 
+/** Somebody who is signed in in this browser, on the page where one of them is chosen. */
+export interface ChoiceOnPage {
+  /** What the buttons of this person send. */
+  readonly id: string
+  readonly name: string
+  /** Tells people of the same name apart. */
+  readonly secondName?: string | undefined
+  /** The client has this person in mind. */
+  readonly isHinted: boolean
+}
+
+/** Fields `csrf`, and one of `account` and `sign_out` with the id of a person; or `decision`: `cancel`. */
+export interface SelectPage extends FormPage {
+  /** Absent where no client waits. */
+  readonly client?: ClientOnPage
+  readonly accounts: readonly ChoiceOnPage[]
+  /** Where somebody else signs in. */
+  readonly otherUrl: string
+  /** The account that was chosen is signed in no more. */
+  readonly problem?: 'gone'
+  readonly cancel?: boolean
+}
+
 /** Fields `csrf`, `username`, `password`; button `#login-submit`. */
 export interface LoginPage extends FormPage {
   readonly client?: ClientOnPage
   /** What the sign-in is for where no client waits; `confirmation`: the person is signed in, and not since a moment ago. */
   readonly purpose?: 'device' | 'account' | 'confirmation'
   /** What to write into the field `username`: `login_hint`, or what was typed before. Untrusted. */
-  readonly username?: string
+  readonly username?: string | undefined
   /** `again`: what was sent was right, and something changed meanwhile. */
   readonly problem?: 'wrong' | 'locked' | 'again'
   /** With `locked`: how long until the next attempt counts. */
@@ -81,10 +104,15 @@ export interface DeviceResultPage {
   readonly startUrl: string
 }
 
-/** Asks a person whether to sign out. Field `csrf`, and `parameters` again; button `#logout-confirm`. */
+/**
+ * Asks a person whether to sign out. Field `csrf`, and `parameters` again; buttons `#logout-confirm`, and `#logout-all`, which
+ * sends `accounts`: `all`.
+ */
 export interface LogoutPage extends FormPage {
   readonly client?: ClientOnPage
   readonly account: AccountOnPage
+  /** Names of others who are signed in in this browser. */
+  readonly others: readonly string[]
   /** Of the request. Untrusted. */
   readonly parameters: Readonly<Record<string, string>>
 }
@@ -92,6 +120,8 @@ export interface LogoutPage extends FormPage {
 export interface SignedOutPage {
   /** The client that sent the person. */
   readonly client?: ClientOnPage
+  /** Who is still signed in in this browser. Field `csrf`; button `#logout-all`. */
+  readonly others?: FormPage & { readonly names: readonly string[] }
 }
 
 export interface ErrorPage {
@@ -117,6 +147,7 @@ export interface FormPostPage {
 
 /** The built-in pages. Each returns a whole HTML document that works without JavaScript; every value is escaped. */
 export interface Pages {
+  select(page: SelectPage): string
   login(page: LoginPage): string
   consent(page: ConsentPage): string
   device(page: DevicePage): string

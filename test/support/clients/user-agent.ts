@@ -64,7 +64,7 @@ export class UserAgent {
     return this.follow(url, { method: 'POST', body })
   }
 
-  /** From `/authorize` through whatever pages come, to the redirect back to the client. */
+  /** From `/authorize` through whatever pages come, to the redirect back to the client. Signs in where somebody may be chosen. */
   async authorize(
     url: string | URL,
     person: { readonly username: string; readonly password: string },
@@ -76,6 +76,8 @@ export class UserAgent {
       const html = await at.response.text()
       if (html.includes('id="login-submit"')) at = await this.submit(at.url, html, { ...person })
       else if (html.includes('id="consent-allow"')) at = await this.submit(at.url, html, { decision })
+      else if (html.includes('id="select-other"'))
+        at = await this.follow(`${at.url.href.replace(/select$/, 'login')}?account=other`)
       else throw new Error(`no way on from ${at.url.pathname} (${at.response.status}): ${html.slice(0, 500)}`)
     }
     throw new Error('the pages do not end')

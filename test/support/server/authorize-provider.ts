@@ -6,6 +6,8 @@ import { createFlow } from '../../../core/endpoints/authorization-flow/flow.js'
 import type { AuthorizationOptions } from '../../../core/endpoints/authorization-flow/options.js'
 import { createAuthorizationEndpoint } from '../../../core/endpoints/authorize/index.js'
 import { createConsentPage } from '../../../core/endpoints/interaction/consent.js'
+import { createLogoutEndpoint } from '../../../core/endpoints/logout.js'
+import { createSelectPage } from '../../../core/endpoints/interaction/select.js'
 import { createLoginPage } from '../../../core/endpoints/interaction/login.js'
 import { createClientDirectory } from '../../../core/host/client-directory.js'
 import { createRefusals } from '../../../core/endpoints/refusals.js'
@@ -22,6 +24,7 @@ import type { Client } from '../../../core/oauth/client.js'
 import type { AuthorizationCode } from '../../../core/oauth/grant.js'
 import { createSubjects } from '../../../core/oauth/subjects.js'
 import { createGrantIndex, type GrantEntry } from '../../../core/oauth/grant-index.js'
+import type { EndSessionGrants } from '../../../core/oauth/session-grants.js'
 import { hashOpaqueToken } from '../../../core/opaque-token.js'
 import type { AuditEvent, AuditLog } from '../../../core/observe/audit.js'
 import { Counts } from '../../../core/observe/counts.js'
@@ -72,7 +75,10 @@ export const clients: readonly Client[] = [
 export const alice = { username: 'alice', password: 'alice-password-canary' }
 export const bob = { username: 'bob', password: 'bob-password-canary' }
 
-export const startProvider = async (overrides: Partial<AuthorizationOptions> = {}) => {
+export const startProvider = async (
+  overrides: Partial<AuthorizationOptions> = {},
+  endGrants: EndSessionGrants = async () => new Map(),
+) => {
   const port = await freePort()
   const issuer = `http://127.0.0.1:${port}`
   const time = { now: Date.UTC(2026, 10, 20, 12) }
@@ -158,10 +164,13 @@ export const startProvider = async (overrides: Partial<AuthorizationOptions> = {
     ...overrides,
   }
   const flow = createFlow(options)
+  const ending = { ...options, endGrants }
   const endpoints = {
     authorization: refusals.recording('authorization.refused', createAuthorizationEndpoint(options, flow)),
-    login: createLoginPage(options, flow),
+    select: createSelectPage(ending, flow),
+    login: createLoginPage(ending, flow),
     consent: createConsentPage(options, flow),
+    logout: refusals.recording('logout.refused', createLogoutEndpoint(ending, flow)),
   }
   const server = await startFixture({ issuer, port, endpoints })
 

@@ -1,0 +1,116 @@
+import { readBrowserSessions, type BrowserSessions } from '../../interaction/browser-sessions.js'
+import type { Cookies } from '../../interaction/cookies.js'
+import { csrfToken, isCsrfToken } from '../../interaction/csrf.js'
+import type { FoundSession, Session, Sessions } from '../../interaction/session.js'
+import { canonicalUsername } from '../../interaction/username.js'
+import { displayName, type Account } from '../../oauth/account.js'
+import type { AuthorizationRequest } from '../../oauth/authorization-request.js'
+import type { Client } from '../../oauth/client.js'
+import { signInOf } from '../../oauth/subject-end.js'
+import type { EndpointRequest } from '../message.js'
+import type { AuthorizationOptions } from './options.js'
+
+/** Somebody who is signed in. */
+export interface Person extends FoundSession {
+  readonly account: Account
+}
+
+/** A client's request, as far as it says whom it is for. */
+export interface AskedFor {
+  readonly http: EndpointRequest
+  readonly client: Client
+  readonly request: AuthorizationRequest
+  /** Undefined before an interaction has begun. */
+  readonly interactionId?: string
+}
+
+/** Who is signed in in a browser. All throws `Unavailable`. */
+export interface People {
+  /** The sessions that the browser sent, found or not. */
+  sessionsOf(http: EndpointRequest): BrowserSessions
+  /** The current person; undefined also when the account is gone, or the sign-in was ended. */
+  signedIn(http: EndpointRequest): Promise<Person | undefined>
+  /** The people of these sessions, by default of all that the browser sent: the current one first, each once. */
+  everybody(http: EndpointRequest, browser?: BrowserSessions): Promise<readonly Person[]>
+  /**
+   * Whom a request is for: the person who was chosen for it, else the one whom the client demands, else the current one. Only
+   * where the current one will not do is a store asked for others.
+   */
+  personFor(asked: AskedFor): Promise<{ readonly person: Person | undefined; readonly isChosen: boolean }>
+  /** Stands in an address for the choice of this person in this interaction: good in this browser, and nowhere else. */
+  choiceOf(http: EndpointRequest, interactionId: string, session: Session): string
+}
+
+type PeopleOptions = Pick<AuthorizationOptions, 'login' | 'revocations' | 'subjects'> & {
+  readonly cookies: Cookies
+  readonly sessions: Sessions
+}
+
+export const createPeople = ({ login, revocations, subjects, cookies, sessions }: PeopleOptions): People => {
+  const sessionsOf: People['sessionsOf'] = (http) => readBrowserSessions(cookies, (name) => http.cookie(name))
+
+  const personOf = async (found: FoundSession, signal: AbortSignal): Promise<Person | undefined> => {
+    const { subject, authTime } = found.session
+    const [account, isOver] = await Promise.all([
+      login.find(subject, signal),
+      revocations.isRevoked([], signInOf(subject, authTime)),
+    ])
+    return account && !isOver ? { ...found, account } : undefined
+  }
+
+  const everybody: People['everybody'] = async (http, browser = sessionsOf(http)) => {
+    const found = await sessions.findAll(browser)
+    const people = await Promise.all(found.map((session) => personOf(session, http.signal)))
+    const bySubject = new Map<string, Person>()
+    for (const person of people)
+      if (person !== undefined && !bySubject.has(person.session.subject)) bySubject.set(person.session.subject, person)
+    return [...bySubject.values()]
+  }
+
+  const signedIn: People['signedIn'] = async (http) => {
+    const [current] = await everybody(http, { ...sessionsOf(http), others: [] })
+    return current
+  }
+
+  const choiceOf: People['choiceOf'] = (http, interactionId, { sid, subject }) =>
+    csrfToken(http.cookie(cookies.browser) ?? '', interactionId, `chosen\n${sid}\n${subject}`)
+
+  return {
+    sessionsOf,
+    signedIn,
+    choiceOf,
+    everybody,
+    async personFor({ http, client, request, interactionId }) {
+      // An interaction is opened in the browser that has its cookie.
+      const choice = interactionId === undefined ? undefined : http.query.values.get('account')
+      const isChosen = ({ session }: Person): boolean =>
+        interactionId !== undefined && isCsrfToken(choiceOf(http, interactionId, session), choice)
+      const current = await signedIn(http)
+      if (current !== undefined && isChosen(current)) return { person: current, isChosen: true }
+      const isDemanded = ({ session }: Person): boolean => request.subject === subjects.seenBy(client, session.subject)
+      if (choice === undefined && (request.subject === undefined || (current !== undefined && isDemanded(current))))
+        return { person: current, isChosen: false }
+      const others = await everybody(http, { current: undefined, others: sessionsOf(http).others })
+      const chosen = others.find(isChosen)
+      if (chosen !== undefined) return { person: chosen, isChosen: true }
+      return { person: others.find(isDemanded) ?? current, isChosen: false }
+    },
+  }
+}
+
+/** Does `login_hint` name this person, who is signed in here? Nobody else is looked for. */
+export const isHinted = (hint: string, { session, account }: Person): boolean => {
+  const name = canonicalUsername(hint)
+  const { preferred_username: preferred, email } = account.claims
+  const names = [session.username, preferred, email].map((text) =>
+    typeof text === 'string' ? canonicalUsername(text) : undefined,
+  )
+  return name !== undefined && names.includes(name)
+}
+
+/** What tells people of the same name apart, where there is such a thing. */
+export const secondName = ({ session, account }: Person): string | undefined => {
+  const { email } = account.claims
+  return [session.username, email].find((name) => typeof name === 'string' && name !== displayName(account)) as
+    string | undefined
+}

@@ -1,0 +1,130 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { loadAssets } from '../../core/interaction/pages/load-assets.js'
+import { createPages } from '../../core/interaction/pages/create-pages.js'
+import type { SelectPage } from '../../core/interaction/pages/pages.js'
+import { describeWith } from '../support/services/describe-with.js'
+import { openPagesBrowser, type PagesBrowser } from '../support/server/pages-browser.js'
+
+const pages = createPages({ assetsPath: '/assets', assets: loadAssets() })
+
+describeWith('chromium', 'the pages of several people in one browser', (executablePath) => {
+  let opened: PagesBrowser
+  let action: string
+
+  beforeAll(async () => {
+    opened = await openPagesBrowser(executablePath)
+    action = `${opened.server.origin}/post`
+  })
+
+  afterAll(async () => {
+    await opened[Symbol.asyncDispose]()
+  })
+
+  const longName = 'Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetz'
+  const select = (more: Partial<SelectPage> = {}) =>
+    pages.select({
+      ...{ action, csrf: 'token', client: { name: 'Teller' }, otherUrl: `${action}?account=other`, cancel: true },
+      accounts: [
+        { id: 'a', name: 'Alice Adams', secondName: 'alice', isHinted: false },
+        { id: 'b', name: longName, secondName: `${longName}@bank.example`, isHinted: false },
+      ],
+      ...more,
+    })
+  const posted = async (page: Page) => {
+    await page.waitForSelector('#posted')
+    return [...new URLSearchParams(opened.server.posted.at(-1)?.body)]
+  }
+
+  it.each([true, false])(
+    'one is chosen, signed out or passed over by one click, with javaScriptEnabled: %s',
+    async (javaScriptEnabled) => {
+      for (const [button, sent] of [
+        ['Alice Adams', ['account', 'a']],
+        ['Sign out of Alice Adams', ['sign_out', 'a']],
+        ['Cancel', ['decision', 'cancel']],
+      ] as const) {
+        const click = async (page: Page) => {
+          await page
+            .getByRole('button', { name: button, exact: button !== 'Alice Adams' })
+            .first()
+            .click()
+          return posted(page)
+        }
+        const { seen, complaints } = await opened.show(select(), click, { javaScriptEnabled })
+        expect(seen).toEqual([['csrf', 'token'], [...sent]])
+        expect(complaints).toEqual([])
+      }
+    },
+  )
+
+  it('goes by keyboard from the accounts to another one, and begins at the one that the client has in mind', async () => {
+    const hinted = { id: 'b', name: 'Bob', isHinted: true }
+    const { seen } = await opened.show(
+      select({ accounts: [hinted, { ...hinted, id: 'c', name: 'Carol', isHinted: false }] }),
+      async (page) => {
+        const focused: string[] = []
+        for (let presses = 0; presses < 6; presses++) {
+          focused.push(await page.evaluate<string>('document.activeElement.innerText.replaceAll("\\n", " ")'))
+          await page.keyboard.press('Tab')
+        }
+        await page.keyboard.press('Shift+Tab')
+        for (let presses = 0; presses < 5; presses++) await page.keyboard.press('Shift+Tab')
+        await page.keyboard.press('Enter')
+        return { focused, posted: await posted(page) }
+      },
+    )
+    expect(seen.focused).toEqual([
+      'B Bob',
+      'Sign out of Bob',
+      'C Carol',
+      'Sign out of Carol',
+      'Use another account',
+      'Cancel',
+    ])
+    expect(seen.posted).toContainEqual(['account', 'b'])
+  })
+
+  it.each([375, 1280])('long names stay within the page at %i pixels', async (width) => {
+    const others = { action, csrf: 'token', names: [longName, longName] }
+    const account = { name: longName }
+    for (const html of [
+      select(),
+      pages.logout({ action, csrf: 'token', account, others: [longName], parameters: {} }),
+      pages.signedOut({ others }),
+    ]) {
+      const { seen } = await opened.show(
+        html,
+        (page) => page.evaluate<number>('document.documentElement.scrollWidth'),
+        {
+          viewport: { width, height: 740 },
+        },
+      )
+      expect(seen).toBeLessThanOrEqual(width)
+    }
+  })
+
+  it('the pages of sign-out send whom they end', async () => {
+    const account = { name: 'Alice Adams' }
+    const ask = pages.logout({ action, csrf: 'token', account, others: ['Bob'], parameters: { state: 's' } })
+    const after = pages.signedOut({ others: { action, csrf: 'token', names: ['Bob'] } })
+    for (const [html, button, sent] of [
+      [ask, '#logout-confirm', [['state', 's']]],
+      [
+        ask,
+        '#logout-all',
+        [
+          ['state', 's'],
+          ['accounts', 'all'],
+        ],
+      ],
+      [after, '#logout-all', [['accounts', 'all']]],
+    ] as const) {
+      const { seen } = await opened.show(html, async (page) => {
+        await page.click(button)
+        return posted(page)
+      })
+      expect(seen).toEqual([['csrf', 'token'], ...sent])
+    }
+  })
+})
