@@ -78,6 +78,7 @@ export const rateLimits = z
         address_open: openAtOnce(300),
       })
       .prefault({}),
+    register: z.strictObject({ address_per_minute: perMinute(120, most), address_open: openAtOnce(1000) }).prefault({}),
     interaction: ofAddress(3000),
     device_authorization: z
       .strictObject({ address_per_minute: perMinute(600, most), address_open: openAtOnce(200) })

@@ -20,6 +20,7 @@ import {
   trustedProxies,
 } from './sections.js'
 import { clientCertificateHeader, mtls } from './mtls.js'
+import { registration } from './registration.js'
 import { storage } from './storage.js'
 
 const day = 86_400
@@ -82,6 +83,7 @@ export const configObject = z.strictObject({
   pairwise_key_replaced: z.boolean().default(false),
   /** People see and end what they have at `/account`. */
   account_page: z.boolean().default(true),
+  registration,
   token_exchange_enabled: z.boolean().default(false),
   default_audience: resourceUri.optional(),
   resources,

@@ -19,3 +19,11 @@ export const frozen = <T extends JsonValue | undefined>(value: T): T => {
 
 /** Names that a plain object answers to by itself; nothing that others send is called so. */
 export const inheritedNames: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
+
+/** Has it such a name at any depth? Limit the depth before. */
+export const hasInheritedName = (value: JsonValue | undefined): boolean => {
+  if (typeof value !== 'object' || value === null) return false
+  return Object.entries(value).some(
+    ([name, inner]: [string, JsonValue | undefined]) => inheritedNames.has(name) || hasInheritedName(inner),
+  )
+}

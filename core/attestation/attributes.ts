@@ -1,15 +1,4 @@
-import type { JsonObject, JsonValue } from '../json.js'
-
-/** Names that reach a prototype when somebody copies them member by member. */
-const poison: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
-
-/** Has it such a name at any depth? */
-export const hasPoison = (value: JsonValue | undefined): boolean => {
-  if (typeof value !== 'object' || value === null) return false
-  return Object.entries(value).some(
-    ([name, inner]: [string, JsonValue | undefined]) => poison.has(name) || hasPoison(inner),
-  )
-}
+import { hasInheritedName, type JsonObject, type JsonValue } from '../json.js'
 
 /** Attributes without `status`, which is reserved for the core alone. */
 export const withoutStatus = (attributes: JsonObject): JsonObject =>
@@ -26,7 +15,7 @@ export const findAttributesFault = (attributes: JsonObject): string | undefined 
     return 'The attributes are nested too deep, or there are too many.'
   if (measured.hasNull) return 'An attribute has no value.'
   if (Buffer.byteLength(JSON.stringify(attributes)) > maxAttributesBytes) return 'The attributes are too long.'
-  return hasPoison(attributes) ? 'An attribute has a name that is not accepted.' : undefined
+  return hasInheritedName(attributes) ? 'An attribute has a name that is not accepted.' : undefined
 }
 
 interface Measured {

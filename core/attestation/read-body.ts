@@ -1,6 +1,6 @@
-import { isObject, type JsonObject } from '../json.js'
+import { hasInheritedName, isObject, type JsonObject } from '../json.js'
 import { parseStrictJsonObject } from '../jose/strict-json.js'
-import { findAttributesFault, hasPoison } from './attributes.js'
+import { findAttributesFault } from './attributes.js'
 import { attestationError } from './errors.js'
 import { principalTypes, type Principal, type PrincipalType, type SecondFactorProof } from './ports.js'
 
@@ -19,7 +19,7 @@ const malformed = (description: string): Error => attestationError('InvalidReque
 export const readJsonObject = ({ body, query }: Request): JsonObject => {
   if (query.values.size > 0) throw malformed('Parameters belong in the body of the request.')
   const object = parseStrictJsonObject(body ?? Buffer.alloc(0))
-  if (object === undefined || hasPoison(object)) throw malformed('The body is not a JSON object.')
+  if (object === undefined || hasInheritedName(object)) throw malformed('The body is not a JSON object.')
   return object
 }
 

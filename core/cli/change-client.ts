@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { ConfigurationError, formatProblem } from '../../config/problems.js'
 import type { Config } from '../../config/schema.js'
 import { isoTime } from '../clock.js'
@@ -36,10 +37,11 @@ export const updateClient = async (clientId: string, options: MetadataOptions): 
     const refused = await checkClient(checked, client)
     if (refused.length > 0) throw new ConfigurationError(refused)
     for (const warning of warnings) printError(`warning: ${formatProblem(warning)}`)
-    if (secret === undefined) return client
-    if (before.client_secret_sha256 !== undefined) return { ...client, ...secretsOf(before) }
+    const kept = { ...client, ...(before.registration && { registration: before.registration }) }
+    if (secret === undefined) return kept
+    if (before.client_secret_sha256 !== undefined) return { ...kept, ...secretsOf(before) }
     generated = secret
-    return client
+    return kept
   })
   if (options.json || generated !== undefined) return printCredentials(clientId, generated, options)
   print(`Updated ${clientId}`)
@@ -105,8 +107,11 @@ export const setClientDisabled = async (clientId: string, disabled: boolean, opt
   print(`${disabled ? 'Disabled' : 'Enabled'} ${clientId}`)
 }
 
-/** Returns the client as it is now. Throws `CommandFailed` for one that the store does not have. */
-const changeClient = async (
+/**
+ * Returns the client as it is now. Throws `CommandFailed` for one that the store does not have, or that somebody else has changed
+ * meanwhile: it may manage its own registration.
+ */
+export const changeClient = async (
   config: Config,
   client_id: string,
   action: string,
@@ -119,8 +124,13 @@ const changeClient = async (
     const { clients } = collections(stores)
     const before = await findClient(clients, client_id)
     if (before === undefined) throw new CommandFailed('There is no such client in the store.')
-    changed = await change(before)
-    return clients.put(client_id, changed)
+    const after = await change(before)
+    const isChanged = await clients.update(client_id, (current, expiresAt) =>
+      isDeepStrictEqual(current, before) ? { result: true, write: { record: after, expiresAt } } : { result: false },
+    )
+    if (!isChanged) throw new CommandFailed('The client was changed by somebody else meanwhile. Try again.')
+    changed = after
+    return true
   })
   if (changed === undefined) throw new CommandFailed('The client was not changed.')
   return changed

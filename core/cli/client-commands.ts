@@ -1,9 +1,9 @@
-import { InvalidArgumentError, Option, type Command } from 'commander'
+import { Option, type Command } from 'commander'
 import { consentChoices } from '../oauth/client.js'
 import type { AddClientOptions, MetadataOptions } from './add-client.js'
 import type { RotateOptions } from './change-client.js'
 import type { ClientOptions } from './clients.js'
-import { collect, configOption, jsonOption, wideOption } from './options.js'
+import { collect, configOption, jsonOption, parseDuration, wideOption } from './options.js'
 
 /** Clients in the records store. */
 export const addClientCommands = (clients: Command): void => {
@@ -81,12 +81,3 @@ const addMetadataOptions = (command: Command): Command =>
     .option('--audience <uri>', 'allowed_audiences; may be repeated', collect)
     .option('--file <file>', 'metadata as a JSON object (RFC 7591); options of this command take precedence')
     .addOption(jsonOption())
-
-const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
-
-const parseDuration = (written: string): number => {
-  const [, count = '', unit = ''] = /^([1-9]\d{0,5})([smhd])$/.exec(written) ?? []
-  const seconds = Number(count) * (unitSeconds[unit] ?? NaN)
-  if (Number.isNaN(seconds)) throw new InvalidArgumentError('Write a duration such as 90m, 24h or 7d.')
-  return seconds
-}

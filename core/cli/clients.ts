@@ -27,7 +27,7 @@ export const printClients = async (options: ClientOptions): Promise<void> => {
   )
   const rows = [
     ...configuredClients(config).map((client) => ({ source: 'configuration', ...client })),
-    ...stored.map((client) => ({ source: 'store', ...client })),
+    ...stored.map((client) => ({ source: sourceOf(client), ...client })),
   ]
   if (options.json) return printJson(rows.map(mask))
   printList(
@@ -44,6 +44,9 @@ export const printClients = async (options: ClientOptions): Promise<void> => {
   )
 }
 
+/** Of a client in the store: what an operator added, and what registered itself. */
+const sourceOf = ({ registration }: Client): string => (registration === undefined ? 'store' : 'registration')
+
 /** As accounts and clients have it. */
 export const describeState = ({ disabled }: { readonly disabled?: boolean }): Cell =>
   disabled ? { text: 'disabled', tone: 'red' } : 'active'
@@ -53,7 +56,7 @@ export const printClient = async (clientId: string, options: ClientOptions): Pro
   const config = await readDeployment(options)
   const client =
     findConfigured(config, clientId) ?? (await withStores(config, (stores) => getClient(config, stores, clientId)))
-  const shown = { source: isConfigured(config, clientId) ? 'configuration' : 'store', ...mask(client) }
+  const shown = { source: isConfigured(config, clientId) ? 'configuration' : sourceOf(client), ...mask(client) }
   if (options.json) printJson(shown)
   else printYaml(shown)
 }
@@ -97,4 +100,5 @@ const mask = <T extends Client>(client: T): T => ({
   ...client,
   ...(client.client_secret_sha256 !== undefined && { client_secret_sha256: '[secret]' }),
   ...(client.previous_client_secret_sha256 !== undefined && { previous_client_secret_sha256: '[secret]' }),
+  ...(client.registration && { registration: { ...client.registration, access_token_sha256: '[secret]' } }),
 })

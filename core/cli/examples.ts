@@ -32,6 +32,13 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'clients disable': ['clients disable shop --config my.yaml'],
   'clients enable': ['clients enable shop --config my.yaml'],
   'clients remove': ['clients remove shop --config my.yaml'],
+  'registrations issue': [
+    'registrations issue --config my.yaml',
+    'registrations issue --uses 20 --expires-in 7d --policy partners --note "Example Ltd" --config my.yaml',
+  ],
+  'registrations list': ['registrations list --config my.yaml'],
+  'registrations revoke': ['registrations revoke 3f1c0a9be27d4c58 --config my.yaml'],
+  'registrations rotate-token': ['registrations rotate-token 7b0c1a52-3f7e-4c1d-9a54-0f2f6f0a9d1e --config my.yaml'],
   'accounts list': ['accounts list --config my.yaml'],
   'accounts show': ['accounts show alice --config my.yaml'],
   'accounts add': [

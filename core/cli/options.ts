@@ -1,5 +1,5 @@
 import cluster from 'node:cluster'
-import { Option, type Command } from 'commander'
+import { InvalidArgumentError, Option, type Command } from 'commander'
 import { principalTypes } from '../attestation/ports.js'
 import { beVerbose } from './failure.js'
 import { printError } from './output.js'
@@ -98,3 +98,13 @@ export const namePrincipal = (
 
 /** The values of an option that may be repeated. */
 export const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]
+
+const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
+
+/** Seconds, from `90m`, `24h`, `7d`. Throws `InvalidArgumentError`. */
+export const parseDuration = (written: string): number => {
+  const [, count = '', unit = ''] = /^([1-9]\d{0,5})([smhd])$/.exec(written) ?? []
+  const seconds = Number(count) * (unitSeconds[unit] ?? NaN)
+  if (Number.isNaN(seconds)) throw new InvalidArgumentError('Write a duration such as 90m, 24h or 7d.')
+  return seconds
+}

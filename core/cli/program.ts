@@ -13,6 +13,7 @@ import { settle } from './options.js'
 import { print } from './output.js'
 import { addPersonCommands } from './person-commands.js'
 import { addPrincipalCommands } from './principal-commands.js'
+import { addRegistrationCommands } from './registration-commands.js'
 import { addServiceCommands } from './service-commands.js'
 
 /**
@@ -44,6 +45,9 @@ export const createProgram = (): Command => {
   addAuditCommands(program.command('audit').description('the audit log').helpCommand(false))
   addClientCommands(
     program.command('clients').description('clients in the records store, while the service runs').helpCommand(false),
+  )
+  addRegistrationCommands(
+    program.command('registrations').description('who may register clients without an operator').helpCommand(false),
   )
   addAccountCommands(program.command('accounts').description('accounts for sign-in by password').helpCommand(false))
   addPersonCommands(program)

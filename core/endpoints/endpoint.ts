@@ -12,10 +12,10 @@ export interface Declaration {
    */
   readonly path: string
   /** HEAD comes with GET. Anything else is answered 405. */
-  readonly methods: readonly ('GET' | 'POST')[]
+  readonly methods: readonly ('GET' | 'POST' | 'PUT' | 'DELETE')[]
   /**
-   * `form` is read by the flat form reader, `page-form` is a browser's form, read by koa-body, `json` is handed on as
-   * bytes, `none` is never read. Errors of `json` have an `error_code` (docs/design/decisions.md#8-attestation).
+   * Of a POST or PUT: `form` is read by the flat form reader, `page-form` is a browser's form, read by koa-body, `json` is
+   * handed on as bytes, `none` is never read.
    */
   readonly body: 'none' | 'form' | 'page-form' | 'json'
   /**
@@ -23,6 +23,8 @@ export interface Declaration {
    * endpoint that browser-based clients call. Both without credentials.
    */
   readonly cors?: 'any' | 'public-client'
+  /** Errors have an `error_code` (docs/design/decisions.md#8-attestation). */
+  readonly errorCodes?: true
   /** Heading of the error page where people see it; absent: errors are JSON. */
   readonly errorTitle?: string
   /** Answered from memory, so that it is answered however busy the process is. */

@@ -5,7 +5,7 @@ import { noLog, type Log } from '../observe/log.js'
 import { RecentMap } from '../recent-map.js'
 import type { RecordLookup } from '../storage/ports.js'
 
-type ClientLookup = Pick<RecordLookup<Client>, 'find'>
+type ClientLookup = Pick<RecordLookup<Client>, 'find'> & Partial<Pick<ClientDirectory, 'forget'>>
 
 /** How long a client may be used as it was, or be taken for unknown, after the store has changed. */
 export const cachedSeconds = 5
@@ -22,14 +22,19 @@ interface Entry {
  * The clients of a store behind a network: one read for each client in `cachedSeconds`, however many requests it sends.
  * The time runs from before the store is asked, also where it had none. What it failed to answer is asked again.
  */
-export const cacheClients = (store: ClientLookup, clock: Clock): ClientLookup => {
+export const cacheClients = (store: ClientLookup, clock: Clock): Required<ClientLookup> => {
   const known = new RecentMap<string, Entry>(maxClients)
   const unknown = new RecentMap<string, Entry>(maxClients)
   const asking = new Map<string, Entry>()
 
+  let forgotten = 0
+
   const ask = async (id: string, until: number): Promise<Client | undefined> => {
+    const before = forgotten
     try {
       const client = await store.find(id)
+      // What was asked for before a client changed may be the client as it was.
+      if (forgotten !== before) return client
       const [kept, other] = client === undefined ? [unknown, known] : [known, unknown]
       other.delete(id)
       kept.set(id, { until, client: Promise.resolve(client) })
@@ -40,6 +45,10 @@ export const cacheClients = (store: ClientLookup, clock: Clock): ClientLookup =>
   }
 
   return {
+    forget: (id) => {
+      forgotten++
+      for (const entries of [known, unknown, asking]) entries.delete(id)
+    },
     find: (id) => {
       const now = clock()
       for (const entries of [known, unknown, asking]) {
@@ -100,5 +109,6 @@ export const createClientDirectory = (
       const client = await findAny(clientId)
       return client && isOut(client) ? undefined : client
     },
+    forget: (clientId) => store.forget?.(clientId),
   }
 }

@@ -10,6 +10,7 @@ import type { Consent } from '../interaction/consent.js'
 import type { Session, SessionEntry } from '../interaction/session.js'
 import type { JsonObject } from '../json.js'
 import type { Client } from '../oauth/client.js'
+import type { InitialAccessToken } from '../oauth/registration/initial-access-token.js'
 import type { LogoutDelivery } from '../oauth/back-channel/outbox.js'
 import type { SessionClient } from '../oauth/back-channel/session-clients.js'
 import type { DeviceApproval, DeviceRequest } from '../oauth/device-code.js'
@@ -43,9 +44,13 @@ export const collections = ({ records, ephemeral, shares }: Stores) => {
   /** The collection, whose entries count in the share of its class. */
   const within = <C>(name: ShareName, share: (share: Share, collection: C) => C, collection: C): C =>
     shares === undefined ? collection : share(shares[name], collection)
+  const clients = records.records<Client>('clients')
   const counters = within('counters', shareCounters, ephemeral.counters('counters'))
   return {
-    clients: records.records<Client>('clients'),
+    clients,
+    /** The same, for those that anybody may have registered. */
+    openClients: within('registrations', shareRecords, clients),
+    initialAccessTokens: records.records<InitialAccessToken>('initial_access_tokens'),
     consents: records.records<Consent>('consents'),
     publications: records.records<KeyPublication>('key_publications'),
     sessionIndex: records.records<SessionEntry>('session_index'),

@@ -150,6 +150,7 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
   const clients: ClientDirectory = {
     find: (id) => generation.clients.find(id),
     findEnabled: (id) => generation.clients.findEnabled(id),
+    forget: (id) => generation.clients.forget(id),
   }
   container.register(tokens.clients, { useValue: clients })
   const publishedKeys = { publishedKey: (kid: string) => generation.ring.publishedKey(kid) }

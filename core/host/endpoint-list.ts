@@ -14,6 +14,7 @@ import {
   deviceEndpoints,
   peopleEndpoints,
 } from './people-endpoints.js'
+import { createRegistrationEndpoints, registrationEndpoints } from './registration-endpoints.js'
 import type { SignLogoutToken } from '../tokens/logout-token.js'
 import type { InFlight } from './in-flight.js'
 
@@ -27,11 +28,12 @@ export const declarations: readonly Limited[] = Object.values({
   ...accountEndpoints,
   ...deviceEndpoints,
   ...attestationEndpoints,
+  ...registrationEndpoints,
 })
 
 /** The endpoints of one generation, those that its configuration and plugins call for. */
 export const createEndpoints = (get: Resolve): readonly Endpoint[] => {
-  const { attestation: section } = get(tokens.config)
+  const { attestation: section, registration } = get(tokens.config)
   const { login } = get(tokens.registries)
   const behindLimits = createBehindLimits(get)
 
@@ -51,6 +53,7 @@ export const createEndpoints = (get: Resolve): readonly Endpoint[] => {
       others.push(...listed(deviceEndpoints, createDeviceEndpoints(get, signIn)))
   }
   if (section !== undefined) others.push(...listed(attestationEndpoints, createAttestationEndpoints(get, section)))
+  if (registration.mode !== 'off') others.push(...listed(registrationEndpoints, createRegistrationEndpoints(get)))
   const served = [...Object.values(machineEndpoints), ...others]
   return [...listed(machineEndpoints, createMachineEndpoints(get, served)), ...others]
 }

@@ -16,6 +16,7 @@ import type { ClientDirectory } from '../oauth/client.js'
 import type { ClientAuthentication } from '../oauth/client-authentication.js'
 import type { Subjects } from '../oauth/subjects.js'
 import type { CheckSector } from '../oauth/check-sector.js'
+import type { RegisteredClients } from '../oauth/registration/registered-clients.js'
 import type { AuthorizationDetailsTypes } from '../oauth/authorization-details.js'
 import type { LogoutOutbox } from '../oauth/back-channel/outbox.js'
 import type { OutboundFetch } from '../outbound/outbound-fetch.js'
@@ -54,6 +55,7 @@ export const tokens = {
   stores: token<Stores>('stores'),
   collections: token<Collections>('collections'),
   clients: token<ClientDirectory>('clients'),
+  registeredClients: token<RegisteredClients>('registeredClients'),
   accounts: token<AccountDirectory>('accounts'),
   revokedGrants: token<RevokedGrants>('revokedGrants'),
   passwords: token<PasswordHasher>('passwords'),

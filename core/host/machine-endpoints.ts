@@ -116,6 +116,7 @@ export const createGrantEndpoints = (get: Resolve): HandlersOf<typeof grantEndpo
         refreshAbsoluteTtl: config.refresh_token_absolute_ttl_secs,
         grantLifetime: grantLifetime(config),
       }),
+      noteUse: get(tokens.registeredClients).noteUse,
       audit,
       dpop: get(tokens.dpop),
     }),

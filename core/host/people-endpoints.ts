@@ -49,7 +49,11 @@ export interface SignIn {
 }
 
 /** How many of one thing an address may have open. */
-const placesFor = (get: Resolve, limit: string, { address_open: most }: { readonly address_open: number }): Places =>
+export const placesFor = (
+  get: Resolve,
+  limit: string,
+  { address_open: most }: { readonly address_open: number },
+): Places =>
   createPlaces({ occupancy: get(tokens.collections).occupancy, limit, most, hits: get(tokens.rateLimits).hits })
 
 export const createSignIn = (get: Resolve, login: LoginProvider): SignIn => {

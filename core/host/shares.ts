@@ -15,6 +15,8 @@ const classes = {
   device_codes: { role: 'records', part: 0.05 },
   // Requests that clients have pushed: of those that have proved who they are, or as few for an address.
   pushed_requests: { role: 'records', part: 0.05 },
+  // Clients that anybody may have registered, and nobody has used so far.
+  registrations: { role: 'records', part: 0.02 },
   // Enrolments that wait for a person. A person looks through a few hundred at the most.
   approvals: { role: 'records', part: 0.03 },
   // Only those who showed a second factor or an attestation get one.

@@ -33,6 +33,7 @@ import { readCodes, readDeviceCodes, readRefreshTokens } from '../modules/code-r
 import { enabledGrants } from './checks/enabled-grants.js'
 import { mtlsAlias } from '../../config/client-certificates.js'
 import { createEndpoints } from './endpoint-list.js'
+import { createClientsThatRegistered } from './registration-endpoints.js'
 import { tokens, type Resolve } from './injection-tokens.js'
 import { traceClientAuthentication } from './instruments/traced.js'
 
@@ -203,6 +204,7 @@ export const wireGeneration = (container: DependencyContainer): void => {
     const lifetime = { online, offline: Math.max(online, offline) }
     return createSessionClients({ store: get(tokens.collections).sessionClients, lifetime })
   })
+  provide(tokens.registeredClients, createClientsThatRegistered)
   provide(tokens.grants, (get) => {
     const { grants } = get(tokens.registries)
     const enabled = enabledGrants(get(tokens.config), grants.keys())

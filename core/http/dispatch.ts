@@ -18,12 +18,12 @@ export const dispatch =
 
 const serve = async (ctx: Context, route: Route, services: RequestServices): Promise<void> => {
   ctx.state.routePath = route.path
-  ctx.state.hasErrorCodes = route.body === 'json'
+  ctx.state.hasErrorCodes = route.errorCodes === true
   checkMethod(ctx, route)
   ctx.state.errorTitle = route.errorTitle
-  const isPost = ctx.req.method === 'POST'
-  const form = isPost ? await readFormOf(ctx, route) : noParameters
-  const body = isPost && route.body === 'json' ? await readJsonBody(ctx.req) : undefined
+  const hasBody = ctx.req.method === 'POST' || ctx.req.method === 'PUT'
+  const form = hasBody ? await readFormOf(ctx, route) : noParameters
+  const body = hasBody && route.body === 'json' ? await readJsonBody(ctx.req) : undefined
   answer(ctx, await route.answer(new HttpRequest(ctx.req, ctx.state, services, form, body)))
 }
 

@@ -1,4 +1,7 @@
 import type { Endpoint } from '../endpoints/endpoint.js'
 
 /** One row of a route table: an endpoint at the path where it is served. The admin listener's rows are nobody's endpoints. */
-export type Route = Pick<Endpoint, 'path' | 'methods' | 'body' | 'cors' | 'errorTitle' | 'fromMemory' | 'answer'>
+export type Route = Pick<
+  Endpoint,
+  'path' | 'methods' | 'body' | 'cors' | 'errorCodes' | 'errorTitle' | 'fromMemory' | 'answer'
+>

@@ -21,7 +21,7 @@ export const shedLoad =
     shed()
     state.routePath = route?.path
     state.errorTitle = route?.errorTitle
-    state.hasErrorCodes = route?.body === 'json'
+    state.hasErrorCodes = route?.errorCodes === true
     throw new OAuthError('temporarily_unavailable', 'The service is temporarily unavailable.', {
       headers: { 'Retry-After': retryAfter() },
     })

@@ -37,6 +37,9 @@ export const clientLogoutUri = outboundUri(2048)
 /** `sector_identifier_uri` of a client (OIDC Registration §2). */
 export const clientSectorUri = outboundUri(2048)
 
+/** `initiate_login_uri` of a client (OIDC Core §4): a browser is sent there. */
+export const clientLoginUri = outboundUri(2048)
+
 /** `request_uris` of a client (OIDC Registration §2); the length is that of RFC 9101 §5.2. */
 export const clientRequestUris = z
   .array(outboundUri(512))

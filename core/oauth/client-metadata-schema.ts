@@ -4,10 +4,17 @@ import type { JwsAlg } from '../jose/jwk.js'
 import { consentChoices, isClientId, securityProfiles, subjectTypes } from './client.js'
 import { contentEncryption, encryptionAlg } from './encryption-metadata.js'
 import { certificateSubject } from './client-certificate-subject.js'
-import { clientJwks, clientJwksUri, clientLogoutUri, clientRequestUris, clientSectorUri } from './client-jwks.js'
+import {
+  clientJwks,
+  clientJwksUri,
+  clientLoginUri,
+  clientLogoutUri,
+  clientRequestUris,
+  clientSectorUri,
+} from './client-jwks.js'
 
 /** Registered names (RFC 7591 §2, OIDC Registration §2 and their extensions) that nothing here would honour. */
-export const notAvailable = new Set(['initiate_login_uri'])
+export const notAvailable = new Set(['frontchannel_logout_uri'])
 export const unavailable = 'not available in this version'
 
 const text = z.string().min(1, 'must not be empty')
@@ -117,8 +124,12 @@ export const metadataSchema = z.strictObject({
   authorization_details_types: z.array(text).optional(),
   contacts: z.array(text).optional(),
   logo_uri: webPage.optional(),
+  client_uri: webPage.optional(),
   policy_uri: webPage.optional(),
   tos_uri: webPage.optional(),
+  initiate_login_uri: clientLoginUri.optional(),
+  software_id: text.optional(),
+  software_version: text.optional(),
   allowed_audiences: resourceIdentifiers.default([]),
   introspection_audiences: resourceIdentifiers.optional(),
   security_profile: z.enum(securityProfiles).optional(),

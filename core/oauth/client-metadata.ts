@@ -135,7 +135,7 @@ export const secretMembers = [
 ] as const satisfies readonly (keyof Client)[]
 
 /** The metadata that `client` was parsed from, with defaults and without its secrets: `parseClientMetadata` reads it again. */
-export const toMetadata = (client: Client): JsonObject => {
+export const toMetadata = ({ registration: _how, ...client }: Client): JsonObject => {
   const members = Object.entries(client).filter(([name]) => !secretMembers.some((secret) => secret === name))
   const metadata: JsonObject = Object.fromEntries(members)
   return { ...metadata, scope: client.scope.join(' ') }

@@ -96,8 +96,14 @@ export interface Client {
   /** Met for every client: `sid` is in every logout token. */
   readonly backchannel_logout_session_required?: boolean
   readonly logo_uri?: string
+  readonly client_uri?: string
   readonly policy_uri?: string
   readonly tos_uri?: string
+  /** Where a sign-in may begin that somebody else asks for (OIDC Core §4). */
+  readonly initiate_login_uri?: string
+  /** The software that the client is an instance of, and its version (RFC 7591 §2). */
+  readonly software_id?: string
+  readonly software_version?: string
   /** For the operator. */
   readonly contacts?: readonly string[]
   /** Resource servers that the client may ask tokens for, beside the default audience. */
@@ -106,8 +112,26 @@ export interface Client {
   readonly introspection_audiences?: readonly string[]
   readonly security_profile: SecurityProfile
   readonly disabled?: boolean
+  /** Of a client that registered itself (RFC 7591). */
+  readonly registration?: ClientRegistration
   /** Metadata that only a plugin reads, under names of its own. */
   readonly metadata: JsonObject
+}
+
+/** How a client registered itself, and what its registration can be changed with. */
+export interface ClientRegistration {
+  /** Seconds since the epoch. */
+  readonly issued_at: number
+  /** base64url SHA-256 of the registration access token (RFC 7592 §3). The token itself is never kept. */
+  readonly access_token_sha256: string
+  /** The id of the initial access token. Absent: anybody could have registered it. */
+  readonly initial_access_token?: string
+  /** The name of its policy. Absent: that of everybody. */
+  readonly policy?: string
+  /** As it came: a JWT (RFC 7591 §2.3). */
+  readonly software_statement?: string
+  /** The client was not used so far, and is forgotten then. Seconds since the epoch. */
+  readonly unused_until?: number
 }
 
 /** What a `client_id` may be: 1 to 255 visible ASCII characters and spaces (RFC 6749 appendix A.1). */
@@ -119,6 +143,8 @@ export interface ClientDirectory {
   findEnabled(clientId: string): Promise<Client | undefined>
   /** For those who record why: tells a disabled client from an unknown one. Throws `Unavailable`. */
   find(clientId: string): Promise<Client | 'disabled' | undefined>
+  /** The client has changed in the store: this process is not to use it as it was. */
+  forget(clientId: string): void
 }
 
 /**

@@ -31,6 +31,12 @@ const owners = {
     field: 'client_id',
     outage: 'The keys of the client cannot be fetched',
   },
+  statement_issuer: {
+    component: 'registration.jwks_uri',
+    log: 'the keys of an issuer of software statements cannot be fetched',
+    field: 'jwks_uri',
+    outage: 'The keys of the issuer of software statements cannot be fetched',
+  },
   issuer: {
     component: 'plugins.jwks_uri',
     log: 'the keys of an issuer cannot be fetched',

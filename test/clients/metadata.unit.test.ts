@@ -150,8 +150,8 @@ describe('client metadata', () => {
   })
 
   it('refuses what nothing would honour, and misspelt names with a hint', () => {
-    expect(problems({ ...web, initiate_login_uri: 'https://x' })).toEqual([
-      { path: 'initiate_login_uri', message: 'not available in this version' },
+    expect(problems({ ...web, frontchannel_logout_uri: 'https://x' })).toEqual([
+      { path: 'frontchannel_logout_uri', message: 'not available in this version' },
     ])
     const { redirect_uris, ...rest } = web
     expect(problems({ ...rest, redirect_uri: redirect_uris })).toContainEqual({

@@ -15,6 +15,7 @@ export const challengeEndpoint = {
   path: '/challenge',
   methods: ['POST'],
   body: 'json',
+  errorCodes: true,
   limit: { byAddress: 'attestation', byRefusals: true },
 } as const satisfies Declaration
 

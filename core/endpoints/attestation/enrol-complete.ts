@@ -31,6 +31,7 @@ export const enrolmentCompletionEndpoint = {
   path: '/enrol/complete',
   methods: ['POST'],
   body: 'json',
+  errorCodes: true,
   // Counted by itself: what an address could begin it can complete, although each ceremony asks more than once.
   limit: { byAddress: 'attestation', countedAs: 'attestation_completion', byRefusals: true },
 } as const satisfies Declaration

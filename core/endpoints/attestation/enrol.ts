@@ -40,6 +40,7 @@ export const enrolmentEndpoint = {
   path: '/enrol',
   methods: ['POST'],
   body: 'json',
+  errorCodes: true,
   limit: { byAddress: 'attestation', byRefusals: true },
 } as const satisfies Declaration
 

@@ -30,6 +30,7 @@ export const reissueEndpoint = {
   path: '/reissue',
   methods: ['POST'],
   body: 'json',
+  errorCodes: true,
   limit: { byAddress: 'attestation', byRefusals: true },
 } as const satisfies Declaration
 

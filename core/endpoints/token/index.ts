@@ -13,6 +13,7 @@ import { checkProofAlgorithm } from '../../oauth/security-profile.js'
 import { checkScope } from '../../oauth/scope.js'
 import type { AuditLog } from '../../observe/audit.js'
 import type { PreparedTokens, SignedTokens, TokenIssuer } from '../../tokens/issuer.js'
+import type { RegisteredClients } from '../../oauth/registration/registered-clients.js'
 import type { Redeem } from '../../tokens/redeem.js'
 import { readClientForm, tokenRequestOf } from '../client-request.js'
 import type { Declaration } from '../endpoint.js'
@@ -31,6 +32,7 @@ export interface TokenOptions {
   readonly detailsTypes: AuthorizationDetailsTypes
   readonly tokens: TokenIssuer
   readonly redeem: Redeem
+  readonly noteUse: RegisteredClients['noteUse']
   readonly audit: AuditLog
   /** Absent without a replay guard: then proofs are refused. */
   readonly dpop?: Dpop | undefined
@@ -51,7 +53,7 @@ export const tokenEndpoint = {
 } as const satisfies Declaration
 
 export const createTokenEndpoint = (options: TokenOptions): RecordedHandler => {
-  const { authenticateClient, grants, login, tokens, redeem, audit, dpop } = options
+  const { authenticateClient, grants, login, tokens, redeem, noteUse, audit, dpop } = options
 
   /** Registered and loaded are two things: RFC 6749 §5.2 names them differently. */
   const grantOf = (params: ReadonlyMap<string, string>, client: Client): GrantHandler => {
@@ -154,6 +156,8 @@ export const createTokenEndpoint = (options: TokenOptions): RecordedHandler => {
         jkt: proof?.jkt,
         'x5t#S256': constraint?.['x5t#S256'],
       })
+      // Of a client that registered itself, until it has been used.
+      if (client.registration?.unused_until !== undefined) await noteUse(client, decision.authentication !== undefined)
       return respond(decision, prepared, signed, refreshToken, proof)
     } catch (error) {
       await trail.refused()

@@ -1,4 +1,5 @@
 import { dirname } from 'node:path'
+import type { Salvaged } from '../../../config/explain.js'
 import { readConfig, type ConfigReading } from '../../../config/load.js'
 import { ConfigurationError, type Problem } from '../../../config/problems.js'
 import type { Config } from '../../../config/schema.js'
@@ -7,6 +8,7 @@ import { parseClientMetadata, type MetadataProblem } from '../../oauth/client-me
 import { createCheckSector } from '../../oauth/check-sector.js'
 import { createOutboundFetch } from '../../outbound/outbound-fetch.js'
 import { crossCheck } from './cross-check.js'
+import type { CheckedRegistries } from './rule.js'
 import { checkAdapters } from '../../modules/load-adapter.js'
 import { loadModules, type LoadedModules } from '../../modules/load-modules.js'
 import { inertServices } from '../../modules/inert-services.js'
@@ -110,6 +112,18 @@ export const checkConfiguration = async (
   }
 }
 
+/** What of a deployment a client needs and does not find: a grant, a method, a scope, an algorithm. Paths are within its metadata. */
+export const findUnavailable = (
+  config: Salvaged<Config>,
+  registries: CheckedRegistries,
+  client: Client,
+): readonly Problem[] => {
+  const place = 'clients[0].'
+  return crossCheck(config, [client], registries)
+    .problems.filter(({ path }) => path.startsWith(place))
+    .map(({ path, message }) => ({ path: path.slice(place.length), message }))
+}
+
 /**
  * What keeps a client that an operator adds from working in this deployment: a grant, a method, a scope, an algorithm that it
  * does not have; a sector that is not the client's. Paths are within the client's metadata.
@@ -119,10 +133,7 @@ export const checkClient = async (
   client: Client,
 ): Promise<readonly Problem[]> => {
   await using registries = await createRegistries(modules.plugins, inertServices(config.issuer))
-  const place = 'clients[0].'
-  const problems = crossCheck(config, [client], registries)
-    .problems.filter(({ path }) => path.startsWith(place))
-    .map(({ path, message }) => ({ path: path.slice(place.length), message }))
+  const problems = findUnavailable(config, registries, client)
   const { allow_private_addresses: allowPrivateAddresses } = config.outbound
   const checkSector = createCheckSector(createOutboundFetch({ allowPrivateAddresses }))
   return [...problems, ...(await checkSector(client, 'operator'))]

@@ -13,6 +13,7 @@ import { authenticationContextRules } from './authentication-context-rules.js'
 import { authorizationDetailsRules } from './authorization-details-rules.js'
 import { pairwiseRules } from './pairwise-rules.js'
 import { profileRules } from './profile-rules.js'
+import { registrationRules } from './registration-rules.js'
 import { requestUriRules } from './request-uri-rules.js'
 import { mtlsRules } from './mtls-rules.js'
 import { meant, type CheckedRegistries, type Deployment, type Rule } from './rule.js'
@@ -229,6 +230,7 @@ const rules: readonly Rule[] = [
   ...authenticationContextRules,
   ...profileRules,
   ...requestUriRules,
+  ...registrationRules,
   ...pairwiseRules,
   ownOutput,
 ]

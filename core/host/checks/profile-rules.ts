@@ -1,4 +1,5 @@
 import { fapiAlgorithms, isFapi } from '../../oauth/security-profile.js'
+import { registersFapi } from './registration-rules.js'
 import type { Rule } from './rule.js'
 
 const clause = (name: string): string => `(FAPI 2.0 Security Profile §${name})`
@@ -27,10 +28,11 @@ const deployment: Rule = ({ config, clients, report, isWhole }) => {
   }
 }
 
-const signing: Rule = ({ config, clients, report, isWhole }) => {
+const signing: Rule = (deployment) => {
+  const { config, clients, report, isWhole } = deployment
   if (!isWhole('fapi2_message_signing', 'security_profile', 'clients')) return
   if ((config.fapi2_message_signing?.length ?? 0) === 0 || config.security_profile === 'fapi2') return
-  if (!clients.some((client) => client !== undefined && isFapi(client)))
+  if (!clients.some((client) => client !== undefined && isFapi(client)) && !registersFapi(deployment))
     report(['fapi2_message_signing'], 'is for clients with security_profile fapi2: there is none')
 }
 

@@ -70,7 +70,7 @@ const isRefusal = ({ status, body }: Answer): boolean => status === 400 && body[
 const attempts = 2
 
 /** Every process is asked twice, all at once. */
-export const askAll = (origins: readonly string[], ask: (origin: string) => Promise<Answer>): Promise<Answer[]> =>
+export const askAll = <A>(origins: readonly string[], ask: (origin: string) => Promise<A>): Promise<A[]> =>
   Promise.all(
     Array.from({ length: attempts }, () => origins)
       .flat()

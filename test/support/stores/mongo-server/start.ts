@@ -42,11 +42,11 @@ const openReal = (real: string): TestMongo => {
   }
 }
 
-/** A new stand-in on `port`, or on one of its own; or the real server of `MONGODB_URI`. */
-export const startMongo = async (port = 0): Promise<TestMongo> => {
+/** A new stand-in on `port`, or on one of its own, with so many MiB; or the real server of `MONGODB_URI`. */
+export const startMongo = async (port = 0, heapMb = 512): Promise<TestMongo> => {
   const real = process.env['MONGODB_URI']
   if (real !== undefined) return openReal(real)
-  const flags = ['-Xmx512m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Xshare:auto']
+  const flags = [`-Xmx${String(heapMb)}m`, '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Xshare:auto']
   const server = spawn('java', [...flags, '-cp', mongoStandIn.classPath, 'MongoStandIn', String(port)], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })

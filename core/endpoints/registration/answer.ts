@@ -1,0 +1,34 @@
+import type { JsonObject } from '../../json.js'
+import { toMetadata } from '../../oauth/client-metadata.js'
+import type { Client } from '../../oauth/client.js'
+
+/** Below the issuer; a client's own is the next segment. */
+export const registrationPath = '/register'
+
+/** What of a client's metadata the operator knows alone. */
+const withheld: ReadonlySet<string> = new Set(['disabled', 'consent', 'introspection_audiences', 'metadata'])
+
+export interface Told {
+  readonly client: Client
+  /** As it was issued, or as it was sent: what is stored is a hash. */
+  readonly registrationToken: string
+  /** Likewise; absent where nobody has said it. */
+  readonly secret?: string | undefined
+}
+
+/** A client information response (RFC 7591 §3.2.1, RFC 7592 §3). */
+export const clientInformation = (issuer: string, { client, registrationToken, secret }: Told): JsonObject => {
+  const { client_id, registration, client_secret_sha256, client_secret_expires_at = 0 } = client
+  const { allowed_audiences, ...metadata } = toMetadata(client)
+  const told = Object.entries(metadata).filter(([name]) => !withheld.has(name))
+  return {
+    ...Object.fromEntries(told),
+    ...(client.allowed_audiences.length > 0 && { allowed_audiences }),
+    ...(registration && { client_id_issued_at: registration.issued_at }),
+    ...(secret !== undefined && { client_secret: secret }),
+    ...(client_secret_sha256 !== undefined && { client_secret_expires_at }),
+    ...(registration?.software_statement !== undefined && { software_statement: registration.software_statement }),
+    registration_access_token: registrationToken,
+    registration_client_uri: `${issuer}${registrationPath}/${client_id}`,
+  }
+}

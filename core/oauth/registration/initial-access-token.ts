@@ -1,0 +1,72 @@
+import { randomBytes } from 'node:crypto'
+import type { RecordStore } from '../../storage/ports.js'
+import { hashOpaqueToken, isOpaqueToken, newOpaqueToken } from '../../opaque-token.js'
+import { isSameText } from '../same-text.js'
+
+/** The right to register some clients (RFC 7591 §3, "initial access token"), as it is stored. */
+export interface InitialAccessToken {
+  /** base64url SHA-256 of the secret part. The token itself is never kept. */
+  readonly sha256: string
+  /** How many clients may be registered with it, and how many were. */
+  readonly uses: number
+  readonly used: number
+  /** Seconds since the epoch. */
+  readonly issuedAt: number
+  readonly expiresAt: number
+  /** The name of the policy of its clients. Absent: that of everybody. */
+  readonly policy?: string
+  /** For the operator. */
+  readonly note?: string
+}
+
+const form = /^([0-9a-f]{16})\.([\w-]{43})$/
+
+export interface NewInitialAccessToken {
+  /** What the operator and the audit log call it; also the beginning of the token. */
+  readonly id: string
+  readonly token: string
+  readonly sha256: string
+}
+
+export const newInitialAccessToken = (): NewInitialAccessToken => {
+  const [id, secret] = [randomBytes(8).toString('hex'), newOpaqueToken()]
+  return { id, token: `${id}.${secret}`, sha256: hashOpaqueToken(secret) }
+}
+
+export interface FoundInitialAccessToken {
+  readonly id: string
+  readonly record: InitialAccessToken
+}
+
+/** Initial access tokens at the registration endpoint. Everything throws `Unavailable`. */
+export interface InitialAccessTokens {
+  /** What the token allows, or in constant words why it allows nothing. Uses nothing up. */
+  find(token: string): Promise<FoundInitialAccessToken | string>
+  /** Takes one use, as one atomic step over all processes: false when there was none left, or the token was revoked. */
+  redeem(id: string): Promise<boolean>
+  /** Gives back a use that came to nothing. */
+  giveBack(id: string): Promise<void>
+}
+
+const count = (store: RecordStore<InitialAccessToken>, id: string, step: 1 | -1): Promise<boolean> =>
+  store.update(id, (current, expiresAt) => {
+    if (current === undefined) return { result: false }
+    const used = current.used + step
+    if (used < 0 || used > current.uses) return { result: false }
+    return { result: true, write: { record: { ...current, used }, expiresAt } }
+  })
+
+export const createInitialAccessTokens = (store: RecordStore<InitialAccessToken>): InitialAccessTokens => ({
+  async find(token) {
+    const [, id = '', secret] = form.exec(token) ?? []
+    if (!isOpaqueToken(secret)) return 'malformed initial access token'
+    const record = await store.find(id)
+    if (record === undefined || !isSameText(record.sha256, hashOpaqueToken(secret)))
+      return 'initial access token is unknown, expired or revoked'
+    return record.used < record.uses ? { id, record } : 'initial access token is used up'
+  },
+  redeem: (id) => count(store, id, 1),
+  async giveBack(id) {
+    await count(store, id, -1)
+  },
+})

@@ -1,0 +1,85 @@
+import { hasInheritedName, isObject, type JsonObject, type JsonValue } from '../../json.js'
+import { maxKeys } from '../../jose/key-set.js'
+import { parseStrictJsonObject } from '../../jose/strict-json.js'
+import { metadataSchema } from '../client-metadata-schema.js'
+import type { MetadataProblem } from '../client-metadata.js'
+import { OAuthError } from '../errors.js'
+import { metadataRefused } from './refuse-metadata.js'
+
+/** What is never the client's to say: it is ours, or the operator's. Whoever sends it is not refused, and does not get it. */
+const owned: ReadonlySet<string> = new Set([
+  'client_id',
+  'client_secret',
+  'client_secret_expires_at',
+  'consent',
+  'disabled',
+  'introspection_audiences',
+  'metadata',
+])
+
+/** Of client metadata, what a client may say about itself. */
+const registrable: readonly string[] = [
+  ...Object.keys(metadataSchema.shape).filter((name) => !owned.has(name)),
+  'software_statement',
+]
+
+const malformed = (reason: string): OAuthError =>
+  new OAuthError('invalid_client_metadata', 'The body is not a JSON object of client metadata.', { reason })
+
+/** The body of a registration: one JSON object. Throws `invalid_client_metadata`. */
+export const parseRegistration = (body: Buffer | undefined): JsonObject => {
+  const object = parseStrictJsonObject(body ?? Buffer.alloc(0))
+  if (object === undefined) throw malformed('not a JSON object')
+  if (hasInheritedName(object)) throw malformed('a name of JavaScript')
+  return object
+}
+
+const mostEntries = 100
+const mostCharacters = 2048
+
+/** Far more than any client has: what follows may look at each entry. */
+const findExcess = (name: string, value: JsonValue): string | undefined => {
+  if (name === 'software_statement') return undefined
+  if (typeof value === 'string')
+    return value.length > mostCharacters ? `must have at most ${String(mostCharacters)} characters` : undefined
+  if (Array.isArray(value)) {
+    if (value.length > mostEntries) return `must have at most ${String(mostEntries)} entries`
+    return value.some((one) => typeof one === 'string' && one.length > mostCharacters)
+      ? `must have entries of at most ${String(mostCharacters)} characters`
+      : undefined
+  }
+  return undefined
+}
+
+/** What is not understood in a set is ignored (RFC 7517 §5). */
+const readKeySet = (value: JsonValue): JsonValue => (isObject(value) ? { keys: value['keys'] ?? null } : value)
+
+const hasTooManyKeys = (value: JsonValue | undefined): boolean => {
+  const keys = isObject(value) ? value['keys'] : undefined
+  return Array.isArray(keys) && keys.length > maxKeys
+}
+
+/** Nobody reads what cannot be seen, or turns the rest of the line around. */
+const isUnreadable = (value: JsonValue): boolean => typeof value === 'string' && /\p{C}/u.test(value)
+
+/**
+ * What the client says about itself, of what it sent: members that are not understood are ignored, and `null` is as good as
+ * absent (RFC 7591 §2, RFC 7592 §2.2). Throws `invalid_client_metadata` for what is too much to look at.
+ */
+export const readMetadata = (sent: JsonObject): JsonObject => {
+  const read: Record<string, JsonValue> = {}
+  const problems: MetadataProblem[] = []
+  for (const name of registrable) {
+    const value = Object.hasOwn(sent, name) ? sent[name] : undefined
+    if (value === undefined || value === null) continue
+    const excess = findExcess(name, value)
+    if (excess !== undefined) problems.push({ path: name, message: excess })
+    read[name] = name === 'jwks' ? readKeySet(value) : value
+  }
+  if (hasTooManyKeys(read['jwks']))
+    problems.push({ path: 'jwks.keys', message: `must have at most ${String(maxKeys)} entries` })
+  for (const name of ['client_name', 'software_id', 'software_version'])
+    if (isUnreadable(read[name] ?? null)) problems.push({ path: name, message: 'must have no control characters' })
+  if (problems.length > 0) throw metadataRefused(problems)
+  return read
+}

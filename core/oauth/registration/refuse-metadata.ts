@@ -1,0 +1,20 @@
+import type { MetadataProblem } from '../client-metadata.js'
+import { OAuthError } from '../errors.js'
+
+const mostTold = 3
+
+/** RFC 6749 §5.2: `error_description` is printable ASCII without quotes and backslashes. */
+const ascii = (text: string): string =>
+  text.replaceAll('§', 'section ').replaceAll(/[^\x20-\x21\x23-\x5B\x5D-\x7E]/g, "'")
+
+/**
+ * The refusal of metadata (RFC 7591 §3.2.2). Paths and messages are words of ours, and numbers: nothing that was sent is
+ * repeated. `isShaped`: the redirect URIs are texts, and so what is wrong with them is what they say.
+ */
+export const metadataRefused = (problems: readonly MetadataProblem[], isShaped = false): OAuthError => {
+  const told = problems.slice(0, mostTold).map(({ path, message }) => `${path} ${message}`)
+  const more = problems.length > mostTold ? `; and ${String(problems.length - mostTold)} more` : ''
+  const description = ascii(`${told.join('; ')}${more}`)
+  const isOfRedirect = isShaped && problems.some(({ path }) => /^redirect_uris\b/.test(path))
+  return new OAuthError(isOfRedirect ? 'invalid_redirect_uri' : 'invalid_client_metadata', description)
+}
