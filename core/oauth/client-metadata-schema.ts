@@ -2,6 +2,8 @@ import { z } from 'zod'
 import { allAlgorithms, findAlgorithm, isJwsAlg } from '../jose/algorithms.js'
 import type { JwsAlg } from '../jose/jwk.js'
 import { consentChoices, isClientId, securityProfiles, subjectTypes } from './client.js'
+import { findOutboundFault } from '../outbound/outbound-fetch.js'
+import { reportFault } from '../report-fault.js'
 import { contentEncryption, encryptionAlg } from './encryption-metadata.js'
 import { certificateSubject } from './client-certificate-subject.js'
 import {
@@ -28,9 +30,8 @@ const signingAlg = z.string().transform((value, context): JwsAlg => {
   return z.NEVER
 })
 
-const webPage = z
-  .string()
-  .refine((value) => URL.canParse(value) && /^https?:\/\/[^/]/i.test(value), 'must be an http or https URL')
+/** What pages link to or show: https, so that nobody on the way puts something else in its place. */
+const webPage = z.string().superRefine(reportFault((value) => findOutboundFault(value.replace(/#.*$/s, ''))))
 
 /**
  * 32 characters of base64url have 192 bits: enough for a plain hash. Fewer than 16 can be guessed, of whatever alphabet

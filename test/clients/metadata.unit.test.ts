@@ -136,6 +136,9 @@ describe('client metadata', () => {
     [{ ...web, userinfo_signed_response_alg: 'none' }, 'userinfo_signed_response_alg'],
     [{ ...web, logo_uri: 'javascript:alert(1)' }, 'logo_uri'],
     [{ ...web, policy_uri: 'data:text/html,x' }, 'policy_uri'],
+    [{ ...web, logo_uri: 'http://client.example/logo.png' }, 'logo_uri'],
+    [{ ...web, policy_uri: 'http://client.example/privacy#a' }, 'policy_uri'],
+    [{ ...web, tos_uri: 'https://user@client.example/terms' }, 'tos_uri'],
     [{ ...web, scope: 'openid  profile' }, 'scope'],
     [{ ...web, scope: '' }, 'scope'],
     [{ ...web, subject_type: 'PAIRWISE' }, 'subject_type'],
@@ -162,6 +165,9 @@ describe('client metadata', () => {
 
   it('holds where a logout leads to the rules of redirect URIs', () => {
     expect(problems({ ...web, post_logout_redirect_uris: ['https://a.example/out'] })).toEqual([])
+    expect(
+      problems({ ...web, policy_uri: 'https://a.example/legal#privacy', logo_uri: 'http://127.0.0.1/a.png' }),
+    ).toEqual([])
     const wrong = ['http://a.example/', 'https://a.example/#x', 'javascript:alert(1)']
     expect(problems({ ...web, post_logout_redirect_uris: wrong }).map(({ path }) => path)).toEqual(
       wrong.map((_, index) => `post_logout_redirect_uris[${String(index)}]`),
