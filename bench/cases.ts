@@ -4,6 +4,8 @@ import {
   apiScope,
   codeVerifier,
   confidential,
+  encrypted,
+  pairwise,
   publicClient,
   redirectUri,
   signing,
@@ -103,6 +105,15 @@ const code: Case = {
     repeat: false,
   }),
 }
+
+/** The same at a public client: with the ID token encrypted to its key, or with a subject that no other client knows. */
+const codeOf = (name: string, clientId: string, target: number): Case => ({
+  ...{ name: `code redemption, ${name}`, alg: 'ES256', target },
+  prepare: async (server, count) => ({
+    requests: await redemptions(server, count, { clientId, scope: `openid ${apiScope}`, forResource: true }),
+    repeat: false,
+  }),
+})
 
 /** As many refresh tokens, each of another code. */
 const refreshTokens = async (server: Contestant, count: number, collect: Collect, clientId: string) => {
@@ -216,6 +227,9 @@ export const cases: readonly Case[] = [
   bound,
   privateKeyJwt,
   code,
+  codeOf('ID token by ECDH-ES', encrypted['ECDH-ES'], 1.3),
+  codeOf('ID token by RSA-OAEP-256', encrypted['RSA-OAEP-256'], 1.3),
+  codeOf('pairwise subject', pairwise.id, 2.5),
   refresh,
   refreshKept,
   userinfo,

@@ -1,4 +1,4 @@
-import type { KeyObject } from 'node:crypto'
+import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import type { JwsAlg } from '../core/jose/jwk.js'
 import { newAssertionKey } from '../test/support/clients/client-assertion.js'
 import type { SoftToken } from '../test/support/signers/softhsm/token.js'
@@ -59,6 +59,10 @@ export const signing = { id: 'bench-signer', key: newAssertionKey('ES256', 'benc
 /** A client of the FAPI 2.0 Security Profile. */
 export const fapi = { id: 'bench-bank', key: newAssertionKey('ES256', 'bench-bank') } as const
 export const mutualTls = { id: 'bench-mtls' } as const
+/** Public clients whose ID tokens are encrypted, by an agreement on P-256 and to an RSA key of 2048 bits. */
+export const encrypted = { 'ECDH-ES': 'bench-reader-ec', 'RSA-OAEP-256': 'bench-reader-rsa' } as const
+/** A public client that knows people by subjects of its own. */
+export const pairwise = { id: 'bench-pairwise' } as const
 export const redirectUri = 'https://app.bench.example/callback'
 export const resource = 'https://api.bench.example'
 export const apiScope = 'api:read'
@@ -67,7 +71,30 @@ export const apiScope = 'api:read'
 export const codeVerifier = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
 export const codeChallenge = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
 
+const encryptionKeys = {
+  'ECDH-ES': generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey,
+  'RSA-OAEP-256': generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey,
+} as const
+
+const forPeople = {
+  grant_types: ['authorization_code', 'refresh_token'],
+  response_types: ['code'],
+  redirect_uris: [redirectUri],
+  token_endpoint_auth_method: 'none',
+  scope: `openid offline_access email ${apiScope}`,
+} as const
+
+const readers = (['ECDH-ES', 'RSA-OAEP-256'] as const).map((alg) => ({
+  ...forPeople,
+  client_id: encrypted[alg],
+  jwks: { keys: [{ ...encryptionKeys[alg].export({ format: 'jwk' }), kid: 'bench-reader', use: 'enc', alg }] },
+  id_token_encrypted_response_alg: alg,
+  id_token_encrypted_response_enc: 'A256GCM',
+}))
+
 const fixed = [
+  ...readers,
+  { ...forPeople, client_id: pairwise.id, subject_type: 'pairwise' },
   {
     client_id: confidential.id,
     client_secret: confidential.secret,
@@ -77,14 +104,7 @@ const fixed = [
     token_endpoint_auth_method: 'client_secret_basic',
     scope: `openid offline_access email ${apiScope}`,
   },
-  {
-    client_id: publicClient.id,
-    grant_types: ['authorization_code', 'refresh_token'],
-    response_types: ['code'],
-    redirect_uris: [redirectUri],
-    token_endpoint_auth_method: 'none',
-    scope: `openid offline_access email ${apiScope}`,
-  },
+  { ...forPeople, client_id: publicClient.id },
   {
     client_id: signing.id,
     grant_types: ['client_credentials'],

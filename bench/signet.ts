@@ -97,6 +97,7 @@ const configuration = (directory: string, port: number, setting: Setting) => ({
   id_token_signing_alg: setting.alg,
   authorization_code_ttl_secs: 600,
   default_audience: resource,
+  pairwise_key: 'known to all who read this benchmark',
   signers: signers(directory, setting),
   keys: keys(setting),
   plugins: [

@@ -78,7 +78,16 @@ const provider = new Provider(issuer, {
   ...(certificates && {
     clientAuthMethods: ['client_secret_basic', 'none', 'private_key_jwt', 'tls_client_auth'],
   }),
-  enabledJWA: { idTokenSigningAlgValues: [alg] },
+  enabledJWA: {
+    idTokenSigningAlgValues: [alg],
+    idTokenEncryptionAlgValues: ['ECDH-ES', 'RSA-OAEP-256'],
+    idTokenEncryptionEncValues: ['A256GCM'],
+  },
+  subjectTypes: ['public', 'pairwise'],
+  pairwiseIdentifier: (_ctx, accountId, client) =>
+    createHmac('sha256', 'known to all who read this benchmark')
+      .update(`${client.sectorIdentifier}\n${accountId}`)
+      .digest('base64url'),
   findAccount: (_ctx, sub) => ({
     accountId: sub,
     claims: async () => ({ sub, email: 'alice@bank.example', email_verified: true }),
@@ -87,6 +96,7 @@ const provider = new Provider(issuer, {
     client.grantTypeAllowed('refresh_token') && code.scopes.has('offline_access'),
   features: {
     devInteractions: { enabled: false },
+    encryption: { enabled: true },
     clientCredentials: { enabled: true },
     dPoP: {
       enabled: true,
