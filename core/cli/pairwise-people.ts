@@ -3,7 +3,7 @@ import { collections } from '../host/collections.js'
 import type { Stores } from '../host/stores.js'
 import { listAccounts, openAccountStore } from '../interaction/accounts.js'
 import type { Client } from '../oauth/client.js'
-import { isPairwiseKeyInForce } from '../oauth/pairwise-key.js'
+import { comparePairwiseKey } from '../oauth/pairwise-key.js'
 import { createSubjects, type Subjects } from '../oauth/subjects.js'
 import { getClient } from './clients.js'
 import { readDeployment, recordChange, withStores } from './deployment.js'
@@ -27,7 +27,7 @@ const openSubjects = async (config: Config, stores: Stores, client: Client): Pro
   const { secrets } = collections(stores)
   if (client.subject_type !== 'pairwise') return subjects
   if (subjects.fingerprint === undefined) throw new CommandFailed('The configuration has no pairwise_key.')
-  if (await isPairwiseKeyInForce({ secrets, fingerprint: subjects.fingerprint })) return subjects
+  if ((await comparePairwiseKey({ secrets, fingerprint: subjects.fingerprint })) !== 'another') return subjects
   throw new CommandFailed('The pairwise_key is not the one that the service has started with.')
 }
 

@@ -4,6 +4,8 @@ import { createLogoutOutbox } from '../oauth/back-channel/outbox.js'
 import { startLogoutSender, type LogoutSender, type SendResult } from '../oauth/back-channel/sender.js'
 import { createTellClients, type TellClients } from '../oauth/back-channel/tell-clients.js'
 import type { LogoutDelivery } from '../oauth/back-channel/outbox.js'
+import type { Client } from '../oauth/client.js'
+import { OAuthError } from '../oauth/errors.js'
 import { createOutboundFetch } from '../outbound/outbound-fetch.js'
 import { Unavailable } from '../unavailable.js'
 import { collections } from './collections.js'
@@ -35,20 +37,22 @@ export const startBackChannel = (get: Resolve, serving: () => Serving): LogoutSe
   const audit = get(tokens.audit)
   const clients = get(tokens.clients)
   const outbox = get(tokens.logoutOutbox)
+  const encrypt = get(tokens.encryptAnswer)
   const { allow_private_addresses: allowPrivateAddresses } = get(tokens.config).outbound
   // Frameworks make 204 of an empty answer (OIDC Back-Channel Logout §2.8).
   const fetch = createOutboundFetch({ allowPrivateAddresses, deadlineMs, statuses: [200, 204] })
 
   const trail = ({ clientId: client_id, subject: sub, sid, jti }: LogoutDelivery) => ({ client_id, sub, sid, jti })
 
-  const post = async (uri: string, token: string): Promise<SendResult> => {
-    const bytes = Buffer.from(new URLSearchParams({ logout_token: token }).toString())
-    const body = { contentType: 'application/x-www-form-urlencoded', bytes }
+  /** Encrypted as the client has its ID tokens (OIDC Back-Channel Logout §2.4): a key that cannot be had is the client's fault. */
+  const post = async (client: Client, uri: string, token: string): Promise<SendResult> => {
     try {
-      await fetch(uri, '*/*', { body })
+      const logout_token = await encrypt(client, 'id_token', token)
+      const bytes = Buffer.from(new URLSearchParams({ logout_token }).toString())
+      await fetch(uri, '*/*', { body: { contentType: 'application/x-www-form-urlencoded', bytes } })
       return { outcome: 'delivered' }
     } catch (error) {
-      if (!(error instanceof Unavailable)) throw error
+      if (!(error instanceof Unavailable || error instanceof OAuthError)) throw error
       return { outcome: 'failed', reason: error.message }
     }
   }
@@ -64,7 +68,7 @@ export const startBackChannel = (get: Resolve, serving: () => Serving): LogoutSe
       const { uses, signLogoutToken } = serving()
       const made = await uses.during(signLogoutToken(client, delivery, AbortSignal.timeout(deadlineMs)))
       await audit.record({ event: 'logout.signed', ...trail(delivery), signatures: [{ ...made.record }] })
-      const result = await post(uri, made.token)
+      const result = await post(client, uri, made.token)
       if (result.outcome === 'delivered') await audit.record({ event: 'logout.delivered', ...trail(delivery) })
       return result
     },

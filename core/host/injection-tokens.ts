@@ -14,6 +14,7 @@ import type { Log } from '../observe/log.js'
 import type { Tracing } from '../observe/tracing.js'
 import type { ClientDirectory } from '../oauth/client.js'
 import type { ClientAuthentication } from '../oauth/client-authentication.js'
+import type { EncryptAnswer } from '../oauth/encryption.js'
 import type { Subjects } from '../oauth/subjects.js'
 import type { CheckSector } from '../oauth/check-sector.js'
 import type { RegisteredClients } from '../oauth/registration/registered-clients.js'
@@ -65,6 +66,7 @@ export const tokens = {
   remoteKeySets: token<RemoteKeySets>('remoteKeySets'),
   checkSector: token<CheckSector>('checkSector'),
   subjects: token<Subjects>('subjects'),
+  encryptAnswer: token<EncryptAnswer>('encryptAnswer'),
   clientKeys: token<ClientKeys>('clientKeys'),
   dpop: token<Dpop>('dpop'),
   logoutOutbox: token<LogoutOutbox>('logoutOutbox'),

@@ -112,6 +112,7 @@ export const wire = (container: DependencyContainer): void => {
     clock: get(tokens.clock),
     toleranceSeconds: get(tokens.config).clock_tolerance_secs,
   }))
+  provide(tokens.encryptAnswer, (get) => createEncryptAnswer(createClientEncryptionKeys(get(tokens.remoteKeySets))))
   provide(tokens.subjects, (get) => createSubjects(get(tokens.config).pairwise_key?.reveal()))
   provide(tokens.accessTokenVerifier, (get) =>
     createAccessTokenVerifier(get(tokens.verification), get(tokens.subjects)),
@@ -181,7 +182,7 @@ export const wireGeneration = (container: DependencyContainer): void => {
       accessTokenVerifier: get(tokens.accessTokenVerifier),
       subjects: get(tokens.subjects),
       sealIdTokens: config.token_exchange_enabled,
-      encrypt: createEncryptAnswer(createClientEncryptionKeys(get(tokens.remoteKeySets))),
+      encrypt: get(tokens.encryptAnswer),
     })
   })
   provide(tokens.signLogoutToken, (get) => {

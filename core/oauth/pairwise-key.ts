@@ -39,8 +39,12 @@ export const settlePairwiseKey = async ({
   return { outcome: 'replaced' }
 }
 
-/** Is it the key that the deployment starts with? For commands, which change nothing. Throws `Unavailable`. */
-export const isPairwiseKeyInForce = async ({
+/** For commands, which change nothing: is it the key that the deployment has started with? Throws `Unavailable`. */
+export const comparePairwiseKey = async ({
   secrets,
   fingerprint,
-}: Pick<PairwiseKey, 'secrets' | 'fingerprint'>): Promise<boolean> => (await secrets.find(id)) === fingerprint
+}: Pick<PairwiseKey, 'secrets' | 'fingerprint'>): Promise<'new' | 'same' | 'another'> => {
+  const before = await secrets.find(id)
+  if (before === undefined) return 'new'
+  return before === fingerprint ? 'same' : 'another'
+}

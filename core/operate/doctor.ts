@@ -9,6 +9,8 @@ import { KeyRefused, type KeyState, type PublishedKey, type Signer, type SignerP
 import { newProbe } from '../keys/probe.js'
 import { checkPublicJwk } from '../jose/public-key-guard.js'
 import { verifySignature } from '../jose/verify-signature.js'
+import { comparePairwiseKey } from '../oauth/pairwise-key.js'
+import { createSubjects } from '../oauth/subjects.js'
 import type { AuditLog } from '../observe/audit.js'
 import type { Log } from '../observe/log.js'
 import { Unavailable } from '../unavailable.js'
@@ -116,6 +118,13 @@ const examineStores = async (config: Config, clock: Clock) => {
         await examineStore(`${name}.indexes`, () => schema.check())
     for (const [message, store] of await inTime('storage', () => findStoreWarnings(stores)).catch(noWarnings))
       warnings.push(`${store}: ${message}`)
+    if (answering.records && config.pairwise_key !== undefined)
+      await examineStore('pairwise_key', async () => {
+        const { fingerprint } = createSubjects(config.pairwise_key?.reveal())
+        const state = await comparePairwiseKey({ secrets: collections(stores).secrets, fingerprint })
+        if (state === 'another') throw new Error('is another one than the service has started with')
+        return state === 'new' ? 'new, will be remembered' : undefined
+      })
     if (!answering.records) return { parts, warnings, publications: new Map() as KeyPublications }
     const { publications } = collections(stores)
     return { parts, warnings, publications: await inTime('storage.records', () => readPublications(publications)) }

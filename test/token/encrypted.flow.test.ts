@@ -11,6 +11,7 @@ import {
 import * as oidc from 'openid-client'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { basic } from '../support/clients/clients.js'
+import { openLogoutReceiver } from '../support/clients/logout-receiver.js'
 import { UserAgent } from '../support/clients/user-agent.js'
 import { disposeAfterAll } from '../support/dispose-after-all.js'
 import { authorizeUrl, verifier } from '../support/forge/mint.js'
@@ -57,13 +58,16 @@ describe('what is signed for a client is encrypted to it (JWE)', () => {
   const time = { ahead: 0 }
   let server: TestServer
   let keys: Site
+  let logouts: Awaited<ReturnType<typeof openLogoutReceiver>>
   let readers: readonly Reader[]
   let rotating: Reader
   let published: JWK[]
   beforeAll(async () => {
     keys = keep(await openSite())
-    readers = await Promise.all(methods.map(([alg, enc], index) => newReader(`reader-${index}`, alg, enc)))
-    rotating = await newReader('rotating', 'ECDH-ES', undefined)
+    logouts = await openLogoutReceiver(keep)
+    const hears = { backchannel_logout_uri: logouts.uri }
+    readers = await Promise.all(methods.map(([alg, enc], index) => newReader(`reader-${index}`, alg, enc, hears)))
+    rotating = await newReader('rotating', 'ECDH-ES', undefined, hears)
     published = (rotating.client['jwks'] as { keys: JWK[] }).keys
     keys.answer = (...call) => jsonAnswer({ keys: published })(...call)
     const withoutKeys = { ...rotating.client, jwks: undefined }
@@ -73,6 +77,7 @@ describe('what is signed for a client is encrypted to it (JWE)', () => {
         configure: (written) => ({
           ...written,
           outbound: { allow_private_addresses: true },
+          access_token_ttl_secs: 3600,
           clients: [
             ...readers.map(({ client }) => client),
             { ...withoutKeys, jwks_uri: `${keys.url}/jwks.json` },
@@ -92,8 +97,8 @@ describe('what is signed for a client is encrypted to it (JWE)', () => {
     const headers = { authorization: basic(client), ...more }
     return fetch(server.issuer + path, { method: 'POST', headers, body: new URLSearchParams(form) })
   }
-  const getCode = async ({ client }: Pick<Reader, 'client'>) => {
-    const left = await new UserAgent().authorize(authorizeUrl(server.issuer, { client_id: client.client_id }), person)
+  const getCode = async ({ client }: Pick<Reader, 'client'>, agent = new UserAgent()) => {
+    const left = await agent.authorize(authorizeUrl(server.issuer, { client_id: client.client_id }), person)
     return left.searchParams.get('code') ?? ''
   }
   const redeem = async (reader: Pick<Reader, 'client'>, code: string) => {
@@ -169,15 +174,22 @@ describe('what is signed for a client is encrypted to it (JWE)', () => {
   })
 
   it('EN05 keys that cannot be fetched are an outage that burns no code', async () => {
-    const code = await getCode(rotating)
+    const agent = new UserAgent()
+    const access = (await redeem(rotating, await getCode(rotating, agent))).body['access_token'] ?? ''
     time.ahead += 601_000
-    const fresh = await getCode(rotating)
+    const fresh = await getCode(rotating, agent)
     keys.answer = noAnswers['answers 500'] as Site['answer']
     expect((await redeem(rotating, fresh)).status).toBe(503)
+    const bearer = { authorization: `Bearer ${access}` }
+    expect((await fetch(`${server.issuer}/userinfo`, { headers: bearer })).status).toBe(503)
+    const accept = 'application/token-introspection+jwt'
+    expect((await post('/introspect', rotating, { token: access }, { accept })).status).toBe(503)
+    const signed = authorizeUrl(server.issuer, { client_id: 'rotating', response_mode: 'jwt' })
+    const { response, left } = await agent.follow(signed)
+    expect([response.status, left]).toEqual([503, undefined])
     keys.answer = (...call) => jsonAnswer({ keys: published })(...call)
     time.ahead += 11_000
     expect((await redeem(rotating, fresh)).status).toBe(200)
-    expect((await redeem(rotating, code)).body['error']).toBe('invalid_grant')
   })
 
   it('EN06 a set without a key that says use enc gets nothing encrypted to another, and burns no code', async () => {
@@ -197,5 +209,46 @@ describe('what is signed for a client is encrypted to it (JWE)', () => {
     time.ahead += 59_000
     const again = await redeem(rotating, code)
     expect(again.body['error']).toBe('invalid_request')
+  })
+
+  it('EN07 a hint is the JWT from inside; the JWE is refused', async () => {
+    const reader = readers[1] as Reader
+    const agent = new UserAgent()
+    const encrypted = (await redeem(reader, await getCode(reader, agent))).body['id_token'] ?? ''
+    const inside = Buffer.from((await compactDecrypt(encrypted, reader.key)).plaintext).toString()
+    const { client_id } = reader.client
+    const ask = async (id_token_hint: string) =>
+      (await agent.follow(authorizeUrl(server.issuer, { client_id, prompt: 'none', id_token_hint }))).left?.searchParams
+    expect((await ask(inside))?.has('code')).toBe(true)
+    expect((await ask(encrypted))?.get('error')).toBe('invalid_request')
+    const signOut = (id_token_hint: string) =>
+      agent.follow(`${server.issuer}/logout?${new URLSearchParams({ id_token_hint })}`)
+    expect((await signOut(encrypted)).response.status).toBe(400)
+    expect((await signOut(inside)).response.status).toBe(200)
+    expect((await ask(inside))?.get('error')).toBe('login_required')
+  })
+
+  it('EN08 a logout token is encrypted as ID tokens are; without a key it is tried again, and nothing goes in the clear', async () => {
+    const agent = new UserAgent()
+    published = [published[0] as JWK]
+    keys.answer = jsonAnswer({ keys: published })
+    await getCode(readers[3] as Reader, agent)
+    await getCode(rotating, agent)
+    time.ahead += 61_000
+    const form = await agent.follow(`${server.issuer}/logout`)
+    await agent.submit(form.url, await form.response.text(), {})
+    const wrapped = () => logouts.tokens().filter((token) => decodeProtectedHeader(token).alg === 'ECDH-ES+A256KW')
+    await expect.poll(wrapped).toHaveLength(1)
+    const { payload, protectedHeader } = await open(readers[3] as Reader, wrapped()[0])
+    expect(payload).toMatchObject({ sub: subject, sid: expect.any(String) as string })
+    expect(protectedHeader).toMatchObject({ alg: 'ECDH-ES+A256KW', enc: 'A128CBC-HS256', cty: 'JWT' })
+    const undelivered = async () => (await server.audit()).filter(({ event }) => event === 'logout.undelivered')
+    await expect
+      .poll(() => {
+        time.ahead += 20_000
+        return undelivered()
+      })
+      .toMatchObject([{ client_id: 'rotating', reason: 'The client has no key to encrypt to.' }])
+    expect(logouts.tokens().every((token) => token.split('.').length === 5)).toBe(true)
   })
 })

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto'
 import { exportJWK, generateKeyPair, type JWK } from 'jose'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { findEncryptionKeys, importKeySet, importKnownKeys } from '../../core/jose/key-set.js'
@@ -9,8 +10,10 @@ import { webClient } from '../support/server/server.js'
 let rsa: JWK
 let ec: JWK
 let ed: JWK
+let weak: JWK
 beforeAll(async () => {
   const jwkOf = async (alg: string) => exportJWK((await generateKeyPair(alg, { extractable: true })).publicKey)
+  weak = generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey.export({ format: 'jwk' })
   ;[rsa, ec, ed] = [await jwkOf('RSA-OAEP-256'), await jwkOf('ES256'), await jwkOf('EdDSA')]
 })
 
@@ -74,6 +77,9 @@ describe('what a client may register to be encrypted', () => {
       { ...ec, use: 'enc', x: `${ec.x}=` },
       { ...rsa, use: 'enc', e: 'AQ' },
       { ...ec, use: 'enc', kid: 7 },
+      { ...weak, use: 'enc' },
+      { ...ec, use: 'enc', y: ec.x },
+      { kty: 'oct', k: 'AAAA', use: 'enc' },
     ]) {
       expect(problemsOf({ jwks: { keys: [key] } })).toMatchObject([{ path: 'jwks.keys[0]' }])
       expect(importKnownKeys([key]).selectForEncryption('ECDH-ES')).toEqual([])
@@ -90,5 +96,20 @@ describe('what a client may register to be encrypted', () => {
     expect(findEncryptionKeys([ec], 'ECDH-ES')).toEqual([])
     for (const key of [ec, { ...ec, use: 'sig' }]) expect(() => checkEncryptionJwk(key)).toThrow(BadJwk)
     expect(() => checkPublicJwk({ ...ec, use: 'enc' }, allAlgorithms)).toThrow(BadJwk)
+  })
+
+  it('of several keys the first that fits is taken, whatever stands before it', () => {
+    const keys = [
+      { ...ec, kid: 'signs' },
+      { ...rsa, use: 'enc', kid: 'rsa' },
+      { ...ec, use: 'enc', alg: 'ECDH-ES+A256KW', kid: 'wraps' },
+      { ...ec, use: 'enc', kid: 'first' },
+      { ...ec, use: 'enc', alg: 'ECDH-ES', kid: 'second' },
+    ]
+    const kidsFor = (alg: 'ECDH-ES' | 'ECDH-ES+A256KW' | 'RSA-OAEP-256') =>
+      findEncryptionKeys(keys, alg).map(({ kid }) => kid)
+    expect(kidsFor('ECDH-ES')).toEqual(['first', 'second'])
+    expect(kidsFor('ECDH-ES+A256KW')).toEqual(['wraps', 'first'])
+    expect(kidsFor('RSA-OAEP-256')).toEqual(['rsa'])
   })
 })
