@@ -95,8 +95,11 @@ export const createLogoutEndpoint = (
     const { client, target } = request
     if (target !== undefined) return redirect(target, set)
     const others = await namesOf(http, left)
+    const login = client?.initiate_login_uri
     const html = pages.signedOut({
       ...(client && { client: clientOnPage(client) }),
+      // OIDC Core §4.
+      ...(login !== undefined && { backUrl: withQuery(login, { iss: issuer }) }),
       ...(others.length > 0 && { others: { names: others, action: url, csrf: allCsrf(left) } }),
     })
     return page(200, html, set)

@@ -10,7 +10,10 @@ const verifier = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
 const challenge = createHash('sha256').update(verifier).digest('base64url')
 const after = 'https://client.example/signed-out?from=signet'
 const shop = { ...webClient, consent: 'implicit', post_logout_redirect_uris: [after] }
-const other = { ...shop, client_id: 'other', post_logout_redirect_uris: ['https://other.example/out'] }
+const other = {
+  ...{ ...shop, client_id: 'other', post_logout_redirect_uris: ['https://other.example/out'] },
+  initiate_login_uri: 'https://other.example/login?from=signet',
+}
 
 const bob = { username: 'bob', password: 'another correct horse' }
 
@@ -235,6 +238,15 @@ describe('/logout (RP-Initiated Logout)', () => {
     const { left } = await agent.follow(response.headers.get('location') ?? '')
     expect(left?.href).toBe(after)
     expect(await state(agent)).toBe('login_required')
+  })
+
+  it('leads back to where the client begins a sign-in (OIDC Core §4), and nowhere for others', async () => {
+    const back = async (query: Record<string, string>) =>
+      /id="back-to-client" href="([^"]+)"/.exec((await out(new UserAgent(), query)).html)?.[1]
+    expect(await back({ client_id: 'other' })).toBe(
+      `https://other.example/login?from=signet&amp;iss=${encodeURIComponent(server.issuer)}`,
+    )
+    expect([await back({ client_id: 'web' }), await back({})]).toEqual([undefined, undefined])
   })
 
   it('is over when there is no session', async () => {

@@ -8,7 +8,7 @@ export interface ClientOnPage {
 }
 
 /** Only what a browser fetches over the web: a `javascript:` link would run as this site (OIDC Registration §9.2). */
-const webAddress = (uri: string | undefined): string | undefined => {
+export const webAddress = (uri: string | undefined): string | undefined => {
   if (uri === undefined || !URL.canParse(uri)) return undefined
   const { protocol, href } = new URL(uri)
   return protocol === 'https:' || protocol === 'http:' ? href : undefined

@@ -1,5 +1,5 @@
 import type { Asset } from './load-assets.js'
-import { showClient } from './client-on-page.js'
+import { showClient, webAddress } from './client-on-page.js'
 import type { ConsentPage, LoginPage, Pages } from './pages.js'
 import { describeAccount } from './account-view.js'
 import { deviceResults } from './device-results.js'
@@ -97,6 +97,7 @@ export const createPages = (options: PagesOptions): Pages => {
       render('signed-out', {
         title: 'Signed out',
         client: page.client && showClient(page.client),
+        backUrl: webAddress(page.backUrl),
         others: page.others,
         accountUrl,
       }),

@@ -120,6 +120,8 @@ export interface LogoutPage extends FormPage {
 export interface SignedOutPage {
   /** The client that sent the person. */
   readonly client?: ClientOnPage
+  /** Where the client begins a sign-in. */
+  readonly backUrl?: string
   /** Who is still signed in in this browser. Field `csrf`; button `#logout-all`. */
   readonly others?: FormPage & { readonly names: readonly string[] }
 }
