@@ -6,9 +6,12 @@ import { readDocument } from '../support/document.js'
 
 const documents = ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'GLOSSARY.md']
 
-/** Paths in backticks: with a folder that this repository has, or a file of its root. Placeholders have angle brackets. */
+/**
+ * Paths in backticks: with a folder that this repository has, or a file of its root. Placeholders have angle brackets, and
+ * what `npm` makes is not ours.
+ */
 const pathsIn = (text: string): string[] => {
-  const inRoot = new Set(readdirSync(packageRoot))
+  const inRoot = new Set(readdirSync(packageRoot).filter((name) => name !== 'node_modules'))
   return [...text.matchAll(/`([\w@.-]+(?:\/[\w.-]+)*\/?)`/g)]
     .map(([, path = '']) => path)
     .filter((path) => inRoot.has(path.split('/')[0] ?? '') || /^[.\w-]+\.(?:md|cjs|ts|json|yml)$/.test(path))
