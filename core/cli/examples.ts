@@ -50,7 +50,11 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'accounts enable': ['accounts enable alice --config my.yaml'],
   'accounts remove': ['accounts remove alice --config my.yaml'],
   'sessions list': ['sessions list --sub 248289761001 --config my.yaml'],
-  'sessions end': ['sessions end --sub 248289761001 --config my.yaml'],
+  'sessions end': [
+    'sessions end --sub 248289761001 --config my.yaml',
+    'sessions end --client shop --config my.yaml',
+    'sessions end --all --config my.yaml',
+  ],
   'grants list': ['grants list --sub 248289761001 --config my.yaml'],
   'grants revoke': [
     'grants revoke --config my.yaml -- zzTh7mJ1kD0',

@@ -3,7 +3,6 @@ import type { GrantOptions } from './grants.js'
 import { configOption, demand, jsonOption, wideOption } from './options.js'
 import type { SeenByOptions } from './pairwise-people.js'
 import type { ClientOfPersonOptions, PersonOptions } from './person.js'
-import type { SessionOptions } from './sessions.js'
 
 /** What a person has opened and allowed: found and ended by the person. */
 export const addPersonCommands = (program: Command): void => {
@@ -11,9 +10,29 @@ export const addPersonCommands = (program: Command): void => {
   ofPerson(sessions, 'list', 'list the sessions of a person')
     .addOption(wideOption())
     .action(async (options: PersonOptions) => (await import('./sessions.js')).printSessions(options))
-  ofPerson(sessions, 'end', 'end the sessions of a person; grants to clients stay valid')
-    .option('--sid <sid>', 'only this session')
-    .action(async (options: SessionOptions) => (await import('./sessions.js')).endSessions(options))
+  sessions
+    .command('end')
+    .description(
+      'end sessions of a person or of everybody, with what was granted in them without offline_access; or those at one client',
+    )
+    .option('--sub <sub>', `those of this person: ${localSub}`)
+    .option('--sid <sid>', 'with --sub: only this session')
+    .option('--all', 'those of everybody: all people sign in again')
+    .option(
+      '--client <client_id>',
+      'those at this client, which is told by back-channel logout; people stay signed in here',
+    )
+    .addOption(configOption())
+    .addOption(jsonOption())
+    .action(async ({ sub, sid, all, client, ...options }: EndOptions, command: Command) => {
+      if ([sub, all, client].filter((one) => one !== undefined).length !== 1)
+        command.error('error: give one of --sub, --all and --client')
+      if (sid !== undefined && sub === undefined) command.error('error: --sid needs --sub')
+      if (sub !== undefined)
+        return (await import('./sessions.js')).endSessions({ ...options, sub, ...(sid !== undefined && { sid }) })
+      const { endAllSessions, endClientSessions } = await import('./end-everybody.js')
+      return client === undefined ? endAllSessions(options) : endClientSessions(client, options)
+    })
 
   addGrantCommands(program.command('grants').description('what people have granted to clients').helpCommand(false))
 
@@ -63,6 +82,13 @@ const addGrantCommands = (grants: Command): void => {
       if (grantId !== undefined) await revokeGrant(grantId, options)
       else if (sub !== undefined) await revokeGrantsOf({ ...options, sub })
     })
+}
+
+interface EndOptions extends GrantOptions {
+  readonly sub?: string
+  readonly sid?: string
+  readonly all?: true
+  readonly client?: string
 }
 
 interface RevokeOptions extends GrantOptions {

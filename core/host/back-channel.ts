@@ -16,20 +16,26 @@ import type { Stores } from './stores.js'
 /** Milliseconds that a client has to answer, and a signer to sign. */
 const deadlineMs = 5000
 
+/** `backchannel_logout_uri` of clients in these stores and this configuration, as a command knows them. */
+export const findLogoutUriIn = (
+  stores: Stores,
+  config: Config,
+): ((clientId: string) => Promise<string | undefined>) => {
+  const { clients } = collections(stores)
+  const configured = new Map(config.clients.map((client) => [client['client_id'], client['backchannel_logout_uri']]))
+  return async (clientId) => {
+    const uri = configured.has(clientId)
+      ? configured.get(clientId)
+      : (await clients.find(clientId))?.backchannel_logout_uri
+    return typeof uri === 'string' ? uri : undefined
+  }
+}
+
 /** For commands, and a start: whichever process serves delivers what is left here. */
 export const tellClientsIn = (stores: Stores, config: Config, clock: Clock): TellClients => {
-  const { clients, sessionClients, logoutDeliveries: records, logoutClaims: claims } = collections(stores)
-  const configured = new Map(config.clients.map((client) => [client['client_id'], client['backchannel_logout_uri']]))
-  return createTellClients({
-    sessionClients,
-    outbox: createLogoutOutbox({ records, claims, clock }),
-    async findLogoutUri(clientId) {
-      const uri = configured.has(clientId)
-        ? configured.get(clientId)
-        : (await clients.find(clientId))?.backchannel_logout_uri
-      return typeof uri === 'string' ? uri : undefined
-    },
-  })
+  const { sessionClients, logoutDeliveries: records, logoutClaims: claims } = collections(stores)
+  const outbox = createLogoutOutbox({ records, claims, clock })
+  return createTellClients({ sessionClients, outbox, findLogoutUri: findLogoutUriIn(stores, config) })
 }
 
 /** Delivers logout tokens (OIDC Back-Channel Logout §2.5) with the clients and keys of whatever generation serves. */

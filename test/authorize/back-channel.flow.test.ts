@@ -104,6 +104,7 @@ describe('back-channel logout', () => {
   it.each([
     ['sessions', 'end', '--sub', subject],
     ['people', 'end', '--sub', subject],
+    ['sessions', 'end', '--all'],
   ])('tells them of a session that an operator ends: %s %s', async (...args) => {
     const told = since(shop)
     await open(new UserAgent(), 'shop')
@@ -111,6 +112,41 @@ describe('back-channel logout', () => {
     const { sid } = (await events('login.succeeded')).at(-1) ?? {}
     await expect.poll(() => told().filter((claims) => claims['sid'] === sid)).toHaveLength(1)
     expect(new Set(told().map(({ sid }) => sid)).size).toBe(told().length)
+  })
+
+  it('ends the sessions of everybody, and says how many', async () => {
+    await command('sessions', 'end', '--all')
+    const agents = [new UserAgent(), new UserAgent(), new UserAgent()]
+    const told = since(shop)
+    for (const [index, agent] of agents.entries()) await open(agent, 'shop', {}, index === 0 ? bob : person)
+    expect(await command('sessions', 'end', '--all', '--json')).toMatchObject({
+      code: 0,
+      stdout: `${JSON.stringify({ people: 2, sessions: 3 }, null, 2)}\n`,
+    })
+    await expect.poll(told).toHaveLength(3)
+    for (const agent of agents)
+      expect((await open(agent, 'web', { prompt: 'none' })).searchParams.get('error')).toBe('login_required')
+    expect((await command('sessions', 'end', '--all')).stdout).toBe('Ended 0 sessions of 0 people\n')
+  })
+
+  it('ends sessions at one client alone: people stay signed in, and others hear nothing', async () => {
+    const [toShop, toBank] = [since(shop), since(bank)]
+    const [agent, other] = [new UserAgent(), new UserAgent()]
+    for (const client of ['shop', 'bank']) await open(agent, client)
+    await open(other, 'shop', {}, bob)
+    expect(await command('sessions', 'end', '--client', 'shop')).toMatchObject({
+      code: 0,
+      stdout: 'Ended 2 sessions of 2 people\n',
+    })
+    expect(await command('sessions', 'end', '--client', 'web')).toMatchObject({
+      code: 1,
+      stderr: 'There is no such client with a backchannel_logout_uri.\n',
+    })
+    await expect.poll(toShop).toHaveLength(2)
+    expect((await open(agent, 'web', { prompt: 'none' })).searchParams.get('code')).not.toBeNull()
+    await signOut(agent)
+    await expect.poll(toBank).toHaveLength(1)
+    expect(toShop()).toHaveLength(2)
   })
 
   it('tells them that an account is disabled', async () => {

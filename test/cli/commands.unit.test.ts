@@ -44,6 +44,18 @@ describe('every command', () => {
     },
   )
 
+  it.each([
+    [[], 'give one of --sub, --all and --client'],
+    [['--all', '--client', 'shop'], 'give one of --sub, --all and --client'],
+    [['--all', '--sid', 'one'], '--sid needs --sub'],
+  ])('refuses signet sessions end %j', async (options, message) => {
+    const program = createProgram()
+    for (const command of [program, ...leaves(program).map(([, leaf]) => leaf)])
+      command.configureOutput({ writeErr: () => undefined })
+    const args = ['sessions', 'end', '--config', 'my.yaml', ...options]
+    await expect(program.parseAsync(args, { from: 'user' })).rejects.toThrow(message)
+  })
+
   it('that prints results prints them as JSON too', () => {
     const without = leaves(program).filter(([, { options }]) => !options.some(({ long }) => long === '--json'))
     expect(without.map(([path]) => path)).toEqual(['start', 'completion', 'help'])
