@@ -122,4 +122,6 @@ export interface AttestationStatusProvider {
   ): Promise<JsonObject | undefined>
   /** Called for each full enrolment before its challenge is consumed. Idempotent; throws `Unavailable`. */
   enrolled?(question: StatusQuestion, attributes: JsonObject, signal: AbortSignal): Promise<void>
+  /** Called for each renewal, while its challenge is consumed. What it throws, and a hang, is ignored: it is for the record. */
+  renewed?(question: StatusQuestion, signal: AbortSignal): Promise<void>
 }

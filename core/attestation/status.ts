@@ -1,5 +1,6 @@
 import type { JsonObject } from '../json.js'
 import { askHook, checkGivenAttributes } from './ask-hook.js'
+import { Unavailable } from '../unavailable.js'
 import { attestationError } from './errors.js'
 import type { AttestationStatusProvider, StatusQuestion } from './ports.js'
 
@@ -14,6 +15,8 @@ export interface PrincipalStatus {
   check(question: StatusQuestion, signal: AbortSignal): Promise<JsonObject | undefined>
   /** Reports a full enrolment. Throws `Unavailable`. */
   enrolled(question: StatusQuestion, attributes: JsonObject, signal: AbortSignal): Promise<void>
+  /** Reports a renewal, where somebody wants to know. */
+  renewed(question: StatusQuestion, signal: AbortSignal): Promise<void>
 }
 
 export const createPrincipalStatus = (provider: AttestationStatusProvider | undefined): PrincipalStatus => ({
@@ -28,5 +31,14 @@ export const createPrincipalStatus = (provider: AttestationStatusProvider | unde
   async enrolled(question, attributes, outer) {
     if (provider?.enrolled === undefined) return
     await askHook(statusComponent, outer, async (signal) => provider.enrolled?.(question, attributes, signal))
+  },
+  async renewed(question, outer) {
+    if (provider?.renewed === undefined) return
+    try {
+      await askHook(statusComponent, outer, async (signal) => provider.renewed?.(question, signal))
+    } catch (error) {
+      // A note of a renewal is worth no renewal.
+      if (!(error instanceof Unavailable)) throw error
+    }
   },
 })

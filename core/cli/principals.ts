@@ -4,6 +4,7 @@ import type { Principal, PrincipalType } from '../attestation/ports.js'
 import type { PrincipalStatus } from '../attestation/principal-registry.js'
 import type { CheckedConfiguration } from '../host/checks/check-configuration.js'
 import { openPrincipals } from '../host/collections.js'
+import { keepsPrincipals } from '../modules/registries.js'
 import { changeStores, checkDeployment, withStores, type DeploymentOptions } from './deployment.js'
 import { CommandFailed } from './failure.js'
 import { print, printJson, printYaml } from './output.js'
@@ -81,7 +82,7 @@ export const releasePrincipal = async (options: OnePrincipalOptions): Promise<vo
 /** Throws `CommandFailed` when no plugin of the configuration reads what these commands write. */
 export const readRegistered = async (options: DeploymentOptions): Promise<CheckedConfiguration> => {
   const checked = await checkDeployment(options)
-  if (checked.modules.plugins.some(({ module }) => module.needs?.includes('principals'))) return checked
+  if (checked.modules.plugins.some(keepsPrincipals)) return checked
   throw new CommandFailed('The configuration has no registry of principals: add plugins/attestation/registry.')
 }
 

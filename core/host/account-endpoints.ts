@@ -1,9 +1,12 @@
 import { accountPages, createAccountPages } from '../endpoints/account/index.js'
 import { createApplicationsSection } from '../endpoints/account/applications.js'
+import { createDevicesSection } from '../endpoints/account/devices.js'
+import type { AccountSection } from '../endpoints/account/section.js'
 import { createSessionsSection } from '../endpoints/account/sessions.js'
 import type { HandlersOf } from '../endpoints/endpoint.js'
 import { createPersonalRecords } from '../interaction/personal-records.js'
 import { grantLifetime } from '../keys/lifecycle/open-ring.js'
+import { openPrincipals } from './collections.js'
 import { tokens, type Resolve } from './injection-tokens.js'
 import { tellClientsOf, type SignIn } from './people-endpoints.js'
 
@@ -21,8 +24,19 @@ export const createAccountEndpoints = (
     grantLifetime: grantLifetime(get(tokens.config)),
     tell: tellClientsOf(get),
   })
-  return createAccountPages(options, flow, [
+  const sections: AccountSection[] = [
     createSessionsSection({ records, audit, cookies }),
     createApplicationsSection({ ...options, records, log: get(tokens.log) }),
-  ])
+  ]
+  const { attestation, clock_tolerance_secs: tolerance } = get(tokens.config)
+  if (attestation !== undefined && get(tokens.registries).keepsPrincipals)
+    sections.push(
+      createDevicesSection({
+        registry: openPrincipals(get(tokens.stores)),
+        audit,
+        clock: get(tokens.clock),
+        attestationTtlSeconds: attestation.attestation_ttl_secs + tolerance,
+      }),
+    )
+  return createAccountPages(options, flow, sections)
 }

@@ -1,6 +1,7 @@
 import {
   createPrincipalRegistry,
   type Enrolment,
+  type PrincipalEntry,
   type PrincipalRegistry,
   type Revocation,
 } from '../attestation/principal-registry.js'
@@ -32,6 +33,11 @@ import type { Share } from '../storage/shares.js'
 import type { KeyPublication } from '../keys/lifecycle/publications.js'
 import type { ShareName } from './shares.js'
 import type { Stores } from './stores.js'
+
+/** A change of records that `signet migrate` has made, once. */
+export interface Migration {
+  readonly done: true
+}
 
 const shareSessions = (share: Share, sessions: RecordLookup<Session>) =>
   shareLookup(share, sessions, ({ expiresAt }) => expiresAt && expiresAt * 1000)
@@ -71,6 +77,8 @@ export const collections = ({ records, ephemeral, shares }: Stores) => {
     factorRecords: within('approvals', shareRecords, records.records<JsonObject>('second_factors')),
     factorClaims: records.replayGuard('second_factor_claims'),
     principals: records.records<Enrolment>('principals'),
+    principalIndex: records.records<PrincipalEntry>('principal_index'),
+    migrations: records.records<Migration>('migrations'),
     revokedPrincipals: records.records<Revocation>('revoked_principals'),
     principalOwners: records.records<string>('principal_owners'),
     sessions: within('sessions', shareSessions, ephemeral.records<Session>('sessions')),

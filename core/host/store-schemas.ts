@@ -1,3 +1,4 @@
+import { indexPrincipals } from '../attestation/index-principals.js'
 import { openAccountStore } from '../interaction/accounts.js'
 import type { StorageSchema } from '../storage/ports.js'
 import { collections } from './collections.js'
@@ -17,9 +18,19 @@ export const schemasOf = (stores: Stores): ReadonlyMap<string, StorageSchema> =>
   return schemas
 }
 
+/** Principals of versions that kept no index by their subjects. */
+const migratePrincipals = async (stores: Stores): Promise<readonly string[]> => {
+  const { migrations, ...collected } = collections(stores)
+  const id = 'principal_index'
+  if ((await migrations.find(id)) !== undefined) return []
+  const count = await indexPrincipals(collected)
+  await migrations.put(id, { done: true })
+  return count === 0 ? [] : [`${id}: ${String(count)} principals can be found by their subject`]
+}
+
 /** Makes what is missing; a line on each thing that was done. Throws `Unavailable`. */
 export const migrateStores = async (stores: Stores): Promise<readonly string[]> => {
   const done: string[] = []
   for (const schema of schemasOf(stores).values()) done.push(...(await schema.migrate()))
-  return done
+  return [...done, ...(await migratePrincipals(stores))]
 }

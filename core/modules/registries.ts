@@ -22,9 +22,14 @@ export interface Registries extends AsyncDisposable {
   /** By `kind`. */
   readonly secondFactors: ReadonlyMap<string, SecondFactorVerifier>
   readonly statusProvider?: AttestationStatusProvider
+  /** Some plugin reads and writes who was enrolled. */
+  readonly keepsPrincipals: boolean
   /** By `type`. */
   readonly authorizationDetails: AuthorizationDetailsTypes
 }
+
+/** Does the plugin read and write who was enrolled? Without such a one nobody does. */
+export const keepsPrincipals = ({ module }: LoadedPlugin): boolean => module.needs?.includes('principals') === true
 
 const refuseChange = (): never => {
   throw new TypeError('A registry cannot be changed.')
@@ -128,6 +133,7 @@ export const createRegistries = async (
     ...(login !== undefined && { login }),
     secondFactors: freezeMap(secondFactors.entries),
     ...(statusProvider !== undefined && { statusProvider }),
+    keepsPrincipals: plugins.some(keepsPrincipals),
     authorizationDetails: freezeMap(detailsTypes.entries),
     [Symbol.asyncDispose]: () => cleanUp.close(),
   })

@@ -52,6 +52,7 @@ export type AuditEventName =
   | 'introspection.refused'
   | 'userinfo.released'
   | 'userinfo.refused'
+  | 'principal.revoked'
   | 'attestation.challenged'
   | 'attestation.signed'
   | 'attestation.issued'

@@ -16,6 +16,7 @@ beforeAll(async () => {
   backend = await openEmbedded({ path: join(server.directory, 'store'), clock: Date.now })
   registry = createPrincipalRegistry({
     principals: backend.records('principals'),
+    principalIndex: backend.records('principal_index'),
     revokedPrincipals: backend.records('revoked_principals'),
     principalOwners: backend.records('principal_owners'),
   })

@@ -74,7 +74,10 @@ export const createEnrolmentCompletionEndpoint = (options: EnrolCompleteOptions)
     // A registry ends the renewals of the earlier key when it learns of this one: not before there is an attestation of it.
     if (open.record.step === 'enrolment')
       await status.enrolled(questionOf(open.record), open.record.attributes, http.signal)
-    await challenges.redeem(open)
+    await Promise.all([
+      challenges.redeem(open),
+      open.record.step === 'renewal' && status.renewed(questionOf(open.record), http.signal),
+    ])
     await audit.record({ event: 'attestation.issued', ...trail, exp: prepared.expiresAt })
     return json(200, {
       attestation: signed.token,

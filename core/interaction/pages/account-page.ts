@@ -47,8 +47,28 @@ export interface ApplicationsOnPage {
   readonly applications: readonly ApplicationOnPage[]
 }
 
+/** A device or service of the person that has enrolled a key. */
+export interface DeviceOnPage {
+  readonly id: string
+  /** `principal_id`. Untrusted. */
+  readonly name: string
+  readonly type: 'device' | 'service'
+  /** Of the enrolment: seconds since the epoch, as the others. */
+  readonly since: number
+  readonly renewedAt?: number
+  readonly revokedAt?: number
+}
+
+/** Fields `device`, with `action` `revoke`. */
+export interface DevicesOnPage {
+  readonly view: 'devices'
+  readonly devices: readonly DeviceOnPage[]
+  /** Seconds for which others may accept what a device has got just now. */
+  readonly attestationTtlSeconds: number
+}
+
 /** What one part of the page shows. A further sign-in method adds a member, and its view `account-{view}.eta`. */
-export type SectionOnPage = SessionsOnPage | ApplicationsOnPage
+export type SectionOnPage = SessionsOnPage | ApplicationsOnPage | DevicesOnPage
 
 /** Where the rest of a part is: an absolute URL. */
 interface MoreOnPage {

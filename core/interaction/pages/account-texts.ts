@@ -1,3 +1,10 @@
+/** `24 hours`. */
+const durationText = (seconds: number): string => {
+  const [count, unit] =
+    seconds >= 2 * 3600 ? [Math.ceil(seconds / 3600), 'hours'] : [Math.ceil(seconds / 60), 'minutes']
+  return `${count} ${unit}`
+}
+
 /** Every text of the person's own page, so that further languages are further tables. */
 export const accountTexts = {
   title: 'Your account',
@@ -29,6 +36,18 @@ export const accountTexts = {
     withdrawWhat:
       'It can no longer use your account, and has to ask you again. It may keep what it has already received.',
   },
+  devices: {
+    title: 'Devices',
+    lead: 'Devices and services that hold a key for your account.',
+    none: 'No device holds a key for your account.',
+    types: { device: 'Device', service: 'Service' },
+    since: 'Enrolled',
+    renewed: 'Last renewed',
+    revoked: 'Revoked',
+    revoke: 'Revoke',
+    revokeWhat: (seconds: number) =>
+      `It can renew no more, and only your provider can allow it again. What it holds now may be accepted for up to ${durationText(seconds)}.`,
+  },
 } as const
 
 /** What the page says of an action, in the part that it is about. */
@@ -37,6 +56,8 @@ export const accountNotices = {
   session_gone: { section: 'sessions', text: 'That browser was signed out already.' },
   others_ended: { section: 'sessions', text: 'You are signed out everywhere else.' },
   access_withdrawn: { section: 'applications', text: 'The application has no access any more.' },
+  device_revoked: { section: 'devices', text: 'The device can renew no more.' },
+  device_gone: { section: 'devices', text: 'The device was revoked already.' },
   access_gone: { section: 'applications', text: 'The application had no access any more.' },
 } as const
 

@@ -1,4 +1,4 @@
-import type { AccountPage, ApplicationOnPage, SectionOnPage, SessionOnPage } from './account-page.js'
+import type { AccountPage, ApplicationOnPage, DeviceOnPage, SectionOnPage, SessionOnPage } from './account-page.js'
 import { accountNotices, accountTexts, browserText, timeText } from './account-texts.js'
 import { showClient } from './client-on-page.js'
 import { textOf, type createDescribeWishes } from './wishes.js'
@@ -31,12 +31,23 @@ const describeApplication = (
   time: since === undefined ? undefined : timeOnPage(since),
 })
 
+const describeDevice = ({ id, name, type, since, renewedAt, revokedAt }: DeviceOnPage) => ({
+  id,
+  name,
+  type: accountTexts.devices.types[type],
+  time: timeOnPage(since),
+  renewed: renewedAt === undefined ? undefined : timeOnPage(renewedAt),
+  revoked: revokedAt === undefined ? undefined : timeOnPage(revokedAt),
+})
+
 const rowsOf = (section: SectionOnPage, describeWishes: DescribeWishes) => {
   switch (section.view) {
     case 'sessions':
       return section.sessions.map(describeSession)
     case 'applications':
       return section.applications.map((one) => describeApplication(one, describeWishes))
+    case 'devices':
+      return section.devices.map(describeDevice)
   }
 }
 

@@ -30,6 +30,7 @@ export default definePlugin({
         if (unique && !owned) throw new Unavailable('principals', 'no', 'Another subject has just enrolled this id.')
         await principals.enrol({ principal, jkt, attributes, enrolledAt: epochSeconds(clock) })
       },
+      renewed: ({ principal }) => principals.renewed(principal, epochSeconds(clock)),
     }
     return { statusProvider }
   },
