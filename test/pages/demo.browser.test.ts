@@ -33,7 +33,7 @@ describeWith('chromium', 'the demo page', (executablePath) => {
       await server[Symbol.asyncDispose]()
     })
 
-    const open = async (look: (page: Page) => Promise<void>): Promise<void> => {
+    const open = async (look: (page: Page) => Promise<void>, complains: readonly string[] = []): Promise<void> => {
       await using context = await browser.newContext()
       const page = await context.newPage()
       const complaints: string[] = []
@@ -42,7 +42,7 @@ describeWith('chromium', 'the demo page', (executablePath) => {
       await page.goto(`${server.issuer}/`)
       await page.waitForSelector('#demo-sign-in:enabled')
       await look(page)
-      expect(complaints).toEqual([])
+      expect(complaints).toEqual(complains)
     }
 
     const signIn = async (page: Page, decision: 'allow' | 'deny' = 'allow'): Promise<void> => {
@@ -130,6 +130,70 @@ describeWith('chromium', 'the demo page', (executablePath) => {
         await page.locator('#demo-problem').waitFor({ state: 'visible' })
         expect(await textOf(page, 'demo-problem')).toBe('This response does not match a sign-in started in this tab.')
       })
+    })
+
+    it('registers an application, signs in with it, withdraws its access and deletes it', async () => {
+      await open(
+        async (page) => {
+          const problem = page.locator('#register-problem')
+          const metadata = await page.inputValue('#register-metadata')
+          await page.fill('#register-metadata', metadata.replace('"none"', '"client_secret_basic"'))
+          await page.click('#register-start')
+          await problem.waitFor({ state: 'visible' })
+          expect(await problem.innerText()).toMatch(/^invalid_client_metadata: .*token_endpoint_auth_method/)
+
+          await page.fill('#register-metadata', metadata)
+          await page.click('#register-start')
+          await page.locator('#registered').waitFor({ state: 'visible' })
+          expect(await problem.isVisible()).toBe(false)
+          const clientId = await textOf(page, 'registered-id')
+          const kept = JSON.parse(
+            await page.evaluate<string>("sessionStorage.getItem('signet-demo-registration')"),
+          ) as {
+            readonly client_id: string
+            readonly registration_access_token: string
+          }
+          expect(kept.client_id).toBe(clientId)
+          expect(await page.locator('main').innerText()).not.toContain(kept.registration_access_token)
+          await page.click('#registration-reveal')
+          expect(await textOf(page, 'registration-token')).toBe(kept.registration_access_token)
+          await page.click('#registration-reveal')
+          expect(await textOf(page, 'registration-token')).toMatch(/^•+$/)
+
+          await page.click('#registered-sign-in')
+          await page.fill('#password', server.demo.page.password)
+          await page.click('#login-submit')
+          await page.click('#consent-allow')
+          await page.locator('#demo-result').waitFor({ state: 'visible' })
+          expect(await page.locator('.checks .failed').allInnerTexts()).toEqual([])
+          expect(await textOf(page, 'id-token')).toContain(clientId)
+          await page.click('#demo-refresh')
+          await status(page, 'Refreshed')
+
+          await page.click('#demo-account')
+          const row = page.locator('#applications li', { hasText: 'My application' }).first()
+          await row.locator('summary').click()
+          await row.getByRole('button', { name: 'Withdraw access My application' }).click()
+          await row.waitFor({ state: 'detached' })
+
+          await page.goto(`${server.issuer}/`)
+          await page.waitForSelector('#demo-sign-in:enabled')
+          await page.click('#registered-delete')
+          await page.locator('#register-status', { hasText: 'Deleted' }).waitFor({ state: 'visible' })
+          const answer = await fetch(`${server.issuer}/register/${clientId}`, {
+            headers: { authorization: `Bearer ${kept.registration_access_token}` },
+          })
+          expect(answer.status).toBe(401)
+          expect(await page.evaluate<number>('sessionStorage.length')).toBe(0)
+          expect(await page.locator('#register').isVisible()).toBe(true)
+
+          await page.click('#demo-sign-out-all')
+          await page.click('#logout-confirm')
+          await page.goto(`${server.issuer}/account`)
+          await page.waitForSelector('#login-submit')
+        },
+        ['Failed to load resource: the server responded with a status of 400 (Bad Request)'],
+      )
     })
 
     describeWith('curl', 'for a terminal', () => {

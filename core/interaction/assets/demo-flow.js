@@ -4,7 +4,9 @@ const pendingKey = 'signet-demo-sign-in'
 
 const random = () => toBase64Url(crypto.getRandomValues(new Uint8Array(32)))
 
-const readAnswer = async (response) => {
+/** The JSON of an answer, undefined for one without content. Throws what the provider refused with. */
+export const readAnswer = async (response) => {
+  if (response.status === 204) return undefined
   const text = await response.text()
   let body
   try {
@@ -24,21 +26,31 @@ export const openClient = async ({ issuer, clientId, deviceClientId, scope, user
   const provider = await getJson(`${issuer}/.well-known/openid-configuration`)
   if (provider.issuer !== issuer) throw new Error('The discovery document belongs to another issuer.')
   const redirectUri = `${issuer}/`
+  const own = { client_id: clientId, scope, post_logout_redirect_uris: [redirectUri] }
 
   const post = async (url, parameters) => await getJson(url, { method: 'POST', body: new URLSearchParams(parameters) })
   const requestTokens = async (parameters) => await post(provider.token_endpoint, parameters)
 
   return {
-    /** Leaves this page (OIDC Core §3.1.2.1, RFC 7636 §4.3); `details`: of a kind that `hasDetails` knows (RFC 9396). */
-    startSignIn: async (details) => {
-      const pending = { state: random(), nonce: random(), verifier: random() }
+    /**
+     * Leaves this page (OIDC Core §3.1.2.1, RFC 7636 §4.3). `details`: of a kind that `hasDetails` knows (RFC 9396).
+     * `registration`: of another client that this page plays (RFC 7591 §3.2.1).
+     */
+    startSignIn: async ({ details, registration = own } = {}) => {
+      const pending = {
+        state: random(),
+        nonce: random(),
+        verifier: random(),
+        clientId: registration.client_id,
+        returnsHere: registration.post_logout_redirect_uris?.includes(redirectUri) === true,
+      }
       sessionStorage.setItem(pendingKey, JSON.stringify(pending))
       const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(pending.verifier))
       const parameters = new URLSearchParams({
         response_type: 'code',
-        client_id: clientId,
+        client_id: registration.client_id,
         redirect_uri: redirectUri,
-        scope,
+        scope: registration.scope,
         state: pending.state,
         nonce: pending.nonce,
         code_challenge: toBase64Url(digest),
@@ -64,22 +76,24 @@ export const openClient = async ({ issuer, clientId, deviceClientId, scope, user
       }
       const tokens = await requestTokens({
         grant_type: 'authorization_code',
-        client_id: clientId,
+        client_id: pending.clientId,
         code: parameters.get('code'),
         redirect_uri: redirectUri,
         code_verifier: pending.verifier,
       })
-      return { clientId, tokens, nonce: pending.nonce }
+      return { clientId: pending.clientId, tokens, nonce: pending.nonce, returnsHere: pending.returnsHere }
     },
 
     /** Leaves this page (RP-Initiated Logout §2). */
-    signOut: ({ clientId: client, tokens }) => {
+    signOut: ({ clientId: client, tokens, returnsHere }) => {
       const parameters = { client_id: client, id_token_hint: tokens.id_token }
-      if (client === clientId) parameters.post_logout_redirect_uri = redirectUri
+      if (returnsHere) parameters.post_logout_redirect_uri = redirectUri
       location.assign(`${provider.end_session_endpoint}?${new URLSearchParams(parameters)}`)
     },
 
     hasDetails: (type) => provider.authorization_details_types_supported?.includes(type) === true,
+
+    registrationEndpoint: provider.registration_endpoint,
 
     hasDeviceFlow: provider.device_authorization_endpoint !== undefined,
 

@@ -1,6 +1,7 @@
 import { waitForTokens } from './demo-device.js'
 import { openClient } from './demo-flow.js'
 import { offerEnrolment } from './demo-enrolment.js'
+import { offerRegistration } from './demo-registration.js'
 import { accessTokenHash, decodeJwt } from './demo-jwt.js'
 import { checkSignature, createStep, element, fill, find, showChecks, showMembers, showToken } from './demo-show.js'
 
@@ -203,7 +204,7 @@ const start = async () => {
     step(
       'Going to the sign-in page …',
       'Going to the sign-in page …',
-      async () => await (await connected()).startSignIn(payment),
+      async () => await (await connected()).startSignIn({ details: payment }),
     ),
   )
   find('demo-device-start').addEventListener('click', () =>
@@ -229,7 +230,10 @@ const start = async () => {
   )
   offerCopies()
   await offerEnrolment(settings.issuer)
-  await step('', '', async () => await receive(await connected()))
+  await step('', '', async () => {
+    await offerRegistration(settings, connected)
+    return await receive(await connected())
+  })
 }
 
 const home = new URL(`${settings.issuer}/`)

@@ -26,12 +26,12 @@ export const startDemoServer = async (path: string, alg: string, clock: Clock = 
   const file = join(directory, 'signet.yaml')
   const written = withDevices(testConfiguration(directory, port))
   const factors = [{ use: 'plugins/attestation/bootstrap' }, { use: 'plugins/attestation/registry' }]
+  const demoConfig = parse(readFileSync(demoConfigFile, 'utf8')) as Record<string, unknown>
   const configuration = {
     ...written,
     attestation: { signing_alg: alg },
-    authorization_details_types: (parse(readFileSync(demoConfigFile, 'utf8')) as Record<string, unknown>)[
-      'authorization_details_types'
-    ],
+    authorization_details_types: demoConfig['authorization_details_types'],
+    registration: demoConfig['registration'],
     plugins: [...(written['plugins'] as object[]), ...factors],
     issuer: `http://127.0.0.1:${port}${path}`,
     id_token_signing_alg: alg,
