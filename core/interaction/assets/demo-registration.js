@@ -34,7 +34,7 @@ const save = (registration) => {
 
 const reveal = (token) => {
   find('registration-token').textContent = token ?? hidden
-  find('registration-reveal').setAttribute('aria-pressed', String(token !== undefined))
+  find('registration-reveal').firstChild.data = token === undefined ? 'Reveal' : 'Hide'
 }
 
 const show = (registration) => {
@@ -47,7 +47,7 @@ const show = (registration) => {
   fill('registered-metadata', element('details', '', element('summary', '', 'The whole answer'), showMembers(metadata)))
 }
 
-/** Registers a client (RFC 7591), signs in with it, and deletes it (RFC 7592 §2.3). `connect` gives the client of `demo-flow.js`. */
+/** Registers a client (RFC 7591), signs in with it, and deletes it (RFC 7592 §2.3). `connect`: opens that of `demo-flow.js`. */
 export const offerRegistration = async ({ issuer, scope }, connect) => {
   const buttons = [find('register-start'), find('registered-sign-in'), find('registered-delete')]
   const step = createStep(buttons, find('register-status'), find('register-problem'))
@@ -99,8 +99,8 @@ export const offerRegistration = async ({ issuer, scope }, connect) => {
   find('registered-delete').addEventListener('click', () =>
     step('Deleting …', 'Deleted. The provider no longer knows the application.', remove),
   )
-  find('registration-reveal').addEventListener('click', ({ currentTarget }) =>
-    reveal(currentTarget.getAttribute('aria-pressed') === 'true' ? undefined : load().registration_access_token),
+  find('registration-reveal').addEventListener('click', () =>
+    reveal(find('registration-token').textContent === hidden ? load().registration_access_token : undefined),
   )
   metadata.value = JSON.stringify(suggestMetadata(issuer, scope), null, 2)
   metadata.rows = metadata.value.split('\n').length
