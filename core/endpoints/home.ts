@@ -2,7 +2,6 @@ import type { Principal } from '../attestation/ports.js'
 import type { Asset } from '../interaction/pages/load-assets.js'
 import { compileTemplates } from '../interaction/pages/templates.js'
 import type { Declaration } from './endpoint.js'
-import { logoutEndpoint } from './logout.js'
 import { page, type Handler } from './message.js'
 
 /** What the demo page may show to everybody who opens it: of the demo configuration alone, on loopback alone. */
@@ -58,7 +57,6 @@ export const createHomeEndpoint = (options: HomeOptions): Handler => {
         issuer,
         version,
         accountUrl,
-        logoutUrl: `${issuer}${logoutEndpoint.path}`,
         demo: { ...demo, scope: demo.scope.join(' ') },
         curl: clientCredentialsCommand(issuer, demo.service),
         commands: demo.enrolment && principalCommands(demo.enrolment),
