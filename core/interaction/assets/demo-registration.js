@@ -43,7 +43,8 @@ const show = (registration) => {
   find('registered-id').textContent = registration?.client_id ?? ''
   reveal(undefined)
   if (!registration) return fill('registered-metadata')
-  const { client_id, registration_access_token, ...metadata } = registration
+  const above = new Set(['client_id', 'registration_access_token'])
+  const metadata = Object.fromEntries(Object.entries(registration).filter(([name]) => !above.has(name)))
   fill('registered-metadata', element('details', '', element('summary', '', 'The whole answer'), showMembers(metadata)))
 }
 
@@ -84,7 +85,7 @@ export const offerRegistration = async ({ issuer, scope }, connect) => {
     } catch (error) {
       if (error.status !== 401) throw error
       forget()
-      throw new Error('The provider no longer knew this registration. This page has forgotten it.')
+      throw new Error('The provider no longer knew this registration. This page has forgotten it.', { cause: error })
     }
     forget()
   }
