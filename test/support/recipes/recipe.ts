@@ -112,7 +112,8 @@ export const openRecipe = async (
       start: async (printed, env = {}) => {
         const child = spawn('bash', ['-ec', block('run')], {
           cwd: cli.folder,
-          env: { ...process.env, CLIENT_SECRET: secret, ...env },
+          // With CI set, some colour their output without a terminal, and the text that we wait for is in pieces.
+          env: { ...process.env, NO_COLOR: '1', CLIENT_SECRET: secret, ...env },
           detached: true,
           stdio: ['ignore', 'pipe', 'pipe'],
         })
