@@ -1,4 +1,5 @@
-import { openPrincipals } from '../host/collections.js'
+import { collections, openPrincipals } from '../host/collections.js'
+import { principalMigration } from '../host/store-schemas.js'
 import type { Stores } from '../host/stores.js'
 import { withStores } from './deployment.js'
 import { printError, printJson, printJsonLine } from './output.js'
@@ -53,11 +54,22 @@ const describeStanding = (state: string): Cell => (state === 'revoked' ? { text:
 
 const pageSize = 100
 
-async function* findPrincipals(stores: Stores, { state, subject, type, after }: ListOptions): AsyncGenerator<Row> {
+/** By the index where it has all of them, else all principals are looked through. */
+const createReadPage = async (stores: Stores, subject: string | undefined) => {
   const registry = openPrincipals(stores)
+  const isIndexed = (await collections(stores).migrations.find(principalMigration)) !== undefined
+  return async (after: string | undefined) => {
+    if (subject !== undefined && isIndexed) return registry.listOwn(subject, after, pageSize)
+    const found = await registry.list(after, pageSize)
+    return { found, next: found.at(-1)?.id }
+  }
+}
+
+async function* findPrincipals(stores: Stores, { state, subject, type, after }: ListOptions): AsyncGenerator<Row> {
+  const readPage = await createReadPage(stores, subject)
   for (let last = after; ;) {
-    const page = await registry.list(last, pageSize)
-    for (const { id, enrolment, revokedAt } of page) {
+    const { found, next } = await readPage(last)
+    for (const { id, enrolment, revokedAt } of found) {
       if (enrolment === undefined) continue
       const row = { id, ...describePrincipal(enrolment.principal, { enrolment, ...(revokedAt && { revokedAt }) }) }
       const isWanted =
@@ -66,7 +78,7 @@ async function* findPrincipals(stores: Stores, { state, subject, type, after }: 
         (type === undefined || row.principal_type === type)
       if (isWanted) yield row
     }
-    last = page.at(-1)?.id
+    last = next
     if (last === undefined) return
   }
 }

@@ -18,14 +18,16 @@ export const schemasOf = (stores: Stores): ReadonlyMap<string, StorageSchema> =>
   return schemas
 }
 
+/** Names, in `migrations`, that the index of principals has all of them. */
+export const principalMigration = 'principal_index'
+
 /** Principals of versions that kept no index by their subjects. */
 const migratePrincipals = async (stores: Stores): Promise<readonly string[]> => {
   const { migrations, ...collected } = collections(stores)
-  const id = 'principal_index'
-  if ((await migrations.find(id)) !== undefined) return []
+  if ((await migrations.find(principalMigration)) !== undefined) return []
   const count = await indexPrincipals(collected)
-  await migrations.put(id, { done: true })
-  return count === 0 ? [] : [`${id}: ${String(count)} principals can be found by their subject`]
+  await migrations.put(principalMigration, { done: true })
+  return count === 0 ? [] : [`${principalMigration}: ${String(count)} principals can be found by their subject`]
 }
 
 /** Makes what is missing; a line on each thing that was done. Throws `Unavailable`. */

@@ -247,6 +247,8 @@ describe('signet principals list, show, revoke, restore and release', () => {
     }
     expect((await lines()).rows).toEqual(list)
     expect((await lines('--state', 'revoked')).rows).toEqual(list.filter(({ state }) => state === 'revoked'))
+    expect((await cli.run(['migrate', '--config', 'signet.yaml'])).code).toBe(0)
+    expect((await lines('--subject', 'alice')).rows).toEqual(list.filter(({ subject }) => subject === 'alice'))
     expect((await lines('--subject', 'nobody')).rows).toEqual([])
     expect((await lines('--type', 'service')).rows).toEqual(
       list.filter(({ principal_type }) => principal_type === 'service'),

@@ -79,6 +79,12 @@ describeWith('chromium', 'untrusted text on the pages', (executablePath) => {
             sessions: [{ sid: text, seen: { browser: text, system: text }, since: 0, here: false }],
           },
           {
+            view: 'devices',
+            form: { url: action, csrf: text },
+            devices: [{ id: text, name: text, type: 'device', since: 0, renewedAt: 0 }],
+            attestationTtlSeconds: 60,
+          },
+          {
             view: 'applications',
             form: { url: action, csrf: text },
             applications: [

@@ -1,10 +1,11 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { noLog } from '../../core/observe/log.js'
+import { createDevice, doublePlugin } from '../support/clients/attestation.js'
 import { UserAgent } from '../support/clients/user-agent.js'
 import { authorizeUrl } from '../support/forge/mint.js'
 import { disposeAfterAll } from '../support/dispose-after-all.js'
 import { readSection, visitAccount, type AccountVisitor } from '../support/server/account-visitor.js'
-import { person, startServer, type TestServer } from '../support/server/server.js'
+import { person, startServer, subject, type TestServer } from '../support/server/server.js'
 import { failingStore, inBothRoles, type Faults } from '../support/stores/failing-store.js'
 
 describe('/account while the store is down', () => {
@@ -12,7 +13,18 @@ describe('/account while the store is down', () => {
   const faults: Faults = new Map()
   let server: TestServer
   beforeAll(async () => {
-    server = keep(await startServer({ log: noLog, doubles: { stores: inBothRoles(failingStore(faults)) } }))
+    const plugins = [doublePlugin({ name: 'account-outage' }), { use: 'plugins/attestation/registry' }]
+    server = keep(
+      await startServer({
+        log: noLog,
+        doubles: { stores: inBothRoles(failingStore(faults)) },
+        configure: (written) => ({
+          ...written,
+          attestation: {},
+          plugins: [...(written['plugins'] as object[]), ...plugins],
+        }),
+      }),
+    )
   })
   afterEach(() => faults.clear())
 
@@ -27,18 +39,40 @@ describe('/account while the store is down', () => {
   }
   const outage = { status: 503, html: expect.stringContaining('Account error') as string }
 
-  it.each(['*', 'sessions.find', 'session_index.list', 'revocations.endedBefore', 'grant_index.list', 'consents.list'])(
-    'SF01 shows an outage of %s as one, and signs nobody out by it',
-    async (verb) => {
-      const here = await enter()
+  it.each([
+    '*',
+    'sessions.find',
+    'session_index.list',
+    'revocations.endedBefore',
+    'consents.list',
+    'principal_index.list',
+  ])('SF01 shows an outage of %s as one, and signs nobody out by it', async (verb) => {
+    const here = await enter()
+    down([verb])
+    const answer = await here.page()
+    expect(answer).toMatchObject(outage)
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
+    faults.clear()
+    expect((await here.page()).html).toContain('Alice Adams')
+  })
+
+  it('SF01 renews devices while it cannot note it, and never says that one was revoked when that failed', async () => {
+    const here = await enter()
+    const device = await createDevice(server.issuer, { subject })
+    const attestation = await device.attest()
+    down(['principal_index.put'])
+    const renewed = await device.renew(attestation)
+    const { csrf, values } = await here.section('devices')
+    const form = { csrf, action: 'revoke', device: values('device')[0] ?? '' }
+    for (const verb of ['revoked_principals.put', 'principal_index.find']) {
       down([verb])
-      const answer = await here.page()
-      expect(answer).toMatchObject(outage)
-      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
-      faults.clear()
-      expect((await here.page()).html).toContain('Alice Adams')
-    },
-  )
+      expect(await here.post('devices', form)).toMatchObject(outage)
+    }
+    faults.clear()
+    expect(await device.renew(renewed)).toEqual(expect.any(String))
+    const again = await here.post('devices', form)
+    expect(readSection(again.html, 'devices').notice).toBe('The device can renew no more.')
+  })
 
   it.each(['consents.remove', 'grant_index.list', 'revocations.revoke'])(
     'SF01 never says that access was withdrawn when %s failed, and the person can try again',
