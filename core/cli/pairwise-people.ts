@@ -33,7 +33,7 @@ const openSubjects = async (config: Config, stores: Stores, client: Client): Pro
 
 const pageSize = 500
 
-/** Accounts, and whoever has granted something to the client: those whom another login plugin knows. */
+/** Accounts, and people who have granted the client something: another login plugin may know them. */
 async function* candidates(config: Config, stores: Stores, clientId: string): AsyncGenerator<Candidate> {
   yield* config.accounts
   const accounts = openAccountStore(stores.records)

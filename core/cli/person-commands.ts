@@ -20,7 +20,7 @@ export const addPersonCommands = (program: Command): void => {
     .option('--all', 'those of everybody: all people sign in again')
     .option(
       '--client <client_id>',
-      'those at this client, which is told by back-channel logout; people stay signed in here',
+      'those at this client, by back-channel logout; people stay signed in here',
     )
     .addOption(configOption())
     .addOption(jsonOption())

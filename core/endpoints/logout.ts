@@ -79,7 +79,7 @@ export const createLogoutEndpoint = (
   const allCsrf = ({ current, others }: BrowserSessions): string =>
     csrfToken([current ?? '', ...others].join('.'), 'logout', 'all')
 
-  /** Ends these sessions of the browser and leads on. Whoever stays is named where no client waits. */
+  /** Ends these sessions of the browser and leads on. Where no client waits, the page names the people who stay. */
   const leave = async (
     http: EndpointRequest,
     request: LogoutRequest,

@@ -55,7 +55,7 @@ export type OwnTokenKind = 'access_token' | 'id_token'
 export interface OwnTokens {
   /**
    * The claims of a token that this issuer signed, of exactly this kind, in time and not revoked, and the authorization
-   * that it came from; undefined for anything else. Whoever it names has the local subject, also in a token of a client that
+   * that it came from; undefined for anything else. The person whom it names has the local subject, also in a token of a client that
    * is told a pairwise one (OIDC Core §8.1). Throws `Unavailable`.
    */
   verify(

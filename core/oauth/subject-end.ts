@@ -57,7 +57,7 @@ export const findAuthTime = async (
   return Math.max(Math.floor(begun / 1000), nextSecond(ended))
 }
 
-/** Tells of which sign-ins of a subject all is over, by their `auth_time`: one question for many. Throws `Unavailable`. */
+/** Finds the sign-ins of a subject that are over, by their `auth_time`: one question for many. Throws `Unavailable`. */
 export const findEnded = async (
   revocations: Pick<RevocationStore, 'endedBefore'>,
   subject: string,

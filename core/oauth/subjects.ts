@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hkdfSync
 import type { Client } from './client.js'
 import { sectorOf } from './sector.js'
 
-/** Whoever is told of a person. */
+/** A client that learns who a person is. */
 type Audience = Pick<Client, 'client_id' | 'redirect_uris' | 'sector_identifier_uri' | 'subject_type'>
 
 /** A token in which local subjects are sealed: they open in no other. */

@@ -16,7 +16,7 @@ export const keepChoice = ({ query }: EndpointRequest, page: string): string => 
   return isOpaqueToken(choice) ? withAccount(page, choice) : page
 }
 
-/** The address of a page for whoever this choice (`People.choiceOf`) stands for. */
+/** The address of a page for the person whom this choice (`People.choiceOf`) stands for. */
 export const withAccount = (page: string, choice: string): string => {
   const url = new URL(page)
   url.searchParams.set('account', choice)

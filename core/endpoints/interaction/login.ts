@@ -152,7 +152,7 @@ export const createLoginPage = (options: AuthorizationOptions & EndSessionOption
     })
   }
 
-  /** For a page of ours at `url`, which is open to whoever is signed in and `mayEnter`. */
+  /** For a page of ours at `url`, which is open to people who are signed in and `mayEnter`. */
   const forOwnPage = async (
     own: OwnInteraction,
     purpose: NonNullable<LoginPage['purpose']>,

@@ -6,7 +6,7 @@ import type { MetadataProblem } from '../client-metadata.js'
 import { OAuthError } from '../errors.js'
 import { metadataRefused } from './refuse-metadata.js'
 
-/** What is never the client's to say: it is ours, or the operator's. Whoever sends it is not refused, and does not get it. */
+/** What is never the client's to say: it is ours, or the operator's. A client that sends it is not refused, and does not get it. */
 const owned: ReadonlySet<string> = new Set([
   'client_id',
   'client_secret',
