@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { cacheClients, cachedSeconds, maxClients } from '../../core/host/client-directory.js'
+import { cacheClients, cachedSeconds, maxClients } from '../../core/oauth/client-directory.js'
 import type { Client } from '../../core/oauth/client.js'
 import { Unavailable } from '../../core/unavailable.js'
 

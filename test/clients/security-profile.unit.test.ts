@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { formatPath, type Path } from '../../config/problems.js'
-import { createClientDirectory } from '../../core/host/client-directory.js'
+import { createClientDirectory } from '../../core/oauth/client-directory.js'
 import { profileRules } from '../../core/host/checks/profile-rules.js'
 import { noLog } from '../../core/observe/log.js'
 import type { Deployment } from '../../core/host/checks/rule.js'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { cachedSeconds } from '../../core/host/client-directory.js'
+import { cachedSeconds } from '../../core/oauth/client-directory.js'
 import { addAccount, openAccountStore, removeAccount, type AccountStore } from '../../core/interaction/accounts.js'
 import { createPasswordHasher } from '../../core/interaction/password-hasher.js'
 import { parseClientMetadata } from '../../core/oauth/client-metadata.js'

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import { BSON } from 'mongodb'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import { cachedSeconds } from '../../core/host/client-directory.js'
+import { cachedSeconds } from '../../core/oauth/client-directory.js'
 import { parseClientMetadata } from '../../core/oauth/client-metadata.js'
 import type { Client } from '../../core/oauth/client.js'
 import { openMongodb } from '../../core/storage/mongodb/open-mongodb.js'

@@ -9,7 +9,7 @@ import { createConsentPage } from '../../../core/endpoints/interaction/consent.j
 import { createLogoutEndpoint } from '../../../core/endpoints/logout.js'
 import { createSelectPage } from '../../../core/endpoints/interaction/select.js'
 import { createLoginPage } from '../../../core/endpoints/interaction/login.js'
-import { createClientDirectory } from '../../../core/host/client-directory.js'
+import { createClientDirectory } from '../../../core/oauth/client-directory.js'
 import { createRefusals } from '../../../core/endpoints/refusals.js'
 import { createPages } from '../../../core/interaction/pages/create-pages.js'
 import { loadAssets } from '../../../core/interaction/pages/load-assets.js'

@@ -1,5 +1,5 @@
-import type { AccountRecord } from '../interaction/account-directory.js'
-import { configuredAccountId, type AccountStore, type ConfiguredAccount } from '../interaction/accounts.js'
+import type { AccountRecord } from './account-directory.js'
+import { configuredAccountId, type AccountStore, type ConfiguredAccount } from './accounts.js'
 import type { AuditLog } from '../observe/audit.js'
 import type { EndSubject } from '../oauth/subject-end.js'
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.js'
-import { isClientId, type Client, type ClientDirectory, type SecurityProfile } from '../oauth/client.js'
-import { isFapi } from '../oauth/security-profile.js'
+import { isClientId, type Client, type ClientDirectory, type SecurityProfile } from './client.js'
+import { isFapi } from './security-profile.js'
 import { noLog, type Log } from '../observe/log.js'
 import { RecentMap } from '../recent-map.js'
 import type { RecordLookup } from '../storage/ports.js'
