@@ -37,6 +37,8 @@ export const createProgram = (): Command => {
     .version(packageVersion, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
     .helpCommand(false)
+    // Otherwise a value that begins with -V, such as the sid of a session, prints the version.
+    .enablePositionalOptions()
     .showHelpAfterError('Run the command with --help for its options.')
     .exitOverride()
     .hook('preAction', (_program, command) => settle(command))

@@ -37,6 +37,11 @@ describe('the command line', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
   })
 
+  it('takes a value that begins like an option of the program', async () => {
+    const { code, stdout, stderr } = await cli.run(['sessions', 'end', '--sub', 'alice', '--sid', '-V1'])
+    expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: expect.stringContaining('no configuration') })
+  })
+
   it('has help on every command', async () => {
     for (const command of [[], ...commands]) {
       const { code, stdout, stderr } = await cli.run([...command, '--help'])
