@@ -39,7 +39,11 @@ describe('the command line', () => {
 
   it('takes a value that begins like an option of the program', async () => {
     const { code, stdout, stderr } = await cli.run(['sessions', 'end', '--sub', 'alice', '--sid', '-V1'])
-    expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: expect.stringContaining('no configuration') })
+    expect({ code, stdout, stderr }).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining('no configuration'),
+    })
   })
 
   it('has help on every command', async () => {
