@@ -2,7 +2,9 @@ import { createServer } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { postJson } from '../support/clients/attestation.js'
 import { expectNamed, startAttestationServer } from '../support/server/attestation-server.js'
-import { device, expectBurnt, server } from '../support/server/attestation-set-up.js'
+import { device, expectBurnt, server, setUpAttestation } from '../support/server/attestation-set-up.js'
+
+setUpAttestation()
 
 describe('challenges', () => {
   it('row 1: a completed challenge is like an unknown one, byte by byte, with good and bad signatures', async () => {

@@ -2,7 +2,9 @@ import { createHash, createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { decodeJws } from '../support/clients/attestation.js'
 import { expectNamed } from '../support/server/attestation-server.js'
-import { device, server } from '../support/server/attestation-set-up.js'
+import { device, server, setUpAttestation } from '../support/server/attestation-set-up.js'
+
+setUpAttestation()
 
 type Json = Record<string, unknown>
 

@@ -1,7 +1,9 @@
 import { createHmac, generateKeyPairSync, sign as signWith } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { expectNamed } from '../support/server/attestation-server.js'
-import { device, expectBurnt } from '../support/server/attestation-set-up.js'
+import { device, expectBurnt, setUpAttestation } from '../support/server/attestation-set-up.js'
+
+setUpAttestation()
 
 const encode = (value: unknown): string =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')

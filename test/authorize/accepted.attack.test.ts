@@ -1,7 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { asking, type Asking, type Sent } from '../support/clients/authorize-ask.js'
 import { alice, callback } from '../support/server/authorize-provider.js'
-import { provider } from '../support/server/authorize-set-up.js'
+import { provider, setUpProvider } from '../support/server/authorize-set-up.js'
+
+setUpProvider()
 
 let at: Asking
 

@@ -3,7 +3,9 @@ import { hashOpaqueToken } from '../../core/opaque-token.js'
 import { UserAgent } from '../support/clients/user-agent.js'
 import type { Sent } from '../support/clients/authorize-ask.js'
 import { alice, bob, callback, challenge, startProvider } from '../support/server/authorize-provider.js'
-import { meet, provider, seconds } from '../support/server/authorize-set-up.js'
+import { meet, provider, seconds, setUpProvider } from '../support/server/authorize-set-up.js'
+
+setUpProvider()
 
 describe('consent', () => {
   it('is remembered for what was allowed, and adds up', async () => {

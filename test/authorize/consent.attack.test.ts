@@ -2,7 +2,9 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { UserAgent } from '../support/clients/user-agent.js'
 import { csrfIn, expectErrorPage, post, walking, type Walking } from '../support/server/authorize-pages.js'
 import { alice, bob, callback } from '../support/server/authorize-provider.js'
-import { provider } from '../support/server/authorize-set-up.js'
+import { provider, setUpProvider } from '../support/server/authorize-set-up.js'
+
+setUpProvider()
 
 let at: Walking
 beforeAll(() => {

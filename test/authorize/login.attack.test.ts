@@ -9,7 +9,9 @@ import {
   type Walking,
 } from '../support/server/authorize-pages.js'
 import { alice, bob } from '../support/server/authorize-provider.js'
-import { provider } from '../support/server/authorize-set-up.js'
+import { provider, setUpProvider } from '../support/server/authorize-set-up.js'
+
+setUpProvider()
 
 let at: Walking
 beforeAll(() => {

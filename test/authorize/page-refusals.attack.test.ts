@@ -2,8 +2,10 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { asking, type Asking, type Sent } from '../support/clients/authorize-ask.js'
 import { callback } from '../support/server/authorize-provider.js'
 import { expectErrorPage } from '../support/server/authorize-pages.js'
-import { provider } from '../support/server/authorize-set-up.js'
+import { provider, setUpProvider } from '../support/server/authorize-set-up.js'
 import { UserAgent } from '../support/clients/user-agent.js'
+
+setUpProvider()
 
 let at: Asking
 

@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { UserAgent } from '../support/clients/user-agent.js'
 import type { Sent } from '../support/clients/authorize-ask.js'
 import { alice, bob } from '../support/server/authorize-provider.js'
-import { meet, provider, seconds } from '../support/server/authorize-set-up.js'
+import { meet, provider, seconds, setUpProvider } from '../support/server/authorize-set-up.js'
+
+setUpProvider()
 
 const authTimeOf = async (answer: URL) => (await provider.codeIn(answer))?.authentication.auth_time
 

@@ -13,7 +13,9 @@ import {
 } from '../support/clients/clients.js'
 import { collectionsOf } from '../support/forge/mint.js'
 import { expectRefusal, type Answer, type Form } from '../support/server/token-server.js'
-import { host } from '../support/server/token-set-up.js'
+import { host, setUpTokens } from '../support/server/token-set-up.js'
+
+setUpTokens()
 
 const grant_type = 'client_credentials'
 const raw = (text: string): string => `Basic ${Buffer.from(text).toString('base64')}`

@@ -3,10 +3,12 @@ import { createProver } from '../support/clients/dpop-proof.js'
 import { person, publicClient, redirectUri, webClient } from '../support/server/server.js'
 import { UserAgent } from '../support/clients/user-agent.js'
 import { basic, otherPublicClient } from '../support/clients/clients.js'
-import { dpop } from '../support/server/dpop-set-up.js'
+import { dpop, setUpDpop } from '../support/server/dpop-set-up.js'
 import { decode } from '../support/forge/forge.js'
 import { authorizeUrl, verifier } from '../support/forge/mint.js'
 import { expectRefusal, type Answer } from '../support/server/token-server.js'
+
+setUpDpop()
 
 const redeem = async (code: string, proof: string | undefined, clientId = 'app'): Promise<Answer> => {
   const form = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: verifier }

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { expectBadProof } from '../support/server/dpop-server.js'
-import { claim, dpop, seconds } from '../support/server/dpop-set-up.js'
+import { claim, dpop, seconds, setUpDpop } from '../support/server/dpop-set-up.js'
+
+setUpDpop()
 
 describe('what a proof says', () => {
   it('DP03 the wrong method', async () => {

@@ -1,8 +1,10 @@
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { createProver } from '../support/clients/dpop-proof.js'
-import { dpop, refused } from '../support/server/dpop-set-up.js'
+import { dpop, refused, setUpDpop } from '../support/server/dpop-set-up.js'
 import { decode } from '../support/forge/forge.js'
+
+setUpDpop()
 
 describe('keys of proofs', () => {
   it('DP06 private or symmetric members, and algorithms without a public key', async () => {

@@ -5,9 +5,11 @@ import { createProver } from '../support/clients/dpop-proof.js'
 import { basic } from '../support/clients/clients.js'
 import { serviceClient } from '../support/server/server.js'
 import { boundClient, expectBadProof } from '../support/server/dpop-server.js'
-import { claim, dpop, refused, seconds } from '../support/server/dpop-set-up.js'
+import { claim, dpop, refused, seconds, setUpDpop } from '../support/server/dpop-set-up.js'
 import { decode } from '../support/forge/forge.js'
 import { expectRefusal, type Answer } from '../support/server/token-server.js'
+
+setUpDpop()
 
 describe('DPoP at /token', () => {
   it('DP01 a client that must prove its key, without a proof', async () => {

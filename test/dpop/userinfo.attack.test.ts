@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { accessTokenHash, createProver } from '../support/clients/dpop-proof.js'
-import { dpop, seconds } from '../support/server/dpop-set-up.js'
+import { dpop, seconds, setUpDpop } from '../support/server/dpop-set-up.js'
 import { decode, forge } from '../support/forge/forge.js'
 import { expectRefusal, type Answer } from '../support/server/token-server.js'
+
+setUpDpop()
 
 const expectChallenge = (answer: Answer, error: string): void =>
   expect(answer.headers.get('www-authenticate')).toMatch(new RegExp(`^DPoP error="${error}", algs="[A-Z0-9a-z ]*ES256`))

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { bearer, issueToken, post } from '../support/clients/registration.js'
-import { host, issuer, refused, web } from '../support/server/registration-set-up.js'
+import { host, issuer, refused, setUpRegistration, web } from '../support/server/registration-set-up.js'
 import { redirectUri } from '../support/server/server.js'
 import { expectRefusal } from '../support/server/token-server.js'
+
+setUpRegistration()
 
 type Json = Record<string, unknown>
 

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { newAssertionKey } from '../support/clients/client-assertion.js'
 import { bearer, issueToken, post } from '../support/clients/registration.js'
-import { host, issuer, refused, web } from '../support/server/registration-set-up.js'
+import { host, issuer, refused, setUpRegistration, web } from '../support/server/registration-set-up.js'
 import { redirectUri } from '../support/server/server.js'
 import { expectRefusal } from '../support/server/token-server.js'
+
+setUpRegistration()
 
 describe('RG01', () => {
   it('a token that is not one gets 401, also where none is needed', async () => {

@@ -6,7 +6,9 @@ import { publicClient, redirectUri, serviceClient, webClient } from '../support/
 import { basic, otherClient } from '../support/clients/clients.js'
 import { challenge, verifier } from '../support/forge/mint.js'
 import { expectRefusal, read } from '../support/server/token-server.js'
-import { host } from '../support/server/token-set-up.js'
+import { host, setUpTokens } from '../support/server/token-set-up.js'
+
+setUpTokens()
 
 const events = async (name: string) => (await host.server.audit()).filter(({ event }) => event === name)
 

@@ -6,7 +6,9 @@ import { publicClient, startServer, webClient } from '../support/server/server.j
 import { api, basic, otherClient, otherPublicClient } from '../support/clients/clients.js'
 import { createMint } from '../support/forge/mint.js'
 import { expectRefusal, type Answer } from '../support/server/token-server.js'
-import { host } from '../support/server/token-set-up.js'
+import { host, setUpTokens } from '../support/server/token-set-up.js'
+
+setUpTokens()
 
 const mintInto = async (path: string): Promise<string> => {
   await using store = await openEmbedded({ path, clock: Date.now })

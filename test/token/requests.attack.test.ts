@@ -4,7 +4,9 @@ import { redirectUri, serviceClient, webClient } from '../support/server/server.
 import { basic, postClient } from '../support/clients/clients.js'
 import { verifier } from '../support/forge/mint.js'
 import { expectRefusal, read } from '../support/server/token-server.js'
-import { host } from '../support/server/token-set-up.js'
+import { host, setUpTokens } from '../support/server/token-set-up.js'
+
+setUpTokens()
 
 const formType = 'application/x-www-form-urlencoded'
 const authorization = basic(webClient)

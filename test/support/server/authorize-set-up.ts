@@ -3,14 +3,16 @@ import type { UserAgent } from '../clients/user-agent.js'
 import type { Sent } from '../clients/authorize-ask.js'
 import { startProvider, type Provider } from './authorize-provider.js'
 
-// Gives the test file that imports it a provider.
+// Gives the test file that calls it a provider.
 
 export let provider: Provider
 
-beforeAll(async () => {
-  provider = await startProvider()
-})
-afterAll(() => provider.close())
+export const setUpProvider = (): void => {
+  beforeAll(async () => {
+    provider = await startProvider()
+  })
+  afterAll(() => provider.close())
+}
 
 /** By the clock of the provider. */
 export const seconds = (): number => Math.floor(provider.time.now / 1000)

@@ -2,15 +2,17 @@ import { afterAll, afterEach, beforeAll } from 'vitest'
 import type { Wish } from '../clients/dpop-proof.js'
 import { expectBadProof, startDpopServer, type DpopServer } from './dpop-server.js'
 
-// Gives the test file that imports it a server, and looks after each test whether good requests pass.
+// Gives the test file that calls it a server, and looks after each test whether good requests pass.
 
 export let dpop: DpopServer
 
-beforeAll(async () => {
-  dpop = await startDpopServer()
-})
-afterAll(() => dpop.host[Symbol.asyncDispose]())
-afterEach(() => dpop.expectGood())
+export const setUpDpop = (): void => {
+  beforeAll(async () => {
+    dpop = await startDpopServer()
+  })
+  afterAll(() => dpop.host[Symbol.asyncDispose]())
+  afterEach(() => dpop.expectGood())
+}
 
 /** By the clock of the server. */
 export const seconds = (): number => Math.floor(dpop.host.now() / 1000)
