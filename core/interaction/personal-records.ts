@@ -72,8 +72,11 @@ export const createPersonalRecords = (options: PersonalRecordsOptions): Personal
   }
 
   const removeSessions: PersonalRecords['removeSessions'] = async (entries) => {
-    for (const entry of entries)
-      await Promise.all([sessions.remove(entry.key), sessionIndex.remove(sessionEntryId(entry))])
+    for (const entry of entries) {
+      // The entry last: a session that could not be removed is still listed, and can be ended again.
+      await sessions.remove(entry.key)
+      await sessionIndex.remove(sessionEntryId(entry))
+    }
   }
 
   const filterGood = async (subject: string, entries: readonly GrantEntry[]): Promise<readonly GrantEntry[]> => {

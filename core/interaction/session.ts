@@ -90,7 +90,9 @@ export const createSessions = ({ store, index, cookies, ttlSeconds }: SessionOpt
 
   const end: Sessions['end'] = async ({ cookie, session: { subject } }) => {
     const key = hashOpaqueToken(cookie)
-    await Promise.all([store.remove(key), index.remove(sessionEntryId({ subject, key }))])
+    // The entry last: a session that could not be removed is still listed, and can be ended again.
+    await store.remove(key)
+    await index.remove(sessionEntryId({ subject, key }))
   }
 
   return {

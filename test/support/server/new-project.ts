@@ -9,7 +9,7 @@ import { packageRoot } from '../../../core/package-root.js'
 import { startPackageRegistry } from '../services/package-registry.js'
 import type { Outcome } from './command-line.js'
 
-/** What its user has of a deployment: an empty folder, a shell, and a checkout in which nothing was built. */
+/** What its user has of a deployment: an empty folder, a shell, and a checkout. */
 export interface NewProject extends AsyncDisposable {
   readonly folder: string
   /** Runs lines of a document, in which the checkout is called `/path/to/signet`, and stops at the first that fails. */
@@ -20,7 +20,8 @@ export interface NewProject extends AsyncDisposable {
   ): Promise<{ readonly public: string; printed(text: string): Promise<string>; stop(): Promise<void> }>
 }
 
-const left = new Set(['.git', 'bench', 'data', 'dist', 'node_modules', 'test'])
+// What was built comes along, so that `npm pack` builds only what has changed.
+const left = new Set(['.git', 'bench', 'data', 'node_modules', 'test'])
 
 export const openNewProject = async (): Promise<NewProject> => {
   const above = await mkdtemp(join(tmpdir(), 'signet-project-'))
