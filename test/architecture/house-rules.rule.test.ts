@@ -43,4 +43,10 @@ describe('house rules', () => {
     const kind = /\.(unit|flow|attack|contract|race|fault|load|browser|recipe|rule)\.test\.ts$/
     expect(tests.filter((file) => !kind.test(file))).toEqual([])
   })
+
+  it('what tests share sets nothing up where it is imported: files that share imports would not have it', () => {
+    const shared = filesUnder('test/support', /\.ts$/)
+    expect(shared.length).toBeGreaterThan(50)
+    expect(shared.filter((file) => /^(before|after)(All|Each)\(/m.test(read(file)))).toEqual([])
+  })
 })
