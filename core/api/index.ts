@@ -42,7 +42,14 @@ export { definePlugin, defineSigner, defineStorage } from '../modules/contract.j
 export type { AccountDirectory, AccountRecord, PasswordHasher } from '../interaction/account-directory.js'
 export { addressBucket } from '../address-bucket.js'
 export { canonicalUsername } from '../interaction/username.js'
-export type { LoginOrigin, LoginProvider, LoginResult } from '../interaction/login-provider.js'
+export { findPasswordFault } from '../interaction/password-strength.js'
+export type {
+  LoginOrigin,
+  LoginProvider,
+  LoginResult,
+  PasswordChangeRequest,
+  PasswordDecision,
+} from '../interaction/login-provider.js'
 export type { JsonObject, JsonValue } from '../json.js'
 export { isObject } from '../json.js'
 export type { AlgorithmRow, KeyType, KeyTypeRow } from '../jose/algorithms.js'

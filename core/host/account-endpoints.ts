@@ -1,12 +1,14 @@
 import { accountPages, createAccountPages } from '../endpoints/account/index.js'
 import { createApplicationsSection } from '../endpoints/account/applications.js'
 import { createDevicesSection } from '../endpoints/account/devices.js'
+import { createPasswordSection } from '../endpoints/account/password.js'
 import type { AccountSection } from '../endpoints/account/section.js'
 import { createSessionsSection } from '../endpoints/account/sessions.js'
 import type { HandlersOf } from '../endpoints/endpoint.js'
 import { createPersonalRecords } from '../interaction/personal-records.js'
 import { grantLifetime } from '../keys/lifecycle/open-ring.js'
 import { openPrincipals } from './collections.js'
+import { endSubjectIn } from './end-subject.js'
 import { tokens, type Resolve } from './injection-tokens.js'
 import { tellClientsOf, type SignIn } from './people-endpoints.js'
 
@@ -19,10 +21,11 @@ export const createAccountEndpoints = (
 ): HandlersOf<typeof accountEndpoints> => {
   const { audit } = options
   const { cookies } = flow
+  const tell = tellClientsOf(get)
   const records = createPersonalRecords({
     ...get(tokens.collections),
     grantLifetime: grantLifetime(get(tokens.config)),
-    tell: tellClientsOf(get),
+    tell,
   })
   const sections: AccountSection[] = [
     createSessionsSection({ records, audit, cookies }),
@@ -37,6 +40,18 @@ export const createAccountEndpoints = (
         clock: get(tokens.clock),
         attestationTtlSeconds: attestation.attestation_ttl_secs + tolerance,
       }),
+    )
+  const { login } = options
+  if (login.changePassword !== undefined)
+    sections.push(
+      createPasswordSection(
+        {
+          ...options,
+          changePassword: login.changePassword.bind(login),
+          endSubject: endSubjectIn(get(tokens.stores), get(tokens.config), options.clock, tell),
+        },
+        flow,
+      ),
     )
   return createAccountPages(options, flow, sections)
 }

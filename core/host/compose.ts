@@ -261,4 +261,5 @@ const servingOf = (container: DependencyContainer, generation: Generation): Serv
 const liveAccounts = (current: () => AccountDirectory): AccountDirectory => ({
   findByUsername: (username) => current().findByUsername(username),
   findBySubject: (subject) => current().findBySubject(subject),
+  replacePassword: (known, hash) => current().replacePassword(known, hash),
 })

@@ -8,12 +8,20 @@ export interface AccountRecord {
   readonly password_hash: string
   readonly claims: JsonObject
   readonly disabled?: boolean
+  /** It is in the configuration, which alone changes its password. Never in the store. */
+  readonly fixed?: true
 }
 
 /** The accounts of this deployment. Throws `Unavailable`. */
 export interface AccountDirectory {
   findByUsername(username: string): Promise<AccountRecord | undefined>
   findBySubject(subject: string): Promise<AccountRecord | undefined>
+  /**
+   * Gives an account of the store another password, as a PHC string. One atomic step: true for the one caller whose `known` is
+   * still the record's `password_hash`; false when the password is another one by now, and for an account that has gone, is
+   * disabled, or is in the configuration. Ends nothing that sign-ins have opened.
+   */
+  replacePassword(known: AccountRecord, password_hash: string): Promise<boolean>
 }
 
 /** Memory-hard password hashing off the event loop. */

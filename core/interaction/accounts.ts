@@ -68,8 +68,28 @@ export const createAccountDirectory = (sources: {
       const account = entry && (await accounts.find(entry.username))
       return account?.sub === subject ? account : undefined
     },
+    replacePassword: async (known, password_hash) => {
+      const name = canonicalUsername(known.username)
+      if (name === undefined || byUsername.has(name) || bySubject.has(known.sub)) return false
+      const isKnown = (account: AccountRecord): boolean =>
+        account.sub === known.sub && account.password_hash === known.password_hash && !account.disabled
+      return (await changeRecord(accounts, name, { password_hash }, isKnown)) !== undefined
+    },
   }
 }
+
+/** Changes what is there, in one step with the look at it. Undefined when there is none that `isMeant`. Throws `Unavailable`. */
+const changeRecord = (
+  accounts: AccountStore['accounts'],
+  name: string,
+  change: Partial<AccountRecord>,
+  isMeant: (account: AccountRecord) => boolean = () => true,
+): Promise<AccountRecord | undefined> =>
+  accounts.update<AccountRecord | undefined>(name, (current) => {
+    if (current === undefined || !isMeant(current)) return { result: undefined }
+    const record = { ...current, ...change }
+    return { result: record, write: { record } }
+  })
 
 export interface NewAccount {
   readonly username: string
@@ -102,7 +122,8 @@ export const staticAccounts = async (
     seen.add(`username ${name}`).add(`sub ${account.sub}`)
     const known = inForce.get(account.sub)?.password_hash
     const fits = known !== undefined && (await hasher.verify(account.password, known))
-    records.push(fits ? withHash(account, account.sub, known) : await toRecord(account, account.sub, hasher))
+    const record = fits ? withHash(account, account.sub, known) : await toRecord(account, account.sub, hasher)
+    records.push({ ...record, fixed: true })
   }
   return records
 }
@@ -174,10 +195,10 @@ export const changePassword = async (
 ): Promise<PasswordChange> => {
   const fault = findPasswordFault(password, username)
   if (fault !== undefined) return { outcome: 'refused', reason: `The password ${fault}.` }
-  const found = await findAccount(store, username)
-  if (found === undefined) return { outcome: 'unknown' }
-  const account = { ...found.account, password_hash: await hasher.hash(password) }
-  await store.accounts.put(found.name, account)
+  const password_hash = await hasher.hash(password)
+  const name = canonicalUsername(username)
+  const account = name === undefined ? undefined : await changeRecord(store.accounts, name, { password_hash })
+  if (account === undefined) return { outcome: 'unknown' }
   // After the change: nobody signs in with the old password between the two and stays.
   await end(account.sub)
   return { outcome: 'changed', account }
@@ -193,11 +214,9 @@ export const setDisabled = async (
   disabled: boolean,
   end: EndSubject,
 ): Promise<AccountRecord | undefined> => {
-  const found = await findAccount(store, username)
-  if (found === undefined) return undefined
-  const account = { ...found.account, disabled }
-  await store.accounts.put(found.name, account)
-  if (disabled) await end(account.sub)
+  const name = canonicalUsername(username)
+  const account = name === undefined ? undefined : await changeRecord(store.accounts, name, { disabled })
+  if (account !== undefined && disabled) await end(account.sub)
   return account
 }
 

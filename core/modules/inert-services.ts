@@ -14,7 +14,7 @@ export const inertServices = (issuer: string): Omit<Services, 'secondFactors'> =
   codes: { find: noOutside },
   deviceCodes: { find: noOutside, poll: noOutside },
   refreshTokens: { find: noOutside },
-  accounts: { findByUsername: noOutside, findBySubject: noOutside },
+  accounts: { findByUsername: noOutside, findBySubject: noOutside, replacePassword: noOutside },
   passwords: { hash: noOutside, verify: noOutside },
   attempts: { take: noOutside, clear: noOutside, giveBack: noOutside },
   clockToleranceSeconds: 0,

@@ -5,6 +5,8 @@ export interface Account {
   readonly subject: string
   /** Any claims, of which the core releases what scopes and the configuration say. */
   readonly claims: JsonObject
+  /** The operator sets the password: the person cannot change it at `/account`. */
+  readonly passwordFixed?: true
 }
 
 /** The claims that a page can call a person by, the best first. */

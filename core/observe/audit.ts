@@ -22,6 +22,7 @@ export type AuditEventName =
   | 'login.refused'
   | 'session.ended'
   | 'account.refused'
+  | 'account.password_changed'
   | 'session.selected'
   | 'logout.refused'
   | 'logout.signed'

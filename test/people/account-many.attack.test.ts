@@ -1,8 +1,10 @@
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { createPrincipalRegistry } from '../../core/attestation/principal-registry.js'
 import { epochSeconds } from '../../core/clock.js'
 import { sessionEntryId } from '../../core/interaction/session.js'
 import { hashOpaqueToken, newOpaqueToken } from '../../core/opaque-token.js'
+import { doublePlugin } from '../support/clients/attestation.js'
 import { disposeAfterAll } from '../support/dispose-after-all.js'
 import { collectionsOf } from '../support/forge/mint.js'
 import { putGrants, readSection, visitAccount, type AccountVisitor } from '../support/server/account-visitor.js'
@@ -13,7 +15,14 @@ describe('/account of somebody who has much', () => {
   const keep = disposeAfterAll()
   let server: TestServer
   beforeAll(async () => {
-    server = keep(await startServer())
+    server = keep(
+      await startServer({
+        configure: (written) => {
+          const more = [doublePlugin({ name: 'account-many' }), { use: 'plugins/attestation/registry' }]
+          return { ...written, attestation: {}, plugins: [...(written['plugins'] as object[]), ...more] }
+        },
+      }),
+    )
   })
 
   const enter = async (): Promise<AccountVisitor> => {
@@ -66,5 +75,32 @@ describe('/account of somebody who has much', () => {
     expect([...new Set(seen.flat())].toSorted()).toEqual(clients.toSorted())
     await here.send('applications', { action: 'withdraw', client_id: 'client-7' })
     expect((await turnPages(here, 'applications', 'client_id')).flat()).not.toContain('client-7')
+  })
+  it('AC16 shows 50 devices at a time, and each of them on one page', async () => {
+    const here = await enter()
+    const store = await openTestRecords(join(server.directory, 'store'), Date.now)
+    const registry = createPrincipalRegistry(collectionsOf(store))
+    const principals = Array.from({ length: 120 }, (_, index) => ({
+      ...{ subject, principalType: 'device' as const, principalId: `device-${String(index)}` },
+    }))
+    const enrolledAt = epochSeconds(Date.now)
+    const enrol = (principal: (typeof principals)[number]) =>
+      registry.enrol({ principal, jkt: newOpaqueToken(), attributes: {}, enrolledAt })
+    await Promise.all(principals.map(enrol))
+    // Every tenth is enrolled no more, every other tenth can renew no more.
+    const isGone = (index: number) => index % 10 === 0
+    await Promise.all(principals.filter((_, index) => isGone(index)).map((principal) => registry.release(principal)))
+    const revoked = principals.filter((_, index) => index % 10 === 1)
+    await Promise.all(revoked.map((principal) => registry.revoke({ principal, revokedAt: enrolledAt })))
+    await store[Symbol.asyncDispose]()
+    const seen: string[] = []
+    for (let next = '/account'; next !== '';) {
+      const section = readSection((await here.page(next)).html, 'devices')
+      expect(section.rows.length).toBeLessThanOrEqual(50)
+      seen.push(...section.rows)
+      next = section.next
+    }
+    const listed = principals.filter((_, index) => !isGone(index)).map(({ principalId }) => `${principalId} Device`)
+    expect(seen.toSorted()).toEqual(listed.toSorted())
   })
 })

@@ -5,6 +5,7 @@ import { UserAgent } from '../support/clients/user-agent.js'
 import { authorizeUrl } from '../support/forge/mint.js'
 import { disposeAfterAll } from '../support/dispose-after-all.js'
 import { readSection, visitAccount, type AccountVisitor } from '../support/server/account-visitor.js'
+import { addPeople, changePassword, passwordFields } from '../support/server/password-form.js'
 import { person, startServer, subject, type TestServer } from '../support/server/server.js'
 import { failingStore, inBothRoles, type Faults } from '../support/stores/failing-store.js'
 
@@ -91,6 +92,43 @@ describe('/account while the store is down', () => {
       })
     },
   )
+
+  it.each([
+    // Nothing has happened yet.
+    ['account_subjects.find', true],
+    ['revocations.endedBefore', true],
+    ['revocations.revokeBefore', true],
+    // The sessions are over by then.
+    ['accounts.update', false],
+  ])('SF01 changes no password while %s fails, and the person can try again', async (verb, goesOn) => {
+    const bob = { username: `bob-${verb}`, password: 'a password of Bob alone', sub: `bob-${verb}` }
+    await addPeople(server.directory, bob)
+    const here = visitAccount(server.issuer)
+    const there = visitAccount(server.issuer)
+    for (const visitor of [here, there]) await visitor.signIn(bob)
+    const { csrf } = readSection((await here.page('/account/password')).html, 'password')
+    const typed = ['a password of Bob alone', 'the next one of Bob alone'] as const
+    down([verb])
+    expect(await here.post('password', { csrf, ...passwordFields(...typed) })).toMatchObject(outage)
+    faults.clear()
+    expect((await there.page()).html.includes('id="login-submit"')).toBe(!goesOn)
+    if (!goesOn) await here.signIn(bob)
+    expect((await changePassword(here, ...typed)).section.notice).toContain('Your password is changed.')
+  })
+
+  it('SF01 never says that a password was changed when the answer of the store was lost: then the new one signs in', async () => {
+    const carol = { username: 'carol', password: 'a password of Carol alone', sub: 'carol-1' }
+    await addPeople(server.directory, carol)
+    const [here, there] = [visitAccount(server.issuer), visitAccount(server.issuer)]
+    for (const visitor of [here, there]) await visitor.signIn(carol)
+    const { csrf } = readSection((await here.page('/account/password')).html, 'password')
+    faults.set('accounts.update', 'after')
+    const form = { csrf, ...passwordFields(carol.password, 'the next one of Carol alone') }
+    expect(await here.post('password', form)).toMatchObject(outage)
+    faults.clear()
+    expect((await there.page()).html).toContain('id="login-submit"')
+    expect((await here.signIn({ ...carol, password: 'the next one of Carol alone' })).html).toContain('This browser')
+  })
 
   it.each(['session_index.list', 'grant_index.list', 'sessions.remove'])(
     'SF01 never says that a session has ended when %s failed, and the person can try again',

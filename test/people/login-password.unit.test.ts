@@ -190,7 +190,11 @@ describe('guesses', () => {
 
 describe('find', () => {
   it('gives the claims of whom a token may be issued for', async () => {
-    expect(await login.find('sub-alice', signal)).toEqual({ subject: 'sub-alice', claims: { name: 'Alice Adams' } })
+    expect(await login.find('sub-alice', signal)).toEqual({
+      subject: 'sub-alice',
+      claims: { name: 'Alice Adams' },
+      passwordFixed: true,
+    })
     expect(await login.find('sub-bob', signal)).toEqual({ subject: 'sub-bob', claims: { name: 'Bob' } })
   })
 

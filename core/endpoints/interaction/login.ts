@@ -8,6 +8,7 @@ import { findAuthTime } from '../../oauth/subject-end.js'
 import { accountUrl } from '../authorization-flow/account-url.js'
 import { createEndSession, type EndSessionOptions } from '../authorization-flow/end-session.js'
 import type { Flow } from '../authorization-flow/flow.js'
+import { findLoginOrigin } from '../authorization-flow/login-origin.js'
 import type { AuthorizationOptions } from '../authorization-flow/options.js'
 import { checkForm, clientOnPage, refuseForgery } from '../authorization-flow/page-form.js'
 import type { Declaration } from '../endpoint.js'
@@ -67,9 +68,7 @@ export const createLoginPage = (options: AuthorizationOptions & EndSessionOption
     const field = (name: string): string => http.form.values.get(name) ?? ''
     const [username, password] = [field('username'), field('password')]
     const begun = clock()
-    const knownCookie = http.cookie(flow.cookies.knownBrowser)
-    const knownBrowser = await flow.knownBrowsers.find(knownCookie, username)
-    const from = { address: http.address, ...(knownBrowser !== undefined && { knownBrowser }) }
+    const from = await findLoginOrigin(http, flow, username)
     const result = await login.authenticate({ username, password }, from, http.signal)
     const refused = { event: 'login.refused', claimedClientId: context.clientId } as const
     if (result.outcome !== 'passed')
@@ -98,7 +97,7 @@ export const createLoginPage = (options: AuthorizationOptions & EndSessionOption
           return show(own, context, 403, { username, problem: 'again' })
         }
         const at = { authTime, interactionId, username, seen: readBrowserNames(http.header('user-agent')) }
-        const remembered = await flow.knownBrowsers.remember(knownCookie, username)
+        const remembered = await flow.knownBrowsers.remember(http.cookie(flow.cookies.knownBrowser), username)
         const started = await flow.sessions.start(result, at, flow.sessionsOf(http))
         for (const displaced of started.displaced) await endSession(http.requestId, displaced)
         const { subject, sid } = started.session

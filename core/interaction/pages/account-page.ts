@@ -67,8 +67,24 @@ export interface DevicesOnPage {
   readonly attestationTtlSeconds: number
 }
 
+/** Why the password was not changed. `fault` ends a sentence that begins with "The new password". */
+export type PasswordProblem =
+  | { readonly kind: 'wrong' | 'different' }
+  | { readonly kind: 'locked'; readonly retryAfterSeconds: number }
+  | { readonly kind: 'unacceptable'; readonly fault: string }
+
+/** Fields `current_password`, `new_password` and `new_password_again`, with `action` `change`; shown in the part alone. */
+export interface PasswordOnPage {
+  readonly view: 'password'
+  /** The operator sets it: there is no form. */
+  readonly isFixed: boolean
+  /** For password managers: as it was typed at the sign-in. Untrusted. */
+  readonly username?: string
+  readonly problem?: PasswordProblem
+}
+
 /** What one part of the page shows. A further sign-in method adds a member, and its view `account-{view}.eta`. */
-export type SectionOnPage = SessionsOnPage | ApplicationsOnPage | DevicesOnPage
+export type SectionOnPage = SessionsOnPage | ApplicationsOnPage | DevicesOnPage | PasswordOnPage
 
 /** Where the rest of a part is: an absolute URL. */
 interface MoreOnPage {

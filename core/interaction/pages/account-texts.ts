@@ -48,6 +48,20 @@ export const accountTexts = {
     revokeWhat: (seconds: number) =>
       `It can renew no more, and only your provider can allow it again. What it holds now may be accepted for up to ${durationText(seconds)}.`,
   },
+  password: {
+    title: 'Password',
+    lead: 'A new password signs you out in all other browsers and ends the access of all applications. You stay signed in here.',
+    fixed: 'Your provider sets the password of this account. You cannot change it here.',
+    fields: {
+      current_password: 'Current password',
+      new_password: 'New password',
+      new_password_again: 'New password, once more',
+    },
+    change: 'Change password',
+    wrong: 'This is not your current password.',
+    different: 'The two new passwords differ.',
+    unacceptable: (fault: string) => `The new password ${fault}.`,
+  },
 } as const
 
 /** What the page says of an action, in the part that it is about. */
@@ -58,6 +72,10 @@ export const accountNotices = {
   access_withdrawn: { section: 'applications', text: 'The application has no access any more.' },
   device_revoked: { section: 'devices', text: 'The device can renew no more.' },
   device_gone: { section: 'devices', text: 'The device was revoked already.' },
+  password_changed: {
+    section: 'password',
+    text: 'Your password is changed. You are signed out everywhere else, and no application has access any more.',
+  },
   access_gone: { section: 'applications', text: 'The application had no access any more.' },
 } as const
 

@@ -1,6 +1,14 @@
-import type { AccountPage, ApplicationOnPage, DeviceOnPage, SectionOnPage, SessionOnPage } from './account-page.js'
+import type {
+  AccountPage,
+  ApplicationOnPage,
+  DeviceOnPage,
+  PasswordProblem,
+  SectionOnPage,
+  SessionOnPage,
+} from './account-page.js'
 import { accountNotices, accountTexts, browserText, timeText } from './account-texts.js'
 import { showClient } from './client-on-page.js'
+import { tooManyText } from './wait-text.js'
 import { textOf, type createDescribeWishes } from './wishes.js'
 
 type DescribeWishes = ReturnType<typeof createDescribeWishes>
@@ -40,6 +48,34 @@ const describeDevice = ({ id, name, type, since, renewedAt, revokedAt }: DeviceO
   revoked: revokedAt === undefined ? undefined : timeOnPage(revokedAt),
 })
 
+const passwordFields = (
+  [
+    ['current_password', 'current-password'],
+    ['new_password', 'new-password'],
+    ['new_password_again', 'new-password'],
+  ] as const
+).map(([name, autocomplete]) => ({
+  name,
+  id: name.replaceAll('_', '-'),
+  label: accountTexts.password.fields[name],
+  autocomplete,
+}))
+
+/** Beside its field, or over the form where it is of none. */
+const describePasswordProblem = (problem: PasswordProblem): { readonly field?: string; readonly text: string } => {
+  const { wrong, different, unacceptable } = accountTexts.password
+  switch (problem.kind) {
+    case 'wrong':
+      return { field: 'current_password', text: wrong }
+    case 'locked':
+      return { text: tooManyText(problem.retryAfterSeconds) }
+    case 'different':
+      return { field: 'new_password_again', text: different }
+    case 'unacceptable':
+      return { field: 'new_password', text: unacceptable(problem.fault) }
+  }
+}
+
 const rowsOf = (section: SectionOnPage, describeWishes: DescribeWishes) => {
   switch (section.view) {
     case 'sessions':
@@ -48,6 +84,8 @@ const rowsOf = (section: SectionOnPage, describeWishes: DescribeWishes) => {
       return section.applications.map((one) => describeApplication(one, describeWishes))
     case 'devices':
       return section.devices.map(describeDevice)
+    case 'password':
+      return { fields: passwordFields, problem: section.problem && describePasswordProblem(section.problem) }
   }
 }
 

@@ -4,6 +4,7 @@ import type { ConsentPage, LoginPage, Pages } from './pages.js'
 import { describeAccount } from './account-view.js'
 import { deviceResults } from './device-results.js'
 import { compileTemplates } from './templates.js'
+import { tooManyText } from './wait-text.js'
 import { createDescribeWishes, textOf, type ScopeTexts } from './wishes.js'
 
 export interface PagesOptions {
@@ -140,10 +141,5 @@ const problemText = (page: AttemptPage, wrong: string): string | undefined => {
   if (page.problem === 'wrong') return wrong
   if (page.problem === 'again') return 'The account changed while you signed in. Sign in again.'
   if (page.problem === undefined) return undefined
-  return `Too many attempts. Try again in ${waitText(page.retryAfterSeconds ?? 0)}.`
-}
-
-const waitText = (seconds: number): string => {
-  if (seconds > 90) return `${Math.ceil(seconds / 60)} minutes`
-  return seconds > 1 ? `${Math.ceil(seconds)} seconds` : 'a moment'
+  return tooManyText(page.retryAfterSeconds ?? 0)
 }

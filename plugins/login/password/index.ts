@@ -4,6 +4,7 @@ import {
   addressBucket,
   canonicalUsername,
   definePlugin,
+  findPasswordFault,
   type AttemptPolicy,
   type LoginOrigin,
   type LoginResult,
@@ -30,8 +31,11 @@ const toPolicy = (wire: z.output<typeof perAddress>): AttemptPolicy => ({
   forgetAfterSeconds: wire.forget_after_secs,
 })
 
-/** Ids of attempts are hashed: people type passwords into the wrong field. */
-const hashId = (text: string): string => createHash('sha256').update(text).digest('base64url')
+/** Hashed: people type passwords into the wrong field. */
+const attemptIdOf = (username: string): string =>
+  createHash('sha256')
+    .update(canonicalUsername(username) ?? username)
+    .digest('base64url')
 
 /**
  * Username and password, from the configuration's `accounts:` and the store, with a growing delay for guesses. A browser
@@ -46,7 +50,7 @@ export default definePlugin({
     const usernamePolicy = toPolicy(configured)
     const addressPolicy = toPolicy(configured.address)
 
-    const takeAttempt = async (attemptId: string, from: LoginOrigin): Promise<LoginResult | undefined> => {
+    const takeAttempt = async (attemptId: string, from: LoginOrigin): Promise<Locked | undefined> => {
       const bucket = addressBucket(from.address)
       const byAddress = bucket && (await attempts.take('login_address', bucket, addressPolicy))
       if (byAddress && !byAddress.allowed) return locked(byAddress.retryAfterSeconds)
@@ -71,7 +75,7 @@ export default definePlugin({
       login: {
         methods: ['pwd'],
         authenticate: async ({ username, password }, from) => {
-          const attemptId = hashId(canonicalUsername(username) ?? username)
+          const attemptId = attemptIdOf(username)
           // Before the look-up and the hash, so that parallel guesses are counted and unknown names lock alike.
           const refusal = await takeAttempt(attemptId, from)
           if (refusal) return refusal
@@ -81,13 +85,31 @@ export default definePlugin({
           await clearAttempts(attemptId, from)
           return { outcome: 'passed', subject: account.sub, amr: ['pwd'] }
         },
+        changePassword: async ({ subject, current, next }, from) => {
+          const account = await accounts.findBySubject(subject)
+          if (account === undefined || account.disabled) return { outcome: 'refused' }
+          const attemptId = attemptIdOf(account.username)
+          const refusal = await takeAttempt(attemptId, from)
+          if (refusal) return refusal
+          if (!(await passwords.verify(current, account.password_hash))) return { outcome: 'refused' }
+          await clearAttempts(attemptId, from)
+          const fault =
+            next === current ? 'must not be the one that you have now' : findPasswordFault(next, account.username)
+          if (fault !== undefined) return { outcome: 'unacceptable', fault }
+          const hash = await passwords.hash(next)
+          return { outcome: 'allowed', apply: () => accounts.replacePassword(account, hash) }
+        },
         find: async (subject) => {
           const account = await accounts.findBySubject(subject)
-          return account && !account.disabled ? { subject: account.sub, claims: account.claims } : undefined
+          if (account === undefined || account.disabled) return undefined
+          const { sub, claims, fixed } = account
+          return { subject: sub, claims, ...(fixed && { passwordFixed: fixed }) }
         },
       },
     }
   },
 })
 
-const locked = (retryAfterSeconds: number): LoginResult => ({ outcome: 'locked', retryAfterSeconds })
+type Locked = Extract<LoginResult, { readonly outcome: 'locked' }>
+
+const locked = (retryAfterSeconds: number): Locked => ({ outcome: 'locked', retryAfterSeconds })

@@ -1,0 +1,13 @@
+import type { LoginOrigin } from '../../interaction/login-provider.js'
+import type { EndpointRequest } from '../message.js'
+import type { Flow } from './flow.js'
+
+/** What guesses at the password of `username` are counted under. Throws `Unavailable`. */
+export const findLoginOrigin = async (
+  http: EndpointRequest,
+  { cookies, knownBrowsers }: Pick<Flow, 'cookies' | 'knownBrowsers'>,
+  username: string,
+): Promise<LoginOrigin> => {
+  const knownBrowser = await knownBrowsers.find(http.cookie(cookies.knownBrowser), username)
+  return { address: http.address, ...(knownBrowser !== undefined && { knownBrowser }) }
+}
