@@ -3,10 +3,13 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { visitAccount } from '../support/server/account-visitor.js'
 import { authorizeUrl } from '../support/forge/mint.js'
 import { UserAgent } from '../support/clients/user-agent.js'
+import { addPeople } from '../support/server/password-form.js'
 import { person, startServer, type TestServer } from '../support/server/server.js'
 import { describeWith } from '../support/services/describe-with.js'
 
 const firefox = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:128.0) Gecko/20100101 Firefox/128.0'
+
+const bob = { username: 'bob', password: 'a password of Bob alone', sub: 'bob-1' }
 
 describeWith('chromium', 'a person at /account', (executablePath) => {
   let browser: Browser
@@ -14,6 +17,7 @@ describeWith('chromium', 'a person at /account', (executablePath) => {
   beforeAll(async () => {
     browser = await chromium.launch({ executablePath })
     server = await startServer()
+    await addPeople(server.directory, bob)
   })
   afterAll(async () => {
     await browser.close()
@@ -24,23 +28,28 @@ describeWith('chromium', 'a person at /account', (executablePath) => {
     await visitAccount(server.issuer, new UserAgent({ 'user-agent': firefox })).signIn(person)
   }
 
-  const signIn = async (page: Page): Promise<void> => {
-    await page.fill('#username', person.username)
-    await page.fill('#password', person.password)
+  const signIn = async (page: Page, who = person): Promise<void> => {
+    await page.fill('#username', who.username)
+    await page.fill('#password', who.password)
     await page.click('#login-submit')
     await page.waitForSelector('#sessions')
   }
 
-  const open = async (options: BrowserContextOptions, work: (page: Page) => Promise<void>): Promise<void> => {
+  const open = async (
+    options: BrowserContextOptions,
+    work: (page: Page) => Promise<void>,
+    who = person,
+    expected: readonly string[] = [],
+  ): Promise<void> => {
     await using context = await browser.newContext(options)
     const page = await context.newPage()
     const complaints: string[] = []
     page.on('console', (message) => complaints.push(message.text()))
     page.on('pageerror', (error) => complaints.push(error.message))
     await page.goto(`${server.issuer}/account`)
-    await signIn(page)
+    await signIn(page, who)
     await work(page)
-    expect(complaints).toEqual([])
+    expect(complaints).toEqual(expected)
   }
 
   /** What is shown is whole, and big enough for a thumb. */
@@ -98,6 +107,39 @@ describeWith('chromium', 'a person at /account', (executablePath) => {
       expect(await page.getByRole('status').innerText()).toBe('The application has no access any more.')
       expect(await page.innerText('#applications')).toContain('No application has access to your account.')
     })
+  })
+
+  it.each([true, false])('with javaScriptEnabled: %s, changes the password', async (javaScriptEnabled) => {
+    const next = `the next password, scripts ${String(javaScriptEnabled)}`
+    const work = async (page: Page): Promise<void> => {
+      await page.click('#password-open')
+      await expectFit(page)
+      const fields = page.locator('#password input:visible')
+      expect(await fields.evaluateAll((all) => all.map((one) => one.getAttribute('autocomplete')))).toEqual([
+        ...['current-password', 'new-password', 'new-password'],
+      ])
+      await page.fill('#current-password', 'not the password')
+      await page.fill('#new-password', next)
+      await page.fill('#new-password-again', next)
+      await page.click('#password-change')
+      expect(await page.getByRole('alert').innerText()).toBe('This is not your current password.')
+      expect(await page.getAttribute('#current-password', 'aria-invalid')).toBe('true')
+      expect(await fields.evaluateAll((all) => all.map((one) => (one as { value?: string }).value))).toEqual([
+        '',
+        '',
+        '',
+      ])
+      await expectFit(page)
+      await page.fill('#current-password', bob.password)
+      await page.fill('#new-password', next)
+      await page.fill('#new-password-again', next)
+      await page.keyboard.press('Enter')
+      expect(await page.getByRole('status').innerText()).toContain('Your password is changed.')
+      expect(await page.locator('#sessions li').count()).toBe(1)
+      bob.password = next
+    }
+    const refused = 'Failed to load resource: the server responded with a status of 403 (Forbidden)'
+    await open({ javaScriptEnabled, viewport: { width: 375, height: 740 } }, work, bob, [refused])
   })
 
   it('is worked by the keyboard alone', async () => {

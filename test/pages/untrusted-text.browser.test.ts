@@ -85,6 +85,13 @@ describeWith('chromium', 'untrusted text on the pages', (executablePath) => {
             attestationTtlSeconds: 60,
           },
           {
+            view: 'password',
+            form: { url: action, csrf: text },
+            isFixed: false,
+            username: text,
+            problem: { kind: 'unacceptable', fault: text },
+          },
+          {
             view: 'applications',
             form: { url: action, csrf: text },
             applications: [
