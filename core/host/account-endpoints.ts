@@ -6,9 +6,9 @@ import type { AccountSection } from '../endpoints/account/section.js'
 import { createSessionsSection } from '../endpoints/account/sessions.js'
 import type { HandlersOf } from '../endpoints/endpoint.js'
 import { createPersonalRecords } from '../interaction/personal-records.js'
-import { grantLifetime } from '../keys/lifecycle/open-ring.js'
+import { grantLifetime, subjectLifetime } from '../keys/lifecycle/open-ring.js'
+import { createEndSubject } from '../oauth/subject-end.js'
 import { openPrincipals } from './collections.js'
-import { endSubjectIn } from './end-subject.js'
 import { tokens, type Resolve } from './injection-tokens.js'
 import { tellClientsOf, type SignIn } from './people-endpoints.js'
 
@@ -48,7 +48,7 @@ export const createAccountEndpoints = (
         {
           ...options,
           changePassword: login.changePassword.bind(login),
-          endSubject: endSubjectIn(get(tokens.stores), get(tokens.config), options.clock, tell),
+          endSubject: createEndSubject({ ...options, lifetimeSeconds: subjectLifetime(get(tokens.config)), tell }),
         },
         flow,
       ),

@@ -12,7 +12,7 @@ import { cacheClients, createClientDirectory } from '../oauth/client-directory.j
 import { collections } from './collections.js'
 import { readInForce, settleAccounts } from '../interaction/configured-accounts.js'
 import type { Demo } from './demo.js'
-import { endSubjectIn, subjectLifetime } from './end-subject.js'
+import { endSubjectIn } from './end-subject.js'
 import { auditProbes } from '../keys/lifecycle/audited-probes.js'
 import {
   describeExchanged,
@@ -25,7 +25,7 @@ import {
   type KeyPublication,
 } from '../keys/lifecycle/publications.js'
 import type { LoadedSigner } from '../modules/load-modules.js'
-import { openRing } from '../keys/lifecycle/open-ring.js'
+import { openRing, subjectLifetime } from '../keys/lifecycle/open-ring.js'
 import { createSignerProviders, type SignerProviders } from '../modules/registries.js'
 import type { Stores } from './stores.js'
 import { InFlight } from './in-flight.js'

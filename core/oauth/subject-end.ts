@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.js'
 import type { Began, RevocationStore } from '../storage/ports.js'
+import type { TellClients } from './back-channel/tell-clients.js'
 import { hashOpaqueToken } from '../opaque-token.js'
 
 /** Apart from the ids of grants and tokens, which have no colon. Under it: which sign-ins are over, by their `auth_time`. */
@@ -21,9 +22,11 @@ export interface SubjectEndOptions {
   readonly clock: Clock
   /** Seconds for which an end is remembered: until the last thing that a sign-in has opened has run out. */
   readonly lifetimeSeconds: number
+  /** Leaves word for clients, before anything ends. */
+  readonly tell: TellClients
 }
 
-/** Ends all that the sign-ins of a subject have opened until now: sessions, codes, grants, tokens. Throws `Unavailable`. */
+/** Ends all that the sign-ins of a subject have opened until now: sessions, codes, grants, tokens. Clients hear. Throws `Unavailable`. */
 export type EndSubject = (subject: string) => Promise<void>
 
 /**
@@ -31,8 +34,9 @@ export type EndSubject = (subject: string) => Promise<void>
  * that same second reaches past it. The moment is written first: who finds the new end finds the moment, too.
  */
 export const createEndSubject =
-  ({ revocations, clock, lifetimeSeconds }: SubjectEndOptions): EndSubject =>
+  ({ revocations, clock, lifetimeSeconds, tell }: SubjectEndOptions): EndSubject =>
   async (subject) => {
+    await tell(subject)
     // What began in this very millisecond is over, too.
     const moment = clock() + 1
     const before = await revocations.endedBefore(idOf(subject))

@@ -23,7 +23,12 @@ describe('SE05 a sign-in beside the end of what sign-ins have opened', () => {
       },
     })
     const { stores, time } = provider
-    end = createEndSubject({ revocations: stores.revocations, clock: () => time.now, lifetimeSeconds: 86_400 })
+    end = createEndSubject({
+      revocations: stores.revocations,
+      clock: () => time.now,
+      lifetimeSeconds: 86_400,
+      tell: async () => {},
+    })
   })
   afterAll(() => provider.close())
 

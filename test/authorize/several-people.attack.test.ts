@@ -117,6 +117,7 @@ describe('SP04 somebody whose sign-ins were ended, or whose account is gone', ()
       revocations: shared.stores.revocations,
       clock: () => shared.time.now,
       lifetimeSeconds: 86_400,
+      tell: async () => {},
     })
     const agent = await shared.browserOf('alice', 'bob', 'carol')
     shared.time.now += 2000

@@ -11,7 +11,7 @@ const directory = mkdtempSync(join(tmpdir(), 'signet-subject-end-'))
 let now = Date.UTC(2026, 10, 20, 12)
 const store = await openEmbedded({ path: directory, clock: () => now })
 const revocations = store.revocations('revocations')
-const end = createEndSubject({ revocations, clock: () => now, lifetimeSeconds: 3600 })
+const end = createEndSubject({ revocations, clock: () => now, lifetimeSeconds: 3600, tell: async () => {} })
 const isOver = (subject: string, authTime: number) => revocations.isRevoked([], signInOf(subject, authTime))
 /** The `auth_time` of a sign-in that is good. */
 const signIn = async (subject: string): Promise<number> => {
