@@ -1,5 +1,6 @@
 import { csrfToken, isCsrfToken } from '../interaction/csrf.js'
 import { setBrowserSessions, withoutSessions, type BrowserSessions } from '../interaction/browser-sessions.js'
+import { logoOrigins } from '../interaction/pages/client-on-page.js'
 import type { FoundSession } from '../interaction/session.js'
 import { displayName } from '../oauth/account.js'
 import type { Client } from '../oauth/client.js'
@@ -115,15 +116,16 @@ export const createLogoutEndpoint = (
     sent: ParameterList['values'],
   ): Promise<Reply> => {
     const person = await flow.signedIn(http)
+    const shown = client && clientOnPage(client)
     const html = pages.logout({
       action: url,
       csrf: logoutCsrf(http, cookies, current.session),
-      ...(client && { client: clientOnPage(client) }),
+      ...(shown && { client: shown }),
       account: { name: person ? displayName(person.account) : current.session.subject },
       others: await namesOf(http, { current: undefined, others: flow.sessionsOf(http).others }),
       parameters: Object.fromEntries(names.flatMap((name) => (sent.has(name) ? [[name, sent.get(name) ?? '']] : []))),
     })
-    return page(200, html)
+    return { ...page(200, html), images: logoOrigins([shown]) }
   }
 
   /** A form that another site posts comes without our cookies; the same request by GET has them. */

@@ -32,6 +32,8 @@ export interface Reply {
   readonly headers: Readonly<Record<string, string>>
   /** `Set-Cookie` values. */
   readonly cookies?: readonly string[]
+  /** Of a page: origins beside our own that it takes pictures from, and no others are asked. */
+  readonly images?: readonly string[]
   readonly body?: string | Buffer
 }
 

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Reply } from '../endpoints/message.js'
 import { limitPieces } from './body-bytes.js'
 import type { Context } from './exchange.js'
+import { pagePolicy } from './security-headers.js'
 import { sendTogether } from './send-together.js'
 
 /** Whether the client still has a body to send that nobody is going to read. */
@@ -18,11 +19,15 @@ export const answer = (ctx: Context, reply: Reply): void => {
   const { req, res, state } = ctx
   if (res.headersSent || res.destroyed) return
   const headers = state.headers.slice()
-  for (const name in reply.headers) headers.push(name, reply.headers[name] as string)
   if (reply.headers['Content-Type']?.startsWith('text/html') === true) {
-    for (const name in state.pageHeaders) {
-      if (!(name in reply.headers)) headers.push(name, state.pageHeaders[name] as string)
-    }
+    const own: Reply['headers'] =
+      reply.images === undefined
+        ? reply.headers
+        : { 'Content-Security-Policy': pagePolicy(reply.images), ...reply.headers }
+    for (const name in own) headers.push(name, own[name] as string)
+    for (const name in state.pageHeaders) if (!(name in own)) headers.push(name, state.pageHeaders[name] as string)
+  } else {
+    for (const name in reply.headers) headers.push(name, reply.headers[name] as string)
   }
   if (reply.cookies !== undefined) for (const cookie of reply.cookies) headers.push('Set-Cookie', cookie)
   const body = reply.body ?? ''

@@ -1,20 +1,24 @@
 import type { Middleware } from './exchange.js'
 
+/** `images`: origins beside our own that a page takes pictures from. */
+export const pagePolicy = (images: readonly string[] = []): string =>
+  [
+    "default-src 'none'",
+    "style-src 'self'",
+    "script-src 'self'",
+    ["img-src 'self'", ...images].join(' '),
+    "connect-src 'self'",
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+  ].join('; ')
+
 /**
  * No `form-action`: browsers apply it to the redirects that follow a form, and those of sign-in and consent end at any
  * client's redirect URI, in any scheme. No Cross-Origin-Opener-Policy: it cuts `window.opener`, by which a client that
  * signs people in through a pop-up gets its answer.
  */
 const pageHeaders = {
-  'Content-Security-Policy': [
-    "default-src 'none'",
-    "style-src 'self'",
-    "script-src 'self'",
-    "img-src 'self' data: https:",
-    "connect-src 'self'",
-    "frame-ancestors 'none'",
-    "base-uri 'none'",
-  ].join('; '),
+  'Content-Security-Policy': pagePolicy(),
   'X-Frame-Options': 'DENY',
   'Referrer-Policy': 'no-referrer',
   'Cache-Control': 'no-store',

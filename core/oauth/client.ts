@@ -156,3 +156,7 @@ export const authenticationMethods = ({ token_endpoint_auth_method: method }: Cl
 
 /** RFC 6749 §2.1: a public client cannot keep a credential. */
 export const isPublicClient = (client: Client): boolean => client.token_endpoint_auth_method === 'none'
+
+/** Anybody could have registered it: nobody has vouched for what it says about itself. */
+export const isOpenlyRegistered = ({ registration }: Client): boolean =>
+  registration !== undefined && registration.initial_access_token === undefined

@@ -50,7 +50,7 @@ describeWith('chromium', 'untrusted text on the pages', (executablePath) => {
       pages.consent({
         action,
         csrf: text,
-        client: { name: text, logoUri: text, policyUri: text, tosUri: text },
+        client: { name: text, logoUri: text, policyUri: text, tosUri: text, isUnchecked: true, returnsTo: text },
         account: { name: text },
         scopes: [text],
         claims: [text],
@@ -60,7 +60,7 @@ describeWith('chromium', 'untrusted text on the pages', (executablePath) => {
       pages.deviceConfirm({
         action,
         csrf: text,
-        client: { name: text, logoUri: text, policyUri: text, tosUri: text },
+        client: { name: text, logoUri: text, policyUri: text, tosUri: text, isUnchecked: true, returnsTo: text },
         account: { name: text },
         userCode: text,
         scopes: [text],
@@ -137,7 +137,7 @@ describeWith('chromium', 'untrusted text on the pages', (executablePath) => {
       'file:///x',
       '//x',
     ])('is no link and no picture: %s', async (uri) => {
-      const hostile = { name: 'Teller', logoUri: uri, policyUri: uri, tosUri: uri }
+      const hostile = { name: 'Teller', logoUri: uri, clientUri: uri, policyUri: uri, tosUri: uri }
       const html = pages.consent({ action, csrf: 'c', client: hostile, account, ...nothing })
       const { seen } = await show(html, (page) => page.locator('main a, main img').count())
       expect(seen).toBe(0)

@@ -1,6 +1,7 @@
 import { csrfToken, isCsrfToken } from '../../interaction/csrf.js'
 import { tieToBrowser, type AccountVisit } from '../../interaction/interaction.js'
 import { accountNotices, isAccountNotice, type AccountNotice } from '../../interaction/pages/account-texts.js'
+import { logoOrigins } from '../../interaction/pages/client-on-page.js'
 import { displayName } from '../../oauth/account.js'
 import { OAuthError } from '../../oauth/errors.js'
 import { checkNoneRepeated } from '../../oauth/params.js'
@@ -75,7 +76,8 @@ export const createAccountPages = (
       }),
       ...(notice && { notice }),
     })
-    return page(status, html, set)
+    const applications = shown.flatMap(({ section }) => (section.view === 'applications' ? section.applications : []))
+    return { ...page(status, html, set), images: logoOrigins(applications.map(({ client }) => client)) }
   }
 
   const settle = (visit: Visit, outcome: Outcome): Reply => {

@@ -1,5 +1,5 @@
 import type { ClientOnPage } from '../../interaction/pages/client-on-page.js'
-import type { Client } from '../../oauth/client.js'
+import { isOpenlyRegistered, type Client } from '../../oauth/client.js'
 import { OAuthError } from '../../oauth/errors.js'
 import type { EndpointRequest } from '../message.js'
 
@@ -19,9 +19,19 @@ export const refuseForgery = (): never => {
   )
 }
 
-export const clientOnPage = (client: Client): ClientOnPage => ({
+/** The host of a site. Names of loopback and schemes of applications say nothing about who is behind them. */
+const returnsTo = (redirectUri: string | undefined): Pick<ClientOnPage, 'returnsTo'> => {
+  if (redirectUri === undefined) return {}
+  const { protocol, host } = new URL(redirectUri)
+  return protocol === 'https:' ? { returnsTo: host } : {}
+}
+
+/** `redirectUri`: where this page's request leads back to. */
+export const clientOnPage = (client: Client, redirectUri?: string): ClientOnPage => ({
   name: client.client_name ?? client.client_id,
   ...(client.logo_uri !== undefined && { logoUri: client.logo_uri }),
+  ...(client.client_uri !== undefined && { clientUri: client.client_uri }),
   ...(client.policy_uri !== undefined && { policyUri: client.policy_uri }),
   ...(client.tos_uri !== undefined && { tosUri: client.tos_uri }),
+  ...(isOpenlyRegistered(client) && { isUnchecked: true, ...returnsTo(redirectUri) }),
 })

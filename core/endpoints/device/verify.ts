@@ -1,4 +1,5 @@
 import { isCsrfToken } from '../../interaction/csrf.js'
+import { logoOrigins } from '../../interaction/pages/client-on-page.js'
 import type { DeviceResultPage } from '../../interaction/pages/pages.js'
 import type { Client } from '../../oauth/client.js'
 import {
@@ -90,17 +91,18 @@ export const createDeviceVerification = (options: AuthorizationOptions & DeviceO
   }
 
   const show = ({ http, person, browser }: Sent, { userCode, request }: Waiting, client: Client): Reply => {
+    const shown = clientOnPage(client)
     const html = pages.deviceConfirm({
       action: `${issuer}/device/verify`,
       csrf: deviceCsrf(browser, person, userCode),
-      client: clientOnPage(client),
+      client: shown,
       account: accountOnPage(issuer, person, formatUserCode(userCode)),
       userCode: formatUserCode(userCode),
       scopes: request.scope,
       resources: request.resource,
       place: { address: request.address, here: request.address === http.address },
     })
-    return page(200, html)
+    return { ...page(200, html), images: logoOrigins([shown]) }
   }
 
   const approvalOf = ({ clientId, scope, resource }: DeviceRequest, { session }: Person): DeviceApproval => ({

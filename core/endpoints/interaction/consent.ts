@@ -2,6 +2,7 @@ import { csrfToken, isCsrfToken } from '../../interaction/csrf.js'
 import type { InteractionPage } from '../../interaction/interaction.js'
 import { askPlugin } from '../../oauth/ask-plugin.js'
 import { displayName } from '../../oauth/account.js'
+import { logoOrigins } from '../../interaction/pages/client-on-page.js'
 import type { Session } from '../../interaction/session.js'
 import type { AuthorizationDetail } from '../../oauth/authorization-details.js'
 import { personalClaims } from '../../oauth/claims-parameter.js'
@@ -35,10 +36,11 @@ export const createConsentPage = (options: AuthorizationOptions, flow: Flow): Ha
     const { client, request, interactionId, http } = open
     const { authorizationDetails } = request
     const details = authorizationDetails && (await describeDetails(authorizationDetails, http.signal))
+    const shown = clientOnPage(client, request.redirectUri)
     const html = pages.consent({
       action: keepChoice(http, flow.interactions.pageUrl(interactionId, 'consent')),
       csrf: csrfOf(open, session),
-      client: clientOnPage(client),
+      client: shown,
       account: {
         name: displayName(account),
         // With a hint the client wants this person and no other.
@@ -50,7 +52,7 @@ export const createConsentPage = (options: AuthorizationOptions, flow: Flow): Ha
       ...(details && { details }),
       ...(request.locale !== undefined && { locale: request.locale }),
     })
-    return page(200, html)
+    return { ...page(200, html), images: logoOrigins([shown]) }
   }
 
   /** A page that leaves out what is approved is worse than none: the configuration may have changed meanwhile. */

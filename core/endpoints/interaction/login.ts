@@ -1,6 +1,7 @@
 import { readBrowserNames } from '../../interaction/browser-names.js'
 import { csrfToken, isCsrfToken } from '../../interaction/csrf.js'
 import type { AccountVisit, InteractionPage } from '../../interaction/interaction.js'
+import { logoOrigins } from '../../interaction/pages/client-on-page.js'
 import type { LoginPage } from '../../interaction/pages/pages.js'
 import { formatUserCode } from '../../oauth/device-code.js'
 import { OAuthError } from '../../oauth/errors.js'
@@ -55,7 +56,8 @@ export const createLoginPage = (options: AuthorizationOptions & EndSessionOption
     extra: Partial<LoginPage> = {},
   ): Reply => {
     const action = flow.interactions.pageUrl(own.interactionId, 'login')
-    return page(status, pages.login({ action, csrf: csrfOf(own), ...about, ...extra }))
+    const reply = page(status, pages.login({ action, csrf: csrfOf(own), ...about, ...extra }))
+    return { ...reply, images: logoOrigins([about.client]) }
   }
 
   const checkSent = (own: OwnInteraction): void => {
@@ -127,7 +129,7 @@ export const createLoginPage = (options: AuthorizationOptions & EndSessionOption
     const { http, client, request, interactionId } = open
     const context: LoginContext = {
       page: {
-        client: clientOnPage(client),
+        client: clientOnPage(client, request.redirectUri),
         cancel: true,
         ...(request.locale !== undefined && { locale: request.locale }),
       },

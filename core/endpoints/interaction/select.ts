@@ -1,5 +1,6 @@
 import { setBrowserSessions, withCurrent, withoutSessions } from '../../interaction/browser-sessions.js'
 import { csrfToken, isCsrfToken } from '../../interaction/csrf.js'
+import { logoOrigins } from '../../interaction/pages/client-on-page.js'
 import { displayName } from '../../oauth/account.js'
 import { OAuthError } from '../../oauth/errors.js'
 import { createEndSession, type EndSessionOptions } from '../authorization-flow/end-session.js'
@@ -49,10 +50,11 @@ export const createSelectPage = (options: AuthorizationOptions & EndSessionOptio
     const people = await findPeople(selection)
     if (people.length === 0) return redirect(otherAccountUrl(login))
     const hint = open?.request.loginHint
+    const client = open && clientOnPage(open.client, open.request.redirectUri)
     const html = pages.select({
       action: interactions.pageUrl(own.interactionId, 'select'),
       csrf: csrfOf(own),
-      ...(open && { client: clientOnPage(open.client), cancel: true }),
+      ...(client && { client, cancel: true }),
       ...(open?.request.locale !== undefined && { locale: open.request.locale }),
       accounts: people.map((person) => ({
         id: person.session.sid,
@@ -63,7 +65,7 @@ export const createSelectPage = (options: AuthorizationOptions & EndSessionOptio
       otherUrl: otherAccountUrl(login),
       ...(problem && { problem }),
     })
-    return page(problem === undefined ? 200 : 400, html)
+    return { ...page(problem === undefined ? 200 : 400, html), images: logoOrigins([client]) }
   }
 
   const choose = async ({ own, open }: Selection, { cookie, session }: Person): Promise<Reply> => {

@@ -3,8 +3,13 @@ export interface ClientOnPage {
   /** `client_name`, or the `client_id` where there is none. */
   readonly name: string
   readonly logoUri?: string
+  readonly clientUri?: string
   readonly policyUri?: string
   readonly tosUri?: string
+  /** Anybody could have registered it, so the page says so. */
+  readonly isUnchecked?: boolean
+  /** The host that the browser returns to. Absent: it returns to an application of the device, or not at all. */
+  readonly returnsTo?: string
 }
 
 /** Only what a browser fetches over the web: a `javascript:` link would run as this site (OIDC Registration §9.2). */
@@ -14,10 +19,29 @@ export const webAddress = (uri: string | undefined): string | undefined => {
   return protocol === 'https:' || protocol === 'http:' ? href : undefined
 }
 
+/**
+ * The origin of a logo, as a Content-Security-Policy names it. Undefined for a host that would mean something else there:
+ * URLs may have hosts such as `*` and `a;b`, and a policy has no IPv6 addresses.
+ */
+const logoOrigin = (uri: string | undefined): string | undefined => {
+  const address = webAddress(uri)
+  if (address === undefined) return undefined
+  const { origin } = new URL(address)
+  return /^https?:\/\/[a-z0-9._-]+(?::\d+)?$/.test(origin) ? origin : undefined
+}
+
+/** Where a page with these clients takes their logos from. */
+export const logoOrigins = (clients: readonly (ClientOnPage | undefined)[]): readonly string[] => [
+  ...new Set(clients.map((client) => logoOrigin(client?.logoUri)).filter((origin) => origin !== undefined)),
+]
+
 /** A client as views have it. */
 export const showClient = (client: ClientOnPage) => ({
   name: client.name,
-  logo: webAddress(client.logoUri),
+  isUnchecked: client.isUnchecked === true,
+  returnsTo: client.returnsTo,
+  logo: logoOrigin(client.logoUri) && webAddress(client.logoUri),
+  website: webAddress(client.clientUri),
   policy: webAddress(client.policyUri),
   terms: webAddress(client.tosUri),
 })

@@ -2,19 +2,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createAssetEndpoint } from '../../../core/endpoints/assets.js'
 import type { EndpointRequest } from '../../../core/endpoints/message.js'
+import { pagePolicy } from '../../../core/http/security-headers.js'
 import { loadAssets } from '../../../core/interaction/pages/load-assets.js'
 import { noParameters, parseParameters } from '../../../core/oauth/params.js'
-
-/** What the product sends with every page. */
-const policy = [
-  "default-src 'none'",
-  "style-src 'self'",
-  "script-src 'self'",
-  "img-src 'self' https:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
 
 export interface PagesServer extends AsyncDisposable {
   readonly origin: string
@@ -32,7 +22,7 @@ export const startPagesServer = async (): Promise<PagesServer> => {
   const server = createServer((request, response) => {
     void (async () => {
       const url = new URL(request.url ?? '/', 'http://localhost')
-      response.setHeader('Content-Security-Policy', policy)
+      response.setHeader('Content-Security-Policy', pagePolicy())
       response.setHeader('X-Content-Type-Options', 'nosniff')
       if (request.method === 'POST') {
         const chunks: Buffer[] = []
