@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { basic } from '../support/clients/clients.js'
 import { discover } from '../support/clients/authorization.js'
 import { UserAgent } from '../support/clients/user-agent.js'
+import { forgedHints, spellingsOf, spellingsOfWeb } from '../support/forge/logout.js'
 import { person, redirectUri, startServer, subject, webClient, type TestServer } from '../support/server/server.js'
 
 const verifier = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
@@ -172,6 +173,8 @@ describe('/logout (RP-Initiated Logout)', () => {
     for (const id_token_hint of [
       ...['x', 'a.b.c', `${header}.${payload}.`, `eyJhbGciOiJub25lIn0.${payload}.`, 'a'.repeat(9000)],
       ...[forge(tokens.id_token, { aud: 'other' }), forge(tokens.id_token, { sid: 'x' }), tokens.access_token],
+      ...(await forgedHints(tokens.id_token)),
+      ...[forge(tokens.id_token, { exp: 1 }), forge(tokens.id_token, { iss: 'https://evil.example' })],
     ])
       expect(
         await out(agent, { id_token_hint, post_logout_redirect_uri: after }),
@@ -185,6 +188,7 @@ describe('/logout (RP-Initiated Logout)', () => {
     for (const uri of [
       ...[redirectUri, 'https://evil.example/', 'https://other.example/out', 'javascript:alert(1)', '//evil.example'],
       ...[`${after}/`, `${after}&x=1`, after.replace('https', 'http'), after.toUpperCase(), `${after}#x`],
+      ...spellingsOf(after),
     ])
       expect(await out(agent, { id_token_hint: tokens.id_token, post_logout_redirect_uri: uri }), uri).toMatchObject(
         refused,
@@ -197,7 +201,8 @@ describe('/logout (RP-Initiated Logout)', () => {
     const { html } = await out(agent, { post_logout_redirect_uri: after })
     const done = await agent.submit(new URL(`${server.issuer}/logout`), html, { post_logout_redirect_uri: after })
     expect([done.left, done.response.status]).toEqual([undefined, 200])
-    expect(await out(new UserAgent(), { post_logout_redirect_uri: after })).toMatchObject(signedOut)
+    for (const nobody of [{}, { client_id: '' }, { id_token_hint: '' }, { Client_Id: 'web' }, { CLIENT_ID: 'web' }])
+      expect(await out(new UserAgent(), { ...nobody, post_logout_redirect_uri: after })).toMatchObject(signedOut)
   })
 
   it('LO06 refuses a client that is unknown, disabled, or not that of the hint', async () => {
@@ -206,8 +211,15 @@ describe('/logout (RP-Initiated Logout)', () => {
       { client_id: 'nobody' },
       { client_id: 'gone' },
       { id_token_hint: tokens.id_token, client_id: 'other' },
+      { id_token_hint: tokens.id_token, client_id: 'other', post_logout_redirect_uri: 'https://other.example/out' },
+      { id_token_hint: tokens.id_token, client_id: 'other', post_logout_redirect_uri: after },
+      { id_token_hint: tokens.id_token, client_id: 'gone', post_logout_redirect_uri: after },
+      ...spellingsOfWeb.flatMap((client_id) => [
+        { client_id },
+        { client_id, id_token_hint: tokens.id_token, post_logout_redirect_uri: after },
+      ]),
     ])
-      expect(await out(agent, more)).toMatchObject(refused)
+      expect(await out(agent, more), JSON.stringify(more)).toMatchObject(refused)
     expect(await state(agent)).toBe('code')
   })
 
@@ -221,8 +233,12 @@ describe('/logout (RP-Initiated Logout)', () => {
         ['client_id', 'web'],
         ['client_id', 'other'],
       ],
+      ...[hint, ['client_id', 'web'], ['post_logout_redirect_uri', after], ['state', 's']].flatMap((twice) => [
+        [hint, ['client_id', 'web'], ['post_logout_redirect_uri', after], ['state', 's'], twice],
+        [twice, twice],
+      ]),
     ])
-      expect(await out(agent, more)).toMatchObject(refused)
+      for (const method of ['GET', 'POST']) expect(await out(agent, more, { method })).toMatchObject(refused)
     expect(await state(agent)).toBe('code')
   })
 
