@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { chromium, type Browser, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findPageFaults } from '../support/server/page-faults.js'
 import { describeWith } from '../support/services/describe-with.js'
 import { startDemoServer, type DemoServer } from '../support/server/demo-server.js'
 
@@ -86,6 +87,18 @@ describeWith('chromium', 'the demo page', (executablePath) => {
         expect(await page.evaluate<number>('sessionStorage.length + localStorage.length')).toBe(0)
       })
     })
+
+    it.runIf(path === '')(
+      'is clean for axe-core, fits, and is worked by keyboard, before a sign-in and after it',
+      async () => {
+        await open(async (page) => {
+          expect(await findPageFaults(page, 'demo')).toEqual([])
+          await signIn(page)
+          await page.locator('#demo-result').waitFor({ state: 'visible' })
+          expect(await findPageFaults(page, 'demo-signed-in')).toEqual([])
+        })
+      },
+    )
 
     it('approves a payment, which stands in the access token as it was read', async () => {
       await open(async (page) => {

@@ -1,0 +1,83 @@
+import axe from 'axe-core'
+import { mkdirSync } from 'node:fs'
+import type { Page } from 'playwright-core'
+
+const widths = [1280, 375, 320]
+const schemes = ['light', 'dark'] as const
+
+/** Where the pages are to be kept as pictures, for people who look at them. */
+const pictures = process.env['SIGNET_TEST_SCREENSHOTS']
+
+const runAxe = (page: Page, options: axe.RunOptions): Promise<string[]> =>
+  page.evaluate(
+    async ([source, given]) => {
+      if (!('axe' in globalThis)) (0, eval)(source)
+      const { violations } = await (globalThis as unknown as { axe: typeof axe }).axe.run(document, given)
+      return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`))
+    },
+    [axe.source, options] as const,
+  )
+
+/** What a page would be worked with by keyboard, as the document has it. */
+const findFocusable = `[...document.querySelectorAll('a[href], button, input:not([type=hidden]), textarea, summary, [tabindex="0"]')]
+  .filter((one) => !one.disabled && one.checkVisibility({ visibilityProperty: true }))`
+
+/** Notes what gets the focus, and how thick the line around it is. */
+const watchFocus = `(() => {
+  const all = ${findFocusable}
+  const walk = (window.walk = [])
+  document.addEventListener('focusin', ({ target }) => {
+    const { outlineStyle, outlineWidth } = getComputedStyle(target)
+    walk.push({ at: all.indexOf(target), line: outlineStyle === 'none' ? 0 : parseFloat(outlineWidth), html: target.outerHTML })
+  })
+  return all.length
+})()`
+
+/** Goes round by Tab: everything is reached, in the order of the document, and is seen to have the focus. */
+const findKeyboardFaults = async (page: Page): Promise<string[]> => {
+  const count = await page.evaluate<number>(watchFocus)
+  // Once more than there are, because the browser itself has a turn, and begins where the page put the focus.
+  for (let presses = 0; presses < count + 1; presses++) await page.keyboard.press('Tab')
+  const walk = await page.evaluate<{ at: number; line: number; html: string }[]>('window.walk')
+  const order = walk.map(({ at }) => at)
+  const reached = new Set(order)
+  return [
+    ...walk.filter(({ line }) => line < 2).map(({ html }) => `no visible focus: ${html}`),
+    ...(reached.size < count ? [`Tab reaches ${String(reached.size)} of ${String(count)}`] : []),
+    ...(order.some((at, step) => step > 0 && at !== ((order[step - 1] ?? 0) + 1) % count)
+      ? [`Tab goes ${order.join(' ')}`]
+      : []),
+  ]
+}
+
+/** Buttons, fields and links that a thumb would miss. Links in the middle of a sentence are as high as it. */
+export const findSmallTargets = (page: Page): Promise<string[]> =>
+  page.$$eval('button, input:not([type=hidden]), textarea, summary, a', (targets) =>
+    targets
+      .filter((one) => one.checkVisibility() && getComputedStyle(one).display !== 'inline')
+      .filter((one) => one.getBoundingClientRect().height < 44)
+      .map((one) => `too small for a thumb: ${one.outerHTML}`),
+  )
+
+/**
+ * What is wrong with the page as it stands, narrow and wide, light and dark: by axe-core, by its width, and by keyboard.
+ */
+export const findPageFaults = async (page: Page, name: string): Promise<string[]> => {
+  const faults: string[] = []
+  for (const colorScheme of schemes.toReversed()) {
+    await page.emulateMedia({ colorScheme })
+    for (const width of widths) {
+      await page.setViewportSize({ width, height: 740 })
+      const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+      if (overflow > 0) faults.push(`${String(overflow)} pixels too wide at ${String(width)}`)
+      if (pictures !== undefined && width !== 320) {
+        mkdirSync(pictures, { recursive: true })
+        await page.screenshot({ path: `${pictures}/${name}-${String(width)}-${colorScheme}.png`, fullPage: true })
+      }
+    }
+    // Only colours differ between the two.
+    const rules = colorScheme === 'light' ? {} : ({ runOnly: ['color-contrast'] } satisfies axe.RunOptions)
+    faults.push(...(await runAxe(page, rules)).map((fault) => `${colorScheme}: ${fault}`))
+  }
+  return [...faults, ...(await findKeyboardFaults(page))]
+}

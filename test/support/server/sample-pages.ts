@@ -1,0 +1,125 @@
+import { deviceResults } from '../../../core/interaction/pages/device-results.js'
+import type { DeviceResultPage, Pages } from '../../../core/interaction/pages/pages.js'
+
+const long = 'Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetz'
+const account = { name: 'Alice Adams', otherUrl: '#other' }
+const everything = {
+  scopes: ['openid', 'profile', 'email', 'address', 'phone', 'offline_access', 'payments:initiate', 'umlaute:größe'],
+  claims: ['birthdate', 'shoe_size'],
+  resources: [`https://api.bank.example/${'v'.repeat(60)}`],
+}
+const payment = {
+  title: { de: 'Überweisung ausführen' },
+  lines: [
+    { label: { de: 'Betrag' }, text: '12,34 €' },
+    { label: { de: 'Empfänger' }, text: `Straßenbahn-Gesellschaft ${long}` },
+  ],
+}
+
+/** Every page of people in the states that they meet, by a name for its picture. `logo` is a picture that loads. */
+export const samplePages = (pages: Pages, origin: string, logo: string): ReadonlyMap<string, string> => {
+  const form = { action: `${origin}/post`, csrf: 'token' }
+  const plain = { name: 'Teller' }
+  const links = {
+    clientUri: 'https://teller.example/',
+    policyUri: 'https://teller.example/p',
+    tosUri: 'https://t.example/',
+  }
+  const full = { ...plain, logoUri: logo, ...links }
+  const stranger = { ...full, name: long, isUnchecked: true, returnsTo: `${'a'.repeat(60)}.elsewhere.example:8443` }
+  const people = [
+    { id: 'a', name: 'Jürgen Groß', secondName: 'jürgen', isHinted: false },
+    { id: 'b', name: long, secondName: `${long}@bank.example`, isHinted: false },
+  ]
+  const others = { ...form, names: ['Jürgen Groß', long] }
+  const device = { ...form, account, userCode: 'BCDF-GHJK', scopes: everything.scopes, resources: [] }
+  const accountForm = { url: `${origin}/account`, csrf: 'token' }
+  const session = { seen: { browser: 'Firefox', system: 'Windows' }, since: 1_790_000_000 }
+  const application = { ...everything, clientId: 'teller', details: [payment], moreDetails: 2, since: 1_790_000_000 }
+  const error = { status: 400, title: 'Sign-in error', requestId: 'a0'.repeat(16) }
+  const outcomes = Object.keys(deviceResults) as DeviceResultPage['outcome'][]
+  return new Map([
+    ['login', pages.login({ ...form, client: plain, cancel: true })],
+    ['login-wrong', pages.login({ ...form, client: full, username: 'alice', problem: 'wrong', cancel: true })],
+    ['login-locked', pages.login({ ...form, client: plain, username: long, problem: 'locked', retryAfterSeconds: 90 })],
+    ['login-stranger', pages.login({ ...form, client: stranger, cancel: true })],
+    ['login-account', pages.login({ ...form, purpose: 'account' })],
+    ['select', pages.select({ ...form, client: full, accounts: people, otherUrl: '#other', cancel: true })],
+    ['select-gone', pages.select({ ...form, client: stranger, accounts: people, otherUrl: '#other', problem: 'gone' })],
+    ['consent', pages.consent({ ...form, client: plain, account, scopes: ['openid'], claims: [], resources: [] })],
+    ['consent-full', pages.consent({ ...form, client: full, account, ...everything, details: [payment] })],
+    ['consent-stranger', pages.consent({ ...form, client: stranger, account: { name: long }, ...everything })],
+    ['device', pages.device({ ...form, account })],
+    ['device-wrong', pages.device({ ...form, account, userCode: 'BCDF-GHJK', problem: 'wrong' })],
+    [
+      'device-confirm',
+      pages.deviceConfirm({ ...device, client: stranger, place: { address: '2001:db8::ffff:1234', here: false } }),
+    ],
+    ...outcomes.map((outcome) => {
+      const decided = outcome === 'approved' || outcome === 'denied'
+      const shown = { outcome, ...(decided && { client: full }), startUrl: '#device' }
+      return [`device-${outcome}`, pages.deviceResult(shown)] as const
+    }),
+    ['logout', pages.logout({ ...form, client: full, account, others: [long], parameters: {} })],
+    ['signed-out', pages.signedOut({ client: plain, backUrl: 'https://teller.example/login' })],
+    ['signed-out-others', pages.signedOut({ others })],
+    ['error', pages.error({ ...error, message: 'The form has expired.', error: 'access_denied' })],
+    ['expired', pages.error({ ...error, message: 'This sign-in has ended.', clientName: long })],
+    [
+      'form-post',
+      pages.formPost({ action: '#elsewhere', parameters: { code: 'c' } }).replace(/<script.*<\/script>/, ''),
+    ],
+    [
+      'account',
+      pages.account({
+        account,
+        url: `${origin}/account`,
+        isPart: false,
+        signOut: accountForm,
+        notice: 'session_ended',
+        sections: [
+          {
+            view: 'sessions',
+            form: accountForm,
+            next: '#next',
+            sessions: [
+              { ...session, sid: 'a', here: true },
+              { ...session, sid: 'b', seen: {}, here: false },
+            ],
+          },
+          {
+            view: 'applications',
+            form: accountForm,
+            applications: [
+              { ...application, client: full, returns: false },
+              { ...application, clientId: 'other', client: { name: long }, details: [], moreDetails: 0, returns: true },
+            ],
+          },
+          {
+            view: 'devices',
+            form: accountForm,
+            attestationTtlSeconds: 86_400,
+            devices: [
+              { id: 'a', name: 'Jürgens Gerät', type: 'device', since: 1_790_000_000, renewedAt: 1_790_100_000 },
+              { id: 'b', name: long, type: 'service', since: 1_790_000_000, revokedAt: 1_790_100_000 },
+            ],
+          },
+        ],
+      }),
+    ],
+    [
+      'account-empty',
+      pages.account({
+        account: { name: long },
+        url: `${origin}/account`,
+        isPart: true,
+        signOut: accountForm,
+        sections: [
+          { view: 'sessions', form: accountForm, sessions: [{ ...session, sid: 'a', here: true }] },
+          { view: 'applications', form: accountForm, applications: [] },
+          { view: 'devices', form: accountForm, attestationTtlSeconds: 60, devices: [] },
+        ],
+      }),
+    ],
+  ])
+}
