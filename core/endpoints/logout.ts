@@ -4,14 +4,14 @@ import { logoOrigins } from '../interaction/pages/client-on-page.js'
 import type { FoundSession } from '../interaction/session.js'
 import { displayName } from '../oauth/account.js'
 import type { Client } from '../oauth/client.js'
-import { OAuthError } from '../oauth/errors.js'
+import { OAuthError, type ErrorDetails } from '../oauth/errors.js'
 import { checkNoneRepeated, type ParameterList } from '../oauth/params.js'
 import { withQuery } from './authorization-flow/answer.js'
 import { createEndSession, type EndSessionOptions } from './authorization-flow/end-session.js'
 import type { Flow } from './authorization-flow/flow.js'
 import { logoutCsrf } from './authorization-flow/logout-form.js'
 import type { AuthorizationOptions, IdTokenHint } from './authorization-flow/options.js'
-import { clientOnPage, refuseForgery } from './authorization-flow/page-form.js'
+import { clientOnPage, leadBack, refuseForgery } from './authorization-flow/page-form.js'
 import { getParameters } from './authorization-flow/parameters.js'
 import { isStateTooLong } from './authorization-flow/target.js'
 import type { Declaration } from './endpoint.js'
@@ -44,8 +44,8 @@ export const logoutEndpoint = {
   }),
 } as const satisfies Declaration
 
-const invalid = (description: string): never => {
-  throw new OAuthError('invalid_request', description)
+const invalid = (description: string, details?: ErrorDetails): never => {
+  throw new OAuthError('invalid_request', description, details)
 }
 
 export const createLogoutEndpoint = (
@@ -68,11 +68,13 @@ export const createLogoutEndpoint = (
       invalid('The id_token_hint was issued to another client.')
     const client = clientId === undefined ? undefined : await clients.findEnabled(clientId)
     if (clientId !== undefined && client === undefined) invalid('The client is unknown.')
+    // The name of a client is anybody's to send, its ID token is not.
+    const back = hint && client && leadBack(client, issuer)
     const [uri, state] = [values.get('post_logout_redirect_uri'), values.get('state')]
-    if (state !== undefined && isStateTooLong(state)) invalid('The state is too long.')
+    if (state !== undefined && isStateTooLong(state)) invalid('The state is too long.', back)
     if (uri === undefined || client === undefined) return { hint, client }
     if (client.post_logout_redirect_uris?.includes(uri) !== true)
-      invalid('The post_logout_redirect_uri is not registered for this client.')
+      invalid('The post_logout_redirect_uri is not registered for this client.', back)
     return { hint, client, target: state === undefined ? uri : withQuery(uri, { state }) }
   }
 

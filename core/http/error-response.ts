@@ -13,6 +13,8 @@ export interface ShownError {
   readonly requestId: string
   /** The client that sent the person. */
   readonly clientName?: string | undefined
+  /** Where that client begins. */
+  readonly backUrl?: string | undefined
 }
 
 export type ErrorPage = (shown: ShownError) => string
@@ -23,6 +25,7 @@ interface Failure {
   readonly description: string
   readonly errorCode?: string | undefined
   readonly clientName?: string | undefined
+  readonly backUrl?: string | undefined
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -85,7 +88,8 @@ const errorReply = (failure: Failure, exchange: Exchange, errorPage: ErrorPage):
     return json(status, { error: code, error_description: description, error_code }, headers)
   }
   const { requestId } = exchange
-  const shown = { status, title, message: description, requestId, clientName: failure.clientName }
+  const { clientName, backUrl } = failure
+  const shown = { status, title, message: description, requestId, clientName, backUrl }
   const reply = page(status, errorPage(shown))
   return { ...reply, headers: { ...reply.headers, ...headers } }
 }

@@ -53,6 +53,8 @@ export interface ErrorDetails {
   readonly clientAuthentication?: AttemptedAuthentication | undefined
   /** For the error page only: the client that sent the person, by the name that people know. */
   readonly clientName?: string | undefined
+  /** For the error page only: where that client begins, of the addresses that it registered. */
+  readonly backUrl?: string | undefined
   /** Another status than the table's: 405, 413, 415, 429. */
   readonly status?: number
   /** Answered as `error_code`: the named errors of attestation. */
@@ -79,6 +81,7 @@ export class OAuthError extends Error {
   readonly claimedClientId: string | undefined
   readonly clientAuthentication: AttemptedAuthentication | undefined
   readonly clientName: string | undefined
+  readonly backUrl: string | undefined
   readonly headers: Readonly<Record<string, string>>
 
   constructor(code: ErrorCode, description: string, details: ErrorDetails = {}) {
@@ -91,6 +94,7 @@ export class OAuthError extends Error {
     this.claimedClientId = details.claimedClientId
     this.clientAuthentication = details.clientAuthentication
     this.clientName = details.clientName
+    this.backUrl = details.backUrl
     this.headers = details.headers ?? {}
   }
 
@@ -103,13 +107,14 @@ export class OAuthError extends Error {
 /** The same refusal, with these details in the place of its own. */
 export const withDetails = (error: OAuthError, details: ErrorDetails): OAuthError => {
   const { code, description, status, reason, errorCode, claimedClientId, clientAuthentication, headers, cause } = error
-  const { clientName } = error
+  const { clientName, backUrl } = error
   return new OAuthError(code, description, {
     status,
     reason,
     claimedClientId,
     clientAuthentication,
     clientName,
+    backUrl,
     headers,
     cause,
     ...(errorCode !== undefined && { errorCode }),

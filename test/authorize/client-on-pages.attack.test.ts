@@ -10,6 +10,7 @@ const shop = {
   consent: 'required',
   logo_uri: 'https://pictures.example/logos/shop.png?v=1',
   client_uri: 'https://shop.example/',
+  post_logout_redirect_uris: ['https://shop.example/out'],
   policy_uri: 'https://shop.example/privacy',
   tos_uri: 'https://shop.example/terms',
 }
@@ -24,15 +25,22 @@ const hostileLogos = [
 const imagesOf = ({ headers }: Response): string | undefined =>
   /img-src [^;]*/.exec(headers.get('content-security-policy') ?? '')?.[0]
 
+/** Where the page leads back to; undefined: nowhere. */
+const backOf = (html: string): string | undefined => /id="back-to-client" href="([^"]+)"/.exec(html)?.[1]
+const sealOf = (html: string): string => /name="client" value="([^"]+)"/.exec(html)?.[1] ?? ''
+
 describe('a client on the pages', () => {
   let server: TestServer
+  const time = { ahead: 0 }
   beforeAll(async () => {
     server = await startServer({
+      clock: () => Date.now() + time.ahead,
       configure: (written) => ({
         ...written,
         clients: [
           webClient,
           shop,
+          { ...shop, client_id: 'portal.v2', initiate_login_uri: 'https://portal.example/login?a=b' },
           ...hostileLogos.map((logo_uri, at) => ({ ...shop, client_id: `hostile-${String(at)}`, logo_uri })),
         ],
         registration: { mode: 'open' },
@@ -131,5 +139,62 @@ describe('a client on the pages', () => {
       expect(html).not.toContain('client-unchecked')
       expect(html).not.toContain(new URL(redirectUri).host)
     }
+  })
+
+  it.each([
+    ['shop', 'https://shop.example/'],
+    ['portal.v2', 'https://portal.example/login?a=b&amp;iss='],
+    ['web', undefined],
+  ])('PG03 a form of %s that comes after the sign-in ended leads back to %s', async (client_id, expected) => {
+    const login = await open(client_id)
+    const seal = sealOf(login.html)
+    expect(seal).toMatch(new RegExp(`^[\\w-]{43}\\.${client_id}$`))
+    time.ahead += 11 * 60_000
+    const late = await login.agent.submit(login.url, login.html, { ...person, client: seal })
+    const lateHtml = await late.response.text()
+    expect(lateHtml).toContain('This sign-in has ended or belongs to another browser.')
+    expect(backOf(lateHtml)?.startsWith(expected ?? 'nowhere')).toBe(expected && true)
+    const strangers = await open('shop')
+    const forged = [
+      ...['', 'shop', '.shop', `x.${client_id}`, seal.replace(client_id, 'shop2'), `${seal}.`, seal.slice(1)],
+      ...[seal.replace(client_id, client_id === 'shop' ? 'portal.v2' : 'shop'), sealOf(strangers.html)],
+      'https://evil.example/',
+    ]
+    for (const client of forged) {
+      const answer = await login.agent.submit(login.url, login.html, { ...person, client })
+      expect(answer.response.status).toBe(400)
+      expect(backOf(await answer.response.text()), client).toBeUndefined()
+    }
+  })
+
+  it('PG03 leads back from a sign-in that was answered before', async () => {
+    const { agent, url, html } = await toConsent('shop')
+    for (const expected of [undefined, shop.client_uri]) {
+      const { response } = await agent.submit(url, html, { decision: 'deny' })
+      expect(backOf(await response.text())).toBe(expected)
+    }
+  })
+
+  it('PG03 leads back from a refused form, to a registered address whatever the request says', async () => {
+    const login = await open('shop')
+    const url = new URL(`${login.url.href}?client_uri=https://evil.example/&redirect_uri=https://evil.example/`)
+    for (const fields of [{ csrf: 'x' }, { csrf: 'x', client: 'x.portal.v2', client_uri: 'https://evil.example/' }]) {
+      const html = await (await login.agent.submit(url, login.html, fields)).response.text()
+      expect(html).toContain('The form has expired')
+      expect(backOf(html)).toBe(shop.client_uri)
+    }
+  })
+
+  it('PG03 leads nowhere for a client that only the query names', async () => {
+    const agent = new UserAgent()
+    for (const more of [{ redirect_uri: 'https://evil.example/' }, { redirect_uri: shop.client_uri }]) {
+      const { html } = await open('shop', agent, more)
+      expect(html).toContain('Authorization error')
+      expect(backOf(html)).toBeUndefined()
+    }
+    const out = await get(agent, '/logout?client_id=shop&post_logout_redirect_uri=https://evil.example/')
+    expect([out.response.status, backOf(out.html)]).toEqual([400, undefined])
+    const { url } = await open('shop')
+    expect(backOf((await get(agent, `${url.pathname}?client=shop&client_id=shop`)).html)).toBeUndefined()
   })
 })

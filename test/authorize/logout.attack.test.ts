@@ -10,7 +10,12 @@ import { person, redirectUri, startServer, subject, webClient, type TestServer }
 const verifier = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
 const challenge = createHash('sha256').update(verifier).digest('base64url')
 const after = 'https://client.example/signed-out?from=signet'
-const shop = { ...webClient, consent: 'implicit', post_logout_redirect_uris: [after] }
+const shop = {
+  ...webClient,
+  client_uri: 'https://client.example/home',
+  consent: 'implicit',
+  post_logout_redirect_uris: [after],
+}
 const other = {
   ...{ ...shop, client_id: 'other', post_logout_redirect_uris: ['https://other.example/out'] },
   initiate_login_uri: 'https://other.example/login?from=signet',
@@ -194,6 +199,18 @@ describe('/logout (RP-Initiated Logout)', () => {
         refused,
       )
     expect(await state(agent)).toBe('code')
+  })
+
+  it('leads back from an error to the client of a good hint, and nowhere for the others', async () => {
+    const { agent, tokens } = await signIn()
+    const back = async (more: Record<string, string>) =>
+      /id="back-to-client" href="([^"]+)"/.exec(
+        (await out(agent, { ...more, post_logout_redirect_uri: 'x' })).html,
+      )?.[1]
+    const { id_token } = tokens
+    expect(await back({ id_token_hint: id_token })).toBe(shop.client_uri)
+    for (const more of [{ client_id: 'web' }, { id_token_hint: forge(id_token, { sid: 'x' }), client_id: 'web' }])
+      expect(await back(more)).toBeUndefined()
   })
 
   it('LO05 sends nobody anywhere without a client', async () => {

@@ -1,7 +1,8 @@
 import type { ClientOnPage } from '../../interaction/pages/client-on-page.js'
 import { isOpenlyRegistered, type Client } from '../../oauth/client.js'
-import { OAuthError } from '../../oauth/errors.js'
+import { OAuthError, withDetails, type ErrorDetails } from '../../oauth/errors.js'
 import type { EndpointRequest } from '../message.js'
+import { withQuery } from './answer.js'
 
 /** Throws `invalid_request` when a field came twice. */
 export const checkForm = ({ form }: EndpointRequest): void => {
@@ -35,3 +36,26 @@ export const clientOnPage = (client: Client, redirectUri?: string): ClientOnPage
   ...(client.tos_uri !== undefined && { tosUri: client.tos_uri }),
   ...(isOpenlyRegistered(client) && { isUnchecked: true, ...returnsTo(redirectUri) }),
 })
+
+/**
+ * For an error page of a client that is known for certain: its name, and where it begins a sign-in (OIDC Core §4) or has its
+ * home. The page leads to no other address, whatever the request says.
+ */
+export const leadBack = (client: Client, issuer: string): Pick<ErrorDetails, 'clientName' | 'backUrl'> => ({
+  clientName: client.client_name ?? client.client_id,
+  backUrl:
+    client.initiate_login_uri === undefined ? client.client_uri : withQuery(client.initiate_login_uri, { iss: issuer }),
+})
+
+/** What goes wrong on a page of this client's leads back to it. */
+export const leadingBack = async <Result>(
+  client: Client,
+  issuer: string,
+  answer: () => Result | Promise<Result>,
+): Promise<Result> => {
+  try {
+    return await answer()
+  } catch (error) {
+    throw error instanceof OAuthError ? withDetails(error, leadBack(client, issuer)) : error
+  }
+}

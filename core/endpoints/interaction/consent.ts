@@ -9,12 +9,12 @@ import { personalClaims } from '../../oauth/claims-parameter.js'
 import { OAuthError } from '../../oauth/errors.js'
 import type { Flow } from '../authorization-flow/flow.js'
 import type { AuthorizationOptions } from '../authorization-flow/options.js'
-import { checkForm, clientOnPage, refuseForgery } from '../authorization-flow/page-form.js'
+import { checkForm, clientOnPage, leadingBack, refuseForgery } from '../authorization-flow/page-form.js'
 import type { Declaration } from '../endpoint.js'
 import { keepChoice, otherPersonUrl } from '../authorization-flow/other-account.js'
 import type { Person } from '../authorization-flow/people.js'
 import { page, redirect, type Handler, type Reply } from '../message.js'
-import { getInteraction, openInteraction, type OpenInteraction } from './open-interaction.js'
+import { getInteraction, openInteraction, sealClient, type OpenInteraction } from './open-interaction.js'
 
 /** GET and POST `/interaction/{id}/consent`. What is granted stands in the interaction; the form says yes or no to it. */
 export const consentPage = {
@@ -40,6 +40,7 @@ export const createConsentPage = (options: AuthorizationOptions, flow: Flow): Ha
     const html = pages.consent({
       action: keepChoice(http, flow.interactions.pageUrl(interactionId, 'consent')),
       csrf: csrfOf(open, session),
+      sealedClient: sealClient(open),
       client: shown,
       account: {
         name: displayName(account),
@@ -86,8 +87,8 @@ export const createConsentPage = (options: AuthorizationOptions, flow: Flow): Ha
     }
   }
 
-  return async (http) => {
-    const open = await openInteraction(await getInteraction(http, flow), options.clients)
+  const answer = (open: OpenInteraction): Promise<Reply> => {
+    const { http } = open
     const to = (next: InteractionPage) => () =>
       redirect(keepChoice(http, flow.interactions.pageUrl(open.interactionId, next)))
     const elsewhere = { select: to('select'), login: to('login') }
@@ -100,5 +101,10 @@ export const createConsentPage = (options: AuthorizationOptions, flow: Flow): Ha
           consent: (person) => show(open, person),
           code: (session) => flow.grant(open, session),
         })
+  }
+
+  return async (http) => {
+    const open = await openInteraction(await getInteraction(http, flow, options), options.clients)
+    return leadingBack(open.client, options.issuer, () => answer(open))
   }
 }

@@ -11,7 +11,7 @@ import { createEndSession, type EndSessionOptions } from '../authorization-flow/
 import type { Flow } from '../authorization-flow/flow.js'
 import { findLoginOrigin } from '../authorization-flow/login-origin.js'
 import type { AuthorizationOptions } from '../authorization-flow/options.js'
-import { checkForm, clientOnPage, refuseForgery } from '../authorization-flow/page-form.js'
+import { checkForm, clientOnPage, leadingBack, refuseForgery } from '../authorization-flow/page-form.js'
 import type { Declaration } from '../endpoint.js'
 import { keepChoice, wantsOtherAccount } from '../authorization-flow/other-account.js'
 import { isHinted, type Person } from '../authorization-flow/people.js'
@@ -22,6 +22,7 @@ import {
   findInteraction,
   getInteraction,
   openInteraction,
+  sealClient,
   type OpenInteraction,
   type OwnInteraction,
 } from './open-interaction.js'
@@ -130,6 +131,7 @@ export const createLoginPage = (options: AuthorizationOptions & EndSessionOption
     const context: LoginContext = {
       page: {
         client: clientOnPage(client, request.redirectUri),
+        sealedClient: sealClient(open),
         cancel: true,
         ...(request.locale !== undefined && { locale: request.locale }),
       },
@@ -187,11 +189,12 @@ export const createLoginPage = (options: AuthorizationOptions & EndSessionOption
     )
 
   return async (http) => {
-    const own = http.method === 'POST' ? await getInteraction(http, flow) : await findInteraction(http, flow)
+    const own = http.method === 'POST' ? await getInteraction(http, flow, options) : await findInteraction(http, flow)
     if (own === undefined) return claimInteraction(http, flow)
     const { device, account } = own.purpose
     if (device !== undefined) return forDevice(own, device.userCode)
     if (account !== undefined) return forAccount(own, account)
-    return forClient(own, await openInteraction(own, options.clients))
+    const open = await openInteraction(own, options.clients)
+    return leadingBack(open.client, issuer, () => forClient(own, open))
   }
 }

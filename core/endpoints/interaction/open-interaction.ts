@@ -1,8 +1,11 @@
-import type { ClientDirectory } from '../../oauth/client.js'
+import { csrfToken, isCsrfToken } from '../../interaction/csrf.js'
+import type { Client, ClientDirectory } from '../../oauth/client.js'
 import { OAuthError } from '../../oauth/errors.js'
 import { isRegisteredRedirectUri } from '../../oauth/redirect-uri.js'
+import { isOpaqueToken } from '../../opaque-token.js'
 import type { SignInPurpose } from '../../interaction/interaction.js'
 import type { Flow, AuthorizationContext } from '../authorization-flow/flow.js'
+import { leadingBack } from '../authorization-flow/page-form.js'
 import { redirect, type EndpointRequest, type Reply } from '../message.js'
 
 /** An interaction that was opened in its own browser. */
@@ -18,6 +21,8 @@ export interface OpenInteraction extends AuthorizationContext {
   readonly interactionId: string
   readonly browserCookie: string
 }
+
+type Clients = Pick<ClientDirectory, 'findEnabled'>
 
 const over = (browserCookie: string | undefined): never => {
   throw new OAuthError(
@@ -37,9 +42,38 @@ export const findInteraction = async (http: EndpointRequest, flow: Flow): Promis
   return { http, interactionId, browserCookie, purpose }
 }
 
+const clientSeal = (browserCookie: string, interactionId: string, clientId: string): string =>
+  csrfToken(browserCookie, interactionId, `client\n${clientId}`)
+
+/** For a form of this client's: its page was shown to this browser. */
+export const sealClient = ({ browserCookie, interactionId, client }: OpenInteraction): string =>
+  `${clientSeal(browserCookie, interactionId, client.client_id)}.${client.client_id}`
+
+/** Whose form it was that came after its interaction ended. Nothing else in a request says it for certain. */
+const findSealedClient = async (
+  http: EndpointRequest,
+  browserCookie: string | undefined,
+  clients: Clients,
+): Promise<Client | undefined> => {
+  const [seal, ...rest] = http.form.values.get('client')?.split('.') ?? []
+  const [interactionId, clientId] = [http.path.get('id') ?? '', rest.join('.')]
+  if (!isOpaqueToken(browserCookie) || !isCsrfToken(clientSeal(browserCookie, interactionId, clientId), seal))
+    return undefined
+  return clients.findEnabled(clientId)
+}
+
 /** As `findInteraction`, but throws `invalid_request` where that finds nothing. */
-export const getInteraction = async (http: EndpointRequest, flow: Flow): Promise<OwnInteraction> =>
-  (await findInteraction(http, flow)) ?? over(http.cookie(flow.cookies.browser))
+export const getInteraction = async (
+  http: EndpointRequest,
+  flow: Flow,
+  { clients, issuer }: { readonly clients: Clients; readonly issuer: string },
+): Promise<OwnInteraction> => {
+  const own = await findInteraction(http, flow)
+  if (own !== undefined) return own
+  const browserCookie = http.cookie(flow.cookies.browser)
+  const client = await findSealedClient(http, browserCookie, clients)
+  return client === undefined ? over(browserCookie) : leadingBack(client, issuer, () => over(browserCookie))
+}
 
 /**
  * Gives this browser an interaction that another site posted, and sends it to the page. Throws `invalid_request` when none
@@ -56,7 +90,7 @@ export const claimInteraction = async (http: EndpointRequest, flow: Flow): Promi
 /** The request that a client waits with. Throws `invalid_request` where there is none, `invalid_client`, `Unavailable`. */
 export const openInteraction = async (
   { http, interactionId, browserCookie, purpose }: OwnInteraction,
-  clients: Pick<ClientDirectory, 'findEnabled'>,
+  clients: Clients,
 ): Promise<OpenInteraction> => {
   const { request } = purpose
   if (request === undefined) return over(browserCookie)

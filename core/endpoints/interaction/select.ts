@@ -7,11 +7,17 @@ import { createEndSession, type EndSessionOptions } from '../authorization-flow/
 import type { Flow } from '../authorization-flow/flow.js'
 import type { AuthorizationOptions } from '../authorization-flow/options.js'
 import { otherAccountUrl, withAccount } from '../authorization-flow/other-account.js'
-import { checkForm, clientOnPage, refuseForgery } from '../authorization-flow/page-form.js'
+import { checkForm, clientOnPage, leadingBack, refuseForgery } from '../authorization-flow/page-form.js'
 import { isHinted, secondName, type Person } from '../authorization-flow/people.js'
 import type { Declaration } from '../endpoint.js'
 import { page, redirect, type Handler, type Reply } from '../message.js'
-import { getInteraction, openInteraction, type OpenInteraction, type OwnInteraction } from './open-interaction.js'
+import {
+  getInteraction,
+  openInteraction,
+  sealClient,
+  type OpenInteraction,
+  type OwnInteraction,
+} from './open-interaction.js'
 
 /** GET and POST `/interaction/{id}/select`: who of those who are signed in in this browser is to go on. */
 export const selectPage = {
@@ -54,7 +60,7 @@ export const createSelectPage = (options: AuthorizationOptions & EndSessionOptio
     const html = pages.select({
       action: interactions.pageUrl(own.interactionId, 'select'),
       csrf: csrfOf(own),
-      ...(client && { client, cancel: true }),
+      ...(open && client && { client, cancel: true, sealedClient: sealClient(open) }),
       ...(open?.request.locale !== undefined && { locale: open.request.locale }),
       accounts: people.map((person) => ({
         id: person.session.sid,
@@ -103,8 +109,9 @@ export const createSelectPage = (options: AuthorizationOptions & EndSessionOptio
   }
 
   return async (http) => {
-    const own = await getInteraction(http, flow)
+    const own = await getInteraction(http, flow, options)
     const open = own.purpose.request && (await openInteraction(own, options.clients))
-    return http.method === 'POST' ? submit({ own, open }) : show({ own, open })
+    const answer = () => (http.method === 'POST' ? submit({ own, open }) : show({ own, open }))
+    return open === undefined ? answer() : leadingBack(open.client, options.issuer, answer)
   }
 }

@@ -30,6 +30,7 @@ export const createPages = (options: PagesOptions): Pages => {
         title: 'Sign in',
         action: page.action,
         csrf: page.csrf,
+        sealedClient: page.sealedClient,
         client: page.client && showClient(page.client),
         lead: loginLeads[page.purpose ?? 'device'],
         username: page.username ?? '',
@@ -41,6 +42,7 @@ export const createPages = (options: PagesOptions): Pages => {
         title: 'Choose an account',
         action: page.action,
         csrf: page.csrf,
+        sealedClient: page.sealedClient,
         client: page.client && showClient(page.client),
         accounts: page.accounts.map((account) => ({ ...account, initial: initialOf(account.name) })),
         otherUrl: page.otherUrl,
@@ -52,6 +54,7 @@ export const createPages = (options: PagesOptions): Pages => {
         title: 'Allow access',
         action: page.action,
         csrf: page.csrf,
+        sealedClient: page.sealedClient,
         client: showClient(page.client),
         ...showAccount(page.account),
         accountUrl,
@@ -104,7 +107,8 @@ export const createPages = (options: PagesOptions): Pages => {
       }),
     account: ({ account, ...page }) =>
       render('your-account', { ...describeAccount(page, describeWishes), ...showAccount(account) }),
-    error: ({ status, ...page }) => render('error', { ...page, advice: adviceOn(status) }),
+    error: ({ status, ...page }) =>
+      render('error', { ...page, backUrl: webAddress(page.backUrl), advice: adviceOn(status) }),
     formPost: (page) =>
       render('form-post', { title: 'Continue', action: page.action, parameters: Object.entries(page.parameters) }),
   }

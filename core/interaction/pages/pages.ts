@@ -12,6 +12,12 @@ interface FormPage {
   readonly locale?: string
 }
 
+/** A form that a client waits for. */
+interface ClientFormPage extends FormPage {
+  /** Value of the hidden field `client`: whose form it is, should nothing else know any more when it comes back. */
+  readonly sealedClient?: string | undefined
+}
+
 /** Somebody who is signed in in this browser, on the page where one of them is chosen. */
 export interface ChoiceOnPage {
   /** What the buttons of this person send. */
@@ -24,7 +30,7 @@ export interface ChoiceOnPage {
 }
 
 /** Fields `csrf`, and one of `account` and `sign_out` with the id of a person; or `decision`: `cancel`. */
-export interface SelectPage extends FormPage {
+export interface SelectPage extends ClientFormPage {
   /** Absent where no client waits. */
   readonly client?: ClientOnPage
   readonly accounts: readonly ChoiceOnPage[]
@@ -36,7 +42,7 @@ export interface SelectPage extends FormPage {
 }
 
 /** Fields `csrf`, `username`, `password`; button `#login-submit`. */
-export interface LoginPage extends FormPage {
+export interface LoginPage extends ClientFormPage {
   readonly client?: ClientOnPage
   /** What the sign-in is for where no client waits; `confirmation`: the person is signed in, and not since a moment ago. */
   readonly purpose?: 'device' | 'account' | 'confirmation'
@@ -58,7 +64,7 @@ interface AccountOnPage {
 }
 
 /** Fields `csrf`, and `decision`: button `#consent-allow` sends `allow`, `#consent-deny` sends `deny`. */
-export interface ConsentPage extends FormPage {
+export interface ConsentPage extends ClientFormPage {
   readonly client: ClientOnPage
   readonly account: AccountOnPage
   readonly scopes: readonly string[]
@@ -135,6 +141,8 @@ export interface ErrorPage {
   readonly requestId: string
   /** The client that sent the person. Untrusted. */
   readonly clientName?: string | undefined
+  /** Where the client begins. */
+  readonly backUrl?: string | undefined
   /** The error code, for developers. */
   readonly error?: string
 }

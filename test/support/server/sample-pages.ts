@@ -64,7 +64,7 @@ export const samplePages = (pages: Pages, origin: string, logo: string): Readonl
     ['signed-out', pages.signedOut({ client: plain, backUrl: 'https://teller.example/login' })],
     ['signed-out-others', pages.signedOut({ others })],
     ['error', pages.error({ ...error, message: 'The form has expired.', error: 'access_denied' })],
-    ['expired', pages.error({ ...error, message: 'This sign-in has ended.', clientName: long })],
+    ['expired', pages.error({ ...error, message: 'This sign-in has ended.', clientName: long, backUrl: origin })],
     [
       'form-post',
       pages.formPost({ action: '#elsewhere', parameters: { code: 'c' } }).replace(/<script.*<\/script>/, ''),
