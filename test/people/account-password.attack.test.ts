@@ -1,11 +1,13 @@
 import { fileURLToPath } from 'node:url'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { StorageBackend } from '../../core/storage/ports.js'
 import { csrfToken } from '../../core/interaction/csrf.js'
 import { UserAgent } from '../support/clients/user-agent.js'
 import { disposeAfterAll } from '../support/dispose-after-all.js'
 import { readSection, visitAccount, type AccountVisitor } from '../support/server/account-visitor.js'
 import { addPeople, changePassword, passwordFields } from '../support/server/password-form.js'
 import { person, startServer, subject, type TestServer } from '../support/server/server.js'
+import { inBothRoles } from '../support/stores/failing-store.js'
 
 const bob = { username: 'bob', password: 'a password of Bob alone', sub: 'bob-1' }
 const mallory = { username: 'mallory', password: 'a password of Mallory', sub: 'mallory-1' }
@@ -19,8 +21,22 @@ describe('a new password at /account, hostile', () => {
   let server: TestServer
   let offset = 0
   let current = bob.password
+  /** What happens before an account changes in the store. */
+  let meanwhile = async (): Promise<unknown> => undefined
+  const heldBack =
+    (records: StorageBackend['records']): StorageBackend['records'] =>
+    <T>(name: string) => {
+      const sound = records<T>(name)
+      if (name !== 'accounts') return sound
+      const update: typeof sound.update = async (id, decide) => {
+        await meanwhile()
+        return sound.update(id, decide)
+      }
+      return { ...sound, update }
+    }
   beforeAll(async () => {
-    server = keep(await startServer({ clock: () => Date.now() + offset }))
+    const stores = inBothRoles((sound) => ({ ...sound, records: heldBack(sound.records) }))
+    server = keep(await startServer({ clock: () => Date.now() + offset, doubles: { stores } }))
     await addPeople(server.directory, bob, mallory)
   })
   // Guesses of an earlier test are forgotten.
@@ -56,6 +72,19 @@ describe('a new password at /account, hostile', () => {
     for (const typed of [passwordFields(next, 'yet another one of Bob'), passwordFields(bob.password, next)])
       expect(await there.post('password', { csrf: old, ...typed })).toMatchObject({ status: 403 })
     expect(await signs({ username: 'bob', password: bob.password })).toBe(true)
+  })
+
+  it('AC13 ends also what the old password opens while the new one is written', async () => {
+    const here = await enter()
+    const between: AccountVisitor[] = []
+    meanwhile = async () => {
+      meanwhile = async () => undefined
+      between.push(await enter())
+      for (const visitor of between) expect(await isIn(visitor)).toBe(true)
+    }
+    await change(here, 'the next one of Bob alone')
+    expect([between.length, await isIn(here)]).toEqual([1, true])
+    for (const visitor of between) expect(await isIn(visitor)).toBe(false)
   })
 
   it('AC06 goes on under another cookie, and that of before is dead', async () => {
