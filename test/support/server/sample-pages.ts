@@ -1,3 +1,4 @@
+import type { PasswordProblem } from '../../../core/interaction/pages/account-page.js'
 import { deviceResults } from '../../../core/interaction/pages/device-results.js'
 import type { DeviceResultPage, Pages } from '../../../core/interaction/pages/pages.js'
 
@@ -15,6 +16,13 @@ const payment = {
     { label: { de: 'Empfänger' }, text: `Straßenbahn-Gesellschaft ${long}` },
   ],
 }
+
+const passwordProblems: readonly (PasswordProblem | undefined)[] = [
+  undefined,
+  { kind: 'wrong' },
+  { kind: 'locked', retryAfterSeconds: 60 },
+  { kind: 'unacceptable', fault: 'must have at least 8 characters' },
+]
 
 /** Every page of people in the states that they meet, by a name for its picture. `logo` is a picture that loads. */
 export const samplePages = (pages: Pages, origin: string, logo: string): ReadonlyMap<string, string> => {
@@ -104,9 +112,25 @@ export const samplePages = (pages: Pages, origin: string, logo: string): Readonl
               { id: 'b', name: long, type: 'service', since: 1_790_000_000, revokedAt: 1_790_100_000 },
             ],
           },
+          { view: 'password', form: accountForm, isFixed: false },
         ],
       }),
     ],
+    ...passwordProblems.map(
+      (problem) =>
+        [
+          `account-password-${problem?.kind ?? 'form'}`,
+          pages.account({
+            account,
+            url: `${origin}/account`,
+            isPart: true,
+            signOut: accountForm,
+            sections: [
+              { view: 'password', form: accountForm, isFixed: false, username: long, ...(problem && { problem }) },
+            ],
+          }),
+        ] as const,
+    ),
     [
       'account-empty',
       pages.account({
@@ -118,6 +142,7 @@ export const samplePages = (pages: Pages, origin: string, logo: string): Readonl
           { view: 'sessions', form: accountForm, sessions: [{ ...session, sid: 'a', here: true }] },
           { view: 'applications', form: accountForm, applications: [] },
           { view: 'devices', form: accountForm, attestationTtlSeconds: 60, devices: [] },
+          { view: 'password', form: accountForm, isFixed: true },
         ],
       }),
     ],
