@@ -14,6 +14,7 @@ import { createIdentifyToken } from '../tokens/identify-token.js'
 import { createRedeem } from '../tokens/redeem.js'
 import { hasClientCertificates, mtlsAlias } from '../../config/client-certificates.js'
 import { tokens, type Resolve } from './injection-tokens.js'
+import { tellClientsOf } from './people-endpoints.js'
 
 /** What every deployment serves. */
 export const machineEndpoints = {
@@ -108,6 +109,7 @@ export const createGrantEndpoints = (get: Resolve): HandlersOf<typeof grantEndpo
         families,
         grantIndex: get(tokens.grantIndex),
         revocations,
+        tell: tellClientsOf(get),
         login,
         clients,
         audit,

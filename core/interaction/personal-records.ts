@@ -116,8 +116,8 @@ export const createPersonalRecords = (options: PersonalRecordsOptions): Personal
       return { found, ...(next !== undefined && { next }) }
     },
     async endSessions(subject, entries, kept) {
-      const sids = entries.map(({ sid }) => sid).filter((sid) => sid !== kept)
-      const ended = await endGrants(subject, [...new Set(sids)])
+      const others = entries.filter(({ sid }) => sid !== kept)
+      const ended = await endGrants(subject, others)
       await removeSessions(entries)
       return ended
     },

@@ -22,7 +22,7 @@ export interface SubjectEndOptions {
   readonly clock: Clock
   /** Seconds for which an end is remembered: until the last thing that a sign-in has opened has run out. */
   readonly lifetimeSeconds: number
-  /** Leaves word for clients, before anything ends. */
+  /** Leaves word for clients, before anything ends and once more afterwards. */
   readonly tell: TellClients
 }
 
@@ -43,6 +43,8 @@ export const createEndSubject =
     await revocations.revokeBefore(momentIdOf(subject), moment, lifetimeSeconds)
     const reach = before === undefined ? 0 : nextSecond(before) * 1000 + 1
     await revocations.revokeBefore(idOf(subject), Math.max(moment, reach), lifetimeSeconds)
+    // Of what was granted between the two.
+    await tell(subject)
   }
 
 /**

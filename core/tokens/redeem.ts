@@ -13,6 +13,8 @@ import {
   newSalt,
   readRefreshToken,
 } from '../oauth/refresh-token.js'
+import type { TellClients } from '../oauth/back-channel/tell-clients.js'
+import { sessionEndId } from '../oauth/session-grants.js'
 import { signInOf } from '../oauth/subject-end.js'
 import type { AuditLog } from '../observe/audit.js'
 import type { RecentMap } from '../recent-map.js'
@@ -27,6 +29,7 @@ export interface RedeemOptions {
   readonly families: RefreshFamilyStore<Grant>
   readonly grantIndex: GrantIndex
   readonly revocations: RevocationStore
+  readonly tell: TellClients
   /** Gets the id of each grant that turned out to be revoked: nothing more is signed for it in this process. */
   readonly revokedGrants: RevokedGrants
   /** Absent where nobody signs in. */
@@ -55,7 +58,7 @@ const invalidGrant = (reason: string): OAuthError =>
  * or refresh token one wins; the others' tokens are thrown away.
  */
 export const createRedeem = (options: RedeemOptions) => {
-  const { codes, deviceCodes, families, grantIndex, revocations, login, clients, audit, clock } = options
+  const { codes, deviceCodes, families, grantIndex, revocations, tell, login, clients, audit, clock } = options
 
   const startFamily = async (grant: Grant) => {
     const fresh = newRefreshToken()
@@ -122,6 +125,19 @@ export const createRedeem = (options: RedeemOptions) => {
     throw invalidGrant('refresh token was already used')
   }
 
+  /** The session is asked about for codes alone: what has become tokens, its end finds in the index. */
+  const isOver = async (grant: Grant, redeemable: Redeemable): Promise<boolean> => {
+    const { grantId, clientId, subject, scope } = grant
+    const { sid, auth_time: authTime } = grant.authentication
+    const signIn = signInOf(subject, authTime)
+    if (sid === undefined || redeemable.kind === 'refresh_token') return revocations.isRevoked([grantId], signIn)
+    if (!(await revocations.isRevoked([grantId, sessionEndId({ sid, authTime })], signIn))) return false
+    if (!scope.includes('offline_access') || (await revocations.isRevoked([grantId], signIn))) return true
+    // Good for the time after the session. Its end may have come before the client was on the list.
+    await tell(subject, { sids: [sid], clientId })
+    return false
+  }
+
   /** Why nothing may be given any more. What was looked at before signing may have ended while the signer worked (CC13). */
   const findEnd = async (
     { client, signal }: Caller,
@@ -134,9 +150,7 @@ export const createRedeem = (options: RedeemOptions) => {
         ? [await asking]
         : await Promise.all([
             asking,
-            redeem &&
-              grant &&
-              revocations.isRevoked([grant.grantId], signInOf(grant.subject, grant.authentication.auth_time)),
+            redeem && grant && isOver(grant, redeem),
             authentication && login?.find(subject, signal),
           ])
     if (registered === undefined)

@@ -15,7 +15,7 @@ export const createEndSession =
   async (request_id, ended, client_id) => {
     const { subject: sub, sid } = ended.session
     // The session last: who meets an outage can try again.
-    const revoked = await endGrants(sub, [sid])
+    const revoked = await endGrants(sub, [ended.session])
     await sessions.end(ended)
     await audit.record({ event: 'session.ended', request_id, client_id, sub, sid, grants: revoked.get(sid) })
   }

@@ -14,6 +14,8 @@ const maxHosts = 10_000
 /** Which hosts have failed just now: for them an attempt fails at once, so that thousands need not wait for a deadline each. */
 export interface FailingHosts {
   rests(host: string): boolean
+  /** Has the last attempt failed? */
+  isFailing(host: string): boolean
   record(host: string, delivered: boolean): void
 }
 
@@ -25,6 +27,7 @@ export const createFailingHosts = (clock: Clock): FailingHosts => {
       // A clock that was set back makes nothing last longer.
       return left > 0 && left <= restMs
     },
+    isFailing: (host) => hosts.get(host) !== undefined,
     record(host, delivered) {
       if (delivered) return void hosts.delete(host)
       const failures = hosts.get(host) ?? { inARow: 0, restsUntil: -Infinity }

@@ -32,15 +32,14 @@ const pauseMs = 100
 const pageSize = 100
 /** Records that one look reads, so that a backlog for one host costs the process little. */
 const mostLookedAt = 1000
-const limits = { atWork: 4, waiting: 16, inAll: 128 }
+const limits = { atWork: 4, waiting: 16, inAll: 128, forFailing: 32 }
 
 /**
  * Delivers what is in the outbox, beside all that the process does for others: a few at a time for each host, one attempt at
- * a time for each delivery, over all replicas.
+ * a time for each delivery, over all replicas. Hosts that fail have a quarter of its places, one each.
  */
 export const startLogoutSender = ({ outbox, send, abandoned, clock, log }: LogoutSenderOptions): LogoutSender => {
   const hosts = createFailingHosts(clock)
-  const taken = new Set<string>()
   let isLeft = false
   let cursor: string | undefined
   let failing = false
@@ -49,7 +48,7 @@ export const startLogoutSender = ({ outbox, send, abandoned, clock, log }: Logou
   let timer: NodeJS.Timeout | undefined
   let nextLook = Infinity
 
-  const lanes = createLanes(limits, () => {
+  const lanes = createLanes(limits, hosts.isFailing, () => {
     if (isLeft) wake(pauseMs)
   })
 
@@ -80,16 +79,8 @@ export const startLogoutSender = ({ outbox, send, abandoned, clock, log }: Logou
     }
   }
 
-  const offer = (queued: QueuedDelivery): boolean => {
-    if (taken.has(queued.id)) return true
-    const work = async (): Promise<void> => {
-      await guarded(() => deliver(queued))
-      taken.delete(queued.id)
-    }
-    const hasRoom = lanes.offer(queued.delivery.host, work)
-    if (hasRoom) taken.add(queued.id)
-    return hasRoom
-  }
+  const offer = (queued: QueuedDelivery): boolean =>
+    lanes.offer(queued.delivery.host, queued.id, () => guarded(() => deliver(queued)))
 
   const look = async (): Promise<void> => {
     isLeft = cursor !== undefined

@@ -21,7 +21,10 @@ export const startSharedBrowser = async () => {
         ? undefined
         : { subject, claims: { name: subject.slice(4).toUpperCase(), email: `${subject.slice(4)}@bank.example` } },
   }
-  const provider = await startProvider({ login }, async (_, sids) => new Map(sids.map((sid) => [sid, ended.push(sid)])))
+  const provider = await startProvider(
+    { login },
+    async (_, all) => new Map(all.map(({ sid }) => [sid, ended.push(sid)])),
+  )
   const reads: string[] = []
   const { sessions } = provider.stores
   const find = sessions.find.bind(sessions)
