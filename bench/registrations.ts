@@ -4,10 +4,10 @@ import { parseArgs } from 'node:util'
 import Table from 'cli-table3'
 import type { Client } from '../core/oauth/client.js'
 import { openMongodb } from '../core/storage/mongodb/open-mongodb.js'
-import type { StorageBackend } from '../core/storage/ports.js'
 import { issueToken, manage, post, register, type Registered } from '../test/support/clients/registration.js'
 import { createDeployment } from '../test/support/server/processes.js'
 import { startMongo } from '../test/support/stores/mongo-server/start.js'
+import { bulkLoadMongodb } from './bulk-load.js'
 
 /**
  * Client registration on MongoDB beside many clients that are there already: one process of the product, callers that each wait
@@ -37,17 +37,6 @@ const inLanes = async (count: number, lane: () => Promise<void>): Promise<void> 
   await Promise.all(Array.from({ length: count }, lane))
 }
 
-const fill = async (store: StorageBackend, model: Client, count: number): Promise<void> => {
-  const clients = store.records<Client>('clients')
-  let left = count
-  await inLanes(128, async () => {
-    while (left-- > 0) {
-      const client = clientLike(model)
-      await clients.put(client.client_id, client)
-    }
-  })
-}
-
 const measure = async (work: () => Promise<unknown>) => {
   const times: number[] = []
   const end = performance.now() + seconds * 1000
@@ -69,6 +58,7 @@ const clock = Date.now
 await using server = await startMongo(0, 512 + Math.ceil(wanted / 250))
 const uri = server.uri()
 await using store = await openMongodb({ uri, database: server.database, clock, patience: 20 })
+const load = bulkLoadMongodb(uri, server.database)
 const storage = { use: 'mongodb', options: { uri, database: server.database, max_size_mb: 1_000_000 } }
 await using deployment = await createDeployment((written) => ({
   ...written,
@@ -105,7 +95,10 @@ const cases: readonly (readonly [string, () => Promise<unknown>])[] = [
 
 for (const count of [0, wanted]) {
   const begun = performance.now()
-  await fill(store, model, count)
+  await load('clients', count, () => {
+    const record = clientLike(model)
+    return { id: record.client_id, record }
+  })
   process.stderr.write(`${String(count)} clients added in ${((performance.now() - begun) / 1000).toFixed(0)} s\n`)
   for (const [name, work] of cases) table.push([count.toLocaleString('en-US'), name, ...(await measure(work))])
 }

@@ -1,0 +1,46 @@
+import { MongoClient } from 'mongodb'
+import type { RecordStore } from '../core/storage/ports.js'
+
+/** One record of many. */
+export interface BulkRecord {
+  readonly id: string
+  readonly record: object
+  readonly expiresAt?: number
+}
+
+/** Puts `count` records into a store: `makes` makes the one at an index. */
+export type BulkLoad = (name: string, count: number, makes: (index: number) => BulkRecord) => Promise<void>
+
+const batch = 5000
+
+/** Into MongoDB, as documents of `core/storage/mongodb/record-store.ts` and past all that it does for one. */
+export const bulkLoadMongodb =
+  (uri: string, database: string): BulkLoad =>
+  async (name, count, makes) => {
+    const client = await MongoClient.connect(uri)
+    const collection = client.db(database).collection<{ _id: string }>(name)
+    for (let from = 0; from < count; from += batch) {
+      const documents = Array.from({ length: Math.min(batch, count - from) }, (_, index) => {
+        const { id, record, expiresAt } = makes(from + index)
+        const expiry = expiresAt === undefined ? {} : { expireAt: new Date(expiresAt) }
+        return { _id: id, v: 1, record: JSON.stringify(record), ...expiry }
+      })
+      await collection.insertMany(documents)
+    }
+    await client.close()
+  }
+
+/** Through the port, so many at a time as one commit takes. */
+export const bulkLoadRecords =
+  (open: (name: string) => RecordStore<object>): BulkLoad =>
+  async (name, count, makes) => {
+    const store = open(name)
+    for (let from = 0; from < count; from += batch) {
+      const puts = Array.from({ length: Math.min(batch, count - from) }, (_, index) => {
+        const { id, record, expiresAt } = makes(from + index)
+        const ttlSeconds = expiresAt === undefined ? undefined : Math.ceil((expiresAt - Date.now()) / 1000)
+        return store.put(id, record, ttlSeconds === undefined ? {} : { ttlSeconds })
+      })
+      await Promise.all(puts)
+    }
+  }
