@@ -11,7 +11,7 @@ export interface BulkRecord {
 /** Puts `count` records into a store: `makes` makes the one at an index. */
 export type BulkLoad = (name: string, count: number, makes: (index: number) => BulkRecord) => Promise<void>
 
-const batch = 5000
+const batch = 2000
 
 /** Into MongoDB, as documents of `core/storage/mongodb/record-store.ts` and past all that it does for one. */
 export const bulkLoadMongodb =
@@ -30,17 +30,18 @@ export const bulkLoadMongodb =
     await client.close()
   }
 
-/** Through the port, so many at a time as one commit takes. */
+/** Through the port, as many at a time as the embedded store lets wait. */
 export const bulkLoadRecords =
   (open: (name: string) => RecordStore<object>): BulkLoad =>
   async (name, count, makes) => {
     const store = open(name)
-    for (let from = 0; from < count; from += batch) {
-      const puts = Array.from({ length: Math.min(batch, count - from) }, (_, index) => {
-        const { id, record, expiresAt } = makes(from + index)
+    let next = 0
+    const lane = async (): Promise<void> => {
+      while (next < count) {
+        const { id, record, expiresAt } = makes(next++)
         const ttlSeconds = expiresAt === undefined ? undefined : Math.ceil((expiresAt - Date.now()) / 1000)
-        return store.put(id, record, ttlSeconds === undefined ? {} : { ttlSeconds })
-      })
-      await Promise.all(puts)
+        await store.put(id, record, ttlSeconds === undefined ? {} : { ttlSeconds })
+      }
     }
+    await Promise.all(Array.from({ length: batch }, lane))
   }
