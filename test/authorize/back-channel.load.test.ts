@@ -1,16 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { collectionsOf } from '../support/forge/mint.js'
 import { openLogoutReceiver } from '../support/clients/logout-receiver.js'
 import { disposeAfterAll } from '../support/dispose-after-all.js'
-import { createDeployment } from '../support/server/processes.js'
+import { basic } from '../support/clients/clients.js'
+import { createClient, createDeployment } from '../support/server/processes.js'
 import { noAnswers } from '../support/server/site.js'
-import { subject, webClient } from '../support/server/server.js'
+import { serviceClient, subject, webClient } from '../support/server/server.js'
 import { openTestRecords } from '../support/stores/test-stores.js'
 import { createLogoutOutbox } from '../../core/oauth/back-channel/outbox.js'
 
-// SIGNET_LOGOUTS sessions end at once; every fourth is of a client that hangs.
+// SIGNET_LOGOUTS sessions end at once; every fourth is of a client that hangs. Tokens are asked for before and meanwhile.
 
 const logouts = Number(process.env['SIGNET_LOGOUTS'] ?? 400)
 
@@ -24,6 +26,7 @@ describe(`${logouts} sessions that end at once`, () => {
         ...written,
         outbound: { allow_private_addresses: true },
         clients: [
+          serviceClient,
           { ...webClient, backchannel_logout_uri: sound.uri },
           { ...webClient, client_id: 'hanging', backchannel_logout_uri: hanging.uri },
         ],
@@ -37,15 +40,39 @@ describe(`${logouts} sessions that end at once`, () => {
       return { clientId, subject, sid: randomUUID(), host: new URL(uri).host }
     }
     const notices = Array.from({ length: logouts }, (_, index) => noticeOf(index))
-    await deployment.start()
+    const { origin } = await deployment.start()
+    const client = createClient()
+    keep({ [Symbol.asyncDispose]: async () => client.close() })
+    /** Milliseconds that tokens took, one after another with a pause, for as long as `goesOn`. */
+    const ask = async (goesOn: (asked: number) => boolean): Promise<string> => {
+      const took: number[] = []
+      while (goesOn(took.length)) {
+        const start = performance.now()
+        const form = { grant_type: 'client_credentials', scope: 'read' }
+        const { status } = await client.post(`${origin}/token`, form, { authorization: basic(serviceClient) })
+        expect(status).toBe(200)
+        took.push(performance.now() - start)
+        await setTimeout(10)
+      }
+      took.sort((a, b) => a - b)
+      const at = (part: number) => `${(took[Math.floor(took.length * part)] ?? NaN).toFixed(1)} ms`
+      return `p50 ${at(0.5)}, p99 ${at(0.99)} of ${String(took.length)}`
+    }
+    const asks = Math.min(500, logouts / 10)
+    await ask((asked) => asked < asks)
+    const before = await ask((asked) => asked < asks)
     const begun = performance.now()
     for (let from = 0; from < logouts; from += 500) await outbox.add(notices.slice(from, from + 500))
 
     const expected = notices.filter(({ clientId }) => clientId === 'web').map(({ sid }) => sid)
+    const isOver = () => sound.site.asked.length >= expected.length
+    const meanwhile = ask(() => !isOver())
     await expect.poll(() => sound.site.asked.length, { timeout: 300_000 }).toBeGreaterThanOrEqual(expected.length)
+    const between = await meanwhile
     const delivered = performance.now() - begun
     await expect.poll(async () => (await records.list(undefined, 1)).length, { timeout: 300_000 }).toBe(0)
     const all = performance.now() - begun
+    console.log(`/token before: ${before}; meanwhile: ${between}; afterwards: ${await ask((asked) => asked < asks)}`)
     console.log(`${expected.length} delivered in ${Math.round(delivered)} ms, all over in ${Math.round(all)} ms`)
     expect(
       sound

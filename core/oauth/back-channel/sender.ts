@@ -1,3 +1,5 @@
+import { setMaxListeners } from 'node:events'
+import { setTimeout } from 'node:timers/promises'
 import type { Clock } from '../../clock.js'
 import type { Log } from '../../observe/log.js'
 import { Unavailable } from '../../unavailable.js'
@@ -33,6 +35,10 @@ const pageSize = 100
 /** Records that one look reads, so that a backlog for one host costs the process little. */
 const mostLookedAt = 1000
 const limits = { atWork: 4, waiting: 16, inAll: 128, forFailing: 32 }
+/** Milliseconds from one delivery to the next: forty a second leave the process to its requests. */
+const turnMs = 25
+/** Deliveries that need not wait for their turn after a while without any. */
+const atOnce = 16
 
 /**
  * Delivers what is in the outbox, beside all that the process does for others: a few at a time for each host, one attempt at
@@ -47,6 +53,9 @@ export const startLogoutSender = ({ outbox, send, abandoned, clock, log }: Logou
   let looking: Promise<void> | undefined
   let timer: NodeJS.Timeout | undefined
   let nextLook = Infinity
+  let lastTurn = -Infinity
+  const closing = new AbortController()
+  setMaxListeners(limits.inAll, closing.signal)
 
   const lanes = createLanes(limits, hosts.isFailing, () => {
     if (isLeft) wake(pauseMs)
@@ -60,8 +69,17 @@ export const startLogoutSender = ({ outbox, send, abandoned, clock, log }: Logou
     return result
   }
 
+  /** Of all hosts, in the order in which they ask: each asks for a few. */
+  const turn = async (): Promise<void> => {
+    const now = performance.now()
+    lastTurn = Math.max(lastTurn, now - atOnce * turnMs) + turnMs
+    const { signal } = closing
+    if (lastTurn > now) await setTimeout(lastTurn - now, undefined, { signal, ref: false }).catch(() => undefined)
+  }
+
   const deliver = async (queued: QueuedDelivery): Promise<void> => {
-    if (!(await outbox.claim(queued))) return
+    await turn()
+    if (closed || !(await outbox.claim(queued))) return
     const result = await attempt(queued.delivery)
     if (result.outcome === 'failed' && (await outbox.postpone(queued))) return
     if (result.outcome !== 'delivered') await abandoned(queued.delivery, result.reason)
@@ -106,7 +124,7 @@ export const startLogoutSender = ({ outbox, send, abandoned, clock, log }: Logou
     if (closed || at >= nextLook) return
     clearTimeout(timer)
     nextLook = at
-    timer = setTimeout(run, milliseconds).unref()
+    timer = globalThis.setTimeout(run, milliseconds).unref()
   }
 
   wake(0)
@@ -115,6 +133,7 @@ export const startLogoutSender = ({ outbox, send, abandoned, clock, log }: Logou
     async close() {
       closed = true
       clearTimeout(timer)
+      closing.abort()
       await looking
       await lanes.close()
     },
