@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { loadConfig } from '../../config/load.js'
+import { collections, type Collections } from '../../core/host/collections.js'
+import { openStores } from '../../core/host/stores.js'
 import { sessionEntryId, type Session } from '../../core/interaction/session.js'
 import { createEndSessionGrants } from '../../core/oauth/session-grants.js'
 import { sessionClientId } from '../../core/oauth/back-channel/session-clients.js'
@@ -9,10 +12,9 @@ import { basic } from '../support/clients/clients.js'
 import { openLogoutReceiver } from '../support/clients/logout-receiver.js'
 import { UserAgent } from '../support/clients/user-agent.js'
 import { disposeAfterAll } from '../support/dispose-after-all.js'
-import { authorizeUrl, collectionsOf, verifier } from '../support/forge/mint.js'
+import { authorizeUrl, verifier } from '../support/forge/mint.js'
 import { createClient, createDeployment, type Deployment } from '../support/server/processes.js'
 import { redirectUri, subject, webClient } from '../support/server/server.js'
-import { openTestRecords } from '../support/stores/test-stores.js'
 
 // A session ends at one process while another issues codes in it: SIGNET_RACE_ROUNDS rounds.
 
@@ -25,7 +27,7 @@ describe('LO15 a session that ends while codes are issued in it', () => {
   let receiver: Awaited<ReturnType<typeof openLogoutReceiver>>
   let deployment: Deployment
   let origins: readonly string[]
-  let stored: ReturnType<typeof collectionsOf>
+  let stored: Collections
   beforeAll(async () => {
     receiver = await openLogoutReceiver(keep)
     deployment = keep(
@@ -36,7 +38,8 @@ describe('LO15 a session that ends while codes are issued in it', () => {
       })),
     )
     origins = [(await deployment.start()).origin, (await deployment.start()).origin]
-    stored = collectionsOf(keep(await openTestRecords(join(deployment.directory, 'store'), Date.now)))
+    const config = await loadConfig(join(deployment.directory, 'signet.yaml'), process.env)
+    stored = collections(keep(await openStores(config, Date.now)))
   })
 
   const beginSession = async () => {
