@@ -3,7 +3,7 @@
  * is reported there.
  */
 
-const ours = '^(core|plugins|signers|config|test|bench)/'
+const ours = '^(core|plugins|signers|config|libraries|test|bench)/'
 /** Root files of core: they import nothing of ours, and any room may import them. */
 const roots =
   '^core/(address-bucket|clean-up|clock|deadline|disk-space|json|opaque-token|package-root|plugin-failure|recent-map|report-fault|unavailable)\\.ts$'
@@ -28,7 +28,7 @@ const reserved = (name, packages, folder) => ({
   name,
   comment: `Only ${folder} knows ${packages}.`,
   severity: 'error',
-  from: { path: '^(core|plugins|signers|config)/', pathNot: `^${folder}/` },
+  from: { path: '^(core|plugins|signers|config|libraries)/', pathNot: `^${folder}/` },
   to: { path: npm(packages) },
 })
 
@@ -51,7 +51,7 @@ module.exports = {
       comment: 'Configuration is data: it knows no room of the house.',
       severity: 'error',
       from: { path: '^config/' },
-      to: { path: '^(core|plugins|signers|test)/' },
+      to: { path: '^(core|plugins|signers|libraries|test)/' },
     },
     {
       name: 'root-files-import-nothing',
@@ -79,7 +79,7 @@ module.exports = {
       comment: 'The entry, the command line, and what looks at a deployment from outside stand above the host.',
       severity: 'error',
       from: {
-        path: '^(core|plugins|signers|config)/',
+        path: '^(core|plugins|signers|config|libraries)/',
         pathNot: ['^core/(host|workers|cli|operate)/', '^core/main\\.ts$'],
       },
       to: { path: '^core/host/' },
@@ -169,7 +169,7 @@ module.exports = {
       name: 'only-host-sees-adapters',
       comment: 'Who stores is the composition root’s choice.',
       severity: 'error',
-      from: { path: '^(core|plugins|signers|config)/', pathNot: ['^core/host/', adapters] },
+      from: { path: '^(core|plugins|signers|config|libraries)/', pathNot: ['^core/host/', adapters] },
       to: { path: adapters },
     },
     {
@@ -209,9 +209,36 @@ module.exports = {
       to: { path: ours, pathNot: ['^core/api/', '^signers/$1/'] },
     },
     {
+      name: 'libraries-are-apart',
+      comment: 'What devices and verifiers install knows nothing of the server; both sides share libraries/wire.',
+      severity: 'error',
+      from: { path: '^libraries/([^/]+)/' },
+      to: { path: ours, pathNot: ['^libraries/$1/', '^libraries/wire/'] },
+    },
+    {
+      name: 'wire-imports-nothing',
+      comment: 'The words of both sides run wherever JavaScript runs.',
+      severity: 'error',
+      from: { path: '^libraries/wire/' },
+      to: { pathNot: '^libraries/wire/' },
+    },
+    {
+      name: 'device-runs-in-browsers',
+      comment: 'Node, and the devices that need it, are in libraries/device/node.',
+      severity: 'error',
+      from: { path: '^libraries/device/(?!node/)' },
+      to: { dependencyTypes: ['core'] },
+    },
+    {
+      name: 'device-imports-jose-alone',
+      severity: 'error',
+      from: { path: '^libraries/device/(?!node/)' },
+      to: { dependencyTypes: ['npm', 'npm-dev', 'npm-optional'], pathNot: npm('jose') },
+    },
+    {
       name: 'only-tests-import-tests',
       severity: 'error',
-      from: { path: '^(core|plugins|signers|config)/' },
+      from: { path: '^(core|plugins|signers|config|libraries)/' },
       to: { path: '^(test|bench)/' },
     },
     {
@@ -264,7 +291,7 @@ module.exports = {
       name: 'no-development-packages',
       comment: 'Who installs the product gets no development packages.',
       severity: 'error',
-      from: { path: '^(core|plugins|signers|config)/' },
+      from: { path: '^(core|plugins|signers|config|libraries)/' },
       to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['npm', 'npm-optional'] },
     },
     {

@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const dist = join(root, 'dist')
-const rooms = ['core', 'plugins', 'signers', 'config']
+const rooms = ['core', 'plugins', 'signers', 'config', 'libraries']
 
 const modified = (file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0
 

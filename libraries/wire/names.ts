@@ -1,0 +1,14 @@
+/** The header with the attestation: a compact JWS. */
+export const attestationHeader = 'x-attestation'
+/** The header with the signature of this request: a compact JWS by the attested key. */
+export const signatureHeader = 'x-signature'
+
+/** `typ` of an attestation. */
+export const attestationType = 'device-attestation+jwt'
+/** `typ` of a request signature. */
+export const requestSignatureType = 'device-signature+jwt'
+/** `tag` of an HTTP message signature (RFC 9421 §2.3): which of several signatures of a message is ours. */
+export const messageSignatureTag = 'signet-device'
+
+/** A verifier accepts no request signature that is good for longer: until then it has to remember its `jti` or `nonce`. */
+export const longestLifetimeSeconds = 300

@@ -1,0 +1,39 @@
+/**
+ * The parts of a message that an HTTP message signature covers (RFC 9421 §2), in this order; the second two only when there
+ * is a body. Each is the value that the signature base has in its line.
+ */
+export interface CoveredComponents {
+  readonly '@method': string
+  /** The absolute URI as the client sent it. */
+  readonly '@target-uri': string
+  readonly 'content-type'?: string
+  /** RFC 9530, `sha-256`. */
+  readonly 'content-digest'?: string
+  readonly 'x-attestation': string
+}
+
+/** RFC 9421 §2.3. Times are seconds since the epoch. */
+export interface SignatureParameters {
+  readonly created: number
+  readonly expires: number
+  readonly nonce: string
+  /** Thumbprint of the key (RFC 7638). */
+  readonly keyid: string
+  readonly tag: string
+}
+
+const quote = (value: string): string => `"${value.replaceAll(/["\\]/g, String.raw`\$&`)}"`
+
+/** The inner list of `Signature-Input` (RFC 9421 §2.3), without its label. */
+export const writeSignatureParams = (covered: CoveredComponents, parameters: SignatureParameters): string => {
+  const { created, expires, nonce, keyid, tag } = parameters
+  const names = Object.keys(covered).map(quote).join(' ')
+  return `(${names});created=${created};expires=${expires};nonce=${quote(nonce)};keyid=${quote(keyid)};tag=${quote(tag)}`
+}
+
+/** What is signed (RFC 9421 §2.5). `signatureParams` is the inner list exactly as it is in `Signature-Input`. */
+export const signatureBase = (covered: CoveredComponents, signatureParams: string): string =>
+  [
+    ...Object.entries(covered).map(([name, value]) => `${quote(name)}: ${value}`),
+    `"@signature-params": ${signatureParams}`,
+  ].join('\n')
