@@ -1,0 +1,61 @@
+/** `error_code` values of the ceremony's answers, and what a device meets before there is an answer. */
+export type DeviceErrorCode =
+  | 'InvalidRequest'
+  | 'BadJwk'
+  | 'BadAlg'
+  | 'ApprovalPending'
+  | 'SecondFactorFailed'
+  | 'InvalidChallenge'
+  | 'ChallengeSignatureInvalid'
+  | 'AttestationInvalid'
+  | 'KeyNotBound'
+  | 'ReenrolmentRequired'
+  | 'PrincipalRevoked'
+  | 'AttributesDenied'
+  | 'RateLimited'
+  | 'Unavailable'
+  /** The issuer did not answer, or answered with something else than this protocol. */
+  | 'Unreachable'
+  /** This device has no attestation: it never enrolled, or forgot it. */
+  | 'NotEnrolled'
+
+/** After these the key and the attestation are of no use: the device enrols again, with a second factor. */
+const final: ReadonlySet<string> = new Set<DeviceErrorCode>([
+  'AttestationInvalid',
+  'KeyNotBound',
+  'ReenrolmentRequired',
+  'PrincipalRevoked',
+  'NotEnrolled',
+])
+/** After these the same request may succeed. */
+const passing: ReadonlySet<string> = new Set<DeviceErrorCode>([
+  'ApprovalPending',
+  'RateLimited',
+  'Unavailable',
+  'Unreachable',
+])
+
+/** Why a device has no new attestation. */
+export class DeviceError extends Error {
+  override readonly name = 'DeviceError'
+  /** One of `DeviceErrorCode`; a later issuer may send others. */
+  readonly errorCode: string
+  /** Seconds to wait before the same request is worth repeating, if the issuer said so. */
+  readonly retryAfterSeconds: number | undefined
+  /** Whether only a full enrolment helps. */
+  readonly mustEnrol: boolean
+  /** Whether the same request may succeed later. */
+  readonly isPassing: boolean
+
+  constructor(
+    errorCode: DeviceErrorCode | (string & {}),
+    message: string,
+    options: { readonly retryAfterSeconds?: number; readonly cause?: unknown } = {},
+  ) {
+    super(message, { cause: options.cause })
+    this.errorCode = errorCode
+    this.retryAfterSeconds = options.retryAfterSeconds
+    this.mustEnrol = final.has(errorCode)
+    this.isPassing = passing.has(errorCode)
+  }
+}

@@ -1,0 +1,39 @@
+import type { DeviceRecord, DeviceStore } from './store.js'
+
+const table = 'device'
+
+/**
+ * Keeps the record, its key included, in IndexedDB of the page's origin, and takes turns by the Web Locks API. `name` sets
+ * several devices of one origin apart.
+ */
+export const indexedDbStore = (name = 'signet-device'): DeviceStore => {
+  const run = async <T>(mode: IDBTransactionMode, ask: (records: IDBObjectStore) => IDBRequest<T>): Promise<T> => {
+    const database = await open(name)
+    try {
+      const transaction = database.transaction(table, mode, { durability: 'strict' })
+      const request = ask(transaction.objectStore(table))
+      return await new Promise<T>((resolve, reject) => {
+        transaction.oncomplete = () => resolve(request.result)
+        transaction.onabort = () => reject(transaction.error ?? new Error('The transaction was aborted.'))
+      })
+    } finally {
+      database.close()
+    }
+  }
+  return {
+    read: () => run('readonly', (records) => records.get(name) as IDBRequest<DeviceRecord | undefined>),
+    write: async (record) => {
+      await run('readwrite', (records) => records.put(record, name))
+    },
+    remove: () => run('readwrite', (records) => records.delete(name)),
+    exclusive: (work) => navigator.locks.request(name, work),
+  }
+}
+
+const open = (name: string): Promise<IDBDatabase> =>
+  new Promise((resolve, reject) => {
+    const request = indexedDB.open(name, 1)
+    request.onupgradeneeded = () => request.result.createObjectStore(table)
+    request.onsuccess = () => resolve(request.result)
+    request.onerror = () => reject(request.error ?? new Error('The database cannot be opened.'))
+  })

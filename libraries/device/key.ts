@@ -1,0 +1,49 @@
+import { base64url } from 'jose'
+
+/** The public half of a P-256 key, in the members and the spelling of RFC 7638 §3.2. */
+export interface PublicJwk {
+  readonly kty: 'EC'
+  readonly crv: 'P-256'
+  readonly x: string
+  readonly y: string
+}
+
+/** The key of a device: it signs where it is, and nobody can read it. */
+export interface DeviceKey {
+  readonly publicJwk: PublicJwk
+  /** Signs with ECDSA and SHA-256; `r` and `s` side by side, 32 bytes each (RFC 7518 §3.4). Rejects when the key cannot be used. */
+  sign(input: Uint8Array): Promise<Uint8Array>
+}
+
+export interface KeyPair {
+  readonly publicKey: CryptoKey
+  readonly privateKey: CryptoKey
+}
+
+const algorithm = { name: 'ECDSA', namedCurve: 'P-256' } as const
+
+/** A pair whose private key no script can read. */
+export const generateKeyPair = (): Promise<KeyPair> => crypto.subtle.generateKey(algorithm, false, ['sign', 'verify'])
+
+export const webCryptoKey = async ({ publicKey, privateKey }: KeyPair): Promise<DeviceKey> => {
+  const { x = '', y = '' } = await crypto.subtle.exportKey('jwk', publicKey)
+  return {
+    publicJwk: { kty: 'EC', crv: 'P-256', x, y },
+    sign: async (input) =>
+      new Uint8Array(
+        await crypto.subtle.sign({ name: 'ECDSA', hash: 'SHA-256' }, privateKey, input as Uint8Array<ArrayBuffer>),
+      ),
+  }
+}
+
+/** A compact JWS (RFC 7515 §7.1) with ES256. */
+export const signCompact = async (
+  key: DeviceKey,
+  header: Readonly<Record<string, unknown>>,
+  payload: object,
+): Promise<string> => {
+  const input = `${encodeJson({ alg: 'ES256', ...header })}.${encodeJson(payload)}`
+  return `${input}.${base64url.encode(await key.sign(new TextEncoder().encode(input)))}`
+}
+
+const encodeJson = (value: object): string => base64url.encode(JSON.stringify(value))
