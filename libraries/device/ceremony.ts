@@ -1,4 +1,4 @@
-import { DeviceError } from './errors.js'
+import { DeviceError, type DeviceErrorCode } from './errors.js'
 import { signCompact, type DeviceKey } from './key.js'
 
 /** Who enrols. */
@@ -37,32 +37,38 @@ type Post = (path: string, body: Json) => Promise<Json>
 const answerWithin = 10_000
 const repeatFor = 300_000
 const waitForPersonFor = 3_600_000
+/** Seconds: whatever an answer says, nobody asks again at once, or a day later. */
+const shortestPause = 1
+const longestPause = 3600
 
 export const createCeremony = (issuer: string, fetcher: typeof fetch): Ceremony => {
   const post =
     (signal?: AbortSignal): Post =>
     async (path, body) => {
       const timeout = AbortSignal.timeout(answerWithin)
-      const request = {
+      const request: RequestInit = {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify(body),
+        credentials: 'omit',
+        // Nobody else gets the second factor.
+        redirect: 'error',
         signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
       }
-      const response = await fetcher(`${issuer}${path}`, request).catch((cause: unknown) => {
-        throw unreachable(cause)
-      })
-      const answer = (await response.json().catch((cause: unknown) => {
-        throw unreachable(cause)
-      })) as Json | null
-      if (response.ok && answer !== null) return answer
-      throw refusal(response, answer ?? {})
+      try {
+        const response = await fetcher(`${issuer}${path}`, request)
+        if (!response.ok) throw refusal(response, toObject(await response.json().catch(() => undefined)))
+        return toObject(await response.json())
+      } catch (cause) {
+        throw cause instanceof DeviceError ? cause : unreachable(cause)
+      }
     }
 
   const complete = async (send: Post, key: DeviceKey, { challenge }: Json): Promise<Attested> => {
-    const said = { challenge, aud: issuer, iat: Math.floor(Date.now() / 1000) }
-    const challenge_signature = await signCompact(key, { typ: 'enrol-proof+jws' }, said)
-    return (await send('/enrol/complete', { challenge, challenge_signature })) as unknown as Attested
+    if (typeof challenge !== 'string') throw unreachable('no challenge')
+    // Without `iat`: the challenge says how old this is, and the device's clock may be wrong.
+    const challenge_signature = await signCompact(key, { typ: 'enrol-proof+jws' }, { challenge, aud: issuer })
+    return toAttested(await send('/enrol/complete', { challenge, challenge_signature }))
   }
 
   return {
@@ -88,14 +94,15 @@ export const createCeremony = (issuer: string, fetcher: typeof fetch): Ceremony 
 const repeating =
   (post: Post, signal?: AbortSignal): Post =>
   async (path, body) => {
-    for (const began = Date.now(); ;)
+    signal?.throwIfAborted()
+    for (const began = performance.now(); ;)
       try {
         return await post(path, body)
       } catch (error) {
         signal?.throwIfAborted()
         if (!(error instanceof DeviceError) || !error.isPassing) throw error
         const most = error.errorCode === 'ApprovalPending' ? waitForPersonFor : repeatFor
-        if (Date.now() - began > most) throw error
+        if (performance.now() - began > most) throw error
         await pause(1000 * (error.retryAfterSeconds ?? 5), signal)
       }
   }
@@ -113,17 +120,29 @@ const pause = (milliseconds: number, signal?: AbortSignal): Promise<void> =>
     signal?.addEventListener('abort', stop, { once: true })
   })
 
+const toObject = (answer: unknown): Json => (typeof answer === 'object' && answer !== null ? (answer as Json) : {})
+
+const toAttested = ({ attestation, expires_in, reissue_after }: Json): Attested => {
+  if (typeof attestation !== 'string' || !isDuration(expires_in) || !isDuration(reissue_after))
+    throw unreachable('no attestation')
+  return { attestation, expires_in, reissue_after }
+}
+
+const isDuration = (value: unknown): value is number => typeof value === 'number' && value > 0
+
 const unreachable = (cause: unknown): DeviceError =>
   new DeviceError('Unreachable', 'The issuer did not answer.', { cause })
 
-const refusal = ({ status, headers }: Response, answer: Json): DeviceError => {
+const refusal = ({ status, headers }: Response, { error_code: code, error_description: said }: Json): DeviceError => {
   const seconds = Number(headers.get('retry-after') ?? Number.NaN)
-  const retry = Number.isFinite(seconds) ? { retryAfterSeconds: seconds } : {}
-  const { error_code: code, error_description: description } = answer
-  if (typeof code === 'string') return new DeviceError(code, String(description), retry)
-  return new DeviceError(
-    status === 429 ? 'RateLimited' : 'Unreachable',
-    `The issuer answered ${String(status)}.`,
-    retry,
-  )
+  const wait = Math.min(longestPause, Math.max(shortestPause, seconds))
+  const retry = Number.isFinite(seconds) ? { retryAfterSeconds: wait } : {}
+  if (typeof code === 'string') return new DeviceError(code, String(said), retry)
+  return new DeviceError(nameOf(status), `The issuer answered ${String(status)}.`, retry)
+}
+
+/** What a proxy answers, or an issuer that fails. */
+const nameOf = (status: number): DeviceErrorCode => {
+  if (status === 429) return 'RateLimited'
+  return status >= 500 ? 'Unreachable' : 'UnexpectedAnswer'
 }

@@ -1,6 +1,7 @@
-import { createCeremony, type Attested, type Enrolment } from './ceremony.js'
-import { DeviceError } from './errors.js'
+import { createCeremony, type Enrolment } from './ceremony.js'
+import { DeviceError, toldAs } from './errors.js'
 import { generateKeyPair, webCryptoKey, type DeviceKey, type KeyPair } from './key.js'
+import { checkRecord, failedRecord, isDue, isGood, newRecord, problemOf } from './record.js'
 import { addHttpSignature, addRequestSignature, type SignOptions } from './sign.js'
 import type { DeviceRecord, DeviceStore } from './store.js'
 
@@ -8,21 +9,29 @@ export interface DeviceOptions {
   /** The issuer's URL, as it is in its metadata. */
   readonly issuer: string
   readonly store: DeviceStore
-  /** A key that is somewhere else, such as in an HSM. Without one the library makes a pair that cannot be read, and the store keeps it. */
+  /**
+   * A key that is somewhere else, such as in an HSM. Without one the library makes a pair that cannot be read, and the
+   * store keeps it.
+   */
   readonly key?: DeviceKey
   /** What sends the requests of the ceremony; `fetch` of the platform. */
   readonly fetch?: typeof fetch
-  /** Called when a renewal is refused for good, while the attestation may still be valid. */
-  readonly onRefused?: (error: DeviceError) => void
+  /** Called when a renewal failed. The device tries again by itself, unless the error says `mustEnrol`. */
+  readonly onRenewalFailed?: (error: DeviceError) => void
+  /** Milliseconds since the epoch; `Date.now`, unless the device has a better clock. */
+  readonly clock?: () => number
 }
 
 export interface Device {
-  /** Enrols a key and keeps the attestation, in place of an earlier one. Throws `DeviceError`. */
+  /**
+   * Enrols a key and keeps the attestation, in place of an earlier one, which stays until then. Throws `DeviceError`, and the
+   * reason of `signal`.
+   */
   enrol(enrolment: Enrolment): Promise<void>
   /**
-   * The attestation, a compact JWS. When it is time the device renews it in the background, one renewal at a time for all
-   * that share the store, and gives the one that it has for as long as that is valid. Throws `DeviceError` when it has none
-   * that is valid and gets none.
+   * The attestation, a compact JWS. From the first call on the device renews it when it is time, one renewal at a time for
+   * all that share the store, and gives the one that it has for as long as that is valid. Throws `DeviceError` when it has
+   * none that is valid and gets none.
    */
   attestation(): Promise<string>
   /** The request with the headers that prove this device sent it. Reads the whole body. Throws as `attestation` does. */
@@ -31,79 +40,115 @@ export interface Device {
   forget(): Promise<void>
 }
 
-/** Seconds: an attestation that expires within this is not sent any more. */
-const margin = 30
-/** Seconds over which devices spread that could not renew, so that they do not all come back at once. */
-const spread = 600
+/** The longest wait of a timer in milliseconds: what is longer ends at once. */
+const longestTimer = 2 ** 31 - 1
 
-const now = (): number => Date.now() / 1000
-
-export const createDevice = ({ issuer, store, key, onRefused, ...options }: DeviceOptions): Device => {
+/** Throws `TypeError` for a store that cannot keep the key that the library would make. */
+export const createDevice = (options: DeviceOptions): Device => {
+  const { issuer, store, key, onRenewalFailed, clock = Date.now } = options
+  if (!key && !store.keepsKeys) throw new TypeError('This store keeps no keys: the device needs one of its own.')
   const ceremony = createCeremony(issuer, options.fetch ?? ((...request) => fetch(...request)))
+  const now = (): number => clock() / 1000
   let renewal: Promise<DeviceRecord> | undefined
+  let timer: ReturnType<typeof setTimeout> | undefined
+  /** The last failure, while the store did not take it. */
+  let failed: DeviceRecord | undefined
 
-  const keyOf = async ({ keys }: Pick<DeviceRecord, 'keys'>): Promise<DeviceKey> => {
-    if (key) return key
-    if (!keys) throw new DeviceError('NotEnrolled', 'This store has no key.')
-    return webCryptoKey(keys)
-  }
+  const inStore = <T>(work: () => Promise<T>): Promise<T> =>
+    toldAs('StoreFailed', 'The store of this device cannot be used.', work)
+  const exclusively = <T>(work: () => Promise<T>): Promise<T> => inStore(() => store.exclusive(work))
   const read = async (): Promise<DeviceRecord> => {
-    const record = await store.read()
-    if (!record) throw new DeviceError('NotEnrolled', 'This device is not enrolled.')
-    return record
+    const record = await checkRecord(await inStore(() => store.read()), now(), key)
+    const isSame = failed?.attestation === record.attestation && now() >= failed.keptAt
+    return isSame ? { ...record, ...failed } : record
   }
-  const keep = async ({ attestation, expires_in, reissue_after }: Attested, keys?: KeyPair) => {
-    const renewAt = now() + reissue_after * (0.9 + Math.random() * 0.2)
-    const record = { attestation, expiresAt: now() + expires_in, renewAt, ...(keys && { keys }) }
-    await store.write(record)
+  const keyOf = (keys: KeyPair | undefined): Promise<DeviceKey> =>
+    toldAs('KeyFailed', 'The key of this device cannot be used.', async () => {
+      const held = key ?? (keys && (await webCryptoKey(keys)))
+      if (!held) throw new Error('There is no key.')
+      const sign = (input: Uint8Array) =>
+        toldAs('KeyFailed', 'The key of this device did not sign.', () => held.sign(input))
+      return { publicJwk: held.publicJwk, sign }
+    })
+
+  const keep = async (record: DeviceRecord): Promise<DeviceRecord> => {
+    await inStore(() => store.write(record))
+    failed = undefined
     return record
   }
 
   const renew = (): Promise<DeviceRecord> =>
-    store.exclusive(async () => {
+    exclusively(async () => {
       const record = await read()
       // Somebody else who has this store was first.
-      if (now() < record.renewAt && isValid(record)) return record
+      if (!isDue(record, now())) {
+        if (isGood(record, now())) return record
+        throw problemOf(record, now())
+      }
       try {
-        return await keep(await ceremony.renew(await keyOf(record), record.attestation), record.keys)
+        const attested = await ceremony.renew(await keyOf(record.keys), record.attestation)
+        return await keep(newRecord(attested, now(), record.keys))
       } catch (error) {
-        const refused = error instanceof DeviceError && !error.isPassing
-        const soonest = (error instanceof DeviceError && error.retryAfterSeconds) || 0
-        const again = Math.max(soonest, Math.random() * spread)
-        // Not later than it takes to try once more while the attestation is valid.
-        const renewAt = refused ? record.expiresAt : Math.min(now() + again, record.expiresAt - margin)
-        await store.write({ ...record, renewAt: Math.max(renewAt, now() + Math.max(soonest, 1)) })
-        if (refused) onRefused?.(error)
+        if (!(error instanceof DeviceError)) throw error
+        const next = failedRecord(record, error, now())
+        await store.write(next).catch(() => {
+          failed = next
+        })
+        renewLater(next)
+        queueMicrotask(() => onRenewalFailed?.(error))
         throw error
       }
     })
-  const renewOnce = (): Promise<DeviceRecord> =>
-    (renewal ??= renew().finally(() => {
+
+  const renewOnce = (): Promise<DeviceRecord> => {
+    renewal ??= renew().finally(() => {
       renewal = undefined
-    }))
+    })
+    return renewal
+  }
+
+  const renewInBackground = (): void => {
+    renewOnce().then(renewLater, () => undefined)
+  }
+  /** The work of a process, or of a page, does not wait for it. */
+  const renewLater = (record: DeviceRecord): void => {
+    clearTimeout(timer)
+    if (!isGood(record, now())) return
+    const wait = Math.max(0, record.renewAt - now()) * 1000
+    timer = setTimeout(renewInBackground, Math.min(wait, longestTimer))
+    if (typeof timer === 'object') timer.unref()
+  }
 
   const current = async (): Promise<DeviceRecord> => {
     const record = await read()
-    if (now() < record.renewAt && isValid(record)) return record
-    if (!isValid(record)) return renewOnce()
-    renewOnce().catch(() => undefined)
+    if (!isGood(record, now())) return renewOnce()
+    if (isDue(record, now())) renewInBackground()
+    else renewLater(record)
     return record
   }
 
   return {
     async enrol(enrolment) {
-      const keys = key ? undefined : await generateKeyPair()
-      const attested = await ceremony.enrol(await keyOf({ ...(keys && { keys }) }), enrolment)
-      await store.exclusive(() => keep(attested, keys))
+      // A factor is used up once: not for a store that cannot be used.
+      await exclusively(async () => void (await store.read().catch(unlessCorrupted)))
+      const keys = key ? undefined : await toldAs('KeyFailed', 'No key can be made.', generateKeyPair)
+      const attested = await ceremony.enrol(await keyOf(keys), enrolment)
+      renewLater(await exclusively(() => keep(newRecord(attested, now(), keys))))
     },
     attestation: async () => (await current()).attestation,
     async sign(request, signOptions) {
-      const record = await current()
+      const { attestation, keys } = await current()
       const add = signOptions.form === 'http-message-signature' ? addHttpSignature : addRequestSignature
-      return add(request, await keyOf(record), record.attestation, signOptions)
+      return add(request, await keyOf(keys), attestation, signOptions, now())
     },
-    forget: () => store.exclusive(() => store.remove()),
+    async forget() {
+      clearTimeout(timer)
+      await exclusively(() => store.remove())
+      clearTimeout(timer)
+    },
   }
 }
 
-const isValid = ({ expiresAt }: DeviceRecord): boolean => now() < expiresAt - margin
+const unlessCorrupted = (error: unknown): void => {
+  if (!(error instanceof DeviceError && error.errorCode === 'StoreCorrupted')) throw error
+}

@@ -14,10 +14,18 @@ export type DeviceErrorCode =
   | 'AttributesDenied'
   | 'RateLimited'
   | 'Unavailable'
-  /** The issuer did not answer, or answered with something else than this protocol. */
+  /** The issuer did not answer, or something before it answered in its place. */
   | 'Unreachable'
+  /** Under this URL somebody answers who does not speak this protocol. */
+  | 'UnexpectedAnswer'
   /** This device has no attestation: it never enrolled, or forgot it. */
   | 'NotEnrolled'
+  /** The store cannot be used at the moment. */
+  | 'StoreFailed'
+  /** What is in the store is not what a device wrote there, or only a part of it. */
+  | 'StoreCorrupted'
+  /** The key cannot be used. */
+  | 'KeyFailed'
 
 /** After these the key and the attestation are of no use: the device enrols again, with a second factor. */
 const final: ReadonlySet<string> = new Set<DeviceErrorCode>([
@@ -26,6 +34,7 @@ const final: ReadonlySet<string> = new Set<DeviceErrorCode>([
   'ReenrolmentRequired',
   'PrincipalRevoked',
   'NotEnrolled',
+  'StoreCorrupted',
 ])
 /** After these the same request may succeed. */
 const passing: ReadonlySet<string> = new Set<DeviceErrorCode>([
@@ -57,5 +66,14 @@ export class DeviceError extends Error {
     this.retryAfterSeconds = options.retryAfterSeconds
     this.mustEnrol = final.has(errorCode)
     this.isPassing = passing.has(errorCode)
+  }
+}
+
+/** Runs `work`, and tells whatever it throws as a `DeviceError` of this code, unless it is one already. */
+export const toldAs = async <T>(errorCode: DeviceErrorCode, message: string, work: () => Promise<T>): Promise<T> => {
+  try {
+    return await work()
+  } catch (cause) {
+    throw cause instanceof DeviceError ? cause : new DeviceError(errorCode, message, { cause })
   }
 }

@@ -1,4 +1,4 @@
-import type { DeviceRecord, DeviceStore } from './store.js'
+import type { DeviceStore } from './store.js'
 
 const table = 'device'
 
@@ -21,7 +21,8 @@ export const indexedDbStore = (name = 'signet-device'): DeviceStore => {
     }
   }
   return {
-    read: () => run('readonly', (records) => records.get(name) as IDBRequest<DeviceRecord | undefined>),
+    keepsKeys: true,
+    read: () => run('readonly', (records) => records.get(name) as IDBRequest<unknown>),
     write: async (record) => {
       await run('readwrite', (records) => records.put(record, name))
     },

@@ -19,13 +19,20 @@ export interface SignOptions {
   readonly form?: 'jws' | 'http-message-signature'
 }
 
-type Sign = (request: Request, key: DeviceKey, attestation: string, options: SignOptions) => Promise<Request>
+/** `now`: seconds since the epoch. */
+type Sign = (
+  request: Request,
+  key: DeviceKey,
+  attestation: string,
+  options: SignOptions,
+  now: number,
+) => Promise<Request>
 
-export const addRequestSignature: Sign = async (request, key, attestation, { audience, expiresIn = 60 }) => {
+export const addRequestSignature: Sign = async (request, key, attestation, { audience, expiresIn = 60 }, now) => {
   const { pathname, search } = new URL(request.url)
   const body = await bodyOf(request)
   const claims: RequestClaims = {
-    ...lifetime(expiresIn),
+    ...lifetime(expiresIn, now),
     jti: crypto.randomUUID(),
     mth: request.method,
     pth: pathname,
@@ -37,7 +44,7 @@ export const addRequestSignature: Sign = async (request, key, attestation, { aud
   return withHeaders(request, body, { [attestationHeader]: attestation, [signatureHeader]: signature })
 }
 
-export const addHttpSignature: Sign = async (request, key, attestation, { expiresIn = 60 }) => {
+export const addHttpSignature: Sign = async (request, key, attestation, { expiresIn = 60 }, now) => {
   const url = new URL(request.url)
   url.hash = ''
   const body = await bodyOf(request)
@@ -45,11 +52,11 @@ export const addHttpSignature: Sign = async (request, key, attestation, { expire
   const covered: CoveredComponents = {
     '@method': request.method,
     '@target-uri': url.href,
-    ...(contentType !== null && { 'content-type': contentType }),
+    ...(body && contentType !== null && { 'content-type': contentType }),
     ...(body && { 'content-digest': `sha-256=:${base64(await digest(body))}:` }),
     [attestationHeader]: attestation,
   }
-  const { iat: created, exp: expires } = lifetime(expiresIn)
+  const { iat: created, exp: expires } = lifetime(expiresIn, now)
   const keyid = await calculateJwkThumbprint(key.publicJwk)
   const nonce = crypto.randomUUID()
   const params = writeSignatureParams(covered, { created, expires, nonce, keyid, tag: messageSignatureTag })
@@ -62,10 +69,10 @@ export const addHttpSignature: Sign = async (request, key, attestation, { expire
   })
 }
 
-const lifetime = (expiresIn: number): { readonly iat: number; readonly exp: number } => {
+const lifetime = (expiresIn: number, now: number): { readonly iat: number; readonly exp: number } => {
   if (!(expiresIn > 0 && expiresIn <= longestLifetimeSeconds))
     throw new RangeError(`expiresIn is at most ${String(longestLifetimeSeconds)} seconds`)
-  const iat = Math.floor(Date.now() / 1000)
+  const iat = Math.floor(now)
   return { iat, exp: iat + Math.ceil(expiresIn) }
 }
 
