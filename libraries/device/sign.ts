@@ -7,7 +7,7 @@ import {
   signatureHeader,
 } from '../wire/names.js'
 import type { RequestClaims } from '../wire/request-claims.js'
-import { signatureBase, writeSignatureParams, type CoveredComponents } from '../wire/signature-base.js'
+import { signatureBase, writeSignatureKey, writeSignatureParams, type CoveredComponents } from '../wire/signature-base.js'
 import { signCompact, type DeviceKey } from './key.js'
 
 export interface SignOptions {
@@ -47,6 +47,8 @@ export const addRequestSignature: Sign = async (request, key, attestation, { aud
 export const addHttpSignature: Sign = async (request, key, attestation, { expiresIn = 60 }, now) => {
   const url = new URL(request.url)
   url.hash = ''
+  // `fetch` sends no `?` that has nothing behind it.
+  if (url.search === '') url.search = ''
   const body = await bodyOf(request)
   const contentType = request.headers.get('content-type')
   const covered: CoveredComponents = {
@@ -55,6 +57,7 @@ export const addHttpSignature: Sign = async (request, key, attestation, { expire
     ...(body && contentType !== null && { 'content-type': contentType }),
     ...(body && { 'content-digest': `sha-256=:${base64(await digest(body))}:` }),
     [attestationHeader]: attestation,
+    'signature-key': writeSignatureKey(key.publicJwk),
   }
   const { iat: created, exp: expires } = lifetime(expiresIn, now)
   const keyid = await calculateJwkThumbprint(key.publicJwk)
@@ -64,6 +67,7 @@ export const addHttpSignature: Sign = async (request, key, attestation, { expire
   return withHeaders(request, body, {
     [attestationHeader]: attestation,
     ...(covered['content-digest'] !== undefined && { 'content-digest': covered['content-digest'] }),
+    'signature-key': covered['signature-key'],
     'signature-input': `sig=${params}`,
     signature: `sig=:${base64(signature)}:`,
   })

@@ -1,6 +1,6 @@
 /**
- * The parts of a message that an HTTP message signature covers (RFC 9421 §2), in this order; the second two only when there
- * is a body. Each is the value that the signature base has in its line.
+ * The parts of a message that an HTTP message signature covers (RFC 9421 §2), in this order; `content-type` when the request
+ * has one, `content-digest` when it has a body. Each is the value that the signature base has in its line.
  */
 export interface CoveredComponents {
   readonly '@method': string
@@ -10,6 +10,8 @@ export interface CoveredComponents {
   /** RFC 9530, `sha-256`. */
   readonly 'content-digest'?: string
   readonly 'x-attestation': string
+  /** The key itself, since neither `keyid` nor the attestation has more than its thumbprint. */
+  readonly 'signature-key': string
 }
 
 /** RFC 9421 §2.3. Times are seconds since the epoch. */
@@ -30,6 +32,10 @@ export const writeSignatureParams = (covered: CoveredComponents, parameters: Sig
   const names = Object.keys(covered).map(quote).join(' ')
   return `(${names});created=${created};expires=${expires};nonce=${quote(nonce)};keyid=${quote(keyid)};tag=${quote(tag)}`
 }
+
+/** `Signature-Key` of the signature with the label `sig`: the key by value (draft-hardt-httpbis-signature-key, `hwk`). */
+export const writeSignatureKey = (jwk: Readonly<Record<'kty' | 'crv' | 'x' | 'y', string>>): string =>
+  `sig=hwk;kty=${quote(jwk.kty)};crv=${quote(jwk.crv)};x=${quote(jwk.x)};y=${quote(jwk.y)}`
 
 /** What is signed (RFC 9421 §2.5). `signatureParams` is the inner list exactly as it is in `Signature-Input`. */
 export const signatureBase = (covered: CoveredComponents, signatureParams: string): string =>

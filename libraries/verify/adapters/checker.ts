@@ -1,0 +1,18 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Given } from '../message.js'
+import { VerificationError } from '../refusal.js'
+
+/** What an adapter puts before the handlers of a framework: a verifier of devices, or of access tokens. */
+export interface Checker<T> {
+  check(request: IncomingMessage, given?: Given): Promise<T>
+}
+
+/** Answers what a checker refused; throws everything else. */
+export const answerRefusal = (error: unknown, response: ServerResponse): void => {
+  if (!(error instanceof VerificationError)) throw error
+  const { status, headers, body } = error.answer
+  response.writeHead(status, headers).end(body)
+}
+
+/** The bytes of a body that a parser before the adapter has left as they were, such as `express.raw()`. */
+export const bytesIn = (body: unknown): { readonly body?: Uint8Array } => (body instanceof Uint8Array ? { body } : {})

@@ -1,0 +1,21 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { answerRefusal, bytesIn, type Checker } from './checker.js'
+
+/**
+ * Middleware for Express and Connect, before everything that parses bodies but `express.raw()`. What the checker found is
+ * in `request[name]`.
+ */
+export const forExpress =
+  (checker: Checker<unknown>, name = 'device') =>
+  (request: IncomingMessage, response: ServerResponse, next: (error?: unknown) => void): void => {
+    const { originalUrl, body } = request as IncomingMessage & { originalUrl?: string; body?: unknown }
+    checker
+      .check(request, { ...(originalUrl !== undefined && { target: originalUrl }), ...bytesIn(body) })
+      .then((found) => {
+        Object.assign(request, { [name]: found })
+      })
+      .then(next, (error: unknown) => {
+        answerRefusal(error, response)
+      })
+      .catch(next)
+  }

@@ -1,0 +1,30 @@
+import type { IncomingMessage } from 'node:http'
+import { Readable } from 'node:stream'
+import { VerificationError } from '../refusal.js'
+import type { Checker } from './checker.js'
+
+/** What the adapter needs of a reply of Fastify. */
+export interface FastifyReply {
+  code(status: number): this
+  headers(headers: Record<string, string>): this
+  send(body: string): this
+}
+
+/**
+ * A hook for Fastify's `preParsing`. What the checker found is in `request[name]`; Fastify parses the body as it does
+ * without the hook.
+ */
+export const forFastify =
+  (checker: Checker<unknown>, name = 'device') =>
+  async (request: { readonly raw: IncomingMessage }, reply: FastifyReply): Promise<Readable | undefined> => {
+    try {
+      const found = await checker.check(request.raw)
+      Object.assign(request, { [name]: found })
+      const { body } = found as { readonly body?: Uint8Array }
+      return body && Object.assign(Readable.from([body], { objectMode: false }), { receivedEncodedLength: body.length })
+    } catch (error) {
+      if (!(error instanceof VerificationError)) throw error
+      reply.code(error.answer.status).headers({ ...error.answer.headers }).send(error.answer.body)
+      return undefined
+    }
+  }

@@ -1,0 +1,29 @@
+import type { IncomingMessage } from 'node:http'
+import { VerificationError } from '../refusal.js'
+import type { Checker } from './checker.js'
+
+/** What the adapter needs of Koa's context. */
+export interface KoaContext {
+  readonly req: IncomingMessage
+  readonly originalUrl: string
+  readonly state: Record<string, unknown>
+  status: number
+  body: unknown
+  set(headers: Record<string, string>): void
+}
+
+/** Middleware for Koa, before everything that parses bodies. What the checker found is in `ctx.state[name]`. */
+export const forKoa =
+  (checker: Checker<unknown>, name = 'device') =>
+  async (context: KoaContext, next: () => Promise<unknown>): Promise<void> => {
+    try {
+      context.state[name] = await checker.check(context.req, { target: context.originalUrl })
+    } catch (error) {
+      if (!(error instanceof VerificationError)) throw error
+      context.status = error.answer.status
+      context.set({ ...error.answer.headers })
+      context.body = error.answer.body
+      return
+    }
+    await next()
+  }

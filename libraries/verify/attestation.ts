@@ -1,0 +1,149 @@
+import { createPublicKey, hash, type KeyObject } from 'node:crypto'
+import type { IssuerKey } from './issuer-key.js'
+import { isObject, isTime, readCompact, type JsonObject } from './jws.js'
+import type { KeySets } from './key-sets.js'
+import { refused } from './refusal.js'
+import type { StatusChecker, StatusListReference } from './status-list.js'
+
+/** Whom an attestation is about. */
+export interface Principal {
+  readonly issuer: string
+  /** `sub`: the owner. */
+  readonly subject: string
+  /** `did`. */
+  readonly principalId: string
+  /** `device` or `service`. */
+  readonly principalType: string
+}
+
+export interface Attestation {
+  readonly principal: Principal
+  /** `att` without `status`. */
+  readonly attributes: JsonObject
+  /** Thumbprint of the attested key (RFC 7638). */
+  readonly jkt: string
+  /** All claims, such as `key_storage`. */
+  readonly claims: JsonObject
+}
+
+export interface ReadAttestation extends Attestation {
+  /** The attested key. Throws `bad_jwk`, `key_not_bound`. Imports a key once, which takes as long as a verification. */
+  readonly bind: (jwk: unknown) => KeyObject
+}
+
+interface Known extends ReadAttestation {
+  readonly kid: string
+  readonly key: IssuerKey
+  readonly notBefore: number
+  readonly expiresAt: number
+  readonly status: StatusListReference | undefined
+}
+
+export interface AttestationOptions {
+  readonly keySets: KeySets
+  readonly status: StatusChecker
+  /** `typ` of attestations. */
+  readonly type: string
+  /** Seconds. */
+  readonly skew: number
+}
+
+/** How many attestations are remembered as verified, which needs around 2 kB each. */
+const mostKnown = 10_000
+
+/** Verifies attestations, and remembers by their SHA-256 which ones it has verified, for as long as their key is published. */
+export const createAttestationReader = ({ keySets, status, type, skew }: AttestationOptions) => {
+  const known = new Map<string, Known>()
+
+  const remember = (digest: string, attestation: Known, now: number): void => {
+    if (known.size >= mostKnown)
+      for (const [old, { expiresAt }] of known) {
+        if (known.size < mostKnown && now <= expiresAt + skew) break
+        known.delete(old)
+      }
+    known.set(digest, attestation)
+  }
+
+  const verify = async (text: string): Promise<Known> => {
+    const { header, payload, input, signature } = readCompact(text)
+    const { alg, kid, typ } = header
+    if (!keySets.trusts(payload['iss'])) throw refused('untrusted_issuer')
+    if (typeof kid !== 'string') throw refused('unknown_kid')
+    const key = await keySets.find(payload['iss'], kid)
+    if (!key.algs.includes(alg as string)) throw refused('bad_alg')
+    if (!key.verifies(alg, input, signature)) throw refused('bad_attestation')
+    if (typ !== type) throw refused('wrong_type')
+    return { ...readClaims(payload['iss'], payload), kid, key }
+  }
+
+  /** Seconds since the epoch. Throws refusals. */
+  return async (text: string, now: number): Promise<ReadAttestation> => {
+    const digest = hash('sha256', text, 'base64')
+    let attestation = known.get(digest)
+    const isPublished =
+      attestation && (await keySets.find(attestation.principal.issuer, attestation.kid)) === attestation.key
+    if (!attestation || !isPublished) {
+      known.delete(digest)
+      attestation = await verify(text)
+      remember(digest, attestation, now)
+    }
+    const { notBefore, expiresAt, claims } = attestation
+    if (now < notBefore - skew || now > expiresAt + skew) throw refused('attestation_expired')
+    if ((claims['att'] as JsonObject)['status'] !== 'active') throw refused('device_not_active')
+    if (attestation.status && !(await status.isValid(attestation.principal.issuer, attestation.status)))
+      throw refused('device_not_active')
+    return attestation
+  }
+}
+
+const thumbprint = /^[\w-]{43}$/
+
+const readClaims = (issuer: string, claims: JsonObject): Omit<Known, 'kid' | 'key'> => {
+  const { sub, did, principal_type: principalType, iat, nbf = iat, exp, cnf, att } = claims
+  const jkt = isObject(cnf) ? cnf['jkt'] : undefined
+  if (typeof sub !== 'string' || typeof did !== 'string' || typeof principalType !== 'string') throw refused('malformed')
+  if (!isTime(iat) || !isTime(nbf) || !isTime(exp) || !isObject(att)) throw refused('malformed')
+  if (typeof jkt !== 'string' || !thumbprint.test(jkt)) throw refused('malformed')
+  const { status: _status, ...attributes } = att
+  let bound: KeyObject | undefined
+  return {
+    principal: { issuer, subject: sub, principalId: did, principalType },
+    attributes,
+    jkt,
+    claims,
+    notBefore: Math.max(iat, nbf),
+    expiresAt: exp,
+    status: readStatus(claims['status']),
+    bind(jwk) {
+      const { x, y } = readJwk(jwk)
+      const members = `{"crv":"P-256","kty":"EC","x":"${x}","y":"${y}"}`
+      if (hash('sha256', members, 'base64url') !== jkt) throw refused('key_not_bound')
+      return (bound ??= importKey(x, y))
+    },
+  }
+}
+
+/** A status that this verifier does not understand is no reason to believe the attestation. */
+const readStatus = (status: unknown): StatusListReference | undefined => {
+  if (status === undefined) return undefined
+  const { idx, uri } = (isObject(status) && isObject(status['status_list']) && status['status_list']) || {}
+  if (!isTime(idx) || typeof uri !== 'string') throw refused('malformed')
+  return { idx, uri }
+}
+
+const readJwk = (jwk: unknown): { readonly x: string; readonly y: string } => {
+  const { kty, crv, x, y, ...others }: JsonObject = isObject(jwk) ? jwk : {}
+  if (kty !== 'EC' || crv !== 'P-256' || typeof x !== 'string' || typeof y !== 'string') throw refused('bad_jwk')
+  if (!thumbprint.test(x) || !thumbprint.test(y)) throw refused('bad_jwk')
+  // Who sends his private key has lost it.
+  if (['d', 'k', 'p', 'q', 'dp', 'dq', 'qi', 'oth'].some((name) => name in others)) throw refused('bad_jwk')
+  return { x, y }
+}
+
+const importKey = (x: string, y: string): KeyObject => {
+  try {
+    return createPublicKey({ key: { kty: 'EC', crv: 'P-256', x, y }, format: 'jwk' })
+  } catch (cause) {
+    throw refused('bad_jwk', cause)
+  }
+}

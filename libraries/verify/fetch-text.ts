@@ -1,0 +1,31 @@
+/** What a verifier fetches with: `fetch` of the platform, or one of your own, for example through a proxy. */
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>
+
+/** Milliseconds. */
+const answerWithin = 5000
+
+/** The body of a 200 that is no longer than `mostBytes`. Follows no redirect. Rejects for everything else. */
+export const fetchText = async (fetcher: Fetch, url: string, accept: string, mostBytes: number): Promise<string> => {
+  const signal = AbortSignal.timeout(answerWithin)
+  const response = await fetcher(url, { headers: { accept }, redirect: 'error', signal })
+  if (response.status !== 200 || !response.body) {
+    await response.body?.cancel()
+    throw new Error(`${url} answered ${String(response.status)}.`)
+  }
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+    bytes += chunk.length
+    // Leaving the loop cancels the rest.
+    if (bytes > mostBytes) throw new Error(`${url} answered more than ${String(mostBytes)} bytes.`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString()
+}
+
+/** HTTPS, or plain HTTP to this machine. */
+export const isSafeUrl = (text: string): boolean => {
+  if (!URL.canParse(text)) return false
+  const { protocol, hostname } = new URL(text)
+  return protocol === 'https:' || (protocol === 'http:' && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname))
+}

@@ -1,0 +1,12 @@
+/** `signet-idp/verify`: tells a service which attested device or service sent a request. For Node. */
+export type { Attestation, Principal } from './attestation.js'
+export type { Fetch } from './fetch-text.js'
+export type { TrustedIssuer } from './key-sets.js'
+export { VerificationError, type HttpAnswer, type RefusalReason } from './refusal.js'
+export { memoryReplayGuard, type MemoryReplayGuardOptions, type ReplayGuard } from './replay.js'
+export type { StatusChecker, StatusListReference } from './status-list.js'
+export { createVerifier, type VerifiedRequest, type Verifier, type VerifierOptions } from './verifier.js'
+export { forExpress } from './adapters/express.js'
+export { forFastify } from './adapters/fastify.js'
+export { forHttp } from './adapters/http.js'
+export { forKoa } from './adapters/koa.js'

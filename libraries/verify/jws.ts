@@ -1,0 +1,48 @@
+import { refused } from './refusal.js'
+
+export type JsonObject = Readonly<Record<string, unknown>>
+
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+export interface CompactJws {
+  readonly header: JsonObject
+  readonly payload: JsonObject
+  /** What is signed (RFC 7515 §5.1). */
+  readonly input: string
+  readonly signature: Buffer
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** The bytes of canonical base64url (RFC 7515 §2); undefined for every other spelling. */
+export const readBase64url = (text: string): Buffer | undefined => {
+  const bytes = Buffer.from(text, 'base64url')
+  return bytes.toString('base64url') === text ? bytes : undefined
+}
+
+const readJson = (text: string): JsonObject => {
+  const bytes = readBase64url(text)
+  if (!bytes) throw refused('malformed')
+  try {
+    const value: unknown = JSON.parse(decoder.decode(bytes))
+    if (isObject(value)) return value
+  } catch (cause) {
+    throw refused('malformed', cause)
+  }
+  throw refused('malformed')
+}
+
+/** Reads a JWS in compact form (RFC 7515 §7.1) whose payload is an object of JSON. Throws `malformed` for everything else. */
+export const readCompact = (text: string): CompactJws => {
+  const first = text.indexOf('.')
+  const second = text.indexOf('.', first + 1)
+  const signature = readBase64url(text.slice(second + 1))
+  if (first < 1 || second < first + 2 || !signature || signature.length === 0) throw refused('malformed')
+  const header = readJson(text.slice(0, first))
+  if ('crit' in header) throw refused('malformed')
+  return { header, payload: readJson(text.slice(first + 1, second)), input: text.slice(0, second), signature }
+}
+
+/** A whole number of seconds since the epoch (RFC 7519 §2, without fractions). */
+export const isTime = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0

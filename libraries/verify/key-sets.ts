@@ -1,0 +1,140 @@
+import { fetchText, isSafeUrl, type Fetch } from './fetch-text.js'
+import { importIssuerKey, readKeySet, type IssuerKey } from './issuer-key.js'
+import { isObject, type JsonObject } from './jws.js'
+import { refused } from './refusal.js'
+
+/** An issuer whom a verifier trusts: its URL, whose metadata lead to its keys; or with the keys, or where they are. */
+export type TrustedIssuer =
+  | string
+  | { readonly issuer: string; readonly jwks_uri: string }
+  | { readonly issuer: string; readonly jwks: { readonly keys: readonly object[] } }
+
+export interface KeySets {
+  readonly trusts: (issuer: unknown) => issuer is string
+  /**
+   * The key of a trusted issuer; the same object for as long as the issuer publishes the same key. Throws `unknown_kid`, or
+   * `keys_unavailable` when the key set cannot be fetched and so may have the key.
+   */
+  readonly find: (issuer: string, kid: string) => IssuerKey | Promise<IssuerKey>
+}
+
+export interface KeySetOptions {
+  readonly issuers: readonly TrustedIssuer[]
+  readonly fetch: Fetch
+  /** Milliseconds since the epoch. */
+  readonly clock: () => number
+  /** Milliseconds for which a key set that cannot be fetched again is used beyond its ten minutes. */
+  readonly staleFor: number
+}
+
+/** Milliseconds. */
+const freshFor = 600_000
+/** Milliseconds between two fetches: after a success only an unknown `kid` asks sooner than `freshFor`. */
+const betweenFetches = 60_000
+const betweenAttempts = 5000
+const mostBytes = 262_144
+
+export const createKeySets = ({ issuers, ...options }: KeySetOptions): KeySets => {
+  const sets = new Map(
+    issuers.map((trusted) => {
+      const issuer = typeof trusted === 'string' ? trusted : trusted.issuer
+      return [issuer, createKeySet(issuer, trusted, options)]
+    }),
+  )
+  return {
+    trusts: (issuer): issuer is string => typeof issuer === 'string' && sets.has(issuer),
+    find: (issuer, kid) => {
+      const set = sets.get(issuer)
+      if (!set) throw refused('untrusted_issuer')
+      return set(kid)
+    },
+  }
+}
+
+type Find = KeySets['find'] extends (issuer: string, ...rest: infer Rest) => infer Found ? (...rest: Rest) => Found : never
+
+const createKeySet = (
+  issuer: string,
+  trusted: TrustedIssuer,
+  { fetch, clock, staleFor }: Omit<KeySetOptions, 'issuers'>,
+): Find => {
+  let keys = new Map<string, { readonly text: string; readonly key: IssuerKey }>()
+  let fetchedAt = -Infinity
+  let attemptedAt = -Infinity
+  let failure: unknown
+  let running: Promise<void> | undefined
+
+  const keep = (set: unknown): void => {
+    const read = readKeySet(set)
+    if (!read) throw new Error(`What ${issuer} publishes is not a key set.`)
+    const next: typeof keys = new Map()
+    for (const [kid, jwk] of read) {
+      const text = JSON.stringify(jwk)
+      const known = keys.get(kid)
+      const key = known?.text === text ? known.key : importIssuerKey(jwk)
+      if (key) next.set(kid, { text, key })
+    }
+    keys = next
+  }
+
+  const download = async (): Promise<void> => {
+    const uri = typeof trusted === 'string' ? await findKeySet(issuer, fetch) : 'jwks_uri' in trusted && trusted.jwks_uri
+    if (uri === false) return
+    keep(JSON.parse(await fetchText(fetch, uri, 'application/jwk-set+json, application/json', mostBytes)))
+  }
+  /** Never rejects. One at a time. */
+  const refresh = (): Promise<void> => {
+    attemptedAt = clock()
+    return (running ??= download()
+      .then(
+        () => {
+          fetchedAt = clock()
+          failure = undefined
+        },
+        (cause: unknown) => {
+          failure = cause ?? new Error('The key set cannot be fetched.')
+        },
+      )
+      .finally(() => {
+        running = undefined
+      }))
+  }
+
+  if (typeof trusted !== 'string' && 'jwks' in trusted) {
+    keep(trusted.jwks)
+    return (kid) => {
+      const found = keys.get(kid)
+      if (!found) throw refused('unknown_kid')
+      return found.key
+    }
+  }
+
+  const answer = (kid: string): IssuerKey => {
+    const found = clock() - fetchedAt < freshFor + staleFor ? keys.get(kid) : undefined
+    if (found) return found.key
+    throw failure === undefined ? refused('unknown_kid') : refused('keys_unavailable', failure)
+  }
+
+  return (kid) => {
+    const now = clock()
+    const isFresh = now - fetchedAt < freshFor
+    if (isFresh && keys.has(kid)) return answer(kid)
+    const pause = isFresh && failure === undefined ? betweenFetches : betweenAttempts
+    if (running || now - attemptedAt >= pause) {
+      const refreshed = refresh()
+      // While the issuer is down nobody waits for it who has a key.
+      const isStale = failure !== undefined && now - fetchedAt < freshFor + staleFor
+      if (!(isStale && keys.has(kid))) return refreshed.then(() => answer(kid))
+    }
+    return answer(kid)
+  }
+}
+
+/** RFC 8414 §3, OpenID Connect Discovery §4. */
+const findKeySet = async (issuer: string, fetch: Fetch): Promise<string> => {
+  const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
+  const metadata: unknown = JSON.parse(await fetchText(fetch, url, 'application/json', mostBytes))
+  const { issuer: named, jwks_uri: uri }: JsonObject = isObject(metadata) ? metadata : {}
+  if (named !== issuer || typeof uri !== 'string' || !isSafeUrl(uri)) throw new Error(`${url} is not of ${issuer}.`)
+  return uri
+}

@@ -1,0 +1,129 @@
+import type { IncomingMessage } from 'node:http'
+import { refused } from './refusal.js'
+
+/** Headers that the verifiers read: each may be there once. */
+const wanted: ReadonlySet<string> = new Set([
+  'authorization',
+  'content-digest',
+  'content-length',
+  'content-type',
+  'dpop',
+  'signature',
+  'signature-input',
+  'signature-key',
+  'transfer-encoding',
+  'x-attestation',
+  'x-signature',
+])
+
+/** A request, before anything of its body is read. */
+export interface Message {
+  readonly method: string
+  /** Path and query exactly as they are in the request. */
+  readonly target: string
+  readonly headers: ReadonlyMap<string, string>
+  /** Bytes of the body: 0 if there is none, undefined if only its end will tell. */
+  readonly length: number | undefined
+  /** Reads the body; throws `body_too_large` beyond `mostBytes`, and `body_incomplete`. */
+  readonly read: (mostBytes: number) => Promise<Uint8Array>
+}
+
+/** What a framework knows better than the request. */
+export interface Given {
+  /** Path and query as the client sent them, where a framework changes `url`. */
+  readonly target?: string
+  /** The bytes of the body, where something has read them before. */
+  readonly body?: Uint8Array
+}
+
+/** Throws `duplicate_header`. */
+export const readMessage = (request: IncomingMessage | Request, given: Given = {}): Message => {
+  const { body } = given
+  const message = 'rawHeaders' in request ? fromNode(request, given.target) : fromFetch(request)
+  return body ? { ...message, length: body.length, read: (most) => bounded(body, most) } : message
+}
+
+const bounded = (body: Uint8Array, most: number): Promise<Uint8Array> =>
+  body.length > most ? Promise.reject(refused('body_too_large')) : Promise.resolve(body)
+
+const lengthOf = (headers: ReadonlyMap<string, string>, withoutLength: 0 | undefined): number | undefined => {
+  if (headers.has('transfer-encoding')) return undefined
+  const length = headers.get('content-length')
+  if (length === undefined) return withoutLength
+  if (!/^\d{1,15}$/.test(length)) throw refused('malformed')
+  return Number(length)
+}
+
+const fromNode = (request: IncomingMessage, target = request.url ?? ''): Message => {
+  const headers = new Map<string, string>()
+  const raw = request.rawHeaders
+  for (let index = 0; index + 1 < raw.length; index += 2) {
+    const name = (raw[index] ?? '').toLowerCase()
+    if (!wanted.has(name)) continue
+    if (headers.has(name)) throw refused('duplicate_header')
+    headers.set(name, raw[index + 1] ?? '')
+  }
+  return {
+    method: request.method ?? '',
+    target,
+    headers,
+    // Over HTTP/2 a body needs no header.
+    length: lengthOf(headers, request.httpVersionMajor > 1 && !request.complete ? undefined : 0),
+    read: (most) => readNode(request, most),
+  }
+}
+
+/** Leaves the connection open, so that a refusal can be answered. */
+const readNode = (request: IncomingMessage, most: number): Promise<Uint8Array> =>
+  new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let bytes = 0
+    const settle = (done: () => void): void => {
+      request.off('data', take).off('end', end).off('error', fail).off('close', fail)
+      done()
+    }
+    const take = (chunk: Buffer): void => {
+      bytes += chunk.length
+      if (bytes <= most) chunks.push(chunk)
+      else
+        settle(() => {
+          request.pause()
+          reject(refused('body_too_large'))
+        })
+    }
+    const end = () => settle(() => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))
+    const fail = (cause?: Error) => settle(() => reject(refused('body_incomplete', cause)))
+    if (request.readableDidRead)
+      return reject(new TypeError('The body was read before: the verifier comes before everything that parses bodies.'))
+    if (request.destroyed) return fail()
+    request.on('data', take).on('end', end).on('error', fail).on('close', fail)
+  })
+
+const fromFetch = (request: Request): Message => {
+  const { pathname, search } = new URL(request.url)
+  const headers = new Map([...request.headers].filter(([name]) => wanted.has(name)))
+  return {
+    method: request.method,
+    target: `${pathname}${search}`,
+    headers,
+    length: request.body === null ? 0 : lengthOf(headers, undefined),
+    read: (most) => readFetch(request, most),
+  }
+}
+
+const readFetch = async (request: Request, most: number): Promise<Uint8Array> => {
+  if (request.bodyUsed) throw new TypeError('The body was read before: the verifier comes first.')
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  try {
+    for await (const chunk of (request.body ?? []) as AsyncIterable<Uint8Array>) {
+      bytes += chunk.length
+      if (bytes > most) break
+      chunks.push(chunk)
+    }
+  } catch (cause) {
+    throw refused('body_incomplete', cause)
+  }
+  if (bytes > most) throw refused('body_too_large')
+  return Buffer.concat(chunks)
+}

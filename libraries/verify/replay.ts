@@ -1,0 +1,74 @@
+import { refused } from './refusal.js'
+
+/**
+ * Remembers which request signatures were used. Give several verifiers of one audience the same memory, such as Redis with
+ * `SET key 1 NX EXAT expiresAt`: otherwise what one has seen is new to the next.
+ */
+export interface ReplayGuard {
+  /**
+   * True for the first caller with this key, false for all later ones until `expiresAt` (seconds since the epoch) is over.
+   * One atomic step. The key is the thumbprint of the device's key, a dot, and the id of the signature. A rejection is
+   * answered with 503.
+   */
+  claim(key: string, expiresAt: number): boolean | Promise<boolean>
+}
+
+export interface MemoryReplayGuardOptions {
+  /** Milliseconds since the epoch. */
+  readonly clock?: () => number
+  /** How many signatures it remembers, at some 200 bytes each. When it is full it refuses; it forgets nothing too early. */
+  readonly most?: number
+  /** How many of them may be of one device: a tenth of `most` unless said. */
+  readonly mostOfOne?: number
+}
+
+/** For one process. */
+export const memoryReplayGuard = ({
+  clock = Date.now,
+  most = 1_000_000,
+  mostOfOne = Math.ceil(most / 10),
+}: MemoryReplayGuardOptions = {}): ReplayGuard => {
+  const seen = new Set<string>()
+  const counts = new Map<string, number>()
+  /** By the second after which they are forgotten. */
+  const ends = new Map<number, string[]>()
+  let sweptTo = -Infinity
+
+  const forget = (key: string): void => {
+    seen.delete(key)
+    const owner = ownerOf(key)
+    const left = (counts.get(owner) ?? 1) - 1
+    if (left === 0) counts.delete(owner)
+    else counts.set(owner, left)
+  }
+  const sweep = (): void => {
+    const second = Math.floor(clock() / 1000)
+    if (second <= sweptTo) return
+    sweptTo = second
+    for (const [end, keys] of ends)
+      if (end < second) {
+        keys.forEach(forget)
+        ends.delete(end)
+      }
+  }
+
+  return {
+    claim(key, expiresAt) {
+      sweep()
+      const end = Math.ceil(expiresAt)
+      // The clock was put back: this one may be among those that are forgotten.
+      if (end < sweptTo || seen.has(key)) return false
+      const owner = ownerOf(key)
+      const count = counts.get(owner) ?? 0
+      if (seen.size >= most || count >= mostOfOne) throw refused('replay_guard_full')
+      seen.add(key)
+      counts.set(owner, count + 1)
+      const ending = ends.get(end)
+      if (ending) ending.push(key)
+      else ends.set(end, [key])
+      return true
+    },
+  }
+}
+
+const ownerOf = (key: string): string => key.slice(0, key.indexOf('.'))

@@ -1,0 +1,115 @@
+import { promisify } from 'node:util'
+import { inflate } from 'node:zlib'
+import { fetchText, type Fetch } from './fetch-text.js'
+import { isObject, isTime, readBase64url, readCompact } from './jws.js'
+import type { KeySets } from './key-sets.js'
+import { refused } from './refusal.js'
+
+/** Where the status of an attestation is (draft-ietf-oauth-status-list §6). */
+export interface StatusListReference {
+  readonly idx: number
+  readonly uri: string
+}
+
+/** Says whether an attestation with a status is still good. */
+export interface StatusChecker {
+  /** True only for a status that is known to be valid. A rejection is answered with 503. */
+  isValid(issuer: string, reference: StatusListReference): boolean | Promise<boolean>
+}
+
+export interface StatusListOptions {
+  readonly keySets: KeySets
+  readonly fetch: Fetch
+  /** Milliseconds since the epoch. */
+  readonly clock: () => number
+}
+
+interface StatusList {
+  readonly bytes: Uint8Array
+  readonly bits: 1 | 2 | 4 | 8
+  /** Milliseconds since the epoch. */
+  readonly usableUntil: number
+}
+
+interface Entry {
+  list: StatusList | undefined
+  running: Promise<StatusList> | undefined
+  failedAt: number
+  failure: unknown
+}
+
+/** Of the answer, and of the list in it: four million devices with a bit each. */
+const mostBytes = 1_048_576
+const mostInflated = 524_288
+const mostLists = 64
+/** Seconds for which a list is kept that does not say for how long, and the longest. */
+const defaultTtl = 300
+const longestTtl = 86_400
+/** Milliseconds between attempts to fetch a list that cannot be had. */
+const betweenAttempts = 5000
+
+const unzip = promisify(inflate)
+
+/** Reads Token Status Lists of the trusted issuers (draft-ietf-oauth-status-list-20), and keeps each for its `ttl`. */
+export const createStatusLists = ({ keySets, fetch, clock }: StatusListOptions): StatusChecker => {
+  const entries = new Map<string, Entry>()
+
+  const download = async (issuer: string, uri: string): Promise<StatusList> => {
+    const now = clock()
+    const text = (await fetchText(fetch, uri, 'application/statuslist+jwt', mostBytes)).trim()
+    const { header, payload, input, signature } = readCompact(text)
+    const { alg, kid, typ } = header
+    const { sub, iat, exp = Infinity, ttl = defaultTtl, status_list: list } = payload
+    const key = await keySets.find(issuer, String(kid))
+    if (typ !== 'statuslist+jwt' || !key.verifies(alg, input, signature)) throw new Error('Nobody signed this list.')
+    if (sub !== uri || !isTime(iat) || (payload['iss'] ?? issuer) !== issuer) throw new Error('This is another list.')
+    if (typeof exp !== 'number' || exp * 1000 <= now) throw new Error('The list has expired.')
+    if (typeof ttl !== 'number' || !(ttl > 0)) throw new Error('The list has no usable ttl.')
+    return {
+      ...(await readList(list)),
+      usableUntil: Math.min(exp * 1000, now + Math.min(ttl, longestTtl) * 1000),
+    }
+  }
+
+  const find = (issuer: string, uri: string): StatusList | Promise<StatusList> => {
+    let entry = entries.get(uri)
+    if (!entry) {
+      const [oldest] = entries.keys()
+      if (entries.size >= mostLists && oldest !== undefined) entries.delete(oldest)
+      entries.set(uri, (entry = { list: undefined, running: undefined, failedAt: -Infinity, failure: undefined }))
+    }
+    const { list, failedAt, failure } = entry
+    if (list && clock() < list.usableUntil) return list
+    if (!entry.running && clock() - failedAt < betweenAttempts) throw refused('status_unavailable', failure)
+    return (entry.running ??= download(issuer, uri)
+      .then(
+        (downloaded) => (entry.list = downloaded),
+        (cause: unknown) => {
+          entry.failedAt = clock()
+          entry.failure = cause
+          throw refused('status_unavailable', cause)
+        },
+      )
+      .finally(() => {
+        entry.running = undefined
+      }))
+  }
+
+  return {
+    async isValid(issuer, { idx, uri }) {
+      // Only the issuer says where its lists are; another place would make this verifier fetch for strangers.
+      if (!uri.startsWith(`${issuer.replace(/\/$/, '')}/`)) return false
+      const { bytes, bits } = await find(issuer, uri)
+      const byte = bytes[Math.floor((idx * bits) / 8)]
+      // Statuses are packed from the lowest bit on (§4.1). 0 is valid.
+      return byte !== undefined && ((byte >> ((idx * bits) % 8)) & (2 ** bits - 1)) === 0
+    },
+  }
+}
+
+const readList = async (list: unknown): Promise<Pick<StatusList, 'bytes' | 'bits'>> => {
+  const { bits, lst } = isObject(list) ? list : {}
+  const compressed = typeof lst === 'string' ? readBase64url(lst) : undefined
+  if ((bits !== 1 && bits !== 2 && bits !== 4 && bits !== 8) || !compressed) throw new Error('This is no status list.')
+  return { bits, bytes: await unzip(compressed, { maxOutputLength: mostInflated }) }
+}

@@ -1,0 +1,154 @@
+import { hash, timingSafeEqual, verify as verifySignature } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { attestationHeader, attestationType, longestLifetimeSeconds, signatureHeader } from '../wire/names.js'
+import { createAttestationReader, type Attestation } from './attestation.js'
+import { isSafeUrl, type Fetch } from './fetch-text.js'
+import { hasHttpMessageSignature, readHttpMessageSignature } from './http-message-signature.js'
+import { createKeySets, type TrustedIssuer } from './key-sets.js'
+import { readMessage, type Given, type Message } from './message.js'
+import type { Proof } from './proof.js'
+import { refused, VerificationError } from './refusal.js'
+import { memoryReplayGuard, type ReplayGuard } from './replay.js'
+import { readRequestSignature } from './request-signature.js'
+import { createStatusLists, type StatusChecker } from './status-list.js'
+
+export interface VerifierOptions {
+  readonly issuers: readonly TrustedIssuer[]
+  /** What this verifier is called: requests are signed for it. Verifiers with another name refuse them. */
+  readonly audience: string
+  /**
+   * Where clients reach this verifier, such as `https://api.bank.example`: HTTP message signatures are made for it. That of
+   * `audience` if it is a URL; without either, only `X-Signature` is accepted. It is never taken from the request.
+   */
+  readonly origin?: string
+  /** One process remembers for itself unless you give a guard that several share. */
+  readonly replay?: ReplayGuard
+  /** What answers for attestations with a `status`: the status lists of the issuer, unless you give something else. */
+  readonly status?: StatusChecker
+  /** Bytes of a body: 1 MiB unless said. Larger ones are answered with 413. */
+  readonly maxBodyBytes?: number
+  /** Seconds by which the clocks of issuer, device and verifier may differ: 30 unless said. */
+  readonly clockSkewSeconds?: number
+  /** Seconds for which the keys of an issuer that cannot be reached are still used: four hours unless said. */
+  readonly staleKeysSeconds?: number
+  /** `typ` of attestations, if the issuer's configuration sets another. */
+  readonly attestationType?: string
+  /** Milliseconds since the epoch. */
+  readonly clock?: () => number
+  readonly fetch?: Fetch
+}
+
+/** Who sent a request, and what he sent. */
+export interface VerifiedRequest extends Attestation {
+  /** The bytes that the signature covers; empty if there is no body. */
+  readonly body: Uint8Array
+}
+
+export interface Verifier {
+  /** Rejects with `VerificationError`, whose `answer` is for the client. Reads the body only after everything else is right. */
+  check(request: IncomingMessage | Request, given?: Given): Promise<VerifiedRequest>
+}
+
+/** Characters. */
+const longestAttestation = 8192
+const longestSignature = 4096
+
+/** Throws a `TypeError` for options that make no sense. */
+export const createVerifier = (options: VerifierOptions): Verifier => {
+  const { issuers, audience, clock = Date.now, clockSkewSeconds: skew = 30, maxBodyBytes = 1_048_576 } = options
+  if (audience === '') throw new TypeError('audience is empty')
+  if (!(skew >= 0 && skew <= 300)) throw new TypeError('clockSkewSeconds is between 0 and 300')
+  checkIssuers(issuers)
+  const origin = options.origin ?? (URL.canParse(audience) ? new URL(audience).origin : 'null')
+  if (options.origin !== undefined && !isOrigin(origin)) throw new TypeError('origin is not an origin')
+
+  const fetcher = options.fetch ?? ((url, init) => fetch(url, init))
+  const staleFor = (options.staleKeysSeconds ?? 14_400) * 1000
+  const keySets = createKeySets({ issuers, fetch: fetcher, clock, staleFor })
+  const status = options.status ?? createStatusLists({ keySets, fetch: fetcher, clock })
+  const replay = options.replay ?? memoryReplayGuard({ clock })
+  const type = options.attestationType ?? attestationType
+  const readAttestation = createAttestationReader({ keySets, status, type, skew })
+
+  const readProof = (message: Message): Proof => {
+    const signature = message.headers.get(signatureHeader)
+    if (origin !== 'null' && hasHttpMessageSignature(message)) {
+      // Of two signatures it would be unclear which one counts.
+      if (signature !== undefined) throw refused('duplicate_header')
+      return readHttpMessageSignature(message, origin)
+    }
+    if (signature === undefined) throw refused('missing_credential')
+    return readRequestSignature(signature, audience)
+  }
+
+  return {
+    async check(request, given) {
+      const message = readMessage(request, given)
+      const now = clock() / 1000
+      const text = message.headers.get(attestationHeader)
+      if (!text) throw refused('missing_credential')
+      checkSizes(message, text)
+      const proof = readProof(message)
+      const attestation = await outage('status_unavailable', () => readAttestation(text, now))
+
+      const { jkt } = attestation
+      if ((proof.keyid ?? jkt) !== jkt) throw refused('key_not_bound')
+      const key = attestation.bind(proof.jwk)
+      const ecdsa = { key, dsaEncoding: 'ieee-p1363' } as const
+      if (!verifySignature('sha256', Buffer.from(proof.input), ecdsa, proof.signature)) throw refused('bad_signature')
+
+      const { issuedAt, expiresAt } = proof
+      if (now < issuedAt - skew || now > expiresAt + skew) throw refused('signature_expired')
+      if (expiresAt <= issuedAt || expiresAt - issuedAt > longestLifetimeSeconds) throw refused('lifetime_too_long')
+      proof.checkTarget(message)
+      const body = await readBody(message, proof, maxBodyBytes)
+      const isNew = await outage('replay_guard_unavailable', () => replay.claim(`${jkt}.${proof.id}`, expiresAt + skew))
+      if (isNew !== true) throw refused('replay_detected')
+
+      const { principal, attributes, claims } = attestation
+      return { principal, attributes, jkt, claims, body }
+    },
+  }
+}
+
+const isOrigin = (text: string): boolean => URL.canParse(text) && new URL(text).origin === text
+
+const checkIssuers = (issuers: readonly TrustedIssuer[]): void => {
+  if (issuers.length === 0) throw new TypeError('issuers is empty')
+  for (const trusted of issuers) {
+    const fetched =
+      typeof trusted === 'string' ? trusted : 'jwks_uri' in trusted ? trusted.jwks_uri : 'https://localhost'
+    if (!isSafeUrl(fetched)) throw new TypeError(`${fetched} is not a URL with https`)
+  }
+}
+
+const checkSizes = ({ headers }: Message, attestation: string): void => {
+  const others = [signatureHeader, 'signature-input', 'signature', 'signature-key', 'content-digest']
+  if (attestation.length > longestAttestation || others.some((name) => (headers.get(name)?.length ?? 0) > longestSignature))
+    throw refused('header_too_large')
+}
+
+/** Whatever a part that others wrote throws is an outage, never a refusal. */
+const outage = async <T>(
+  reason: 'status_unavailable' | 'replay_guard_unavailable',
+  ask: () => T | Promise<T>,
+): Promise<T> => {
+  try {
+    return await ask()
+  } catch (error) {
+    throw error instanceof VerificationError ? error : refused(reason, error)
+  }
+}
+
+const readBody = async ({ length, read }: Message, { digest }: Proof, most: number): Promise<Uint8Array> => {
+  // Whatever the headers tell is known before a byte is read.
+  if (length !== undefined && (length === 0) !== (digest === undefined)) throw refused('body_mismatch')
+  if (length !== undefined && length > most) throw refused('body_too_large')
+  const body = length === 0 ? new Uint8Array() : await read(most)
+  if ((body.length === 0) !== (digest === undefined)) throw refused('body_mismatch')
+  if (digest && !isSame(hash('sha256', body, digest.encoding), digest.text)) throw refused('body_mismatch')
+  return body
+}
+
+const isSame = (one: string, other: string): boolean =>
+  one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other))
