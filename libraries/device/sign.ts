@@ -7,7 +7,12 @@ import {
   signatureHeader,
 } from '../wire/names.js'
 import type { RequestClaims } from '../wire/request-claims.js'
-import { signatureBase, writeSignatureKey, writeSignatureParams, type CoveredComponents } from '../wire/signature-base.js'
+import {
+  signatureBase,
+  writeSignatureKey,
+  writeSignatureParams,
+  type CoveredComponents,
+} from '../wire/signature-base.js'
 import { signCompact, type DeviceKey } from './key.js'
 
 export interface SignOptions {

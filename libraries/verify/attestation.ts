@@ -101,7 +101,8 @@ const thumbprint = /^[\w-]{43}$/
 const readClaims = (issuer: string, claims: JsonObject): Omit<Known, 'kid' | 'key'> => {
   const { sub, did, principal_type: principalType, iat, nbf = iat, exp, cnf, att } = claims
   const jkt = isObject(cnf) ? cnf['jkt'] : undefined
-  if (typeof sub !== 'string' || typeof did !== 'string' || typeof principalType !== 'string') throw refused('malformed')
+  if (typeof sub !== 'string' || typeof did !== 'string' || typeof principalType !== 'string')
+    throw refused('malformed')
   if (!isTime(iat) || !isTime(nbf) || !isTime(exp) || !isObject(att)) throw refused('malformed')
   if (typeof jkt !== 'string' || !thumbprint.test(jkt)) throw refused('malformed')
   const { status: _status, ...attributes } = att

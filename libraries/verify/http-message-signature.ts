@@ -10,7 +10,10 @@ const text = String.raw`"(?:[ !#-[\]-~]|\\["\\])*"`
 const bytes = String.raw`:[A-Za-z0-9+/]*={0,2}:`
 const parameters = String.raw`(?:; *${label}(?:=(?:${text}|${bytes}|[-0-9A-Za-z*?][^\s",;()]*))?)*`
 /** Members of `Signature-Input` and of `Signature` (RFC 9421 §4.1, §4.2), as far as others may write them beside ours. */
-const inputs = new RegExp(String.raw`(${label})=(\((?:${text}${parameters} ?)*\)${parameters})(?:[ \t]*,[ \t]*(?=.)|$)`, 'y')
+const inputs = new RegExp(
+  String.raw`(${label})=(\((?:${text}${parameters} ?)*\)${parameters})(?:[ \t]*,[ \t]*(?=.)|$)`,
+  'y',
+)
 const signatures = new RegExp(String.raw`(${label})=(${bytes})${parameters}(?:[ \t]*,[ \t]*(?=.)|$)`, 'y')
 const keys = new RegExp(String.raw`(${label})=(hwk${parameters})(?:[ \t]*,[ \t]*(?=.)|$)`, 'y')
 

@@ -51,7 +51,9 @@ export const createKeySets = ({ issuers, ...options }: KeySetOptions): KeySets =
   }
 }
 
-type Find = KeySets['find'] extends (issuer: string, ...rest: infer Rest) => infer Found ? (...rest: Rest) => Found : never
+type Find = KeySets['find'] extends (issuer: string, ...rest: infer Rest) => infer Found
+  ? (...rest: Rest) => Found
+  : never
 
 const createKeySet = (
   issuer: string,
@@ -78,7 +80,8 @@ const createKeySet = (
   }
 
   const download = async (): Promise<void> => {
-    const uri = typeof trusted === 'string' ? await findKeySet(issuer, fetch) : 'jwks_uri' in trusted && trusted.jwks_uri
+    const uri =
+      typeof trusted === 'string' ? await findKeySet(issuer, fetch) : 'jwks_uri' in trusted && trusted.jwks_uri
     if (uri === false) return
     keep(JSON.parse(await fetchText(fetch, uri, 'application/jwk-set+json, application/json', mostBytes)))
   }

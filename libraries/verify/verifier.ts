@@ -124,7 +124,10 @@ const checkIssuers = (issuers: readonly TrustedIssuer[]): void => {
 
 const checkSizes = ({ headers }: Message, attestation: string): void => {
   const others = [signatureHeader, 'signature-input', 'signature', 'signature-key', 'content-digest']
-  if (attestation.length > longestAttestation || others.some((name) => (headers.get(name)?.length ?? 0) > longestSignature))
+  if (
+    attestation.length > longestAttestation ||
+    others.some((name) => (headers.get(name)?.length ?? 0) > longestSignature)
+  )
     throw refused('header_too_large')
 }
 

@@ -24,7 +24,10 @@ export const forFastify =
       return body && Object.assign(Readable.from([body], { objectMode: false }), { receivedEncodedLength: body.length })
     } catch (error) {
       if (!(error instanceof VerificationError)) throw error
-      reply.code(error.answer.status).headers({ ...error.answer.headers }).send(error.answer.body)
+      reply
+        .code(error.answer.status)
+        .headers({ ...error.answer.headers })
+        .send(error.answer.body)
       return undefined
     }
   }
