@@ -105,7 +105,7 @@ const readClaims = (issuer: string, claims: JsonObject): Omit<Known, 'kid' | 'ke
     throw refused('malformed')
   if (!isTime(iat) || !isTime(nbf) || !isTime(exp) || !isObject(att)) throw refused('malformed')
   if (typeof jkt !== 'string' || !thumbprint.test(jkt)) throw refused('malformed')
-  const { status: _status, ...attributes } = att
+  const attributes = Object.fromEntries(Object.entries(att).filter(([name]) => name !== 'status'))
   let bound: KeyObject | undefined
   return {
     principal: { issuer, subject: sub, principalId: did, principalType },
