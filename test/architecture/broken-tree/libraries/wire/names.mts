@@ -1,0 +1,3 @@
+import { sha256 } from '../device/digest.mjs'
+
+export const names = [sha256]
