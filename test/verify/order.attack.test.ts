@@ -81,7 +81,7 @@ const broken = (wrong: ReadonlySet<string>): Request => {
   })
 }
 
-describe('the order of the checks (DV12)', () => {
+describe('the order of the checks (VR12)', () => {
   it.each(checks.map((reason, index) => [reason, checks.slice(index)] as const))(
     '%s comes before whatever else is wrong after it',
     async (reason, wrong) => {

@@ -35,7 +35,7 @@ describe('hostile tokens', () => {
   const good = () => device.signature({ target: '/a', audience: origin })
   const check = (attestation: string, signature: string) => reasonOf(verifier.check(request(attestation, signature)))
 
-  it('DV13: no algorithm but the one of the key, in either token', async () => {
+  it('VR13: no algorithm but the one of the key, in either token', async () => {
     const at = now / 1000
     const claims = {
       iss: issuer.issuer,
@@ -57,7 +57,7 @@ describe('hostile tokens', () => {
       ).toBe('bad_alg')
   })
 
-  it('DV14: an attestation alone, a signature alone and the two of different devices are worth nothing', async () => {
+  it('VR14: an attestation alone, a signature alone and the two of different devices are worth nothing', async () => {
     expect(await reasonOf(verifier.check(request(issuer.attest(device.jkt), undefined)))).toBe('missing_credential')
     expect(await check('', good())).toBe('missing_credential')
     expect(await check(issuer.attest(device.jkt), thief.signature({ target: '/a', audience: origin }))).toBe(
@@ -65,7 +65,7 @@ describe('hostile tokens', () => {
     )
   })
 
-  it('DV15: keys that are no public P-256 key in its one spelling', async () => {
+  it('VR15: keys that are no public P-256 key in its one spelling', async () => {
     const { x, y } = device.jwk
     const other = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' })
     const offCurve = { kty: 'EC', crv: 'P-256', x, y: x }
@@ -91,7 +91,7 @@ describe('hostile tokens', () => {
     expect(await check(issuer.attest(jkt), signature)).toBe('bad_jwk')
   })
 
-  it('DV16: what cannot be read', async () => {
+  it('VR16: what cannot be read', async () => {
     const attestation = issuer.attest(device.jkt)
     const [header = '', payload = '', bytes = ''] = good().split('.')
     const list = Buffer.from('[]').toString('base64url')
@@ -137,12 +137,12 @@ describe('hostile tokens', () => {
       expect(await check(issuer.attest(device.jkt, wrong), good())).toBe('malformed')
   })
 
-  it('DV17: tokens that are too long', async () => {
+  it('VR17: tokens that are too long', async () => {
     expect(await check('x'.repeat(8193), good())).toBe('header_too_large')
     expect(await check(issuer.attest(device.jkt), 'x'.repeat(4097))).toBe('header_too_large')
   })
 
-  it('DV18: a body or a query that nobody signed', async () => {
+  it('VR18: a body or a query that nobody signed', async () => {
     const bare = device.signature({ method: 'POST', target: '/a', audience: origin })
     const attestation = issuer.attest(device.jkt)
     const post = { method: 'POST', body: 'added' }
@@ -152,7 +152,7 @@ describe('hostile tokens', () => {
     expect(await reasonOf(verifier.check(request(attestation, good(), '/%61')))).toBe('path_mismatch')
   })
 
-  it('DV19: a signature for another verifier, and one again at another endpoint or in another process', async () => {
+  it('VR19: a signature for another verifier, and one again at another endpoint or in another process', async () => {
     const replay = memoryReplayGuard({ clock })
     const [one, two] = [make({ replay }), make({ replay })]
     const elsewhere = make({ audience: 'https://other.example' })
@@ -166,7 +166,7 @@ describe('hostile tokens', () => {
     expect(await reasonOf(one.check(sent()))).toBe('replay_detected')
   })
 
-  it('DV20: the clock may differ by the skew, in either direction, and by no second more', async () => {
+  it('VR20: the clock may differ by the skew, in either direction, and by no second more', async () => {
     const at = now / 1000
     const when = (iat: number, exp: number) =>
       check(issuer.attest(device.jkt), device.signature({ target: '/a', audience: origin, claims: { iat, exp } }))
@@ -190,7 +190,7 @@ describe('hostile tokens', () => {
     expect(await check(attestation, good())).toBe('attestation_expired')
   })
 
-  it('DV21: bodies have a bound, with and without a length, and it is answered with 413', async () => {
+  it('VR21: bodies have a bound, with and without a length, and it is answered with 413', async () => {
     const small = make({ maxBodyBytes: 4 })
     const attestation = issuer.attest(device.jkt)
     const sent = (body: string, init: object) =>

@@ -66,7 +66,7 @@ const both = async (...requests: readonly Sent[]): Promise<{ readonly naive: Ans
   return last
 }
 
-/** DV: what the naive verifier lets pass, and why this one does not. */
+/** VR: what the naive verifier lets pass, and why this one does not. */
 const weaknesses: readonly (readonly [
   id: string,
   what: string,
@@ -74,7 +74,7 @@ const weaknesses: readonly (readonly [
   make: (device: TestDevice) => Sent[],
 ])[] = [
   [
-    'DV01',
+    'VR01',
     'a token of another kind by the key of the issuer, with the claims of an attestation',
     'wrong_type',
     (device) => {
@@ -84,19 +84,19 @@ const weaknesses: readonly (readonly [
     },
   ],
   [
-    'DV02',
+    'VR02',
     'a token of another kind by the key of the device, such as the proof of an enrolment',
     'wrong_type',
     (device) => [signed(device, { target: '/a' }, {}, { typ: 'enrol-proof+jws' })],
   ],
   [
-    'DV02',
+    'VR02',
     'a signature without a type',
     'wrong_type',
     (device) => [signed(device, { target: '/a' }, {}, { typ: undefined })],
   ],
   [
-    'DV03',
+    'VR03',
     'a body is taken away from a signature that covers one',
     'body_mismatch',
     (device) => {
@@ -105,7 +105,7 @@ const weaknesses: readonly (readonly [
     },
   ],
   [
-    'DV03',
+    'VR03',
     'the same with a body in chunks that is empty',
     'body_mismatch',
     (device) => {
@@ -114,7 +114,7 @@ const weaknesses: readonly (readonly [
     },
   ],
   [
-    'DV04',
+    'VR04',
     'a query is taken away from a signature that covers one',
     'query_mismatch',
     (device) => {
@@ -123,7 +123,7 @@ const weaknesses: readonly (readonly [
     },
   ],
   [
-    'DV05',
+    'VR05',
     'two attestations: the one behind may read the other',
     'duplicate_header',
     (device) => {
@@ -132,7 +132,7 @@ const weaknesses: readonly (readonly [
     },
   ],
   [
-    'DV05',
+    'VR05',
     'two signatures',
     'duplicate_header',
     (device) => {
@@ -141,25 +141,25 @@ const weaknesses: readonly (readonly [
     },
   ],
   [
-    'DV06',
+    'VR06',
     'a signature that is good for a year',
     'lifetime_too_long',
     (device) => [signed(device, { target: '/a' }, { exp: start / 1000 + 31_536_000 })],
   ],
   [
-    'DV06',
+    'VR06',
     'a signature that is good for 301 seconds',
     'lifetime_too_long',
     (device) => [signed(device, { target: '/a' }, { exp: start / 1000 + 301 })],
   ],
   [
-    'DV06',
+    'VR06',
     'a signature that ends before it begins',
     'lifetime_too_long',
     (device) => [signed(device, { target: '/a' }, { iat: start / 1000 + 20, exp: start / 1000 + 10 })],
   ],
   [
-    'DV07',
+    'VR07',
     'a path that is no path, in absolute form',
     'path_mismatch',
     (device) => [signed(device, { target: 'http://elsewhere.example/a' })],
@@ -177,7 +177,7 @@ describe('a wire-compatible verifier accepts this, and ours does not', () => {
     )
   })
 
-  it('DV08: a signature again, when it has ended and the clock skew still lets it pass', async () => {
+  it('VR08: a signature again, when it has ended and the clock skew still lets it pass', async () => {
     now = start
     const sent = signed(createTestDevice(clock), { target: '/a' })
     expect(await both(sent)).toMatchObject({ naive: { status: 200 }, ours: { status: 200 } })
@@ -194,7 +194,7 @@ describe('a wire-compatible verifier accepts this, and ours does not', () => {
     expect((await both(sent)).ours.body).toMatchObject({ error_code: 'signature_expired' })
   })
 
-  it('DV09: a device that uses the ids of another one does not shut it out', async () => {
+  it('VR09: a device that uses the ids of another one does not shut it out', async () => {
     now = start
     const jti = 'the-id-that-the-other-will-use'
     await both(signed(createTestDevice(clock), { target: '/a' }, { jti }))
@@ -204,7 +204,7 @@ describe('a wire-compatible verifier accepts this, and ours does not', () => {
     })
   })
 
-  it('DV10: a large body from somebody who has proved nothing is not read', async () => {
+  it('VR10: a large body from somebody who has proved nothing is not read', async () => {
     now = start
     const sent = signed(createTestDevice(clock), { method: 'POST', target: '/a', body: 'x'.repeat(100_000) })
     const before = { ...read }
@@ -216,7 +216,7 @@ describe('a wire-compatible verifier accepts this, and ours does not', () => {
     expect(read.ours - before.ours).toBe(100_000)
   })
 
-  it('DV11: a service is not taken for a device', async () => {
+  it('VR11: a service is not taken for a device', async () => {
     now = start
     const device = createTestDevice(clock)
     const attestation = issuer.attest(device.jkt, { principal_type: 'service' })
