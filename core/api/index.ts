@@ -12,6 +12,8 @@ export type {
   StatusQuestion,
   WaitingEnrolment,
 } from '../attestation/ports.js'
+export type { ReadAttestation } from '../attestation/read-attestation.js'
+export type { ShownAttestations } from '../attestation/shown-attestation.js'
 export { principalDigest } from '../attestation/principal-digest.js'
 export type { Enrolment, PrincipalRegistry, Revocation, PrincipalStatus } from '../attestation/principal-registry.js'
 export type { ClientCertificate } from '../certificates/client-certificate.js'

@@ -1,27 +1,15 @@
 import { epochSeconds, type Clock } from '../clock.js'
-import { isObject, type JsonObject } from '../json.js'
+import type { JsonObject } from '../json.js'
 import { maxTokenLength } from '../jose/compact-jws.js'
 import type { JwsAlg } from '../jose/jwk.js'
 import type { KeyRing } from '../keys/ports.js'
-import { verifyOwnToken } from '../tokens/verify-own-token.js'
 import { newOpaqueToken } from '../opaque-token.js'
 import { createPrepared } from '../tokens/prepared.js'
 import { createSignToken, type SignedToken } from '../tokens/sign-token.js'
 import { hookFault } from './ask-hook.js'
-import { withoutStatus } from './attributes.js'
 import { attestationError } from './errors.js'
-import type { Principal, StatusQuestion } from './ports.js'
-import { isPrincipalType } from './read-body.js'
-
-/** What an attestation says. */
-export interface AttestationContent {
-  readonly principal: Principal
-  readonly jkt: string
-  /** Without `status`. */
-  readonly attributes: JsonObject
-  /** When the full enrolment was: seconds since the epoch. Renewals carry it on in `jti`. */
-  readonly enrolledAt: number
-}
+import type { StatusQuestion } from './ports.js'
+import { createAttestationReader, type AttestationContent } from './read-attestation.js'
 
 export interface AttestationTokenOptions {
   readonly issuer: string
@@ -50,18 +38,12 @@ const tooLong = (grantedBy: string | undefined): Error =>
     ? attestationError('InvalidRequest', { description: 'Identifiers and attributes together are too long.' })
     : hookFault(grantedBy, 'the plugin returned attributes that are too long beside the identifiers')
 
-const jtiForm = /^([0-9a-z]{1,8})\.[\w-]{22}$/
-const thumbprint = /^[\w-]{43}$/
-/** What is in other tokens of ours and in no attestation. */
-const foreign = ['aud', 'scope', 'client_id'] as const
-
 export const createAttestationTokens = (options: AttestationTokenOptions) => {
   const { issuer, clock, ttlSeconds, graceSeconds, toleranceSeconds, alg, typ } = options
   const sign = createSignToken(options.ring)
   const unsigned = createPrepared<PreparedAttestation, { readonly jkt: string; readonly claims: JsonObject }>()
-  // Its end is looked at here: the tolerance is for clocks that differ, and nobody renews what is over.
   const profile = { typ, purpose: 'attestation', maxLength: maxTokenLength } as const
-  const expected = { ring: options.ring, issuer, clock, ...profile, toleranceSeconds, expired: 'accepted' } as const
+  const read = createAttestationReader({ ring: options.ring, issuer, clock, typ, toleranceSeconds })
 
   return {
     /**
@@ -101,31 +83,13 @@ export const createAttestationTokens = (options: AttestationTokenOptions) => {
      * expired for longer than the grace. Throws `AttestationInvalid` for everything else, however well it is signed.
      */
     async check(token: string): Promise<AttestationContent> {
-      const own = await verifyOwnToken(token, expected)
-      const content = own && readContent(own.claims)
-      if (content === undefined || Number(own?.claims['exp']) + graceSeconds <= epochSeconds(clock))
+      const content = await read(token)
+      if (content === undefined || content.expiresAt + graceSeconds <= epochSeconds(clock))
         throw attestationError('AttestationInvalid')
-      return content
+      const { principal, jkt, attributes, enrolledAt } = content
+      return { principal, jkt, attributes, enrolledAt }
     },
   }
 }
 
 export type AttestationTokens = ReturnType<typeof createAttestationTokens>
-
-/** The shape of claims, beyond a good signature: another token under the same type is no attestation. */
-const readContent = (claims: JsonObject): AttestationContent | undefined => {
-  const { sub, did, principal_type: principalType, cnf, att, jti, iat } = claims
-  if (foreign.some((name) => name in claims)) return undefined
-  if (typeof sub !== 'string' || typeof did !== 'string' || !isPrincipalType(principalType)) return undefined
-  if (!isObject(cnf) || !isObject(att) || att['status'] !== 'active') return undefined
-  const { jkt } = cnf
-  if (typeof jkt !== 'string' || !thumbprint.test(jkt)) return undefined
-  const [, time] = (typeof jti === 'string' && jtiForm.exec(jti)) || []
-  if (time === undefined || parseInt(time, 36) > Number(iat)) return undefined
-  return {
-    principal: { subject: sub, principalId: did, principalType },
-    jkt,
-    attributes: withoutStatus(att),
-    enrolledAt: parseInt(time, 36),
-  }
-}

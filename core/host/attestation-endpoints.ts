@@ -5,7 +5,9 @@ import { createChallenges } from '../attestation/challenges.js'
 import { createEnrolmentKeys } from '../attestation/enrolment-keys.js'
 import { createAttestationLimits } from '../attestation/limits.js'
 import { createSecondFactors } from '../attestation/second-factor.js'
-import { createPrincipalStatus } from '../attestation/status.js'
+import { createAttestationReader } from '../attestation/read-attestation.js'
+import { createShownAttestations, type ShownAttestations } from '../attestation/shown-attestation.js'
+import { createPrincipalStatus, type PrincipalStatus } from '../attestation/status.js'
 import type { Clock } from '../clock.js'
 import { challengeEndpoint, createChallengeEndpoint } from '../endpoints/attestation/challenge.js'
 import {
@@ -35,6 +37,18 @@ export const openAttestationTokens = (
   { ring, clock }: { readonly ring: KeyRing; readonly clock: Clock },
 ): AttestationTokens =>
   createAttestationTokens({ issuer, ring, clock, toleranceSeconds, ttlSeconds, graceSeconds, alg, typ })
+
+/** What verifies attestations that are shown; none where there is no section `attestation`. */
+export const createAttestationsOf = (get: Resolve): ShownAttestations => {
+  const { attestation } = get(tokens.config)
+  if (attestation === undefined) return { verify: async () => undefined }
+  const read = createAttestationReader({ ...get(tokens.verification), typ: attestation.typ })
+  // The status provider is a plugin itself: it is there when an attestation is.
+  const status: Pick<PrincipalStatus, 'check'> = {
+    check: (question, signal) => createPrincipalStatus(get(tokens.registries).statusProvider).check(question, signal),
+  }
+  return createShownAttestations({ read, status, clock: get(tokens.clock) })
+}
 
 export const createAttestationEndpoints = (get: Resolve, section: Section): HandlersOf<typeof attestationEndpoints> => {
   const config = get(tokens.config)

@@ -1,6 +1,7 @@
 import type { InjectionToken } from 'tsyringe'
 import type { Config } from '../../config/schema.js'
 import type { EvidenceChallenges } from '../attestation/evidence-challenges.js'
+import type { ShownAttestations } from '../attestation/shown-attestation.js'
 import type { Clock } from '../clock.js'
 import type { RateLimits } from '../endpoints/rate-limits.js'
 import type { Refusals } from '../endpoints/refusals.js'
@@ -71,6 +72,7 @@ export const tokens = {
   dpop: token<Dpop>('dpop'),
   logoutOutbox: token<LogoutOutbox>('logoutOutbox'),
   rateLimits: token<RateLimits>('rateLimits'),
+  shownAttestations: token<ShownAttestations>('shownAttestations'),
   evidenceChallenges: token<EvidenceChallenges>('evidenceChallenges'),
   services: token<Omit<Services, 'secondFactors'>>('services'),
   registries: token<Registries>('registries'),

@@ -32,6 +32,7 @@ import { createOwnTokens } from './own-tokens.js'
 import { readCodes, readDeviceCodes, readRefreshTokens } from '../modules/code-readers.js'
 import { enabledGrants } from './checks/enabled-grants.js'
 import { mtlsAlias } from '../../config/client-certificates.js'
+import { createAttestationsOf } from './attestation-endpoints.js'
 import { createEndpoints } from './endpoint-list.js'
 import { createClientsThatRegistered } from './registration-endpoints.js'
 import { tokens, type Resolve } from './injection-tokens.js'
@@ -117,6 +118,7 @@ export const wire = (container: DependencyContainer): void => {
   provide(tokens.accessTokenVerifier, (get) =>
     createAccessTokenVerifier(get(tokens.verification), get(tokens.subjects)),
   )
+  provide(tokens.shownAttestations, createAttestationsOf)
   provide(tokens.services, (get) => {
     const config = get(tokens.config)
     const stored = get(tokens.collections)
@@ -153,6 +155,7 @@ export const wire = (container: DependencyContainer): void => {
         // Asked for when a token is: a command that uses plugins has no clients.
         clients: { findEnabled: (id) => get(tokens.clients).findEnabled(id) },
       }),
+      attestations: get(tokens.shownAttestations),
       factorRecords,
       factorClaims,
       evidenceChallenges: get(tokens.evidenceChallenges),

@@ -2,6 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { EvidenceChallenges } from '../attestation/evidence-challenges.js'
 import type { AttestationStatusProvider, SecondFactorVerifier } from '../attestation/ports.js'
 import type { PrincipalRegistry } from '../attestation/principal-registry.js'
+import type { ShownAttestations } from '../attestation/shown-attestation.js'
 import type { ClientCertificates } from '../certificates/client-certificates.js'
 import type { Clock } from '../clock.js'
 import type { AccountDirectory, PasswordHasher } from '../interaction/account-directory.js'
@@ -85,6 +86,8 @@ export interface Services {
   /** How far ahead an assertion may expire: `client_assertion_max_age_secs`. */
   readonly clientAssertionMaxAgeSeconds: number
   readonly ownTokens: OwnTokens
+  /** Verifies attestations of this issuer that are shown instead of a token. */
+  readonly attestations: ShownAttestations
   /** What second factors keep: secrets in hashed or sealed form, approvals. An id begins with the factor's kind and a colon. */
   readonly factorRecords: RecordStore<JsonObject>
   /** What second factors accept once: steps of a one-time password, ids of tokens. The namespace is the factor's kind. */

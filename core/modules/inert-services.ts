@@ -27,6 +27,7 @@ export const inertServices = (issuer: string): Omit<Services, 'secondFactors'> =
   clientAssertions: { claim: noOutside },
   clientAssertionMaxAgeSeconds: 0,
   ownTokens: { verify: noOutside },
+  attestations: { verify: noOutside },
   factorRecords: { find: noOutside, put: noOutside, remove: noOutside, list: noOutside, update: noOutside },
   factorClaims: { claim: noOutside },
   evidenceChallenges: { redeem: noOutside },

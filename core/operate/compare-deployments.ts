@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../../config/problems.js'
 import type { Config } from '../../config/schema.js'
-import type { AttestationContent } from '../attestation/attestation-token.js'
+import type { AttestationContent } from '../attestation/read-attestation.js'
 import { epochSeconds, type Clock } from '../clock.js'
 import type { Account } from '../oauth/account.js'
 import { algorithms } from '../jose/algorithms.js'

@@ -9,7 +9,9 @@ import {
   type GrantDecision,
   type GrantRequest,
   type OwnTokens,
+  type ShownAttestations,
 } from '../../../core/api/index.js'
+import { attestationType, exchangeAttestation } from './attested.js'
 import { none, options, type Rights } from './options.js'
 import { readShown, refuse, shownTypes, type ShownToken } from './subject.js'
 
@@ -17,7 +19,7 @@ import { readShown, refuse, shownTypes, type ShownToken } from './subject.js'
 const params = z
   .object({
     subject_token: z.string(),
-    subject_token_type: z.enum(shownTypes),
+    subject_token_type: z.enum([...shownTypes, attestationType]),
     actor_token: z.string().optional(),
     actor_token_type: z.enum(shownTypes).optional(),
     requested_token_type: z.literal(accessTokenType).optional(),
@@ -84,8 +86,18 @@ const authenticationOf = ({ claims }: ShownToken): Authentication | undefined =>
   return typeof time === 'number' ? { auth_time: time, ...(typeof acr === 'string' && { acr }) } : undefined
 }
 
-const decide = async (ownTokens: OwnTokens, rights: Rights, request: Request): Promise<GrantDecision> => {
+/** What verifies the tokens that may be shown. */
+interface Shown {
+  readonly ownTokens: OwnTokens
+  readonly attestations: ShownAttestations
+}
+
+const decide = async ({ ownTokens, attestations }: Shown, rights: Rights, request: Request): Promise<GrantDecision> => {
   const { input } = request
+  if (input.subject_token_type === attestationType) {
+    if (input.actor_token !== undefined) refuse('nobody acts for a device or service')
+    return exchangeAttestation(attestations, rights, input.subject_token, request)
+  }
   const subject = await readShown(ownTokens, input.subject_token, input.subject_token_type, request)
   checkRight(request, rights, subject)
   const shown =
@@ -112,8 +124,8 @@ export default definePlugin({
   name: 'grants/token-exchange',
   apiVersion: 1,
   options,
-  needs: ['ownTokens'],
-  create({ clients }, { ownTokens }) {
+  needs: ['ownTokens', 'attestations'],
+  create({ clients }, shown) {
     const rightsOf = new Map(Object.entries(clients))
     return {
       grants: [
@@ -121,7 +133,7 @@ export default definePlugin({
           grantType: 'urn:ietf:params:oauth:grant-type:token-exchange',
           params,
           clientAuthentication: 'confidential',
-          handle: (request) => decide(ownTokens, rightsOf.get(request.client.client_id) ?? none, request),
+          handle: (request) => decide(shown, rightsOf.get(request.client.client_id) ?? none, request),
         }),
       ],
     }

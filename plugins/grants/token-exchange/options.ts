@@ -1,7 +1,18 @@
 import { z } from 'zod'
+import { personalScopes } from '../../../core/api/index.js'
 
 const uri = z.string().refine((value) => URL.canParse(value) && !value.includes('#'), 'must be an absolute URI')
 const names = z.array(z.string().min(1)).default([])
+
+/** An attestation is of a device or service: no claims of a person, and nothing that outlives it. */
+const attestedScope = z
+  .array(
+    z
+      .string()
+      .min(1)
+      .refine((name) => !personalScopes.has(name), 'is about a person, and an attestation is not'),
+  )
+  .optional()
 
 /** What one client may do beside narrowing its own tokens. */
 const rights = z.strictObject({
@@ -13,6 +24,8 @@ const rights = z.strictObject({
   acts_for: names,
   /** Scopes that it may get for an id_token, which has none. */
   id_token_scope: names,
+  /** Scopes that it may get for an attestation of this issuer, by `principal_type`. Absent: it may show none of that type. */
+  attestation_scope: z.strictObject({ device: attestedScope, service: attestedScope }).prefault({}),
 })
 
 export type Rights = z.output<typeof rights>

@@ -10,7 +10,7 @@ import {
 export interface Double {
   verify: (enrolment: EnrolmentContext, proof: SecondFactorProof) => unknown
   consume: (() => unknown) | undefined
-  current: (question: StatusQuestion) => unknown
+  current: (question: StatusQuestion, refuse: (reason: string) => undefined) => unknown
   enrolled: (question: StatusQuestion, attributes: unknown) => unknown
   readonly asked: { readonly enrolment: EnrolmentContext; readonly proof: SecondFactorProof }[]
   readonly questions: StatusQuestion[]
@@ -74,9 +74,9 @@ export default definePlugin({
       ],
       ...(status && {
         statusProvider: {
-          current: (question) => {
+          current: (question, _signal, refuse) => {
             double.questions.push(question)
-            return double.current(question) as Promise<Record<string, string> | undefined>
+            return double.current(question, refuse) as Promise<Record<string, string> | undefined>
           },
           enrolled: async (question, attributes) => {
             double.enrolments.push(question)

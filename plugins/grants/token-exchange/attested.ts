@@ -1,0 +1,47 @@
+import {
+  accessTokenType,
+  OAuthError,
+  type GrantDecision,
+  type GrantRequest,
+  type ShownAttestations,
+} from '../../../core/api/index.js'
+import type { Rights } from './options.js'
+import { refuse } from './subject.js'
+
+/** An attestation of this issuer as a subject token. */
+export const attestationType = 'urn:signet:params:oauth:token-type:attestation'
+
+/** What is given is within what the policy has for this type of principal, and the client's own registration. */
+const narrowScope = ({ client, scope }: GrantRequest, allowed: readonly string[]): readonly string[] => {
+  if (!scope.every((name) => allowed.includes(name)))
+    throw new OAuthError('invalid_scope', 'The scope exceeds what the attestation gives.')
+  return (scope.length > 0 ? scope : allowed).filter((name) => client.scope.includes(name))
+}
+
+/**
+ * An access token for an enrolled device or service, bound to its key: the request has a DPoP proof by the key that is attested.
+ * Throws `invalid_request`, `invalid_grant` for a principal that is revoked, `invalid_scope`, `Unavailable`.
+ */
+export const exchangeAttestation = async (
+  attestations: ShownAttestations,
+  rights: Rights,
+  token: string,
+  request: GrantRequest,
+): Promise<GrantDecision> => {
+  const { attestation_scope: policy } = rights
+  if (policy.device === undefined && policy.service === undefined) refuse('the client may show no attestation')
+  // Whoever has none of the keys causes no question to the status provider.
+  const jkt = request.constraint?.jkt ?? refuse('an attestation without a DPoP proof')
+  const shown = (await attestations.verify(token, jkt, request.signal)) ?? refuse('not a valid attestation of this key')
+  const { principal, expiresAt } = shown
+  const allowed =
+    policy[principal.principalType] ?? refuse('the client may show no attestation of this type of principal')
+  return {
+    subject: principal.subject,
+    scope: narrowScope(request, allowed),
+    audience: [...new Set([...request.resource, ...request.audience])],
+    claims: { did: principal.principalId, principal_type: principal.principalType },
+    notAfter: expiresAt,
+    issuedTokenType: accessTokenType,
+  }
+}
