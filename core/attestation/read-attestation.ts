@@ -43,8 +43,9 @@ export const createAttestationReader =
   (options: AttestationReaderOptions) =>
   async (token: string): Promise<ReadAttestation | undefined> => {
     const own = await verifyOwnToken(token, { ...options, purpose: 'attestation', expired: 'accepted' })
-    const content = own && readContent(own.claims)
-    return content && { ...content, expiresAt: Number(own?.claims['exp']) }
+    if (own === undefined) return undefined
+    const content = readContent(own.claims)
+    return content && { ...content, expiresAt: Number(own.claims['exp']) }
   }
 
 /** The shape of claims, beyond a good signature: another token under the same type is no attestation. */
