@@ -72,11 +72,12 @@ export const createStatusLists = ({ keySets, fetch, clock }: StatusListOptions):
   }
 
   const find = (issuer: string, uri: string): StatusList | Promise<StatusList> => {
-    let entry = entries.get(uri)
+    const place = `${issuer} ${uri}`
+    let entry = entries.get(place)
     if (!entry) {
       const [oldest] = entries.keys()
       if (entries.size >= mostLists && oldest !== undefined) entries.delete(oldest)
-      entries.set(uri, (entry = { list: undefined, running: undefined, failedAt: -Infinity, failure: undefined }))
+      entries.set(place, (entry = { list: undefined, running: undefined, failedAt: -Infinity, failure: undefined }))
     }
     const { list, failedAt, failure } = entry
     if (list && clock() < list.usableUntil) return list
@@ -98,7 +99,8 @@ export const createStatusLists = ({ keySets, fetch, clock }: StatusListOptions):
   return {
     async isValid(issuer, { idx, uri }) {
       // Only the issuer says where its lists are; another place would make this verifier fetch for strangers.
-      if (!uri.startsWith(`${issuer.replace(/\/$/, '')}/`)) return false
+      const isOfIssuer = uri.startsWith(`${issuer.replace(/\/$/, '')}/`) && new URL(uri).href === uri
+      if (!isOfIssuer) return false
       const { bytes, bits } = await find(issuer, uri)
       const byte = bytes[Math.floor((idx * bits) / 8)]
       // Statuses are packed from the lowest bit on (§4.1). 0 is valid.
