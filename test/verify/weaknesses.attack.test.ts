@@ -41,7 +41,7 @@ beforeAll(async () => {
   })
   const verifier = createVerifier({ issuers: [{ issuer: issuer.issuer, jwks: issuer.jwks() }], audience, clock })
   const listener = forHttp(verifier, (_request, response, { body: _body, ...found }) => answer(response, 200, found))
-  ours = await listen((request, response) => void listener(counting('ours', request, response), response))
+  ours = await listen((request, response) => listener(counting('ours', request, response), response))
 })
 afterAll(() => Promise.all([naive.close(), ours.close()]))
 
