@@ -261,7 +261,7 @@ module.exports = {
     reserved('only-mongodb-knows-mongodb', 'mongodb', 'core/storage/mongodb'),
     reserved('only-redis-knows-ioredis', 'ioredis', 'core/storage/redis'),
     reserved('only-aws-kms-knows-the-sdk', '@aws-sdk/[^/]+', 'signers/aws-kms'),
-    reserved('only-pkcs11-knows-pkcs11js', 'pkcs11js', 'signers/pkcs11'),
+    reserved('only-pkcs11-knows-pkcs11js', 'pkcs11js', '(signers/pkcs11|libraries/device/node)'),
     {
       name: 'no-cycles',
       severity: 'error',

@@ -51,7 +51,7 @@ export const problemOf = ({ problem, renewAt }: DeviceRecord, now: number): Devi
 export const checkRecord = async (read: unknown, now: number, key: DeviceKey | undefined): Promise<DeviceRecord> => {
   if (read === undefined) throw new DeviceError('NotEnrolled', 'This device is not enrolled.')
   const jkt = thumbprintIn(read)
-  if (!isRecord(read) || jkt === undefined || (!key && !isKeyPair(read.keys)))
+  if (jkt === undefined || !isRecord(read) || (!key && !isKeyPair(read.keys)))
     throw new DeviceError('StoreCorrupted', 'The store has something else than the record of a device.')
   if (key && (await calculateJwkThumbprint(key.publicJwk)) !== jkt)
     throw new DeviceError('KeyNotBound', 'The attestation in the store belongs to another key.')

@@ -10,9 +10,10 @@ export let server: AttestationServer
 let names = 0
 
 /** Gives the test file a server, whose clock is that of the devices, and its factor and its status provider to each test. */
-export const setUpServer = (): void => {
+export const setUpServer = (
+  section: Record<string, unknown> = { attestation_ttl_secs: ttl, attestation_reissue_after_secs: reissueAfter },
+): void => {
   beforeAll(async () => {
-    const section = { attestation_ttl_secs: ttl, attestation_reissue_after_secs: reissueAfter }
     server = await startAttestationServer({ section, status: true })
   })
   beforeEach(() => server.double.reset())

@@ -1,0 +1,49 @@
+import { open, readFile, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { DeviceError } from '../errors.js'
+import type { DeviceStore } from '../store.js'
+import { createFileLock } from './file-lock.js'
+
+/**
+ * Keeps the record in a file of mode 0600, whose directory must exist on a local disk. It keeps no keys: the device has one
+ * of its own, such as `fileKey`. Beside the file stand, for moments, `path.lock` and `path.new`.
+ */
+export const fileStore = (path: string): DeviceStore => ({
+  keepsKeys: false,
+  async read() {
+    const text = await readFile(path, 'utf8').catch(unlessAbsent)
+    if (text === undefined) return undefined
+    try {
+      return JSON.parse(text) as unknown
+    } catch (cause) {
+      throw new DeviceError('StoreCorrupted', `${path} is not the whole record of a device.`, { cause })
+    }
+  },
+  async write(record) {
+    const next = `${path}.new`
+    await rm(next, { force: true })
+    {
+      await using file = await open(next, 'wx', 0o600)
+      await file.writeFile(JSON.stringify(record))
+      await file.sync()
+    }
+    await rename(next, path)
+    await syncDirectory(dirname(path))
+  },
+  async remove() {
+    await rm(path, { force: true })
+    await syncDirectory(dirname(path))
+  },
+  exclusive: createFileLock(`${path}.lock`),
+})
+
+const unlessAbsent = (error: unknown): undefined => {
+  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+}
+
+/** What was renamed is there after a loss of power, too. */
+const syncDirectory = async (path: string): Promise<void> => {
+  if (process.platform === 'win32') return
+  await using directory = await open(path, 'r')
+  await directory.sync()
+}
