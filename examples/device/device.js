@@ -1,12 +1,15 @@
 import { execFile } from 'node:child_process'
-import { createHash, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdir } from 'node:fs/promises'
+import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { exportJWK, SignJWT } from 'jose'
-import { enrol, newKeys, renew } from './attest.js'
-import { createVerifier } from './verify.js'
+import { createDevice } from 'signet-idp/device'
+import { fileKey, fileStore } from 'signet-idp/device/node'
+import { api } from './api.js'
 
 const issuer = 'http://localhost:3000'
-const api = 'https://api.bank.example'
+const audience = 'https://api.bank.example'
 const id = `phone-${randomUUID()}`
 
 // An operator makes the secret, and it reaches the device together with the app.
@@ -14,24 +17,34 @@ const principal = ['--subject', 'alice', '--principal-id', id, '--type', 'device
 const issue = ['principals', 'issue', '--kind', 'bootstrap_secret', ...principal, '--json', '--config', 'signet.yaml']
 const { secret } = JSON.parse((await promisify(execFile)('signet', issue)).stdout)
 
-// On the device. The private key cannot leave it.
-const keys = await newKeys()
-const device = { subject: 'alice', principal_id: id, principal_type: 'device', attributes: { model: 'P1' } }
-const { attestation } = await enrol(issuer, keys, device, { kind: 'bootstrap_secret', value: secret })
-console.log('Enrolled: %s', attestation)
-const renewed = await renew(issuer, keys, attestation)
-console.log('Renewed with the key alone: %s', renewed.attestation)
+// On the device. A page in a browser has `indexedDbStore()` instead of the two files, and a key that no script can read.
+await mkdir('data', { recursive: true })
+const device = createDevice({
+  issuer,
+  store: fileStore('data/attestation.json'),
+  key: await fileKey('data/device-key.pem'),
+})
+await device.enrol({
+  subject: 'alice',
+  principalId: id,
+  principalType: 'device',
+  attributes: { model: 'P1' },
+  secondFactor: { kind: 'bootstrap_secret', value: secret },
+})
+const first = await device.attestation()
+console.log('Enrolled: %s', first)
 
-// A request to a resource server carries the attestation, and a proof that the sender has the key.
-const proof = await new SignJWT({ ath: createHash('sha256').update(renewed.attestation).digest('base64url') })
-  .setProtectedHeader({ alg: 'ES256', typ: 'request-proof+jwt', jwk: await exportJWK(keys.publicKey) })
-  .setAudience(api)
-  .setIssuedAt()
-  .setJti(randomUUID())
-  .sign(keys.privateKey)
+// `signet.yaml` has it renewed each second. Nobody has to ask.
+while ((await device.attestation()) === first) await setTimeout(200)
+console.log('Renewed with the key alone: %s', await device.attestation())
 
-// At the resource server.
-const heard = new Set()
-const verify = createVerifier(issuer, api, (proofId) => !heard.has(proofId) && heard.add(proofId) !== undefined)
-console.log('Verified: %o', await verify(renewed.attestation, proof))
-await verify(renewed.attestation, proof).catch((error) => console.log('The same proof again: %s', error.message))
+// A request to a resource server carries the attestation, and a signature of this one request.
+const server = api(issuer, audience).listen(0)
+await once(server, 'listening')
+const url = `http://localhost:${server.address().port}/payments`
+const request = await device.sign(new Request(url, { method: 'POST', body: '{"amount":5}' }), { audience })
+const answer = await fetch(request.clone())
+console.log('Verified: %o', await answer.json())
+const again = await fetch(request)
+console.log('The same request again: %s', (await again.json()).error_code)
+server.close()

@@ -1,5 +1,4 @@
 import { execFile } from 'node:child_process'
-import { createHash, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -7,26 +6,14 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, it, vi } from 'vitest'
-import { packageRoot } from '../../core/package-root.js'
-import { createDevice, decodeJws } from '../support/clients/attestation.js'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { decodeJws } from '../support/clients/attestation.js'
 import { codeBlock } from '../support/document.js'
 import { freePort } from '../support/free-port.js'
 import { describeWith } from '../support/services/describe-with.js'
 import { configuration, openCommandLine, type CommandLine } from '../support/server/command-line.js'
 
-// The client and the verifier of examples/device, and the script of docs/attestation.md, against the product.
-
-type Answer = { readonly attestation: string; readonly expires_in: number; readonly reissue_after: number }
-interface Client {
-  newKeys(): Promise<CryptoKeyPair>
-  enrol(issuer: string, keys: CryptoKeyPair, principal: object, factor: object): Promise<Answer>
-  renew(issuer: string, keys: CryptoKeyPair, attestation: string): Promise<Answer>
-}
-type Verify = (attestation: string, proof: string) => Promise<{ readonly did: string }>
-interface Verifier {
-  createVerifier(issuer: string, audience: string, seen: (id: string) => boolean): Verify
-}
+// The script of docs/attestation.md, against the product.
 
 const run = promisify(execFile)
 let folder: string
@@ -68,65 +55,6 @@ const approve = async (id: string): Promise<void> => {
   await expect.poll(waits, { timeout: 30_000 }).toBeDefined()
   expect(await principals('approve', String(await waits()))).toMatchObject({ code: 0 })
 }
-
-const read = async <T>(name: string): Promise<T> => (await import(join(packageRoot, 'examples/device', name))) as T
-
-it('the client for the browser enrols and renews with a key that cannot be taken out', async () => {
-  const { newKeys, enrol, renew } = await read<Client>('attest.js')
-  const keys = await newKeys()
-  await expect(crypto.subtle.exportKey('pkcs8', keys.privateKey)).rejects.toThrow(/not extractable/)
-  const principal = { subject: 'payments', principal_id: 'page-1', principal_type: 'device', attributes: { os: 'A' } }
-  const factor = { kind: 'bootstrap_secret', value: await newSecret('page-1', 'device') }
-  const first = await enrol(issuer, keys, principal, factor)
-  expect(first).toEqual({ attestation: expect.any(String), expires_in: 86400, reissue_after: 43200 })
-  const { attestation } = await renew(issuer, keys, first.attestation)
-  expect(decodeJws(attestation).payload).toMatchObject({ did: 'page-1', att: { os: 'A', status: 'active' } })
-  await expect(enrol(issuer, keys, principal, factor)).rejects.toMatchObject({ code: 'SecondFactorFailed' })
-})
-
-it('the client for the browser repeats a completion that nobody answered: the factor is used up already', async () => {
-  const { newKeys, enrol } = await read<Client>('attest.js')
-  const { fetch } = globalThis
-  const faults = [
-    () => Response.json({ error_code: 'Unavailable' }, { status: 503, headers: { 'Retry-After': '0' } }),
-    () => new Response('<html>', { status: 502, headers: { 'Retry-After': '0' } }),
-    () => new Response('{"attest', { headers: { 'Retry-After': '0' } }),
-  ]
-  const asked: string[] = []
-  vi.stubGlobal('fetch', (url: string, request: RequestInit) => {
-    asked.push(new URL(url).pathname)
-    const fault = url.endsWith('/enrol/complete') ? faults.shift() : undefined
-    return fault ? Promise.resolve(fault()) : fetch(url, request)
-  })
-  try {
-    const principal = { subject: 'payments', principal_id: 'page-2', principal_type: 'device' }
-    const factor = { kind: 'bootstrap_secret', value: await newSecret('page-2', 'device') }
-    const { attestation } = await enrol(issuer, await newKeys(), principal, factor)
-    expect(decodeJws(attestation).payload['did']).toBe('page-2')
-    expect(asked).toEqual(['/enrol', ...Array<string>(4).fill('/enrol/complete')])
-  } finally {
-    vi.unstubAllGlobals()
-  }
-})
-
-it('the client for the browser waits until a person has approved', async () => {
-  const { newKeys, enrol } = await read<Client>('attest.js')
-  const { fetch } = globalThis
-  vi.stubGlobal('fetch', async (url: string, request: RequestInit) => {
-    const response = await fetch(url, request)
-    if (response.status !== 400) return response
-    expect(Number(response.headers.get('Retry-After'))).toBeGreaterThan(0)
-    await approve('page-3')
-    return new Response(response.body, { status: 400, headers: { 'Retry-After': '0' } })
-  })
-  try {
-    const principal = { subject: 'payments', principal_id: 'page-3', principal_type: 'device' }
-    const { attestation } = await enrol(issuer, await newKeys(), principal, { kind: 'approval', value: '42' })
-    expect(decodeJws(attestation).payload['did']).toBe('page-3')
-  } finally {
-    vi.unstubAllGlobals()
-  }
-})
 
 describeWith(['curl', 'openssl'], 'the script, with curl and openssl', () => {
   const script = async (id: string, secret: string, env: Record<string, string> = {}) =>
@@ -198,41 +126,3 @@ const pass = (from: IncomingMessage, to: ServerResponse): void => {
     }),
   )
 }
-
-it('the verifier takes an attestation with a new proof by its key, and nothing else', async () => {
-  const { createVerifier } = await read<Verifier>('verify.js')
-  const audience = 'https://api.bank.example'
-  const heard = new Set<string>()
-  const verify = createVerifier(issuer, audience, (id) => !heard.has(id) && heard.add(id) !== undefined)
-  const enrolled = async (id: string) => {
-    const second_factor = { kind: 'bootstrap_secret', value: await newSecret(id, 'device') }
-    const device = await createDevice(issuer, { subject: 'payments', principal_id: id, second_factor })
-    const { challenge } = (await device.enrol()).body
-    const proof = await device.sign({ challenge, aud: issuer })
-    return { device, attestation: String((await device.complete(challenge, proof)).body['attestation']) }
-  }
-  const { device, attestation } = await enrolled('phone-1')
-  const other = await enrolled('phone-2')
-  const ath = createHash('sha256').update(attestation).digest('base64url')
-  const prove = (claims: object = {}, header: object = {}, by = device) =>
-    by.sign(
-      { aud: audience, iat: Math.floor(Date.now() / 1000), jti: randomUUID(), ath, ...claims },
-      { alg: 'ES256', typ: 'request-proof+jwt', jwk: by.jwk, ...header },
-    )
-
-  const proof = await prove()
-  expect(await verify(attestation, proof)).toMatchObject({ did: 'phone-1' })
-  await expect(verify(attestation, proof)).rejects.toThrow('used before')
-  const refused = [
-    await prove({}, {}, other.device),
-    await prove({}, { jwk: device.jwk }, other.device),
-    await prove({ aud: 'https://other.example' }),
-    await prove({ iat: Math.floor(Date.now() / 1000) - 120 }),
-    await prove({ ath: 'of another' }),
-    await prove({ jti: undefined }),
-    await prove({}, { typ: 'enrol-proof+jws' }),
-  ]
-  for (const one of refused) await expect(verify(attestation, one)).rejects.toThrow()
-  await expect(verify(other.attestation, await prove())).rejects.toThrow('another')
-  await expect(verify(await device.sign(decodeJws(attestation).payload), await prove())).rejects.toThrow()
-})

@@ -65,8 +65,10 @@ const runs: Readonly<Record<string, (example: RunningExample) => Promise<void>>>
   },
 
   device: async (example) => {
-    await example.printed('The same proof again: The proof was used before.')
-    expect(example.output()).toMatch(/Enrolled: ey[\s\S]*Renewed with the key alone: ey[\s\S]*Verified: \{/)
+    await example.printed('The same request again: replay_detected')
+    expect(example.output()).toMatch(
+      /Enrolled: ey[\s\S]*Renewed with the key alone: ey[\s\S]*Verified: \{[\s\S]*subject: 'alice'/,
+    )
   },
 }
 
