@@ -1,4 +1,5 @@
 import { epochSeconds, type Clock } from '../clock.js'
+import type { JsonObject } from '../json.js'
 import { OAuthError } from '../oauth/errors.js'
 import { isSameText } from '../oauth/same-text.js'
 import type { createAttestationReader, ReadAttestation } from './read-attestation.js'
@@ -13,15 +14,26 @@ export interface ShownAttestations {
    * for a principal that is revoked, `Unavailable`: an outage is no revocation and no leave.
    */
   verify(token: string, jkt: string, signal: AbortSignal): Promise<ReadAttestation | undefined>
+  /**
+   * The claims of an attestation of a client that this issuer signed, with a key that is published or retired; undefined for
+   * anything else. It may have expired. Throws `Unavailable`.
+   */
+  verifyClientAttestation(token: string): Promise<JsonObject | undefined>
 }
 
 export interface ShownAttestationOptions {
   readonly read: ReturnType<typeof createAttestationReader>
+  readonly readClientAttestation: (token: string) => Promise<JsonObject | undefined>
   readonly status: Pick<PrincipalStatus, 'check'>
   readonly clock: Clock
 }
 
-export const createShownAttestations = ({ read, status, clock }: ShownAttestationOptions): ShownAttestations => ({
+export const createShownAttestations = ({
+  read,
+  readClientAttestation,
+  status,
+  clock,
+}: ShownAttestationOptions): ShownAttestations => ({
   async verify(token, jkt, signal) {
     const shown = await read(token)
     if (shown === undefined || shown.expiresAt <= epochSeconds(clock)) return undefined
@@ -37,4 +49,5 @@ export const createShownAttestations = ({ read, status, clock }: ShownAttestatio
     }
     return shown
   },
+  verifyClientAttestation: readClientAttestation,
 })

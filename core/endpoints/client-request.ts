@@ -16,10 +16,16 @@ export const readClientForm = (
 }
 
 /** What client authentication sees of a request: its parameters once they are known to come once, headers, and where from. */
-export const tokenRequestOf = (http: EndpointRequest, params: ReadonlyMap<string, string>): TokenRequest => {
+export const tokenRequestOf = (
+  http: EndpointRequest,
+  params: ReadonlyMap<string, string>,
+  path: string,
+): TokenRequest => {
   let basic: BasicCredentials | undefined
   return {
     params,
+    method: http.method,
+    path,
     basicCredentials: () => (basic ??= readBasic(http.header('authorization'))),
     header: (name) => http.header(name),
     // Read in any case: a header that does not parse must not pass for none.

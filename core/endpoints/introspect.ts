@@ -149,7 +149,7 @@ export const createIntrospectionEndpoint = (options: IntrospectionOptions): Reco
   }
 
   return async (request, seen) => {
-    const { client, token } = await readTokenQuestion(request, authenticateClient, seen)
+    const { client, token } = await readTokenQuestion(request, authenticateClient, seen, introspectionEndpoint.path)
     if (isPublicClient(client))
       throw new OAuthError('invalid_client', 'Client authentication failed.', { reason: 'a public client' })
     const answer = await describe(client, token, request.signal)

@@ -101,12 +101,13 @@ export const createPushedAuthorizationEndpoint = (options: PushedAuthorizationOp
 
   return async (http, seen) => {
     const params = readClientForm(http, 'resource')
-    const { client } = await authenticateClient(tokenRequestOf(http, params), http.signal)
+    const asked = tokenRequestOf(http, params, pushedAuthorizationEndpoint.path)
+    const { client, dpop: proven } = await authenticateClient(asked, http.signal)
     seen.client = client
     const presented = http.header('dpop')
     const proof =
-      presented === undefined
-        ? undefined
+      presented === undefined || proven !== undefined
+        ? proven
         : await dpop.check({ proof: presented, method: http.method, path: pushedAuthorizationEndpoint.path })
     checkProofAlgorithm(client, proof)
     const request = bindToKey(await check(http, client), proof)

@@ -74,7 +74,7 @@ export const createRevocationEndpoint = (options: RevocationOptions): RecordedHa
   }
 
   return async (request, seen) => {
-    const { client, token } = await readTokenQuestion(request, authenticateClient, seen)
+    const { client, token } = await readTokenQuestion(request, authenticateClient, seen, revocationEndpoint.path)
     const identified = await identify(token)
     if (identified?.kind === 'refresh_token') await revokeGrant(identified, client, request.requestId)
     if (identified?.kind === 'access_token') await revokeAccessToken(identified, client, request.requestId)

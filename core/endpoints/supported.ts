@@ -2,6 +2,7 @@ import { allKeyManagement, contentEncryptions } from '../jose/encryption.js'
 import type { JwsAlg } from '../jose/jwk.js'
 import type { JsonObject } from '../json.js'
 import type { EncryptedAnswer } from '../oauth/encryption.js'
+import { attestedClient } from '../oauth/client-authentication.js'
 import type { SecurityProfile } from '../oauth/client.js'
 import { namesOfAlgorithms } from '../oauth/security-profile.js'
 
@@ -45,6 +46,15 @@ export const encryptionOf = (answer: EncryptedAnswer): JsonObject => ({
   [`${answer}_encryption_alg_values_supported`]: allKeyManagement,
   [`${answer}_encryption_enc_values_supported`]: contentEncryptions,
 })
+
+/** What attestations of clients and their proofs may be signed by (draft-ietf-oauth-attestation-based-client-auth §8). */
+export const clientAttestation = ({ clientAuthMethods, securityProfile }: Supported): JsonObject =>
+  clientAuthMethods.includes(attestedClient)
+    ? {
+        client_attestation_signing_alg_values_supported: namesOfAlgorithms(securityProfile),
+        client_attestation_pop_signing_alg_values_supported: namesOfAlgorithms(securityProfile),
+      }
+    : {}
 
 /** How clients authenticate at the endpoint of this name: `token`, `introspection`, `revocation` (RFC 8414 §2). */
 export const clientAuthentication = (

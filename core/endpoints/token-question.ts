@@ -10,16 +10,18 @@ export interface TokenQuestion extends AuthenticatedClient {
 
 /**
  * What a client posts to `/introspect` and `/revoke`: itself, as at `/token`, and a token (RFC 7662 §2.1, RFC 7009
- * §2.1). Throws `invalid_client`, `invalid_request`, `Unavailable`.
+ * §2.1). `path` is that of the endpoint. Throws `invalid_client`, `invalid_request`, `Unavailable`.
  */
 export const readTokenQuestion = async (
   request: EndpointRequest,
   authenticateClient: ClientAuthentication,
   seen: RequestTrail,
+  path: string,
 ): Promise<TokenQuestion> => {
   const params = readClientForm(request)
-  const authenticated = await authenticateClient(tokenRequestOf(request, params), request.signal)
+  const authenticated = await authenticateClient(tokenRequestOf(request, params, path), request.signal)
   seen.client = authenticated.client
+  await authenticated.dpop?.claim()
   const token = params.get('token')
   if (token === undefined) throw new OAuthError('invalid_request', 'The parameter token is missing.')
   return { ...authenticated, token }

@@ -1,5 +1,6 @@
 import type { Config } from '../../config/schema.js'
 import { createAttestationTokens, type AttestationTokens } from '../attestation/attestation-token.js'
+import { createClientAttestationReader } from '../attestation/client-attestation.js'
 import { createCheckProof } from '../attestation/challenge-proof.js'
 import { createChallenges } from '../attestation/challenges.js'
 import { createEnrolmentKeys } from '../attestation/enrolment-keys.js'
@@ -25,8 +26,14 @@ export const attestationEndpoints = {
   enrolment: enrolmentEndpoint,
   enrolmentCompletion: enrolmentCompletionEndpoint,
   reissue: reissueEndpoint,
-  challenge: challengeEndpoint,
 }
+
+/** Served where evidence or the proof of an attested client may contain a challenge. */
+export const challengeEndpoints = { challenge: challengeEndpoint }
+
+export const createChallengeEndpoints = (get: Resolve): HandlersOf<typeof challengeEndpoints> => ({
+  challenge: createChallengeEndpoint({ evidence: get(tokens.evidenceChallenges), refusals: get(tokens.refusals) }),
+})
 
 type Section = NonNullable<Config['attestation']>
 
@@ -41,13 +48,15 @@ export const openAttestationTokens = (
 /** What verifies attestations that are shown; none where there is no section `attestation`. */
 export const createAttestationsOf = (get: Resolve): ShownAttestations => {
   const { attestation } = get(tokens.config)
-  if (attestation === undefined) return { verify: async () => undefined }
+  if (attestation === undefined)
+    return { verify: async () => undefined, verifyClientAttestation: async () => undefined }
   const read = createAttestationReader({ ...get(tokens.verification), typ: attestation.typ })
+  const readClientAttestation = createClientAttestationReader(get(tokens.verification))
   // The status provider is a plugin itself: it is there when an attestation is.
   const status: Pick<PrincipalStatus, 'check'> = {
     check: (question, signal) => createPrincipalStatus(get(tokens.registries).statusProvider).check(question, signal),
   }
-  return createShownAttestations({ read, status, clock: get(tokens.clock) })
+  return createShownAttestations({ read, readClientAttestation, status, clock: get(tokens.clock) })
 }
 
 export const createAttestationEndpoints = (get: Resolve, section: Section): HandlersOf<typeof attestationEndpoints> => {
@@ -106,6 +115,5 @@ export const createAttestationEndpoints = (get: Resolve, section: Section): Hand
       refusals,
       clock,
     }),
-    challenge: createChallengeEndpoint({ evidence: get(tokens.evidenceChallenges), refusals }),
   }
 }

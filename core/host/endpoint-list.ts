@@ -2,8 +2,14 @@ import type { Config } from '../../config/schema.js'
 import type { Declaration, Endpoint, HandlersOf } from '../endpoints/endpoint.js'
 import type { Handler } from '../endpoints/message.js'
 import type { RecordedHandler } from '../endpoints/refusals.js'
+import { attestedClient } from '../oauth/client-authentication.js'
 import { deviceCodeGrant } from '../oauth/device-code.js'
-import { attestationEndpoints, createAttestationEndpoints } from './attestation-endpoints.js'
+import {
+  attestationEndpoints,
+  challengeEndpoints,
+  createAttestationEndpoints,
+  createChallengeEndpoints,
+} from './attestation-endpoints.js'
 import { tokens, type Resolve } from './injection-tokens.js'
 import { createGrantEndpoints, createMachineEndpoints, grantEndpoints, machineEndpoints } from './machine-endpoints.js'
 import { accountEndpoints, createAccountEndpoints } from './account-endpoints.js'
@@ -28,13 +34,14 @@ export const declarations: readonly Limited[] = Object.values({
   ...accountEndpoints,
   ...deviceEndpoints,
   ...attestationEndpoints,
+  ...challengeEndpoints,
   ...registrationEndpoints,
 })
 
 /** The endpoints of one generation, those that its configuration and plugins call for. */
 export const createEndpoints = (get: Resolve): readonly Endpoint[] => {
   const { attestation: section, registration } = get(tokens.config)
-  const { login } = get(tokens.registries)
+  const { login, clientAuthenticators } = get(tokens.registries)
   const behindLimits = createBehindLimits(get)
 
   const listed = <Declared extends Readonly<Record<string, Limited>>>(
@@ -53,6 +60,8 @@ export const createEndpoints = (get: Resolve): readonly Endpoint[] => {
       others.push(...listed(deviceEndpoints, createDeviceEndpoints(get, signIn)))
   }
   if (section !== undefined) others.push(...listed(attestationEndpoints, createAttestationEndpoints(get, section)))
+  if (section !== undefined || clientAuthenticators.has(attestedClient))
+    others.push(...listed(challengeEndpoints, createChallengeEndpoints(get)))
   if (registration.mode !== 'off') others.push(...listed(registrationEndpoints, createRegistrationEndpoints(get)))
   const served = [...Object.values(machineEndpoints), ...others]
   return [...listed(machineEndpoints, createMachineEndpoints(get, served)), ...others]

@@ -38,6 +38,9 @@ import { createClientsThatRegistered } from './registration-endpoints.js'
 import { tokens, type Resolve } from './injection-tokens.js'
 import { traceClientAuthentication } from './instruments/traced.js'
 
+/** How long a challenge for a proof of an attested client lasts where there is no section `attestation`. */
+const clientChallengeSeconds = 300
+
 /** 60 bytes each. */
 const maxRevokedGrants = 10_000
 
@@ -104,7 +107,7 @@ export const wire = (container: DependencyContainer): void => {
   provide(tokens.evidenceChallenges, (get) => {
     const { attestation, clock_tolerance_secs: toleranceSeconds } = get(tokens.config)
     const { secrets, usedEvidenceChallenges: redeemed } = get(tokens.collections)
-    const ttlSeconds = attestation?.challenge_ttl_secs ?? 0
+    const ttlSeconds = attestation?.challenge_ttl_secs ?? clientChallengeSeconds
     return createEvidenceChallenges({ secrets, redeemed, clock: get(tokens.clock), ttlSeconds, toleranceSeconds })
   })
   provide(tokens.verification, (get) => ({
@@ -146,6 +149,7 @@ export const wire = (container: DependencyContainer): void => {
         clock,
       }),
       clientAssertions,
+      dpopProofs: get(tokens.dpop),
       clientAssertionMaxAgeSeconds: config.client_assertion_max_age_secs,
       ownTokens: createOwnTokens({
         ...get(tokens.verification),

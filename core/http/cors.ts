@@ -21,6 +21,9 @@ export const cors = (table: readonly Route[]): Middleware => {
   }
 }
 
+const exposed = 'WWW-Authenticate, DPoP-Nonce, OAuth-Client-Attestation-Challenge, Retry-After, X-Request-Id'
+const allowed = 'Authorization, Content-Type, DPoP, OAuth-Client-Attestation, OAuth-Client-Attestation-PoP'
+
 const headersOf = (
   route: Route,
 ): { readonly actual: readonly string[]; readonly preflight: Record<string, string> } => {
@@ -32,7 +35,7 @@ const headersOf = (
   }
   if (route.cors === 'any') return { actual, preflight }
   return {
-    actual: [...actual, 'Access-Control-Expose-Headers', 'WWW-Authenticate, DPoP-Nonce, Retry-After, X-Request-Id'],
-    preflight: { ...preflight, 'Access-Control-Allow-Headers': 'Authorization, Content-Type, DPoP' },
+    actual: [...actual, 'Access-Control-Expose-Headers', exposed],
+    preflight: { ...preflight, 'Access-Control-Allow-Headers': allowed },
   }
 }

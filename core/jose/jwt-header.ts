@@ -1,7 +1,7 @@
 import type { JsonObject } from '../json.js'
 import { findAlgorithm } from './algorithms.js'
 import type { JwsAlg } from './jwk.js'
-import type { WantedKey } from './key-set.js'
+import type { NamedKey } from './key-set.js'
 
 export interface HeaderRules {
   /** What `typ` may be: a token that says it is something else is another kind of token (RFC 8725 §3.11). */
@@ -19,7 +19,7 @@ export interface HeaderRules {
 export const readJwtHeader = (
   header: JsonObject,
   { types, alg: registered, accepted }: HeaderRules,
-): WantedKey | string => {
+): NamedKey | string => {
   const { kid, typ } = header
   if (!types.includes(typ)) return 'typ is of another token'
   const alg = findAlgorithm(header['alg'])

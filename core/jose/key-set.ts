@@ -5,13 +5,13 @@ import { checkEncryptionJwk, checkPublicJwk, isForEncryption } from './public-ke
 import type { JwsAlg, PublicJwk, VerificationKey } from './jwk.js'
 
 /** A key for a signature, by what its header says; or this very key, for whatever it is used. */
-export type WantedKey =
-  | {
-      /** Of the header; undefined: every key that fits. */
-      readonly kid: string | undefined
-      readonly alg: JwsAlg
-    }
-  | { readonly publicKey: KeyObject }
+export type WantedKey = NamedKey | { readonly publicKey: KeyObject }
+
+export interface NamedKey {
+  /** Of the header; undefined: every key that fits. */
+  readonly kid: string | undefined
+  readonly alg: JwsAlg
+}
 
 /** The keys of one JWK Set (RFC 7517 §5), imported. */
 export interface KeySet {

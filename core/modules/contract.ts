@@ -13,6 +13,7 @@ import type { AuthorizationDetailsType } from '../oauth/authorization-details.js
 import type { ClientAuthenticator } from '../oauth/client-authenticator.js'
 import type { ClientKeys } from '../oauth/client-keys.js'
 import type { DeviceApproval, DeviceRequest } from '../oauth/device-code.js'
+import type { Dpop } from '../oauth/dpop.js'
 import type { AuthorizationCode, Grant, GrantHandler } from '../oauth/grant.js'
 import type { IssuerKeys } from '../outbound/issuer-keys.js'
 import type { Outbound } from '../outbound/webhook.js'
@@ -83,6 +84,8 @@ export interface Services {
   readonly clientCertificates: ClientCertificates
   /** Ids of client assertions, by client: each passes once (RFC 7523 §3). */
   readonly clientAssertions: EphemeralReplayGuard
+  /** Checks DPoP proofs that are more than a constraint. The core claims what a client authentication method gives back. */
+  readonly dpopProofs: Pick<Dpop, 'check'>
   /** How far ahead an assertion may expire: `client_assertion_max_age_secs`. */
   readonly clientAssertionMaxAgeSeconds: number
   readonly ownTokens: OwnTokens
@@ -92,8 +95,8 @@ export interface Services {
   readonly factorRecords: RecordStore<JsonObject>
   /** What second factors accept once: steps of a one-time password, ids of tokens. The namespace is the factor's kind. */
   readonly factorClaims: ReplayGuard
-  /** Values of `POST /challenge`, which evidence contains: each passes once. */
-  readonly evidenceChallenges: Pick<EvidenceChallenges, 'redeem'>
+  /** Values of `POST /challenge`, which evidence and proofs of attested clients contain: each passes once. */
+  readonly evidenceChallenges: Pick<EvidenceChallenges, 'issue' | 'redeem'>
   /** The other second factors, for one that asks several. Complete once all plugins are created. */
   readonly secondFactors: Pick<ReadonlyMap<string, SecondFactorVerifier>, 'get'>
   /** Who was enrolled, and who was revoked by command. A status provider that needs it makes those commands work. */

@@ -1,7 +1,6 @@
-import type { TokenRequest, ClientAuthenticator, Detection } from './client-authenticator.js'
+import type { ClientAuthenticator, Detection, ProvenClient, TokenRequest } from './client-authenticator.js'
 import { authenticationMethods, type Client, type ClientDirectory } from './client.js'
 import { OAuthError, withDetails, type ErrorDetails } from './errors.js'
-import type { SenderConstraint } from './grant.js'
 import type { SecretGuesses } from './secret-guesses.js'
 
 export interface ClientAuthenticationOptions {
@@ -11,13 +10,15 @@ export interface ClientAuthenticationOptions {
   readonly guesses: SecretGuesses
 }
 
-export interface AuthenticatedClient {
+export interface AuthenticatedClient extends ProvenClient {
   readonly client: Client
   readonly method: string
-  readonly confirmation?: SenderConstraint
 }
 
 type Found = Detection & { readonly authenticator: ClientAuthenticator }
+
+/** By an attestation of the client and a proof of its key (draft-ietf-oauth-attestation-based-client-auth). */
+export const attestedClient = 'attest_jwt_client_auth'
 
 const refusal = 'Client authentication failed.'
 const refused = (reason: string, details: ErrorDetails = {}) =>
@@ -86,10 +87,14 @@ export const createClientAuthentication = ({ authenticators, clients, guesses }:
       if (stated !== undefined && stated !== clientId) throw refused('client_id differs from the authenticated client')
       if (!registered.includes(method)) throw refused('method is not the registered one')
       const judge = () => authenticator.authenticate(client, evidence, signal)
-      const { confirmation } = await (sendsSecret(authenticator)
-        ? guesses.slowDown(clientId, request.address, judge)
-        : judge())
-      return { client, method, ...(confirmation && { confirmation }) }
+      const proven = await (sendsSecret(authenticator) ? guesses.slowDown(clientId, request.address, judge) : judge())
+      const { confirmation, instanceJkt, dpop } = proven
+      return {
+        ...{ client, method },
+        ...(confirmation && { confirmation }),
+        ...(instanceJkt !== undefined && { instanceJkt }),
+        ...(dpop && { dpop }),
+      }
     } catch (error) {
       if (!(error instanceof OAuthError)) throw error
       throw withDetails(error, { claimedClientId: clientId, clientAuthentication: { method, registered } })

@@ -1,12 +1,16 @@
 import { isUtf8 } from 'node:buffer'
 import type { ClientCertificate } from '../certificates/client-certificate.js'
 import type { Client } from './client.js'
+import type { DpopProof } from './dpop.js'
 import { OAuthError } from './errors.js'
 import type { SenderConstraint } from './grant.js'
 
 /** What a client authentication method may look at. */
 export interface TokenRequest {
   readonly params: ReadonlyMap<string, string>
+  /** The endpoint that was asked: `POST`, and a path below the issuer such as `/token`. */
+  readonly method: string
+  readonly path: string
   /**
    * The client's id and secret from `Authorization: Basic`, as `readBasic` reads them: once, however many methods ask.
    * Throws `invalid_client` when it is malformed.
@@ -37,6 +41,18 @@ export interface Detection<E = unknown> {
   readonly unproven?: true
 }
 
+/** What a method has found out beside that the client is the one it says. */
+export interface ProvenClient {
+  readonly confirmation?: SenderConstraint
+  /**
+   * The thumbprint of the key of this instance of the client (draft-ietf-oauth-attestation-based-client-auth): refresh tokens that
+   * come of the request are bound to it.
+   */
+  readonly instanceJkt?: string
+  /** The DPoP proof of the request, where that proved the client: it was checked, and the endpoint claims it. */
+  readonly dpop?: DpopProof
+}
+
 /** One client authentication method (OIDC Core §9, RFC 6749 §2.3). `E` is what `detect` found and `authenticate` needs. */
 export interface ClientAuthenticator<E = unknown> {
   /** The value of `token_endpoint_auth_method`. */
@@ -46,7 +62,7 @@ export interface ClientAuthenticator<E = unknown> {
    */
   detect(request: TokenRequest): Detection<E> | undefined
   /** Resolves when the evidence proves the client; throws `OAuthError('invalid_client')` or `Unavailable`. */
-  authenticate(client: Client, evidence: E, signal: AbortSignal): Promise<{ readonly confirmation?: SenderConstraint }>
+  authenticate(client: Client, evidence: E, signal: AbortSignal): Promise<ProvenClient>
 }
 
 const malformed = (): OAuthError =>

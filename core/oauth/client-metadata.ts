@@ -31,7 +31,14 @@ export type ClientParse =
     }
 
 /** Methods that prove a key. */
-const provesKey: ReadonlySet<string> = new Set(['private_key_jwt', 'tls_client_auth', 'self_signed_tls_client_auth'])
+/** Methods by a key, which the client registers for some of them. */
+const provesKey: ReadonlyMap<string, 'registered' | 'elsewhere'> = new Map([
+  ['private_key_jwt', 'registered'],
+  ['self_signed_tls_client_auth', 'registered'],
+  ['tls_client_auth', 'elsewhere'],
+  ['attest_jwt_client_auth', 'elsewhere'],
+  ['attest_jwt_client_auth_dpop', 'elsewhere'],
+])
 
 const knownNames = Object.keys(metadataSchema.shape)
 
@@ -95,7 +102,7 @@ const findContradictions = (metadata: Partial<Metadata>): MetadataProblem[] => {
   const subjectFault = findSubjectFault(metadata, method)
   if (subjectFault !== undefined) problems.push(subjectFault)
   if (method === undefined || !provesKey.has(method)) return problems
-  if (method !== 'tls_client_auth' && !('jwks' in metadata) && !('jwks_uri' in metadata))
+  if (provesKey.get(method) === 'registered' && !('jwks' in metadata) && !('jwks_uri' in metadata))
     add('jwks', `or jwks_uri is required for token_endpoint_auth_method ${method}`)
   if (metadata.client_secret !== undefined)
     add('client_secret', `a client with token_endpoint_auth_method ${method} has no secret`)

@@ -12,6 +12,8 @@ export const errorStatus = {
   access_denied: 400,
   invalid_dpop_proof: 400,
   use_dpop_nonce: 400,
+  use_attestation_challenge: 400,
+  use_fresh_attestation: 400,
   invalid_redirect_uri: 400,
   invalid_client_metadata: 400,
   invalid_software_statement: 400,

@@ -42,6 +42,8 @@ export interface Grant {
   readonly authorizationDetails?: readonly AuthorizationDetail[]
   /** A public client's refresh tokens are bound to it. */
   readonly constraint?: SenderConstraint
+  /** The key of the instance of an attested client, which its refresh tokens are bound to. */
+  readonly instanceJkt?: string
 }
 
 export interface AuthorizationCode extends Grant {

@@ -1,5 +1,7 @@
 import type { EvidenceChallenges } from '../../attestation/evidence-challenges.js'
 import { readJsonObject } from '../../attestation/read-body.js'
+import type { JsonObject } from '../../json.js'
+import { attestedClient } from '../../oauth/client-authentication.js'
 import { recordingRefusals } from './trail.js'
 import type { Declaration } from '../endpoint.js'
 import { json, type Handler } from '../message.js'
@@ -10,13 +12,17 @@ export interface ChallengeOptions {
   readonly refusals: Refusals
 }
 
-/** `POST /challenge`: a value that evidence has to contain, before anybody says whose evidence. The body may be empty. */
+/** `POST /challenge`: a value that evidence or the proof of an attested client has to contain, before anybody says whose. The body may be
+ * empty. (draft-ietf-oauth-attestation-based-client-auth §6.1) */
 export const challengeEndpoint = {
   path: '/challenge',
   methods: ['POST'],
   body: 'json',
   errorCodes: true,
   limit: { byAddress: 'attestation', byRefusals: true },
+  // For proofs of clients: evidence needs no document to find it.
+  discovery: ({ issuer, clientAuthMethods }): JsonObject =>
+    clientAuthMethods.includes(attestedClient) ? { challenge_endpoint: `${issuer}/challenge` } : {},
 } as const satisfies Declaration
 
 export const createChallengeEndpoint = ({ evidence, refusals }: ChallengeOptions): Handler =>

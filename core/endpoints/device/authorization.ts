@@ -79,8 +79,12 @@ export const createDeviceAuthorizationEndpoint = (options: DeviceAuthorizationOp
 
   return async (http, seen) => {
     const params = readClientForm(http, 'resource')
-    const { client } = await options.authenticateClient(tokenRequestOf(http, params), http.signal)
+    const { client, dpop } = await options.authenticateClient(
+      tokenRequestOf(http, params, deviceAuthorizationEndpoint.path),
+      http.signal,
+    )
     seen.client = client
+    await dpop?.claim()
     checkGrant(client)
     const { scope = [], resource = [] } = await checkRequest(steps, {
       params: http.form,

@@ -19,7 +19,7 @@ import { readClientForm, tokenRequestOf } from '../client-request.js'
 import type { Declaration } from '../endpoint.js'
 import { json, type EndpointRequest, type Reply } from '../message.js'
 import type { RecordedHandler } from '../refusals.js'
-import { clientAuthentication } from '../supported.js'
+import { clientAttestation, clientAuthentication } from '../supported.js'
 import { TokenTrail } from './trail.js'
 
 export interface TokenOptions {
@@ -49,6 +49,7 @@ export const tokenEndpoint = {
   discovery: (supported) => ({
     token_endpoint: `${supported.issuer}/token`,
     ...clientAuthentication('token', supported),
+    ...clientAttestation(supported),
   }),
 } as const satisfies Declaration
 
@@ -115,9 +116,10 @@ export const createTokenEndpoint = (options: TokenOptions): RecordedHandler => {
 
   return async (request, seen) => {
     const { params, resources, audience } = readForm(request)
-    const { client, method, confirmation } = await authenticateClient(tokenRequestOf(request, params), request.signal)
+    const asked = tokenRequestOf(request, params, tokenEndpoint.path)
+    const { client, method, confirmation, instanceJkt, dpop: proven } = await authenticateClient(asked, request.signal)
     seen.client = client
-    const proof = await checkProof(request, client)
+    const proof = proven ?? (await checkProof(request, client))
     checkProofAlgorithm(client, proof)
     const constraint = constraintOf(confirmation, proof, checkCertificate(request, client))
     const handler = grantOf(params, client)
@@ -131,12 +133,12 @@ export const createTokenEndpoint = (options: TokenOptions): RecordedHandler => {
       ...(constraint && { constraint }),
       signal: request.signal,
     })
-    const bound = bindGrant(decided, client, constraint)
+    const bound = bindGrant(decided, client, constraint, instanceJkt)
     const decision = await narrowDetails(bound, params.get('authorization_details'), client, request.signal)
     const account = await accountOf(decision, request.signal)
     const prepared = tokens.prepare(client, decision, account, constraint)
     const refresh = wantsRefresh(decision, prepared)
-    const settled = refresh ? withGrant(decision, prepared, constraint) : decision
+    const settled = refresh ? withGrant(decision, prepared, constraint, instanceJkt) : decision
     const { requestId, signal } = request
     const { subject: sub, jti } = prepared
     const trail = new TokenTrail(audit, { request_id: requestId, client_id: client.client_id, sub, jti })
@@ -154,6 +156,7 @@ export const createTokenEndpoint = (options: TokenOptions): RecordedHandler => {
         pairwise_sub: prepared.pairwiseSubject,
         refresh_token: refresh,
         jkt: proof?.jkt,
+        instance_jkt: instanceJkt,
         'x5t#S256': constraint?.['x5t#S256'],
       })
       // Of a client that registered itself, until it has been used.
@@ -211,6 +214,7 @@ const withGrant = (
   decision: GrantDecision,
   { client, subject, scope, audience, grantId }: PreparedTokens,
   constraint: SenderConstraint | undefined,
+  instanceJkt: string | undefined,
 ): GrantDecision => {
   const { grant, authentication, requestedClaims, authorizationDetails } = decision
   if (grant !== undefined || authentication === undefined) return decision
@@ -223,6 +227,7 @@ const withGrant = (
       ...(requestedClaims && { requestedClaims }),
       ...(authorizationDetails && { authorizationDetails }),
       ...(bound && { constraint: bound }),
+      ...(instanceJkt !== undefined && { instanceJkt }),
     },
   }
 }
