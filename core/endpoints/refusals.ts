@@ -61,6 +61,7 @@ const expected: ReadonlySet<string | undefined> = new Set<ErrorCode>([
   'slow_down',
   'use_dpop_nonce',
   'login_required',
+  'use_attestation_challenge',
 ])
 
 /** RFC 6749 §5.2. `/authorize` authenticates nobody, and answers 400 for a client that it does not know. */
