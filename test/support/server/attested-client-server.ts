@@ -38,8 +38,8 @@ export interface Instance {
 
 export const newInstance = (): Instance => {
   const key = newAssertionKey('ES256')
-  const { kid: _, ...jwk } = key.publicJwk
-  const { crv, kty, x, y } = jwk
+  const { crv, kty, x, y } = key.publicJwk
+  const jwk = { kty, crv, x, y }
   const jkt = createHash('sha256').update(JSON.stringify({ crv, kty, x, y })).digest('base64url')
   return { key, jwk, jkt }
 }
