@@ -78,7 +78,13 @@ export type { AuthorizationDetail, AuthorizationDetailsType, DescribedDetail } f
 export type { Client } from '../oauth/client.js'
 export { isPublicClient } from '../oauth/client.js'
 export { acceptedAlgorithms, isFapi } from '../oauth/security-profile.js'
-export type { BasicCredentials, ClientAuthenticator, Detection, ProvenClient, TokenRequest } from '../oauth/client-authenticator.js'
+export type {
+  BasicCredentials,
+  ClientAuthenticator,
+  Detection,
+  ProvenClient,
+  TokenRequest,
+} from '../oauth/client-authenticator.js'
 export { detectByCertificate, findNamedClient } from '../oauth/client-authenticator.js'
 export type { WantedKey } from '../jose/key-set.js'
 export type { ClientKeys } from '../oauth/client-keys.js'
