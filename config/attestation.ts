@@ -5,7 +5,7 @@ const day = 86_400
 
 /** What other tokens of this service and of its clients have: nothing that is signed may pass for two things. */
 const takenTypes = new Set(
-  'jwt jose at+jwt userinfo+jwt token-introspection+jwt logout+jwt dpop+jwt enrol-proof+jws client-authentication+jwt oauth-client-attestation+jwt oauth-client-attestation-pop+jwt'.split(
+  'jwt jose at+jwt userinfo+jwt token-introspection+jwt logout+jwt dpop+jwt enrol-proof+jws client-authentication+jwt oauth-client-attestation+jwt oauth-client-attestation-pop+jwt statuslist+jwt'.split(
     ' ',
   ),
 )
@@ -36,6 +36,8 @@ export const attestation = z
     /** Absent: any name but `status`. */
     attributes: z.strictObject({ allow: z.array(attributeName) }).optional(),
     require_audience_in_proof: z.boolean().default(false),
+    /** Absent: attestations have no `status`, and verifiers learn of a revocation when the attestation expires. */
+    status_list: z.strictObject({ ttl_secs: seconds(300, { min: 10, max: day }) }).optional(),
   })
   .refine((section) => section.attestation_reissue_after_secs < section.attestation_ttl_secs, {
     path: ['attestation_reissue_after_secs'],

@@ -69,6 +69,7 @@ export const keyPurposes = [
   'introspection',
   'jarm',
   'logout_token',
+  'status_list',
 ] as const
 
 /** The inventory, in order of preference. */

@@ -10,6 +10,9 @@ import { hookFault } from './ask-hook.js'
 import { attestationError } from './errors.js'
 import type { StatusQuestion } from './ports.js'
 import { createAttestationReader, type AttestationContent } from './read-attestation.js'
+import { indexCount } from './status-list/index-order.js'
+import type { StatusIndex } from './status-list/indexes.js'
+import { statusListUri } from './status-list/publication.js'
 
 export interface AttestationTokenOptions {
   readonly issuer: string
@@ -21,6 +24,8 @@ export interface AttestationTokenOptions {
   readonly graceSeconds: number
   readonly alg: JwsAlg
   readonly typ: string
+  /** Attestations have a status in a list (`attestation.status_list`). */
+  readonly hasStatus?: boolean
 }
 
 /** The issuer that prepared it keeps its claims, and signs them once. */
@@ -33,24 +38,37 @@ export interface PreparedAttestation {
 /** Bytes of claims that leave an attestation below 8 KiB, whatever the names of type and key are. */
 const maxClaimBytes = 5600
 
+/** Token Status List §6.2. */
+const statusClaim = (issuer: string, { list, idx }: StatusIndex): JsonObject => ({
+  status: { status_list: { idx, uri: statusListUri(issuer, list) } },
+})
+const longestIndex: StatusIndex = { list: 'x'.repeat(32), idx: indexCount - 1 }
+
 const tooLong = (grantedBy: string | undefined): Error =>
   grantedBy === undefined
     ? attestationError('InvalidRequest', { description: 'Identifiers and attributes together are too long.' })
     : hookFault(grantedBy, 'the plugin returned attributes that are too long beside the identifiers')
 
 export const createAttestationTokens = (options: AttestationTokenOptions) => {
-  const { issuer, clock, ttlSeconds, graceSeconds, toleranceSeconds, alg, typ } = options
+  const { issuer, clock, ttlSeconds, graceSeconds, toleranceSeconds, alg, typ, hasStatus } = options
   const sign = createSignToken(options.ring)
   const unsigned = createPrepared<PreparedAttestation, { readonly jkt: string; readonly claims: JsonObject }>()
   const profile = { typ, purpose: 'attestation', maxLength: maxTokenLength } as const
   const read = createAttestationReader({ ring: options.ring, issuer, clock, typ, toleranceSeconds })
+  const statusBytes = hasStatus ? Buffer.byteLength(JSON.stringify(statusClaim(issuer, longestIndex))) : 0
 
   return {
     /**
      * Gives an attestation its claims (docs/design/decisions.md#8-attestation). When they are too long to carry it throws
      * `InvalidRequest`, or `Unavailable` where the attributes are those of a plugin, `grantedBy`: the caller cannot help it.
      */
-    prepare(content: AttestationContent, grantedBy?: string): PreparedAttestation {
+    prepare(
+      content: AttestationContent,
+      {
+        grantedBy,
+        status,
+      }: { readonly grantedBy?: string | undefined; readonly status?: StatusIndex | undefined } = {},
+    ): PreparedAttestation {
       const { principal, jkt, attributes, enrolledAt } = content
       const iat = epochSeconds(clock)
       // The clock of the process that enrolled may be ahead of this one's: nobody was enrolled after the attestation.
@@ -67,8 +85,10 @@ export const createAttestationTokens = (options: AttestationTokenOptions) => {
         principal_type: principal.principalType,
         att: { ...attributes, status: 'active' },
       }
-      if (Buffer.byteLength(JSON.stringify(claims)) > maxClaimBytes) throw tooLong(grantedBy)
-      return unsigned.put({ jti, expiresAt: claims.exp }, { jkt, claims })
+      // Room for the status of which nobody knows so far: what can be enrolled can be completed.
+      if (Buffer.byteLength(JSON.stringify(claims)) + statusBytes > maxClaimBytes) throw tooLong(grantedBy)
+      const whole = status === undefined ? claims : { ...claims, ...statusClaim(issuer, status) }
+      return unsigned.put({ jti, expiresAt: claims.exp }, { jkt, claims: whole })
     },
 
     /** Throws `Unavailable`, and for what it did not prepare or has signed before. */

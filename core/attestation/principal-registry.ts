@@ -5,6 +5,7 @@ import { RecentMap } from '../recent-map.js'
 import type { RecordStore } from '../storage/ports.js'
 import { principalTypes, type Principal } from './ports.js'
 import { principalDigest } from './principal-digest.js'
+import type { TokenStatus } from './status-list/token-status.js'
 
 /** The last full enrolment of a principal. */
 export interface Enrolment {
@@ -96,12 +97,11 @@ const noteEvery = 3600
 /** Principals of which a process remembers when it noted the last renewal. */
 const mostNoted = 10_000
 
-export const createPrincipalRegistry = ({
-  principals,
-  principalIndex,
-  revokedPrincipals,
-  principalOwners,
-}: PrincipalCollections): PrincipalRegistry => {
+/** `tokenStatus`: of attestations that are out, which go with the enrolment that they came from. */
+export const createPrincipalRegistry = (
+  { principals, principalIndex, revokedPrincipals, principalOwners }: PrincipalCollections,
+  tokenStatus?: Pick<TokenStatus, 'revoke'>,
+): PrincipalRegistry => {
   const ownerKey = (principalId: string): string => hash('sha256', principalId, 'base64url')
   const standing = (enrolment: Enrolment | undefined, revocation: Revocation | undefined): PrincipalStatus => ({
     ...(enrolment && { enrolment }),
@@ -134,6 +134,7 @@ export const createPrincipalRegistry = ({
         principalIndex.put(principalEntryId(principal), { principal }),
         principals.put(principalDigest(principal), enrolment),
       ])
+      await tokenStatus?.revoke(principal, (jkt) => jkt !== enrolment.jkt)
     },
     async renewed(principal, at) {
       const id = principalEntryId(principal)
@@ -148,13 +149,19 @@ export const createPrincipalRegistry = ({
       if (await principalOwners.put(key, subject, { onlyIfAbsent: true })) return true
       return (await principalOwners.find(key)) === subject
     },
-    revoke: (revocation) =>
-      revokedPrincipals.put(principalDigest(revocation.principal), revocation, { onlyIfAbsent: true }),
+    async revoke(revocation) {
+      const { principal } = revocation
+      const isFirst = await revokedPrincipals.put(principalDigest(principal), revocation, { onlyIfAbsent: true })
+      // Also of one that was revoked before: an outage may have come between.
+      await tokenStatus?.revoke(principal)
+      return isFirst
+    },
     restore: (principal) => revokedPrincipals.remove(principalDigest(principal)),
     async release(principal) {
       // The owner last, so that a repetition after an outage finds it.
       const ended = await principals.remove(principalDigest(principal))
       await principalIndex.remove(principalEntryId(principal))
+      await tokenStatus?.revoke(principal)
       const types = principalTypes.filter((type) => type !== principal.principalType)
       const others = types.map((principalType) => principals.find(principalDigest({ ...principal, principalType })))
       if ((await Promise.all(others)).some((other) => other !== undefined)) return ended

@@ -3,6 +3,7 @@ import { askHook, checkGivenAttributes } from './ask-hook.js'
 import { Unavailable } from '../unavailable.js'
 import { attestationError } from './errors.js'
 import type { AttestationStatusProvider, StatusQuestion } from './ports.js'
+import type { TokenStatus } from './status-list/token-status.js'
 
 /** How an outage names the status provider. */
 export const statusComponent = 'attestation.status'
@@ -19,13 +20,21 @@ export interface PrincipalStatus {
   renewed(question: StatusQuestion, signal: AbortSignal): Promise<void>
 }
 
-export const createPrincipalStatus = (provider: AttestationStatusProvider | undefined): PrincipalStatus => ({
+/** `tokenStatus`: of attestations that are out; those of who is refused a renewal are revoked. */
+export const createPrincipalStatus = (
+  provider: AttestationStatusProvider | undefined,
+  tokenStatus?: Pick<TokenStatus, 'revoke'>,
+): PrincipalStatus => ({
   async check(question, outer) {
     if (provider === undefined) return undefined
     const outcome: { reason?: string } = {}
     const refuse = (reason: unknown): undefined => void (outcome.reason = String(reason))
     const current = await askHook(statusComponent, outer, (signal) => provider.current(question, signal, refuse))
-    if (current === undefined) throw attestationError('PrincipalRevoked', outcome)
+    if (current === undefined) {
+      // Of this key alone: another one of the principal may be good.
+      if (question.step === 'renewal') await tokenStatus?.revoke(question.principal, (jkt) => jkt === question.jkt)
+      throw attestationError('PrincipalRevoked', outcome)
+    }
     return checkGivenAttributes(statusComponent, current)
   },
   async enrolled(question, attributes, outer) {

@@ -1,4 +1,5 @@
-import { collections, openPrincipals } from '../host/collections.js'
+import { createPrincipalRegistry } from '../attestation/principal-registry.js'
+import { collections } from '../host/collections.js'
 import { principalMigration } from '../host/store-schemas.js'
 import type { Stores } from '../host/stores.js'
 import { withStores } from './deployment.js'
@@ -56,8 +57,9 @@ const pageSize = 100
 
 /** By the index where it has all of them, else all principals are looked through. */
 const createReadPage = async (stores: Stores, subject: string | undefined) => {
-  const registry = openPrincipals(stores)
-  const isIndexed = (await collections(stores).migrations.find(principalMigration)) !== undefined
+  const stored = collections(stores)
+  const registry = createPrincipalRegistry(stored)
+  const isIndexed = (await stored.migrations.find(principalMigration)) !== undefined
   return async (after: string | undefined) => {
     if (subject !== undefined && isIndexed) return registry.listOwn(subject, after, pageSize)
     const found = await registry.list(after, pageSize)

@@ -3,7 +3,8 @@ import { isoTime } from '../clock.js'
 import type { Principal, PrincipalType } from '../attestation/ports.js'
 import type { PrincipalStatus } from '../attestation/principal-registry.js'
 import type { CheckedConfiguration } from '../host/checks/check-configuration.js'
-import { openPrincipals } from '../host/collections.js'
+import { mostLookSeconds } from '../attestation/status-list/publication.js'
+import { openPrincipals } from '../host/status-lists.js'
 import { keepsPrincipals } from '../modules/registries.js'
 import { changeStores, checkDeployment, withStores, type DeploymentOptions } from './deployment.js'
 import { CommandFailed } from './failure.js'
@@ -24,7 +25,7 @@ export interface OnePrincipalOptions extends PrincipalsOptions {
 export const printPrincipal = async (options: OnePrincipalOptions): Promise<void> => {
   const principal = toPrincipal(options)
   const { config } = await readRegistered(options)
-  const standing = await withStores(config, (stores) => openPrincipals(stores).find(principal))
+  const standing = await withStores(config, (stores) => openPrincipals(stores, config).find(principal))
   if (standing.enrolment === undefined) throw new CommandFailed('There is no such principal.')
   const shown = describePrincipal(principal, standing)
   if (options.json) printJson(shown)
@@ -36,15 +37,23 @@ export const revokePrincipal = async (options: OnePrincipalOptions): Promise<voi
   const principal = toPrincipal(options)
   const { config } = await readRegistered(options)
   await changeStores(config, { action: 'principal.revoke', ...toAudit(principal) }, async (stores) => {
-    const registry = openPrincipals(stores)
+    const registry = openPrincipals(stores, config)
     if ((await registry.find(principal)).enrolment === undefined) throw new CommandFailed('There is no such principal.')
     if (await registry.revoke({ principal, revokedAt: Math.floor(Date.now() / 1000) })) return true
     throw new CommandFailed('This principal is already revoked.')
   })
   const until = lastAttestationEnd(config)
-  if (options.json) return printJson({ ...toWire(principal), state: 'revoked', attestations_valid_until: until })
+  const listed = lastListEnd(config)
+  if (options.json)
+    return printJson({
+      ...toWire(principal),
+      state: 'revoked',
+      attestations_valid_until: until,
+      ...(listed !== undefined && { status_lists_current_from: listed }),
+    })
+  const lists = listed === undefined ? '' : `, and those that read the status list until ${listed}`
   print(
-    `Revoked ${principal.principalId}. It gets no new attestation; verifiers accept an earlier one until ${until} at most.`,
+    `Revoked ${principal.principalId}. It gets no new attestation; verifiers accept an earlier one until ${until} at most${lists}.`,
   )
 }
 
@@ -52,12 +61,16 @@ export const revokePrincipal = async (options: OnePrincipalOptions): Promise<voi
 const lastAttestationEnd = ({ attestation, clock_tolerance_secs: tolerance }: Config): string =>
   isoTime(Date.now() + ((attestation?.attestation_ttl_secs ?? 0) + tolerance) * 1000)
 
+/** From when on no verifier uses a status list that was fetched before now. */
+const lastListEnd = ({ attestation }: Config): string | undefined =>
+  attestation?.status_list && isoTime(Date.now() + (attestation.status_list.ttl_secs + mostLookSeconds) * 1000)
+
 /** `signet principals restore`. */
 export const restorePrincipal = async (options: OnePrincipalOptions): Promise<void> => {
   const principal = toPrincipal(options)
   const { config } = await readRegistered(options)
   await changeStores(config, { action: 'principal.restore', ...toAudit(principal) }, async (stores) => {
-    if (await openPrincipals(stores).restore(principal)) return true
+    if (await openPrincipals(stores, config).restore(principal)) return true
     throw new CommandFailed('This principal is not revoked.')
   })
   if (options.json) return printJson({ ...toWire(principal), state: 'active' })
@@ -70,7 +83,7 @@ export const releasePrincipal = async (options: OnePrincipalOptions): Promise<vo
   const { config } = await readRegistered(options)
   let owner: string | undefined
   await changeStores(config, { action: 'principal.release', ...toAudit(principal) }, async (stores) => {
-    const registry = openPrincipals(stores)
+    const registry = openPrincipals(stores, config)
     if (!(await registry.release(principal))) throw new CommandFailed('There is no such principal.')
     owner = await registry.findOwner(principal.principalId)
     return true

@@ -8,7 +8,6 @@ import type { HandlersOf } from '../endpoints/endpoint.js'
 import { createPersonalRecords } from '../interaction/personal-records.js'
 import { grantLifetime, subjectLifetime } from '../keys/lifecycle/open-ring.js'
 import { createEndSubject } from '../oauth/subject-end.js'
-import { openPrincipals } from './collections.js'
 import { tokens, type Resolve } from './injection-tokens.js'
 import { tellClientsOf, type SignIn } from './people-endpoints.js'
 
@@ -35,7 +34,7 @@ export const createAccountEndpoints = (
   if (attestation !== undefined && get(tokens.registries).keepsPrincipals)
     sections.push(
       createDevicesSection({
-        registry: openPrincipals(get(tokens.stores)),
+        registry: get(tokens.principals),
         audit,
         clock: get(tokens.clock),
         attestationTtlSeconds: attestation.attestation_ttl_secs + tolerance,

@@ -8,6 +8,7 @@ import { createAttestationLimits } from '../attestation/limits.js'
 import { createSecondFactors } from '../attestation/second-factor.js'
 import { createAttestationReader } from '../attestation/read-attestation.js'
 import { createShownAttestations, type ShownAttestations } from '../attestation/shown-attestation.js'
+import { createListPublication } from '../attestation/status-list/publication.js'
 import { createPrincipalStatus, type PrincipalStatus } from '../attestation/status.js'
 import type { Clock } from '../clock.js'
 import { challengeEndpoint, createChallengeEndpoint } from '../endpoints/attestation/challenge.js'
@@ -17,9 +18,11 @@ import {
 } from '../endpoints/attestation/enrol-complete.js'
 import { createEnrolmentEndpoint, enrolmentEndpoint } from '../endpoints/attestation/enrol.js'
 import { createReissueEndpoint, reissueEndpoint } from '../endpoints/attestation/reissue.js'
+import { createStatusListEndpoint, statusListEndpoint } from '../endpoints/attestation/status-list.js'
 import type { KeyRing } from '../keys/ports.js'
 import type { HandlersOf } from '../endpoints/endpoint.js'
 import { tokens, type Resolve } from './injection-tokens.js'
+import type { StatusLists } from './status-lists.js'
 
 /** The ceremony; served with the section `attestation` alone. */
 export const attestationEndpoints = {
@@ -35,15 +38,21 @@ export const createChallengeEndpoints = (get: Resolve): HandlersOf<typeof challe
   challenge: createChallengeEndpoint({ evidence: get(tokens.evidenceChallenges), refusals: get(tokens.refusals) }),
 })
 
+/** Served with `attestation.status_list` alone. */
+export const statusListEndpoints = { statusList: statusListEndpoint }
+
 type Section = NonNullable<Config['attestation']>
 
 /** What signs attestations, and reads them. */
 export const openAttestationTokens = (
   { issuer, clock_tolerance_secs: toleranceSeconds }: Config,
-  { attestation_ttl_secs: ttlSeconds, reissue_grace_secs: graceSeconds, signing_alg: alg, typ }: Section,
+  { attestation_ttl_secs: ttlSeconds, reissue_grace_secs: graceSeconds, signing_alg: alg, typ, status_list }: Section,
   { ring, clock }: { readonly ring: KeyRing; readonly clock: Clock },
 ): AttestationTokens =>
-  createAttestationTokens({ issuer, ring, clock, toleranceSeconds, ttlSeconds, graceSeconds, alg, typ })
+  createAttestationTokens({
+    ...{ issuer, ring, clock, toleranceSeconds, ttlSeconds, graceSeconds, alg, typ },
+    hasStatus: status_list !== undefined,
+  })
 
 /** What verifies attestations that are shown; none where there is no section `attestation`. */
 export const createAttestationsOf = (get: Resolve): ShownAttestations => {
@@ -54,7 +63,11 @@ export const createAttestationsOf = (get: Resolve): ShownAttestations => {
   const readClientAttestation = createClientAttestationReader(get(tokens.verification))
   // The status provider is a plugin itself: it is there when an attestation is.
   const status: Pick<PrincipalStatus, 'check'> = {
-    check: (question, signal) => createPrincipalStatus(get(tokens.registries).statusProvider).check(question, signal),
+    check: (question, signal) =>
+      createPrincipalStatus(get(tokens.registries).statusProvider, get(tokens.statusLists)?.tokenStatus).check(
+        question,
+        signal,
+      ),
   }
   return createShownAttestations({ read, readClientAttestation, status, clock: get(tokens.clock) })
 }
@@ -77,7 +90,8 @@ export const createAttestationEndpoints = (get: Resolve, section: Section): Hand
     hits: get(tokens.rateLimits).hits,
   })
   const keys = createEnrolmentKeys()
-  const status = createPrincipalStatus(statusProvider)
+  const tokenStatus = get(tokens.statusLists)?.tokenStatus
+  const status = createPrincipalStatus(statusProvider, tokenStatus)
   const challenges = createChallenges(stored.challenges, section.challenge_ttl_secs)
   const attestations = openAttestationTokens(config, section, { ring: get(tokens.ring), clock })
   return {
@@ -98,6 +112,7 @@ export const createAttestationEndpoints = (get: Resolve, section: Section): Hand
       checkProof: createCheckProof({ issuer, clock, toleranceSeconds, requireAudience, keys }),
       limits,
       status,
+      tokenStatus,
       tokens: attestations,
       ttlSeconds,
       reissueAfterSeconds: section.attestation_reissue_after_secs,
@@ -116,4 +131,23 @@ export const createAttestationEndpoints = (get: Resolve, section: Section): Hand
       clock,
     }),
   }
+}
+
+export const createStatusListEndpoints = (
+  get: Resolve,
+  { ids, here }: StatusLists,
+): HandlersOf<typeof statusListEndpoints> => {
+  const { issuer, attestation } = get(tokens.config)
+  const publication = createListPublication({
+    lists: here,
+    ids,
+    ring: get(tokens.ring),
+    alg: attestation?.signing_alg ?? 'ES256',
+    issuer,
+    ttlSeconds: attestation?.status_list?.ttl_secs ?? 0,
+    clock: get(tokens.clock),
+    audit: get(tokens.audit),
+    log: get(tokens.log),
+  })
+  return { statusList: createStatusListEndpoint(publication) }
 }

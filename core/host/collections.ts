@@ -1,11 +1,7 @@
-import {
-  createPrincipalRegistry,
-  type Enrolment,
-  type PrincipalEntry,
-  type PrincipalRegistry,
-  type Revocation,
-} from '../attestation/principal-registry.js'
+import type { Enrolment, PrincipalEntry, Revocation } from '../attestation/principal-registry.js'
 import type { ChallengeRecord } from '../attestation/challenges.js'
+import type { ListInUse } from '../attestation/status-list/indexes.js'
+import type { StatusEntry } from '../attestation/status-list/token-status.js'
 import type { Interaction } from '../interaction/interaction.js'
 import type { Consent } from '../interaction/consent.js'
 import type { Session, SessionEntry } from '../interaction/session.js'
@@ -81,6 +77,9 @@ export const collections = ({ records, ephemeral, shares }: Stores) => {
     migrations: records.records<Migration>('migrations'),
     revokedPrincipals: records.records<Revocation>('revoked_principals'),
     principalOwners: records.records<string>('principal_owners'),
+    statusLists: records.records<ListInUse>('status_lists'),
+    statusListBits: records.records<string>('status_list_bits'),
+    statusListEntries: records.records<StatusEntry>('status_list_entries'),
     sessions: within('sessions', shareSessions, ephemeral.records<Session>('sessions')),
     interactions: within('requests', shareOneTime, ephemeral.oneTime<Interaction>('interactions')),
     challenges: within('challenges', shareOneTime, ephemeral.oneTime<ChallengeRecord>('challenges')),
@@ -93,6 +92,3 @@ export const collections = ({ records, ephemeral, shares }: Stores) => {
 }
 
 export type Collections = ReturnType<typeof collections>
-
-/** What plugins are given as `principals`, and commands work on. */
-export const openPrincipals = (stores: Stores): PrincipalRegistry => createPrincipalRegistry(collections(stores))

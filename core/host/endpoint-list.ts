@@ -9,6 +9,8 @@ import {
   challengeEndpoints,
   createAttestationEndpoints,
   createChallengeEndpoints,
+  createStatusListEndpoints,
+  statusListEndpoints,
 } from './attestation-endpoints.js'
 import { tokens, type Resolve } from './injection-tokens.js'
 import { createGrantEndpoints, createMachineEndpoints, grantEndpoints, machineEndpoints } from './machine-endpoints.js'
@@ -35,6 +37,7 @@ export const declarations: readonly Limited[] = Object.values({
   ...deviceEndpoints,
   ...attestationEndpoints,
   ...challengeEndpoints,
+  ...statusListEndpoints,
   ...registrationEndpoints,
 })
 
@@ -62,6 +65,9 @@ export const createEndpoints = (get: Resolve): readonly Endpoint[] => {
   if (section !== undefined) others.push(...listed(attestationEndpoints, createAttestationEndpoints(get, section)))
   if (section !== undefined || clientAuthenticators.has(attestedClient))
     others.push(...listed(challengeEndpoints, createChallengeEndpoints(get)))
+  const statusLists = get(tokens.statusLists)
+  if (statusLists !== undefined)
+    others.push(...listed(statusListEndpoints, createStatusListEndpoints(get, statusLists)))
   if (registration.mode !== 'off') others.push(...listed(registrationEndpoints, createRegistrationEndpoints(get)))
   const served = [...Object.values(machineEndpoints), ...others]
   return [...listed(machineEndpoints, createMachineEndpoints(get, served)), ...others]

@@ -1,6 +1,7 @@
 import type { InjectionToken } from 'tsyringe'
 import type { Config } from '../../config/schema.js'
 import type { EvidenceChallenges } from '../attestation/evidence-challenges.js'
+import type { PrincipalRegistry } from '../attestation/principal-registry.js'
 import type { ShownAttestations } from '../attestation/shown-attestation.js'
 import type { Clock } from '../clock.js'
 import type { RateLimits } from '../endpoints/rate-limits.js'
@@ -38,6 +39,7 @@ import type { Collections } from './collections.js'
 import type { Demo } from './demo.js'
 import type { Services } from '../modules/contract.js'
 import type { Registries } from '../modules/registries.js'
+import type { StatusLists } from './status-lists.js'
 import type { Stores } from './stores.js'
 
 /** Gives what a token names. Throws when nobody has registered it. */
@@ -74,6 +76,10 @@ export const tokens = {
   rateLimits: token<RateLimits>('rateLimits'),
   shownAttestations: token<ShownAttestations>('shownAttestations'),
   evidenceChallenges: token<EvidenceChallenges>('evidenceChallenges'),
+  /** Undefined without `attestation.status_list`. */
+  statusLists: token<StatusLists | undefined>('statusLists'),
+  /** What plugins are given as `principals`. */
+  principals: token<PrincipalRegistry>('principals'),
   services: token<Omit<Services, 'secondFactors'>>('services'),
   registries: token<Registries>('registries'),
   ring: token<KeyRing>('ring'),

@@ -1,5 +1,6 @@
 import { instanceCachingFactory, type DependencyContainer, type InjectionToken } from 'tsyringe'
 import { createEvidenceChallenges } from '../attestation/evidence-challenges.js'
+import { createPrincipalRegistry } from '../attestation/principal-registry.js'
 import { createClientCertificates } from '../certificates/client-certificates.js'
 import { accountUrl } from '../endpoints/authorization-flow/account-url.js'
 import { createRateLimits } from '../endpoints/rate-limits.js'
@@ -27,7 +28,7 @@ import { createClaimReleases } from '../tokens/claim-releases.js'
 import { createAuthorizationDetailsTypes } from '../oauth/authorization-details-schema.js'
 import { createSignLogoutToken } from '../tokens/logout-token.js'
 import { createTokenIssuer } from '../tokens/issuer.js'
-import { collections, openPrincipals } from './collections.js'
+import { collections } from './collections.js'
 import { createOwnTokens } from './own-tokens.js'
 import { readCodes, readDeviceCodes, readRefreshTokens } from '../modules/code-readers.js'
 import { enabledGrants } from './checks/enabled-grants.js'
@@ -36,6 +37,7 @@ import { createAttestationsOf } from './attestation-endpoints.js'
 import { createEndpoints } from './endpoint-list.js'
 import { createClientsThatRegistered } from './registration-endpoints.js'
 import { tokens, type Resolve } from './injection-tokens.js'
+import { openStatusLists } from './status-lists.js'
 import { traceClientAuthentication } from './instruments/traced.js'
 
 /** How long a challenge for a proof of an attested client lasts where there is no section `attestation`. */
@@ -110,6 +112,10 @@ export const wire = (container: DependencyContainer): void => {
     const ttlSeconds = attestation?.challenge_ttl_secs ?? clientChallengeSeconds
     return createEvidenceChallenges({ secrets, redeemed, clock: get(tokens.clock), ttlSeconds, toleranceSeconds })
   })
+  provide(tokens.statusLists, (get) => openStatusLists(get(tokens.config), get(tokens.collections), get(tokens.clock)))
+  provide(tokens.principals, (get) =>
+    createPrincipalRegistry(get(tokens.collections), get(tokens.statusLists)?.tokenStatus),
+  )
   provide(tokens.verification, (get) => ({
     ring: get(tokens.publishedKeys),
     issuer: get(tokens.config).issuer,
@@ -163,7 +169,7 @@ export const wire = (container: DependencyContainer): void => {
       factorRecords,
       factorClaims,
       evidenceChallenges: get(tokens.evidenceChallenges),
-      principals: openPrincipals(get(tokens.stores)),
+      principals: get(tokens.principals),
       outbound: createOutbound(fetch, clock),
       issuerKeys: createIssuerKeys(createRemoteKeySets({ owner: 'issuer', fetch, clock, log })),
     }

@@ -4,19 +4,21 @@ import type { JwsAlg, PublicJwk, VerificationKey } from '../jose/jwk.js'
 export const authorizationResponseSeconds = 600
 /** Seconds that a logout token is good for: two minutes at most (OIDC Back-Channel Logout §2.4). */
 export const logoutTokenSeconds = 120
+/** A status list is good for so many times as long as verifiers may use it: the time that an outage may last. */
+export const statusListLifetimes = 3
 
 /** What a key may sign: the purpose lock of `keys[].purposes`. */
 export type KeyPurpose =
-  'access_token' | 'id_token' | 'attestation' | 'userinfo' | 'introspection' | 'jarm' | 'logout_token'
+  'access_token' | 'id_token' | 'attestation' | 'userinfo' | 'introspection' | 'jarm' | 'logout_token' | 'status_list'
 
 /** One private key, wherever it lives. No type here can carry private material. */
 export interface Signer {
   readonly alg: JwsAlg
   readonly publicJwk: PublicJwk
-  /** What the backend signs, where that is less than 0 bytes to 64 KiB; it throws `KeyRefused` for any other length. */
+  /** What the backend signs, where that is less than 0 bytes to 256 KiB; it throws `KeyRefused` for any other length. */
   readonly messageBytes?: { readonly min: number; readonly max: number }
   /**
-   * Signs `message` (the message itself, never a digest of it; 0 bytes to 64 KiB) and returns the JOSE form of the
+   * Signs `message` (the message itself, never a digest of it; 0 bytes to 256 KiB) and returns the JOSE form of the
    * signature: r||s for ECDSA (RFC 7518 §3.4). A backend with a log of its own fills `trace`. Throws `Unavailable` when
    * another attempt may succeed, `KeyRefused` when none will until an operator acts, or the signal's reason when aborted.
    * Attempts beyond the first are the signer's own, within this call: nobody else repeats it.

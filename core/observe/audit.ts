@@ -58,6 +58,7 @@ export type AuditEventName =
   | 'attestation.signed'
   | 'attestation.issued'
   | 'attestation.refused'
+  | 'status_list.signed'
   | 'request.refused'
   | 'refusals.dropped'
   | 'administration.begun'

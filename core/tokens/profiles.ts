@@ -9,7 +9,7 @@ import type { Actor, Authentication, PermittedActor, SenderConstraint } from '..
 export interface TokenProfile {
   readonly typ: string
   readonly purpose: KeyPurpose
-  /** Characters: what we have to read again, and what every signer signs (64 KiB) of what we have not. */
+  /** Characters: what we have to read again, and 64 KiB of what we have not. */
   readonly maxLength: number
 }
 

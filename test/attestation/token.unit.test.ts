@@ -57,6 +57,6 @@ describe('an attestation', () => {
     const { prepare } = tokensAt(0)
     const long = { ...content, attributes: { a: 'x'.repeat(6000) } }
     expect(() => prepare(long)).toThrow(expect.objectContaining({ errorCode: 'InvalidRequest' }))
-    expect(() => prepare(long, 'attestation.word')).toThrow(Unavailable)
+    expect(() => prepare(long, { grantedBy: 'attestation.word' })).toThrow(Unavailable)
   })
 })

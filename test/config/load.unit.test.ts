@@ -52,6 +52,7 @@ describe('reading a configuration', () => {
       'introspection',
       'jarm',
       'logout_token',
+      'status_list',
     ])
     expect(config.grant_types_supported).toBeUndefined()
   })

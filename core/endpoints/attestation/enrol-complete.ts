@@ -4,6 +4,8 @@ import type { ChallengeRecord, Challenges, OpenChallenge } from '../../attestati
 import type { AttestationLimits } from '../../attestation/limits.js'
 import type { StatusQuestion } from '../../attestation/ports.js'
 import { readJsonObject, readText } from '../../attestation/read-body.js'
+import type { StatusIndex } from '../../attestation/status-list/indexes.js'
+import type { TokenStatus } from '../../attestation/status-list/token-status.js'
 import { statusComponent, type PrincipalStatus } from '../../attestation/status.js'
 import { OAuthError } from '../../oauth/errors.js'
 import type { AuditLog } from '../../observe/audit.js'
@@ -17,6 +19,8 @@ export interface EnrolCompleteOptions {
   readonly checkProof: ReturnType<typeof createCheckProof>
   readonly limits: Pick<AttestationLimits, 'takeCompletion'>
   readonly status: PrincipalStatus
+  /** With status lists alone. */
+  readonly tokenStatus: Pick<TokenStatus, 'assign'> | undefined
   readonly tokens: Pick<AttestationTokens, 'prepare' | 'sign'>
   readonly ttlSeconds: number
   readonly reissueAfterSeconds: number
@@ -37,7 +41,7 @@ export const enrolmentCompletionEndpoint = {
 } as const satisfies Declaration
 
 export const createEnrolmentCompletionEndpoint = (options: EnrolCompleteOptions): Handler => {
-  const { challenges, checkProof, limits, status, tokens, audit, refusals } = options
+  const { challenges, checkProof, limits, status, tokenStatus, tokens, audit, refusals } = options
 
   /** A wrong signature has one attempt: the challenge is burnt before anybody hears of it. */
   const proveOrBurn = async (text: string, open: OpenChallenge): Promise<void> => {
@@ -50,10 +54,14 @@ export const createEnrolmentCompletionEndpoint = (options: EnrolCompleteOptions)
   }
 
   /** A renewal carries the attributes as they stand now, an enrolment those that were granted. */
-  const prepare = async ({ record }: OpenChallenge, signal: AbortSignal): Promise<PreparedAttestation> => {
+  const prepare = async (
+    { record }: OpenChallenge,
+    listed: StatusIndex | undefined,
+    signal: AbortSignal,
+  ): Promise<PreparedAttestation> => {
     const current = await status.check(questionOf(record), signal)
-    if (record.step === 'enrolment' || current === undefined) return tokens.prepare(record)
-    return tokens.prepare({ ...record, attributes: current }, statusComponent)
+    if (record.step === 'enrolment' || current === undefined) return tokens.prepare(record, { status: listed })
+    return tokens.prepare({ ...record, attributes: current }, { grantedBy: statusComponent, status: listed })
   }
 
   return recordingRefusals(refusals, async (http, seen) => {
@@ -66,7 +74,8 @@ export const createEnrolmentCompletionEndpoint = (options: EnrolCompleteOptions)
 
     await proveOrBurn(signature, open)
     await limits.takeCompletion(open.record.jkt)
-    const prepared = await prepare(open, http.signal)
+    const listed = await tokenStatus?.assign(principal, jkt)
+    const prepared = await prepare(open, listed, http.signal)
     const signed = await tokens.sign(prepared, open.record.step, http.signal)
     const trail = { ...trailOf(http, seen), jti: prepared.jti }
     // A signature that nobody can record burns nothing (F34), so it is recorded before the challenge is consumed.

@@ -81,7 +81,7 @@ export const createEnrolmentEndpoint = (options: EnrolOptions): Handler => {
     const factor = await factors.check({ principal, jkt, attributes, address, requestId, signal }, proof)
     const enrolledAt = epochSeconds(clock)
     const granted = { principal, jkt, attributes: factor.attributes, enrolledAt }
-    tokens.prepare(granted, factor.grantedBy)
+    tokens.prepare(granted, { grantedBy: factor.grantedBy })
     // A caller who has not proved anything does not learn who is revoked.
     await status.check({ principal, jkt, step: 'enrolment' }, signal)
 

@@ -32,6 +32,8 @@ const keysForAlgorithms: Rule = ({ config, clients, report, isWhole }) => {
   if (isWhole('id_token_signing_alg') && config.scopes_supported?.includes('openid'))
     need(config.id_token_signing_alg, 'id_token', ['id_token_signing_alg'])
   need(config.attestation?.signing_alg, 'attestation', ['attestation', 'signing_alg'])
+  if (config.attestation?.status_list !== undefined)
+    need(config.attestation.signing_alg, 'status_list', ['attestation', 'status_list'])
   for (const [index, client] of clients.entries()) {
     need(client?.id_token_signed_response_alg, 'id_token', ['clients', index, 'id_token_signed_response_alg'])
     need(client?.userinfo_signed_response_alg, 'userinfo', ['clients', index, 'userinfo_signed_response_alg'])

@@ -10,7 +10,13 @@ import {
   type SupervisedKeyRing,
 } from '../key-ring.js'
 import { lifetimeFrom } from '../key-states.js'
-import { authorizationResponseSeconds, logoutTokenSeconds, type KeyPurpose, type SignerProvider } from '../ports.js'
+import {
+  authorizationResponseSeconds,
+  logoutTokenSeconds,
+  statusListLifetimes,
+  type KeyPurpose,
+  type SignerProvider,
+} from '../ports.js'
 import type { Lifetime } from '../ring-key.js'
 import type { ComponentHealth } from '../../observe/health.js'
 import { describeGap, findGaps, type SigningNeed } from './signing-needs.js'
@@ -22,7 +28,7 @@ const openBudgetMs = 10_000
 
 /** Seconds until the last token for one of these purposes has run out. What lives for a moment counts as an access token. */
 export const retention = (config: Config, purposes: readonly KeyPurpose[]): number => {
-  const { attestation_ttl_secs: ttl = 0, reissue_grace_secs: grace = 0 } = config.attestation ?? {}
+  const { attestation_ttl_secs: ttl = 0, reissue_grace_secs: grace = 0, status_list: lists } = config.attestation ?? {}
   const longest = Math.max(
     config.access_token_ttl_secs,
     ...config.resources.map((resource) => resource.access_token_ttl_secs ?? 0),
@@ -30,6 +36,7 @@ export const retention = (config: Config, purposes: readonly KeyPurpose[]): numb
     purposes.includes('attestation') ? ttl + grace : 0,
     purposes.includes('jarm') ? authorizationResponseSeconds : 0,
     purposes.includes('logout_token') ? logoutTokenSeconds : 0,
+    purposes.includes('status_list') ? (lists?.ttl_secs ?? 0) * statusListLifetimes : 0,
   )
   return longest + config.clock_tolerance_secs
 }

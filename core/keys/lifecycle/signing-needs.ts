@@ -28,6 +28,9 @@ export const deploymentNeeds = (config: Config): readonly SigningNeed[] => [
   ...(config.attestation === undefined
     ? []
     : [{ purpose: 'attestation', alg: config.attestation.signing_alg } as const]),
+  ...(config.attestation?.status_list === undefined
+    ? []
+    : [{ purpose: 'status_list', alg: config.attestation.signing_alg } as const]),
 ]
 
 export interface SigningGap extends SigningNeed {

@@ -1,0 +1,59 @@
+import type { RecordStore } from '../../storage/ports.js'
+import { indexCount } from './index-order.js'
+import { endOf } from './list-ids.js'
+
+export const listBytes = indexCount / 8
+/** Bytes of a list that one record has: a list has at most 128 records, and none before something of it is revoked. */
+const partBytes = 1024
+const partCount = listBytes / partBytes
+const partIndexes = partBytes * 8
+
+/** Part `part` of a list, in the order of ids. */
+const partId = (list: string, part: number): string => `${list}.${part.toString(16).padStart(2, '0')}`
+
+/** Sets the bit of an index: the lowest one of a byte is that of the first index (Token Status List §4.1). */
+const setBit = (bytes: Uint8Array, idx: number): void => {
+  bytes[idx >> 3] = (bytes[idx >> 3] as number) | (1 << (idx & 7))
+}
+
+/** Sets bits of a list, for all replicas. What is set is never unset. Throws `Unavailable`. */
+export const setBits = async (bits: RecordStore<string>, list: string, indexes: readonly number[]): Promise<void> => {
+  const partOf = (idx: number): number => Math.floor(idx / partIndexes)
+  for (const part of new Set(indexes.map(partOf)))
+    await bits.update(partId(list, part), (current) => {
+      const bytes = current === undefined ? Buffer.alloc(partBytes) : Buffer.from(current, 'base64')
+      for (const idx of indexes) if (partOf(idx) === part) setBit(bytes, idx % partIndexes)
+      return { result: undefined, write: { record: bytes.toString('base64'), expiresAt: endOf(list) * 1000 } }
+    })
+}
+
+/** A list as one process has it. */
+export interface Bitmap {
+  readonly bytes: Buffer
+  /** Changes with the bytes. */
+  version: number
+}
+
+export const createBitmap = (): Bitmap => ({ bytes: Buffer.alloc(listBytes), version: 0 })
+
+/** Adds the bits that are set in the store. Throws `Unavailable`. */
+export const readBits = async (bits: RecordStore<string>, list: string, bitmap: Bitmap): Promise<void> => {
+  const found = await bits.list(`${list}.`, partCount)
+  for (const { id, record } of found) {
+    if (!id.startsWith(`${list}.`)) return
+    merge(bitmap, parseInt(id.slice(list.length + 1), 16) * partBytes, Buffer.from(record, 'base64'))
+  }
+}
+
+/** Adds the bits of these indexes. */
+export const addBits = (bitmap: Bitmap, indexes: readonly number[]): void => {
+  for (const idx of indexes) setBit(bitmap.bytes, idx)
+  bitmap.version++
+}
+
+const merge = (bitmap: Bitmap, offset: number, part: Buffer): void => {
+  const { bytes } = bitmap
+  if (bytes.compare(part, 0, part.length, offset, offset + part.length) === 0) return
+  for (let at = 0; at < part.length; at++) bytes[offset + at] = (bytes[offset + at] as number) | (part[at] as number)
+  bitmap.version++
+}

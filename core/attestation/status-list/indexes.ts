@@ -1,0 +1,76 @@
+import { epochSeconds, type Clock } from '../../clock.js'
+import type { RecordStore } from '../../storage/ports.js'
+import { createIndexOrder, indexCount } from './index-order.js'
+import { endOf, type ListIds } from './list-ids.js'
+
+/** Where the status of one token is (Token Status List §6.2). */
+export interface StatusIndex {
+  readonly list: string
+  readonly idx: number
+}
+
+/** The list that indexes are given out of, and how many of them are. */
+export interface ListInUse {
+  readonly list: string
+  readonly given: number
+}
+
+export interface StatusIndexesOptions {
+  readonly lists: RecordStore<ListInUse>
+  readonly ids: ListIds
+  readonly clock: Clock
+  /** Until a token that is issued now has expired for everybody. */
+  readonly tokenSeconds: number
+}
+
+/** Indexes that a process takes from the store at a time. Those that it has not used when it stops are lost. */
+export const blockSize = 256
+/** Seconds for which indexes of one list are given out, unless it is full before. */
+const listSeconds = 86_400
+/** The only id in the collection. */
+const inUse = 'in_use'
+
+interface Block extends ListInUse {
+  readonly end: number
+  readonly order: (position: number) => number
+}
+
+/**
+ * Gives out indexes: unpredictable, and each once for as long as its list exists, over all processes. A list ends when its last
+ * token has expired, and nothing of it is used again. Throws `Unavailable`.
+ */
+export const createStatusIndexes = (options: StatusIndexesOptions): (() => Promise<StatusIndex>) => {
+  const { lists, ids, clock, tokenSeconds } = options
+  let block: Block | undefined
+  let claiming: Promise<void> | undefined
+
+  const outlives = (list: string): boolean => endOf(list) >= epochSeconds(clock) + tokenSeconds
+
+  const claim = async (): Promise<void> => {
+    const fresh = await ids.make(epochSeconds(clock) + listSeconds + tokenSeconds)
+    const { list, given } = await lists.update(inUse, (current) => {
+      const goesOn = current !== undefined && current.given + blockSize <= indexCount && outlives(current.list)
+      const from = goesOn ? current : { list: fresh, given: 0 }
+      return { result: from, write: { record: { list: from.list, given: from.given + blockSize } } }
+    })
+    const order = block?.list === list ? block.order : createIndexOrder(await ids.seed(list))
+    block = { list, given, end: given + blockSize, order }
+  }
+
+  const take = (): StatusIndex | undefined => {
+    if (block === undefined || block.given === block.end || !outlives(block.list)) return undefined
+    const { list, given, order } = block
+    block = { ...block, given: given + 1 }
+    return { list, idx: order(given) }
+  }
+
+  return async () => {
+    for (;;) {
+      const taken = take()
+      if (taken !== undefined) return taken
+      await (claiming ??= claim().finally(() => {
+        claiming = undefined
+      }))
+    }
+  }
+}

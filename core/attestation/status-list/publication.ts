@@ -1,0 +1,163 @@
+import { hash } from 'node:crypto'
+import { promisify } from 'node:util'
+import { constants, deflate } from 'node:zlib'
+import { epochSeconds, type Clock } from '../../clock.js'
+import { withDeadline } from '../../deadline.js'
+import type { JwsAlg } from '../../jose/jwk.js'
+import { statusListLifetimes, type KeyRing } from '../../keys/ports.js'
+import { OAuthError } from '../../oauth/errors.js'
+import type { AuditLog } from '../../observe/audit.js'
+import type { Log } from '../../observe/log.js'
+import { createSignToken } from '../../tokens/sign-token.js'
+import { Unavailable } from '../../unavailable.js'
+import { endOf, type ListIds } from './list-ids.js'
+import type { ListsHere } from './lists-here.js'
+
+/** A Status List Token, as it is answered. */
+export interface SignedList {
+  readonly body: Buffer
+  readonly etag: string
+}
+
+export interface ListPublicationOptions {
+  readonly lists: ListsHere
+  readonly ids: ListIds
+  readonly ring: Pick<KeyRing, 'sign'>
+  readonly alg: JwsAlg
+  readonly issuer: string
+  /** Seconds that verifiers may use a list for. */
+  readonly ttlSeconds: number
+  readonly clock: Clock
+  readonly audit: AuditLog
+  readonly log: Log
+}
+
+export interface ListPublication {
+  /** Seconds that pass before the store is asked what others have revoked. */
+  readonly lookSeconds: number
+  /** From memory nearly always. Throws a 404 for what is no list of ours, `Unavailable`. */
+  get(id: string): SignedList | Promise<SignedList>
+}
+
+interface Published extends SignedList {
+  readonly version: number
+  /** Milliseconds since the epoch. */
+  readonly signedAt: number
+  readonly expiresAt: number
+}
+
+interface Known {
+  published?: Published
+  updating?: Promise<Published> | undefined
+  failure?: { readonly at: number; readonly error: Unavailable } | undefined
+}
+
+/** The key signs no other type for this purpose. As long as a list in which every second token is revoked. */
+const profile = { typ: 'statuslist+jwt', purpose: 'status_list', maxLength: 256 * 1024 } as const
+/** Seconds that pass at most before a process asks the store what others have revoked. */
+export const mostLookSeconds = 5
+/** Milliseconds between attempts while the store or a signer is down. */
+const retryMs = 1000
+const signMs = 2500
+
+const compress = promisify(deflate)
+
+const notFound = (): OAuthError => new OAuthError('invalid_request', 'There is no such status list.', { status: 404 })
+
+export const statusListUri = (issuer: string, list: string): string =>
+  `${issuer.replace(/\/$/, '')}/status-lists/${list}`
+
+/**
+ * Signs lists when they are asked for: once in `ttlSeconds`, and when something of them was revoked. While the store or the
+ * signers are down the last one is answered until it expires.
+ */
+export const createListPublication = (options: ListPublicationOptions): ListPublication => {
+  const { lists, ids, alg, issuer, ttlSeconds, clock, audit, log } = options
+  const sign = createSignToken(options.ring)
+  const lookSeconds = Math.min(mostLookSeconds, ttlSeconds)
+  const known = new Map<string, Known>()
+  let turn: Promise<unknown> = Promise.resolve()
+
+  const isOver = (id: string): boolean => endOf(id) <= epochSeconds(clock)
+  /** Also after the clock was set back. */
+  const isWithin = (milliseconds: number, since: number): boolean => Math.abs(clock() - since) < milliseconds
+
+  const build = async (id: string): Promise<Published> => {
+    const { bytes, version } = lists.get(id).bitmap
+    const iat = epochSeconds(clock)
+    const exp = iat + ttlSeconds * statusListLifetimes
+    const sub = statusListUri(issuer, id)
+    // Of a copy: bits may be set meanwhile. In the thread pool, and as small as can be (Token Status List §4.1).
+    const lst = (await compress(Buffer.from(bytes), { level: constants.Z_BEST_COMPRESSION })).toString('base64url')
+    const claims = { iss: issuer, sub, iat, exp, ttl: ttlSeconds, status_list: { bits: 1, lst } }
+    const late = (): Error => new Unavailable('keys', 'no', 'A status list was not signed in time.')
+    const by = { priority: 'machine', clientId: 'status_list' } as const
+    const signed = await withDeadline(signMs, (signal) => sign(profile, alg, claims, { ...by, signal }), late)
+    await audit.record({ event: 'status_list.signed', list: id, exp, signatures: [signed.record] })
+    const etag = `"${hash('sha256', signed.token, 'base64url').slice(0, 22)}"`
+    return { body: Buffer.from(signed.token), etag, version, signedAt: iat * 1000, expiresAt: exp * 1000 }
+  }
+
+  /** One list at a time, so that no revocation of many keeps the signers from anything else. */
+  const buildInTurn = (id: string): Promise<Published> => {
+    const built = turn.then(() => build(id))
+    turn = built.catch(() => undefined)
+    return built
+  }
+
+  const current = (id: string, published: Published | undefined): Published | undefined => {
+    if (published === undefined || !isWithin(ttlSeconds * 1000, published.signedAt)) return undefined
+    return lists.get(id).bitmap.version === published.version ? published : undefined
+  }
+
+  const hasLooked = (id: string): boolean => isWithin(lookSeconds * 1000, lists.get(id).lookedAt)
+
+  const update = async (id: string, of: Known): Promise<Published> => {
+    try {
+      if (!hasLooked(id)) await lists.look(id)
+      const published = current(id, of.published) ?? (await buildInTurn(id))
+      of.published = published
+      of.failure = undefined
+      return published
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error
+      of.failure = { at: clock(), error }
+      log.warn('A status list could not be renewed', { list: id, component: error.component })
+      return stillGood(of, error)
+    }
+  }
+
+  const stillGood = ({ published }: Known, error: Unavailable): Published => {
+    if (published === undefined || clock() >= published.expiresAt) throw error
+    return published
+  }
+
+  const getKnown = (id: string, of: Known): Published | Promise<Published> => {
+    if (isOver(id)) {
+      known.delete(id)
+      throw notFound()
+    }
+    const published = hasLooked(id) ? current(id, of.published) : undefined
+    if (published !== undefined) return published
+    if (of.failure !== undefined && isWithin(retryMs, of.failure.at)) return stillGood(of, of.failure.error)
+    return (of.updating ??= update(id, of).finally(() => {
+      of.updating = undefined
+    }))
+  }
+
+  const recognize = async (id: string): Promise<Published> => {
+    if (!(await ids.isOurs(id)) || isOver(id)) throw notFound()
+    for (const old of known.keys()) if (isOver(old)) known.delete(old)
+    let of = known.get(id)
+    if (of === undefined) known.set(id, (of = {}))
+    return getKnown(id, of)
+  }
+
+  return {
+    lookSeconds,
+    get(id) {
+      const of = known.get(id)
+      return of === undefined ? recognize(id) : getKnown(id, of)
+    },
+  }
+}

@@ -1,0 +1,68 @@
+import { pageSubjectRecords, subjectRecordId } from '../../oauth/subject-records.js'
+import type { RecordStore } from '../../storage/ports.js'
+import type { Principal } from '../ports.js'
+import { principalDigest } from '../principal-digest.js'
+import { setBits } from './bits.js'
+import type { StatusIndex } from './indexes.js'
+
+/** Where the status of one attestation is, and which key it is for. Kept until the attestation has expired. */
+export interface StatusEntry extends StatusIndex {
+  readonly jkt: string
+}
+
+export interface TokenStatusOptions {
+  /** By principal. */
+  readonly entries: RecordStore<StatusEntry>
+  readonly bits: RecordStore<string>
+  /** A fresh index. Throws `Unavailable`. */
+  readonly nextIndex: () => Promise<StatusIndex>
+  readonly tokenSeconds: number
+  /** Told what was revoked here, so that this process need not look. */
+  readonly revoked?: ((list: string, indexes: readonly number[]) => void) | undefined
+}
+
+/** The status of attestations that have not expired. Both members throw `Unavailable`. */
+export interface TokenStatus {
+  /**
+   * A fresh index for an attestation that is about to be issued, noted under its principal. Call it before it is asked whether
+   * the principal may have the attestation: then whoever revokes the principal finds the index, or the answer is no.
+   */
+  assign(principal: Principal, jkt: string): Promise<StatusIndex>
+  /** Revokes the attestations of a principal, for good: those for keys that `isMeant`, by default all. */
+  revoke(principal: Principal, isMeant?: (jkt: string) => boolean): Promise<void>
+}
+
+const pageSize = 500
+
+export const createTokenStatus = (options: TokenStatusOptions): TokenStatus => {
+  const { entries, bits, nextIndex, tokenSeconds, revoked } = options
+
+  const setAll = async (meant: readonly StatusEntry[]): Promise<void> => {
+    for (const list of new Set(meant.map((entry) => entry.list))) {
+      const indexes = meant.filter((entry) => entry.list === list).map(({ idx }) => idx)
+      await setBits(bits, list, indexes)
+      revoked?.(list, indexes)
+    }
+  }
+
+  return {
+    async assign(principal, jkt) {
+      const { list, idx } = await nextIndex()
+      const id = subjectRecordId(principalDigest(principal), `${list}-${idx.toString(36)}`)
+      await entries.put(id, { list, idx, jkt }, { ttlSeconds: tokenSeconds })
+      return { list, idx }
+    },
+    async revoke(principal, isMeant = () => true) {
+      const owner = principalDigest(principal)
+      for (let after: string | undefined; ;) {
+        const page = await pageSubjectRecords(entries, owner, after, pageSize)
+        const meant = page.entries.filter(({ record }) => isMeant(record.jkt))
+        await setAll(meant.map(({ record }) => record))
+        // The bits first, so that a repetition after an outage finds what is missing.
+        await Promise.all(meant.map(({ name }) => entries.remove(subjectRecordId(owner, name))))
+        after = page.entries.at(-1)?.name
+        if (!page.more) return
+      }
+    },
+  }
+}

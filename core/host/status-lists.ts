@@ -1,0 +1,40 @@
+import type { Config } from '../../config/schema.js'
+import { createPrincipalRegistry, type PrincipalRegistry } from '../attestation/principal-registry.js'
+import { createStatusIndexes } from '../attestation/status-list/indexes.js'
+import { createListIds, type ListIds } from '../attestation/status-list/list-ids.js'
+import { createListsHere, type ListsHere } from '../attestation/status-list/lists-here.js'
+import { createTokenStatus, type TokenStatus } from '../attestation/status-list/token-status.js'
+import type { Clock } from '../clock.js'
+import { collections, type Collections } from './collections.js'
+import type { Stores } from './stores.js'
+
+/** What stays over a reload. */
+export interface StatusLists {
+  readonly ids: ListIds
+  readonly here: ListsHere
+  readonly tokenStatus: TokenStatus
+}
+
+/** Seconds that a request may take from its index to the `iat` of its attestation, and more. */
+const requestSeconds = 60
+
+/** Undefined without `attestation.status_list`. */
+export const openStatusLists = (
+  { attestation, clock_tolerance_secs: tolerance }: Config,
+  { secrets, statusLists: lists, statusListBits: bits, statusListEntries: entries }: Collections,
+  clock: Clock,
+): StatusLists | undefined => {
+  if (attestation?.status_list === undefined) return undefined
+  const ids = createListIds(secrets)
+  const here = createListsHere(bits, clock)
+  const tokenSeconds = attestation.attestation_ttl_secs + tolerance + requestSeconds
+  const nextIndex = createStatusIndexes({ lists, ids, clock, tokenSeconds })
+  const revoked = here.revoked.bind(here)
+  return { ids, here, tokenStatus: createTokenStatus({ entries, bits, nextIndex, tokenSeconds, revoked }) }
+}
+
+/** What commands work on. Whom it revokes is in the lists of all replicas within seconds. */
+export const openPrincipals = (stores: Stores, config: Config): PrincipalRegistry => {
+  const stored = collections(stores)
+  return createPrincipalRegistry(stored, openStatusLists(config, stored, Date.now)?.tokenStatus)
+}
