@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -29,7 +30,8 @@ const removeStale = () => {
   if (!existsSync(dist)) return
   for (const file of readdirSync(dist, { recursive: true })) {
     const source = file.match(/^(.+?)\.(?:js|d\.ts)(?:\.map)?$/)?.[1]
-    if (source !== undefined && !existsSync(join(root, `${source}.ts`))) rmSync(join(dist, file))
+    const isStale = source !== undefined && !file.startsWith('browser') && !existsSync(join(root, `${source}.ts`))
+    if (isStale) rmSync(join(dist, file))
   }
 }
 
@@ -62,10 +64,27 @@ const compile = () => {
   }
 }
 
+/** `signet-idp/device` with its package in one file, which the demo page loads. By the esbuild that comes with tsx. */
+const bundle = async () => {
+  const esbuild = createRequire(createRequire(import.meta.url).resolve('tsx'))('esbuild')
+  await esbuild.build({
+    entryPoints: [join(root, 'libraries/device/index.ts')],
+    outfile: join(dist, 'browser/signet-device.js'),
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    target: 'es2022',
+    logLevel: 'error',
+  })
+}
+
 if (process.argv.includes('--for-start')) {
   const modules = outdated()
+  const isBundled = existsSync(join(dist, 'browser/signet-device.js'))
   if (modules.length > 0) await transpile(modules)
+  if (!isBundled || modules.some((module) => /^libraries.(device|wire)/.test(module))) await bundle()
 } else if (!process.argv.includes('--for-git') || process.env.npm_command === 'install') {
   compile()
+  await bundle()
 }
 removeStale()

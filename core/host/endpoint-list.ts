@@ -12,6 +12,7 @@ import {
   createStatusListEndpoints,
   statusListEndpoints,
 } from './attestation-endpoints.js'
+import { createDemoEndpoints, demoEndpoints } from './demo-endpoints.js'
 import { tokens, type Resolve } from './injection-tokens.js'
 import { createGrantEndpoints, createMachineEndpoints, grantEndpoints, machineEndpoints } from './machine-endpoints.js'
 import { accountEndpoints, createAccountEndpoints } from './account-endpoints.js'
@@ -68,6 +69,7 @@ export const createEndpoints = (get: Resolve): readonly Endpoint[] => {
   const statusLists = get(tokens.statusLists)
   if (statusLists !== undefined)
     others.push(...listed(statusListEndpoints, createStatusListEndpoints(get, statusLists)))
+  if (get(tokens.options).demo?.device) others.push(...listed(demoEndpoints, createDemoEndpoints(get)))
   if (registration.mode !== 'off') others.push(...listed(registrationEndpoints, createRegistrationEndpoints(get)))
   const served = [...Object.values(machineEndpoints), ...others]
   return [...listed(machineEndpoints, createMachineEndpoints(get, served)), ...others]

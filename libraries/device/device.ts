@@ -34,6 +34,11 @@ export interface Device {
    * none that is valid and gets none.
    */
   attestation(): Promise<string>
+  /**
+   * Renews the attestation now and gives the new one: after a verifier refused this one, or for attributes that changed. One
+   * that somebody else got meanwhile will do. Throws `DeviceError`, also when there is still one that is valid.
+   */
+  renew(): Promise<string>
   /** The request with the headers that prove this device sent it. Reads the whole body. Throws as `attestation` does. */
   sign(request: Request, options: SignOptions): Promise<Request>
   /** Forgets the attestation, and the key if the store has it. The issuer keeps the principal until an operator revokes it. */
@@ -77,11 +82,12 @@ export const createDevice = (options: DeviceOptions): Device => {
     return record
   }
 
-  const renew = (): Promise<DeviceRecord> =>
+  /** `instead`: of this attestation, whether or not it is time. */
+  const renew = (instead?: string): Promise<DeviceRecord> =>
     exclusively(async () => {
       const record = await read()
       // Somebody else who has this store was first.
-      if (!isDue(record, now())) {
+      if (record.attestation !== instead && !isDue(record, now())) {
         if (isGood(record, now())) return record
         throw problemOf(record, now())
       }
@@ -136,6 +142,11 @@ export const createDevice = (options: DeviceOptions): Device => {
       renewLater(await exclusively(() => keep(newRecord(attested, now(), keys))))
     },
     attestation: async () => (await current()).attestation,
+    async renew() {
+      const renewed = await renew((await read()).attestation)
+      renewLater(renewed)
+      return renewed.attestation
+    },
     async sign(request, signOptions) {
       const { attestation, keys } = await current()
       const add = signOptions.form === 'http-message-signature' ? addHttpSignature : addRequestSignature

@@ -48,13 +48,23 @@ it('gives the attestation it has while it renews it, then the new one, of the sa
   expect(await issued(name)).toEqual(['enrolment', 'renewal'])
 })
 
+it('devices that are enrolled together are renewed at different times, a tenth around that of the issuer', async () => {
+  const waits = holdWaits()
+  for (let count = 0; count < 8; count++) {
+    const { device, enrolment } = newDevice()
+    await device.enrol(enrolment)
+  }
+  for (const length of waits.lengths) expect(Math.abs(length - reissueAfter)).toBeLessThanOrEqual(reissueAfter / 10 + 1)
+  expect(Math.max(...waits.lengths) - Math.min(...waits.lengths)).toBeGreaterThan(10)
+})
+
 it('renews by itself when nobody asks', async () => {
   const waits = holdWaits()
   const { device, enrolment, name } = newDevice()
   await device.enrol(enrolment)
   const [length = 0, ...more] = waits.lengths
   expect(more).toEqual([])
-  expect(Math.abs(length - reissueAfter)).toBeLessThanOrEqual(reissueAfter / 10)
+  expect(Math.abs(length - reissueAfter)).toBeLessThanOrEqual(reissueAfter / 10 + 1)
   later(length)
   waits.end()
   await expect.poll(() => issued(name)).toEqual(['enrolment', 'renewal'])
@@ -69,6 +79,23 @@ it('renews once for all who ask at the same time', async () => {
   await expect.poll(() => issued(name)).toEqual(['enrolment', 'renewal'])
   await store.exclusive(async () => undefined)
   expect([...wire.asked.slice(2), ...others.asked]).toEqual(['/reissue', '/enrol/complete'])
+})
+
+it('renews when it is told to, once for all who say so at the same time', async () => {
+  const { device, store, enrolment, name, failures } = newDevice()
+  await expect(device.renew()).rejects.toMatchObject({ errorCode: 'NotEnrolled' })
+  await device.enrol(enrolment)
+  const first = await device.attestation()
+  const renewed = await Promise.all([device.renew(), newDevice({ store }).device.renew(), device.renew()])
+  expect(new Set([first, ...renewed]).size).toBe(2)
+  expect(await device.attestation()).toBe(renewed[0])
+  expect(await issued(name)).toEqual(['enrolment', 'renewal'])
+  server.double.current = () => undefined
+  await expect(device.renew()).rejects.toMatchObject({ errorCode: 'PrincipalRevoked' })
+  expect(failures).toEqual(['PrincipalRevoked'])
+  expect(await device.attestation()).toBe(renewed[0])
+  server.double.current = () => ({})
+  expect(await device.renew()).not.toBe(renewed[0])
 })
 
 it('tells a factor that was refused', async () => {
@@ -161,10 +188,11 @@ it('a device that is revoked goes on while its attestation is valid, and renews 
   later(reissueAfter * 1.1)
   expect(await device.attestation()).toBe(first)
   await expect.poll(() => failures).toEqual(['PrincipalRevoked'])
+  later(300)
   expect(await device.attestation()).toBe(first)
   expect(wire.asked.slice(2)).toEqual(['/reissue'])
   server.double.current = () => ({})
-  later(((ttl - reissueAfter * 1.1) * 2) / 3)
+  later(((ttl - reissueAfter * 1.1) * 2) / 3 - 300)
   expect(await device.attestation()).toBe(first)
   await expect.poll(() => device.attestation()).not.toBe(first)
 })
@@ -204,4 +232,9 @@ it('forgets', async () => {
   await device.forget()
   expect(await store.read()).toBeUndefined()
   await expect(device.attestation()).rejects.toMatchObject({ errorCode: 'NotEnrolled' })
+})
+
+it('nothing of the demo is served where there is no demo', async () => {
+  const asked = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' }
+  expect((await fetch(`${server.issuer}/demo/payment`, asked)).status).toBe(404)
 })

@@ -131,9 +131,7 @@ describeWith('chromium', 'the demo page as a device that is enrolled', (executab
     }))
 
   it.each([
-    ['InvalidChallenge', 401, /to enrol, make another secret/],
-    ['RateLimited', 429, /Too many requests/],
-    ['Unavailable', 503, /Your secret is still valid: try again/],
+    ['InvalidChallenge', 401, /Make another secret/],
     ['AttributesDenied', 403, /^words of the provider \(AttributesDenied\)$/],
   ])('says in words: %s', (code, answer, expected) =>
     withPage(async (page) => {
@@ -146,23 +144,25 @@ describeWith('chromium', 'the demo page as a device that is enrolled', (executab
     }),
   )
 
-  it('completes at the next press what an outage stopped: the secret is used up already', () =>
+  const unavailable = (route: Route) => route.fulfill({ status: 503, json: { error_code: 'Unavailable' } })
+  const abort = (route: Route) => route.abort()
+
+  it('completes by itself what an outage stopped: the secret is used up already', () =>
     withPage(async (page) => {
-      const faults = [
-        (route: Route) => route.fulfill({ status: 503, json: { error_code: 'Unavailable' } }),
-        (route: Route) => route.abort(),
-      ]
+      const faults = [unavailable, abort]
       await page.route('**/enrol/complete', (route) => faults.shift()?.(route) ?? route.continue())
-      await enrol(page, await newSecret(page))
-      expect(await problem(page)).toMatch(/Your secret is still valid: try again/)
-      await page.click('#enrol-start')
-      await page.locator('#enrol-problem', { hasText: 'not responding' }).waitFor()
-      await page.click('#enrol-start')
+      const secret = await newSecret(page)
+      await page.clock.install()
+      await enrol(page, secret)
+      for (const left of [1, 0]) {
+        await expect.poll(() => faults.length).toBe(left)
+        await page.clock.runFor(6000)
+      }
       await status(page, 'Enrolled.')
       await expectGood(page)
     }))
 
-  it('starts over, with another secret, when the challenge is no longer valid', () =>
+  it('says when the challenge is no longer valid, and starts over with another secret', () =>
     withPage(async (page) => {
       // Done, and the answer was lost.
       const lose = async (route: Route) => {
@@ -170,28 +170,58 @@ describeWith('chromium', 'the demo page as a device that is enrolled', (executab
         await route.abort()
       }
       await page.route('**/enrol/complete', lose, { times: 1 })
-      await enrol(page, await newSecret(page))
-      expect(await problem(page)).toMatch(/not responding/)
-      await page.click('#enrol-start')
+      const secret = await newSecret(page)
+      await page.clock.install()
+      await enrol(page, secret)
+      await page.waitForEvent('requestfailed')
+      await page.clock.runFor(6000)
       await page.locator('#enrol-problem', { hasText: 'InvalidChallenge' }).waitFor()
       await enrol(page, await newSecret(page))
       await status(page, 'Enrolled.')
     }))
 
-  it('says in words that nobody answers', () =>
+  it.each([
+    ['that nobody answers', abort],
+    ['that the provider is down', unavailable],
+  ])('says %s, after half a minute', (_title, fault) =>
     withPage(async (page) => {
-      await page.route('**/enrol', (route) => route.abort())
+      await page.route('**/enrol', fault)
+      await page.clock.install()
       await enrol(page, 'anything')
-      expect(await problem(page)).toBe('The provider is not responding. Is it running?')
+      await expect.poll(() => page.clock.runFor(6000).then(() => page.locator('#enrol-problem').isVisible())).toBe(true)
+      expect(await problem(page)).toMatch(/not answered for half a minute/)
+      await page.unroute('**/enrol')
+      await enrol(page, await newSecret(page))
+      await status(page, 'Enrolled.')
+    }),
+  )
+
+  it('signs requests to a service, which tells who sent them and refuses others', () =>
+    withPage(async (page) => {
+      await enrol(page, await newSecret(page))
+      await status(page, 'Enrolled.')
+      const answer = page.locator('#payment-answer')
+      const send = async (button: string, said: RegExp) => {
+        await page.click(button)
+        await expect.poll(() => answer.innerText()).toMatch(said)
+      }
+      await send('#payment-send', /accepted[\s\S]*"principalId":"demo-browser"/)
+      expect(await page.innerText('#payment-request')).toMatch(/device-signature\+jwt[\s\S]*\/op\/demo\/payment/)
+      await send('#payment-repeat', /refused: replay_detected/)
+      await send('#payment-change', /refused: body_mismatch/)
+      await send('#payment-send', /accepted/)
+      await page.click('#enrol-forget')
+      await status(page, 'has deleted the key')
+      expect(await answer.isVisible()).toBe(false)
     }))
 })
 
 /** Runs in the page: what comes of taking the stored private key out. */
 const exportKey = (issuer: string): Promise<string> =>
   new Promise((resolve) => {
-    const opening = indexedDB.open('signet-demo')
+    const opening = indexedDB.open(`signet-demo ${issuer}`)
     opening.onsuccess = () => {
-      const reading = opening.result.transaction('devices').objectStore('devices').get(issuer)
+      const reading = opening.result.transaction('device').objectStore('device').get(`signet-demo ${issuer}`)
       reading.onsuccess = () => {
         const stored = reading.result as { keys: CryptoKeyPair } | undefined
         if (stored === undefined) return resolve('no key')

@@ -1,5 +1,5 @@
-import { describeKey, newKeyPair, openDeviceStore, signChallenge } from './demo-device-key.js'
-import { decodeJwt } from './demo-jwt.js'
+import { decodeJwt, toBase64Url } from './demo-jwt.js'
+import { offerPayments } from './demo-payment.js'
 import { checkSignature, createStep, element, fill, find, showChecks, showMembers, showToken } from './demo-show.js'
 
 /** The named errors in words, with what to do about them. */
@@ -15,31 +15,32 @@ const words = new Map([
   ['AttestationInvalid', 'The attestation has expired. Forget it, and enrol again.'],
   ['ReenrolmentRequired', 'After so long the key alone is not enough. Forget it, and enrol again.'],
   ['KeyNotBound', 'The attestation is about another key. Forget it, and enrol again.'],
-  [
-    'InvalidChallenge',
-    'The challenge was already used or has expired. To renew, try again; to enrol, make another secret with the command below.',
-  ],
+  ['StoreCorrupted', 'What this browser has kept is damaged. Forget it, and enrol again.'],
+  ['InvalidChallenge', 'The answer was lost, or came too late. Make another secret with the command below.'],
   ['RateLimited', 'Too many requests. Wait a moment, and try again.'],
-  ['Unavailable', 'The provider cannot answer at the moment. Your secret is still valid: try again.'],
+  ['Unavailable', 'The provider cannot answer at the moment. Try again.'],
+  ['Unreachable', 'The provider is not responding. Is it running?'],
 ])
 
-/** After these a challenge is good for nothing; after anything else the same request may be repeated. */
-const spent = new Set(['InvalidChallenge', 'ChallengeSignatureInvalid'])
+/** Milliseconds: who sits before a page does not wait as long as a device does. */
+const patience = 30_000
+const outOfPatience =
+  'The provider has not answered for half a minute. Is it running? Try again; if your secret is used up, make another one with the command below.'
 
-const post = async (url, body) => {
-  const headers = { 'Content-Type': 'application/json' }
-  const response = await fetch(url, { method: 'POST', credentials: 'omit', headers, body: JSON.stringify(body) }).catch(
-    () => {
-      throw new Error('The provider is not responding. Is it running?')
-    },
-  )
-  const answer = await response.json().catch(() => ({}))
-  if (response.ok) return answer
-  const reason = words.get(answer.error_code) ?? answer.error_description ?? `The provider answered ${response.status}.`
-  throw Object.assign(new Error(`${reason} (${answer.error_code ?? response.status})`), { code: answer.error_code })
+const inWords = (error) => {
+  if (error.name !== 'DeviceError') return error
+  const { errorCode, message } = error
+  return Object.assign(new Error(`${words.get(errorCode) ?? message} (${errorCode})`), { code: errorCode })
 }
 
 const fetchKeySet = async (issuer) => await (await fetch(`${issuer}/jwks.json`, { credentials: 'omit' })).json()
+
+/** The public half of a key, and its thumbprint (RFC 7638 §3). */
+const describeKey = async ({ publicKey }) => {
+  const { kty, crv, x, y } = await crypto.subtle.exportKey('jwk', publicKey)
+  const members = new TextEncoder().encode(JSON.stringify({ crv, kty, x, y }))
+  return { jwk: { kty, crv, x, y }, jkt: toBase64Url(await crypto.subtle.digest('SHA-256', members)) }
+}
 
 /** What a verifier checks, apart from the signature of each request. */
 const checkAttestation = async (attestation, { header, claims }, jkt, issuer) => [
@@ -51,16 +52,16 @@ const checkAttestation = async (attestation, { header, claims }, jkt, issuer) =>
   { passed: claims.att.status === 'active', text: 'status active' },
 ]
 
-const show = async (issuer, device) => {
-  find('enrol').hidden = device !== undefined
-  find('enrolled').hidden = device === undefined
+const show = async (issuer, record) => {
+  find('enrol').hidden = record !== undefined
+  find('enrolled').hidden = record === undefined
   find('restore').hidden = true
   find('attestation').classList.remove('past')
-  if (device === undefined) return
-  const { jwk, jkt } = await describeKey(device.keys)
-  const decoded = decodeJwt(device.attestation)
-  const { extractable, usages } = device.keys.privateKey
-  showToken('attestation', decoded, await checkAttestation(device.attestation, decoded, jkt, issuer))
+  if (record === undefined) return
+  const { jwk, jkt } = await describeKey(record.keys)
+  const decoded = decodeJwt(record.attestation)
+  const { extractable, usages } = record.keys.privateKey
+  showToken('attestation', decoded, await checkAttestation(record.attestation, decoded, jkt, issuer))
   fill(
     'device-key',
     showChecks([
@@ -71,104 +72,80 @@ const show = async (issuer, device) => {
   )
 }
 
-const forgetPanels = () => {
-  for (const id of ['attestation', 'device-key']) fill(id)
+/** Renewing it is refused; nobody else knows of that yet. */
+const showPast = (record) => {
+  const card = find('attestation')
+  if (record === undefined || card.classList.contains('past')) return
+  card.classList.add('past')
+  const until = new Date(decodeJwt(record.attestation).claims.exp * 1000).toLocaleString()
+  const note = `Issued before the revocation. Other verifiers accept it until ${until}.`
+  card.children[1].after(element('p', 'note', note))
 }
 
 /** Makes this browser a device, where the page has a place for it. */
 export const offerEnrolment = async (issuer) => {
   const place = find('demo-enrolment')
   if (!place) return
+  // The library of devices, which lies beside this file only where it is served.
+  const { createDevice, indexedDbStore } = await import(new URL('signet-device.js', import.meta.url).href)
   const { kind, subject, principalId, principalType } = place.dataset
-  const store = openDeviceStore(issuer)
-  const buttons = [find('enrol-start'), find('enrol-renew'), find('enrol-forget')]
+  const store = indexedDbStore(`signet-demo ${issuer}`)
+  const device = createDevice({ issuer, store })
+  const payments = offerPayments(issuer, device)
+  const buttons = [find('enrol-start'), find('enrol-renew'), find('enrol-forget'), ...payments.buttons]
   const step = createStep(buttons, find('enrol-status'), find('enrol-problem'))
-  let device
-  /** Key and challenge of an enrolment that is not complete. Its secret is used up: another enrolment needs another. */
-  let begun
-
-  /** Renewing it is refused; nobody else knows of that yet. */
-  const showPast = () => {
-    const card = find('attestation')
-    if (device === undefined || card.classList.contains('past')) return
-    card.classList.add('past')
-    const until = new Date(decodeJwt(device.attestation).claims.exp * 1000).toLocaleString()
-    const note = `Issued before the revocation. Other verifiers accept it until ${until}.`
-    card.children[1].after(element('p', 'note', note))
-  }
 
   /** A revocation can be taken back: the command for it stands beside the refusal. */
-  const orOfferRestore = async (work) => {
+  const tried = async (work) => {
     try {
-      return await work()
+      await work()
+      await show(issuer, await store.read())
     } catch (error) {
-      const isRevoked = error.code === 'PrincipalRevoked'
+      const isRevoked = error.errorCode === 'PrincipalRevoked'
       find('restore').hidden = !isRevoked
-      if (isRevoked) showPast()
-      throw error
+      if (isRevoked) showPast(await store.read())
+      throw inWords(error)
     }
-  }
-
-  const complete = async (keys, challenge) => {
-    const challenge_signature = await signChallenge(keys, challenge, issuer)
-    const { attestation } = await post(`${issuer}/enrol/complete`, { challenge, challenge_signature })
-    device = { keys, attestation }
-    await store.save(device)
-    await show(issuer, device)
-  }
-
-  const begin = async () => {
-    const keys = await newKeyPair()
-    const { jwk } = await describeKey(keys)
-    const { challenge } = await post(`${issuer}/enrol`, {
-      subject,
-      principal_id: principalId,
-      principal_type: principalType,
-      public_jwk: jwk,
-      attributes: { model: 'browser' },
-      second_factor: { kind, value: find('enrol-secret').value.trim() },
-    })
-    return { keys, challenge }
   }
 
   const enrol = async () => {
-    begun ??= await begin()
+    const stop = new AbortController()
+    const timer = setTimeout(() => stop.abort(new Error(outOfPatience)), patience)
     try {
-      await complete(begun.keys, begun.challenge)
-    } catch (error) {
-      if (spent.has(error.code)) begun = undefined
-      throw error
+      await device.enrol({
+        subject,
+        principalId,
+        principalType,
+        attributes: { model: 'browser' },
+        secondFactor: { kind, value: find('enrol-secret').value.trim() },
+        signal: stop.signal,
+      })
+    } finally {
+      clearTimeout(timer)
     }
-    begun = undefined
     find('enrol-secret').value = ''
-    find('enrolled-title').focus()
-  }
-
-  const renew = async () => {
-    const { jwk } = await describeKey(device.keys)
-    const { challenge } = await post(`${issuer}/reissue`, { attestation: device.attestation, public_jwk: jwk })
-    await complete(device.keys, challenge)
   }
 
   find('enrol').addEventListener('submit', (event) => {
     event.preventDefault()
-    void step('Enrolling …', 'Enrolled.', async () => await orOfferRestore(enrol))
+    void step('Enrolling …', 'Enrolled.', async () => {
+      await tried(enrol)
+      find('enrolled-title').focus()
+    })
   })
   find('enrol-renew').addEventListener('click', () =>
-    step('Renewing …', 'Renewed with the key alone, without a secret.', async () => await orOfferRestore(renew)),
+    step('Renewing …', 'Renewed with the key alone, without a secret.', () => tried(() => device.renew())),
   )
   find('enrol-forget').addEventListener('click', () =>
     step('', 'This browser has deleted the key and the attestation. The provider still knows the device.', async () => {
-      await store.remove()
-      device = undefined
-      forgetPanels()
-      await show(issuer, device)
+      await device.forget()
+      for (const id of ['attestation', 'device-key']) fill(id)
+      payments.forget()
+      await show(issuer, undefined)
       find('enrol-secret').focus()
     }),
   )
-  await step('', '', async () => {
-    device = await store.find()
-    await show(issuer, device)
-  })
+  payments.offer(step, inWords)
+  await step('', '', () => tried(async () => undefined))
   place.hidden = false
 }

@@ -18,15 +18,18 @@ const contentTypes = new Map([
   ['.svg', 'image/svg+xml'],
 ])
 
-/** Modules of packages that scripts of the pages import. */
-const packages = new Map([['qr.js', createRequire(import.meta.url).resolve('qr')]])
+/** Modules that scripts of the pages import: of a package, and of our own library, as the build makes it for browsers. */
+const modules = new Map([
+  ['qr.js', createRequire(import.meta.url).resolve('qr')],
+  ['signet-device.js', join(packageRoot, 'dist/browser/signet-device.js')],
+])
 
 /** Reads `core/interaction/assets` once; by file name. Throws for a file of a kind that has no content type. */
 export const loadAssets = (): ReadonlyMap<string, Asset> => {
   const folder = join(packageRoot, 'core/interaction/assets')
   const assets = new Map<string, Asset>()
   const own = readdirSync(folder).map((name) => [name, join(folder, name)] as const)
-  for (const [name, file] of [...own, ...packages]) {
+  for (const [name, file] of [...own, ...modules]) {
     const contentType = contentTypes.get(extname(name))
     if (contentType === undefined) throw new Error(`core/interaction/assets/${name}: no content type is known for it`)
     const body = readFileSync(file)
