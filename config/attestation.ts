@@ -38,6 +38,8 @@ export const attestation = z
     require_audience_in_proof: z.boolean().default(false),
     /** Absent: attestations have no `status`, and verifiers learn of a revocation when the attestation expires. */
     status_list: z.strictObject({ ttl_secs: seconds(300, { min: 10, max: day }) }).optional(),
+    /** The types of principals that cannot enrol without evidence that the key is in hardware. */
+    require_evidence: z.array(z.enum(['device', 'service'])).default([]),
   })
   .refine((section) => section.attestation_reissue_after_secs < section.attestation_ttl_secs, {
     path: ['attestation_reissue_after_secs'],

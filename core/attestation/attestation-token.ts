@@ -8,6 +8,7 @@ import { createPrepared } from '../tokens/prepared.js'
 import { createSignToken, type SignedToken } from '../tokens/sign-token.js'
 import { hookFault } from './ask-hook.js'
 import { attestationError } from './errors.js'
+import { writeEvidenceClaims } from './evidence-claims.js'
 import type { StatusQuestion } from './ports.js'
 import { createAttestationReader, type AttestationContent } from './read-attestation.js'
 import { indexCount } from './status-list/index-order.js'
@@ -69,7 +70,7 @@ export const createAttestationTokens = (options: AttestationTokenOptions) => {
         status,
       }: { readonly grantedBy?: string | undefined; readonly status?: StatusIndex | undefined } = {},
     ): PreparedAttestation {
-      const { principal, jkt, attributes, enrolledAt } = content
+      const { principal, jkt, attributes, enrolledAt, evidence = {} } = content
       const iat = epochSeconds(clock)
       // The clock of the process that enrolled may be ahead of this one's: nobody was enrolled after the attestation.
       const jti = `${Math.min(enrolledAt, iat).toString(36)}.${newOpaqueToken().slice(0, 22)}`
@@ -84,6 +85,7 @@ export const createAttestationTokens = (options: AttestationTokenOptions) => {
         did: principal.principalId,
         principal_type: principal.principalType,
         att: { ...attributes, status: 'active' },
+        ...writeEvidenceClaims(evidence),
       }
       // Room for the status of which nobody knows so far: what can be enrolled can be completed.
       if (Buffer.byteLength(JSON.stringify(claims)) + statusBytes > maxClaimBytes) throw tooLong(grantedBy)
@@ -106,8 +108,8 @@ export const createAttestationTokens = (options: AttestationTokenOptions) => {
       const content = await read(token)
       if (content === undefined || content.expiresAt + graceSeconds <= epochSeconds(clock))
         throw attestationError('AttestationInvalid')
-      const { principal, jkt, attributes, enrolledAt } = content
-      return { principal, jkt, attributes, enrolledAt }
+      const { principal, jkt, attributes, enrolledAt, evidence } = content
+      return { principal, jkt, attributes, enrolledAt, ...(evidence && { evidence }) }
     },
   }
 }

@@ -3,6 +3,7 @@ import type { PublicJwk } from '../jose/jwk.js'
 import { hashOpaqueToken, isOpaqueToken, newOpaqueToken } from '../opaque-token.js'
 import type { OneTimeStore } from '../storage/ports.js'
 import { attestationError } from './errors.js'
+import type { EvidenceClaims } from './evidence-claims.js'
 import type { Principal, StatusQuestion } from './ports.js'
 
 /** What a challenge stands for: all that its completion needs, and nothing of how it was come by. */
@@ -15,6 +16,8 @@ export interface ChallengeRecord {
   readonly attributes: JsonObject
   /** When the full enrolment was: seconds since the epoch. */
   readonly enrolledAt: number
+  /** Absent: without evidence, or of a version that asked for none. */
+  readonly evidence?: EvidenceClaims
   /** Seconds since the epoch. */
   readonly issuedAt: number
 }

@@ -11,12 +11,18 @@ const rows = {
   BadJwk: [400, 'invalid_request', 'The key is not accepted.'],
   BadAlg: [400, 'invalid_request', 'The challenge must be signed with ES256.'],
   ApprovalPending: [400, 'authorization_pending', 'Somebody has to decide first. Repeat the same request.'],
+  EvidenceRequired: [400, 'invalid_request', 'The request needs evidence that the key is in hardware.'],
   SecondFactorFailed: [401, 'invalid_grant', 'The second factor was not accepted.'],
   InvalidChallenge: [401, 'invalid_grant', 'The challenge is unknown, expired or was already used.'],
   ChallengeSignatureInvalid: [
     401,
     'invalid_grant',
     'The signature of the challenge is invalid. Ask for a new challenge.',
+  ],
+  EvidenceInvalid: [
+    401,
+    'invalid_grant',
+    'The evidence was not accepted. It must be about this key and contain a new value of /challenge.',
   ],
   AttestationInvalid: [401, 'invalid_grant', 'The attestation is invalid or expired.'],
   KeyNotBound: [401, 'invalid_grant', 'The attestation belongs to another key.'],

@@ -1,14 +1,17 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { epochSeconds, type Clock } from '../clock.js'
 import { hashOpaqueToken } from '../opaque-token.js'
+import type { JsonObject } from '../json.js'
 import { createSharedSecret } from '../oauth/shared-secret.js'
-import type { EphemeralReplayGuard, RecordStore } from '../storage/ports.js'
+import type { EphemeralReplayGuard, RecordLookup, RecordStore } from '../storage/ports.js'
 import { isSameText } from '../oauth/same-text.js'
 
 export interface EvidenceChallengeOptions {
   /** Of all replicas: what one hands out the others accept. */
   readonly secrets: RecordStore<string>
   readonly redeemed: EphemeralReplayGuard
+  /** Those that an outage gave back, by hash, with whom they are kept for. */
+  readonly returned: RecordLookup<JsonObject>
   readonly clock: Clock
   readonly ttlSeconds: number
   readonly toleranceSeconds: number
@@ -18,8 +21,15 @@ export interface EvidenceChallengeOptions {
 export interface EvidenceChallenges {
   /** Throws `Unavailable`. */
   issue(): Promise<string>
-  /** True once for a value of ours that has not expired, over all processes; false for anything else. Throws `Unavailable`. */
-  redeem(value: string): Promise<boolean>
+  /** Is it a value of ours that has not expired? It may have been redeemed. Throws `Unavailable`. */
+  isTimely(value: string): Promise<boolean>
+  /**
+   * True once for a value of ours that has not expired, over all processes; false for anything else. One that was given back
+   * to `holder` passes once more, for that holder. Throws `Unavailable`.
+   */
+  redeem(value: string, holder?: string): Promise<boolean>
+  /** Undoes `redeem` for the holder alone, where what it was redeemed for did not come about. Throws `Unavailable`. */
+  giveBack(value: string, holder: string): Promise<void>
 }
 
 const randomLength = 16
@@ -28,7 +38,7 @@ const form = /^[\w-]{72}$/
 
 /** A random part, the time, and a MAC of both under a secret that all replicas share. */
 export const createEvidenceChallenges = (options: EvidenceChallengeOptions): EvidenceChallenges => {
-  const { redeemed, clock, ttlSeconds, toleranceSeconds } = options
+  const { redeemed, returned, clock, ttlSeconds, toleranceSeconds } = options
   const secret = createSharedSecret(options.secrets, 'attestation_challenge')
 
   const complete = async (head: Buffer): Promise<string> => {
@@ -38,22 +48,39 @@ export const createEvidenceChallenges = (options: EvidenceChallengeOptions): Evi
     return Buffer.concat([head, mac]).toString('base64url')
   }
 
+  /** In seconds; undefined for what is not ours, or has expired. */
+  const read = async (value: string): Promise<{ readonly issued: number; readonly left: number } | undefined> => {
+    if (!form.test(value)) return undefined
+    const head = Buffer.from(value, 'base64url').subarray(0, randomLength + timeLength)
+    if (!isSameText(await complete(head), value)) return undefined
+    const issued = head.readUIntBE(randomLength, timeLength)
+    const left = issued + ttlSeconds - epochSeconds(clock)
+    return left <= 0 || left > ttlSeconds + toleranceSeconds ? undefined : { issued, left }
+  }
+
+  const returnId = (id: string, holder: string): string => hashOpaqueToken(`${id} ${holder}`)
+
   return {
     async issue() {
       const head = Buffer.concat([randomBytes(randomLength), Buffer.alloc(timeLength)])
       head.writeUIntBE(epochSeconds(clock), randomLength, timeLength)
       return complete(head)
     },
-    async redeem(value) {
-      if (!form.test(value)) return false
-      const head = Buffer.from(value, 'base64url').subarray(0, randomLength + timeLength)
-      if (!isSameText(await complete(head), value)) return false
-      const issued = head.readUIntBE(randomLength, timeLength)
-      const left = issued + ttlSeconds - epochSeconds(clock)
-      if (left <= 0 || left > ttlSeconds + toleranceSeconds) return false
+    isTimely: async (value) => (await read(value)) !== undefined,
+    async redeem(value, holder) {
+      const times = await read(value)
+      if (times === undefined) return false
       // Another replica's clock may be behind, and take it for longer, or have taken it before ours says that it was issued.
-      const earliest = (issued - toleranceSeconds) * 1000
-      return redeemed.claim('evidence', hashOpaqueToken(value), left + toleranceSeconds, earliest)
+      const earliest = (times.issued - toleranceSeconds) * 1000
+      const id = hashOpaqueToken(value)
+      if (await redeemed.claim('evidence', id, times.left + toleranceSeconds, earliest)) return true
+      return holder !== undefined && (await returned.remove(returnId(id, holder)))
+    },
+    async giveBack(value, holder) {
+      const times = await read(value)
+      if (times === undefined) return
+      const ttlSeconds = times.left + toleranceSeconds
+      await returned.put(returnId(hashOpaqueToken(value), holder), { returned: true }, { ttlSeconds })
     },
   }
 }

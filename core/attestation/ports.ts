@@ -1,3 +1,4 @@
+import type { PublicJwk } from '../jose/jwk.js'
 import type { JsonObject } from '../json.js'
 
 /** The values of `principal_type` (docs/design/decisions.md#8-attestation). */
@@ -96,6 +97,48 @@ export interface SecondFactorVerifier {
   waiting?(): Promise<readonly WaitingEnrolment[]>
   /** A denial also takes an approval back that was not used. False when nothing of this id waits. Throws `Unavailable`. */
   decide?(id: string, decision: 'approve' | 'deny'): Promise<boolean>
+}
+
+/** What evidence has to be bound to. */
+export interface EvidenceContext {
+  readonly principal: Principal
+  /** The key that is to be enrolled: P-256, in canonical form. */
+  readonly jwk: PublicJwk
+  /** Its thumbprint (RFC 7638), computed by the core. */
+  readonly jkt: string
+  /** A value of `POST /challenge`, ours and in time. The core redeems it after the evidence was accepted. */
+  readonly challenge: string
+  /** Aborted at the deadline of the request. */
+  readonly signal: AbortSignal
+}
+
+export interface EvidenceAccepted {
+  readonly ok: true
+  /** `key_storage` of the attestation: values of OpenID4VCI appendix D.2 such as `iso_18045_high`, or URIs. At most 8. */
+  readonly keyStorage?: readonly string[]
+  /** `user_authentication` of the attestation, likewise. */
+  readonly userAuthentication?: readonly string[]
+  /** For the audit log: what the evidence says of the device. At most 1 KiB as JSON. */
+  readonly details?: JsonObject
+}
+
+export interface EvidenceDenied {
+  readonly ok: false
+  /** For the audit log: why, in constant words. */
+  readonly reason: string
+}
+
+/** Holds the evidence against what a deployer trusts: that a key is where it cannot be copied (OpenID4VCI appendix D). */
+export interface EvidenceVerifier {
+  /** `evidence.kind` that it answers for. */
+  readonly kind: string
+  /**
+   * Accepts with `ok: true` when the evidence contains `challenge` and is about the key `jwk`, and with nothing else.
+   * `evidence` is the member of the request, of whatever shape: strict JSON of 32 KiB at the most. Uses nothing up: the same
+   * request may come again after an outage. Throws `Unavailable` when it cannot know. Whatever else it throws or returns, and
+   * a hang, is a fault and accepts nothing.
+   */
+  verify(context: EvidenceContext, evidence: JsonObject): Promise<EvidenceAccepted | EvidenceDenied>
 }
 
 /** Whose status is asked. `step` is `enrolment` until the first attestation is out. */

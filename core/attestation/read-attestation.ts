@@ -3,6 +3,7 @@ import { isObject, type JsonObject } from '../json.js'
 import type { KeyRing } from '../keys/ports.js'
 import { verifyOwnToken } from '../tokens/verify-own-token.js'
 import { withoutStatus } from './attributes.js'
+import { readEvidenceClaims, type EvidenceClaims } from './evidence-claims.js'
 import type { Principal } from './ports.js'
 import { isPrincipalType } from './read-body.js'
 
@@ -14,6 +15,8 @@ export interface AttestationContent {
   readonly attributes: JsonObject
   /** When the full enrolment was: seconds since the epoch. Renewals carry it on in `jti`. */
   readonly enrolledAt: number
+  /** Of the full enrolment. Renewals carry it on: the key is the same. */
+  readonly evidence?: EvidenceClaims
 }
 
 /** What one of ours says, and how long it is good for. */
@@ -58,10 +61,13 @@ const readContent = (claims: JsonObject): AttestationContent | undefined => {
   if (typeof jkt !== 'string' || !thumbprint.test(jkt)) return undefined
   const [, time] = (typeof jti === 'string' && jtiForm.exec(jti)) || []
   if (time === undefined || parseInt(time, 36) > Number(iat)) return undefined
+  const evidence = readEvidenceClaims(claims)
+  if (evidence === undefined) return undefined
   return {
     principal: { subject: sub, principalId: did, principalType },
     jkt,
     attributes: withoutStatus(att),
     enrolledAt: parseInt(time, 36),
+    ...(Object.keys(evidence).length > 0 && { evidence }),
   }
 }

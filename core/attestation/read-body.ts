@@ -79,3 +79,19 @@ export const readAttributes = ({ attributes = {} }: JsonObject): JsonObject => {
   if (fault !== undefined) throw malformed(fault)
   return attributes as JsonObject
 }
+
+/** Evidence as it came, with what the core reads of it. */
+export interface SentEvidence {
+  readonly kind: string
+  readonly challenge: string
+  readonly whole: JsonObject
+}
+
+/** Undefined where there is none. Throws `InvalidRequest`. */
+export const readEvidence = ({ evidence }: JsonObject): SentEvidence | undefined => {
+  if (evidence === undefined) return undefined
+  if (!isObject(evidence)) throw malformed('The member evidence must be an object.')
+  const [kind, challenge] = [readText(evidence, 'kind'), readText(evidence, 'challenge')]
+  if (kind === '' || kind.length > maxKindLength) throw malformed('The kind of the evidence is too long.')
+  return { kind, challenge, whole: evidence }
+}

@@ -2,7 +2,6 @@ import { KeyUsageFlags } from '@peculiar/asn1-x509'
 import type { KeyObject } from 'node:crypto'
 import { readCertificate, type ReadCertificate } from './read-certificate.js'
 
-const clientAuth = '1.3.6.1.5.5.7.3.2'
 const anyUsage = '2.5.29.37.0'
 
 /** Authorities one above another, and signatures that one certificate may have verified: a chain can be made to fork. */
@@ -36,19 +35,29 @@ const findSignatureFault = ({ isSignedStrongly }: ReadCertificate): string | und
 const mayUse = ({ keyUsage }: ReadCertificate, flag: KeyUsageFlags): boolean =>
   keyUsage === undefined || (keyUsage & flag) !== 0
 
-const findLeafFault = (leaf: ReadCertificate): string | undefined => {
+/** What a path is for. */
+export interface PathPurpose {
+  /** Of which extended key usages the certificate must have each, and no authority above may exclude one; as OIDs. */
+  readonly usages: readonly string[]
+  /** A certificate without them, in constant words. */
+  readonly leafFault: string
+  readonly authorityFault: string
+}
+
+const findLeafFault = (leaf: ReadCertificate, { usages, leafFault }: PathPurpose): string | undefined => {
   if (leaf.authority !== undefined) return 'it is the certificate of an authority'
-  if (leaf.extendedKeyUsage?.includes(clientAuth) !== true) return 'it is not for client authentication'
+  if (!usages.every((usage) => leaf.extendedKeyUsage?.includes(usage) === true)) return leafFault
   if (!mayUse(leaf, KeyUsageFlags.digitalSignature)) return 'its key may not sign'
   return findSignatureFault(leaf) ?? findOwnFault(leaf)
 }
 
 /** `below`: how many authorities stand between this one and the client. */
-const findAuthorityFault = (authority: ReadCertificate, below: number): string | undefined => {
+const findAuthorityFault = (authority: ReadCertificate, below: number, purpose: PathPurpose): string | undefined => {
   if (authority.authority === undefined) return 'an issuer is no authority'
   if ((authority.authority.pathLength ?? below) < below) return 'an authority may not have so many below it'
-  const { extendedKeyUsage: usage = [clientAuth] } = authority
-  if (!usage.includes(clientAuth) && !usage.includes(anyUsage)) return 'an authority is not for client authentication'
+  const { extendedKeyUsage: allowed = purpose.usages } = authority
+  if (!purpose.usages.every((usage) => allowed.includes(usage)) && !allowed.includes(anyUsage))
+    return purpose.authorityFault
   return findOwnFault(authority)
 }
 
@@ -77,33 +86,33 @@ export interface Authorities {
 }
 
 /**
- * Looks for a path from `leaf` to an anchor, depth first (RFC 5280 §6.1): when all of it is valid, or why there is none. `now`:
- * seconds since the epoch.
+ * Looks for a path from `leaf` to an anchor, depth first (RFC 5280 §6.1): the path, leaf and anchor included, all of it valid
+ * now; or why there is none. `now`: seconds since the epoch.
  */
 export const findPath = (
   leaf: ReadCertificate,
   { anchors, intermediates }: Authorities,
   now: number,
-): Validity | string => {
+  purpose: PathPurpose,
+): readonly ReadCertificate[] | string => {
   // Where no path leads to an anchor, the last fault of one that did not is told.
-  let fault = findLeafFault(leaf) ?? findTimeFault(validityOf([leaf]), now)
+  let fault = findLeafFault(leaf, purpose) ?? findTimeFault(validityOf([leaf]), now)
   if (fault !== undefined) return fault
   fault = 'no trust anchor has issued it'
   let signatures = 0
   // `checkIssued` compares names and key identifiers, and asks whether the issuer's key may sign certificates.
   const isIssuer = (below: ReadCertificate, above: ReadCertificate): boolean =>
     below.x509.checkIssued(above.x509) && ++signatures <= maxSignatures && below.x509.verify(above.x509.publicKey)
-  const climb = (path: readonly ReadCertificate[]): Validity | undefined => {
+  const climb = (path: readonly ReadCertificate[]): readonly ReadCertificate[] | undefined => {
     const last = path.at(-1) as ReadCertificate
     for (const above of [...anchors, ...intermediates]) {
       if (path.includes(above) || !isIssuer(last, above)) continue
       const whole = [...path, above]
-      const validity = validityOf(whole)
       const isAnchor = anchors.includes(above)
       const weak = isAnchor ? undefined : findSignatureFault(above)
-      const wrong = weak ?? findAuthorityFault(above, path.length - 1) ?? findTimeFault(validity, now)
+      const wrong = weak ?? findAuthorityFault(above, path.length - 1, purpose) ?? findTimeFault(validityOf(whole), now)
       if (wrong !== undefined) fault = wrong
-      else if (isAnchor) return validity
+      else if (isAnchor) return whole
       else {
         const found = path.length < maxAuthorities ? climb(whole) : undefined
         if (found !== undefined) return found

@@ -1,6 +1,14 @@
 import { epochSeconds, type Clock } from '../clock.js'
 import { RecentMap } from '../recent-map.js'
-import { findPath, findTimeFault, parseBundle, validityOf, type Validity } from './certificate-paths.js'
+import { maxCertificateBytes, maxCertificates } from './certificate-chains.js'
+import {
+  findPath,
+  findTimeFault,
+  parseBundle,
+  validityOf,
+  type PathPurpose,
+  type Validity,
+} from './certificate-paths.js'
 import type { ClientCertificate } from './client-certificate.js'
 import { readCertificate, type ReadCertificate } from './read-certificate.js'
 
@@ -31,9 +39,11 @@ const maxRead = 1000
 /** 200 bytes each. */
 const maxTrusted = 10_000
 
-/** What is offered beside a certificate, before anybody has proved anything. */
-const maxOffered = 8
-const maxBytes = 16_384
+const clientAuthentication: PathPurpose = {
+  usages: ['1.3.6.1.5.5.7.3.2'],
+  leafFault: 'it is not for client authentication',
+  authorityFault: 'an authority is not for client authentication',
+}
 
 const readOrNothing = (raw: Buffer): ReadCertificate | undefined => {
   try {
@@ -71,12 +81,17 @@ export const createClientCertificates = (options: ClientCertificatesOptions): Cl
       const leaf = read(certificate)
       if (leaf === undefined) return 'it does not parse'
       const offered = certificate.chain
-        .slice(0, maxOffered)
-        .map((raw) => (raw.length > maxBytes ? undefined : readOrNothing(raw)))
+        .slice(0, maxCertificates)
+        .map((raw) => (raw.length > maxCertificateBytes ? undefined : readOrNothing(raw)))
         .filter((one) => one !== undefined)
-      const found = findPath(leaf, { anchors, intermediates: [...intermediates, ...offered] }, now)
+      const found = findPath(
+        leaf,
+        { anchors, intermediates: [...intermediates, ...offered] },
+        now,
+        clientAuthentication,
+      )
       if (typeof found === 'string') return found
-      trusted.set(certificate.thumbprint, found)
+      trusted.set(certificate.thumbprint, validityOf(found))
       return undefined
     },
   }

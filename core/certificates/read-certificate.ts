@@ -18,6 +18,8 @@ export interface ReadCertificate {
   /** Bits as `KeyUsageFlags`; absent: the key may be used for anything. */
   readonly keyUsage?: number
   readonly extendedKeyUsage?: readonly string[]
+  /** The DER of each extension's value, by OID. */
+  readonly extensions: ReadonlyMap<string, Buffer>
   /** OIDs of extensions that must be understood and are not (RFC 5280 §4.2). */
   readonly notUnderstood: readonly string[]
   /** By SHA-256 or better. */
@@ -86,6 +88,7 @@ export const readCertificate = (raw: Buffer): ReadCertificate => {
     ...(basic?.cA === true && { authority: { pathLength: basic.pathLenConstraint } }),
     ...(keyUsage !== undefined && { keyUsage }),
     ...(extendedKeyUsage && { extendedKeyUsage: [...extendedKeyUsage] }),
+    extensions: new Map([...extensions].map(([oid, { extnValue }]) => [oid, Buffer.from(extnValue.buffer)])),
     // Name constraints are there to be enforced, critical or not: an authority that has them is not trusted with more.
     notUnderstood: [...extensions.values()]
       .filter(({ extnID, critical }) => extnID === asn1.id_ce_nameConstraints || (critical && !understood.has(extnID)))

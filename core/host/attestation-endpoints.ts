@@ -3,6 +3,7 @@ import { createAttestationTokens, type AttestationTokens } from '../attestation/
 import { createClientAttestationReader } from '../attestation/client-attestation.js'
 import { createCheckProof } from '../attestation/challenge-proof.js'
 import { createChallenges } from '../attestation/challenges.js'
+import { createEvidence } from '../attestation/evidence.js'
 import { createEnrolmentKeys } from '../attestation/enrolment-keys.js'
 import { createAttestationLimits } from '../attestation/limits.js'
 import { createSecondFactors } from '../attestation/second-factor.js'
@@ -79,7 +80,7 @@ export const createAttestationEndpoints = (get: Resolve, section: Section): Hand
   const clock = get(tokens.clock)
   const audit = get(tokens.audit)
   const refusals = get(tokens.refusals)
-  const { secondFactors, statusProvider } = get(tokens.registries)
+  const { secondFactors, statusProvider, evidence: verifiers } = get(tokens.registries)
   const stored = get(tokens.collections)
   const limits = createAttestationLimits({
     attempts: stored.attemptCounters,
@@ -100,6 +101,7 @@ export const createAttestationEndpoints = (get: Resolve, section: Section): Hand
       keys,
       allowedAttributes: section.attributes?.allow,
       factors: createSecondFactors(secondFactors),
+      evidence: createEvidence({ verifiers, challenges: get(tokens.evidenceChallenges), required: section.require_evidence }),
       status,
       tokens: attestations,
       challenges,

@@ -84,6 +84,7 @@ export const collections = ({ records, ephemeral, shares }: Stores) => {
     interactions: within('requests', shareOneTime, ephemeral.oneTime<Interaction>('interactions')),
     challenges: within('challenges', shareOneTime, ephemeral.oneTime<ChallengeRecord>('challenges')),
     usedEvidenceChallenges: within('replay', shareReplays, ephemeral.replayGuard('evidence_challenges')),
+    returnedEvidence: within('challenges', shareLookup, ephemeral.records<JsonObject>('returned_evidence')),
     attemptCounters: createAttemptLimiter(counters),
     occupancy: createOccupancy(counters),
     usedDpopProofs: within('replay', shareReplays, ephemeral.replayGuard('dpop_proofs')),

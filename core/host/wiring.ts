@@ -108,9 +108,12 @@ export const wire = (container: DependencyContainer): void => {
   provide(tokens.rateLimits, (get) => createRateLimits(get(tokens.collections).attemptCounters, get(tokens.clock)))
   provide(tokens.evidenceChallenges, (get) => {
     const { attestation, clock_tolerance_secs: toleranceSeconds } = get(tokens.config)
-    const { secrets, usedEvidenceChallenges: redeemed } = get(tokens.collections)
+    const { secrets, usedEvidenceChallenges: redeemed, returnedEvidence: returned } = get(tokens.collections)
     const ttlSeconds = attestation?.challenge_ttl_secs ?? clientChallengeSeconds
-    return createEvidenceChallenges({ secrets, redeemed, clock: get(tokens.clock), ttlSeconds, toleranceSeconds })
+    return createEvidenceChallenges({
+      ...{ secrets, redeemed, returned, ttlSeconds, toleranceSeconds },
+      clock: get(tokens.clock),
+    })
   })
   provide(tokens.statusLists, (get) => openStatusLists(get(tokens.config), get(tokens.collections), get(tokens.clock)))
   provide(tokens.principals, (get) =>

@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { EvidenceChallenges } from '../attestation/evidence-challenges.js'
-import type { AttestationStatusProvider, SecondFactorVerifier } from '../attestation/ports.js'
+import type { AttestationStatusProvider, EvidenceVerifier, SecondFactorVerifier } from '../attestation/ports.js'
 import type { PrincipalRegistry } from '../attestation/principal-registry.js'
 import type { ShownAttestations } from '../attestation/shown-attestation.js'
 import type { ClientCertificates } from '../certificates/client-certificates.js'
@@ -116,6 +116,7 @@ export interface Contributions {
   readonly login?: LoginProvider
   readonly secondFactors?: readonly SecondFactorVerifier[]
   readonly statusProvider?: AttestationStatusProvider
+  readonly evidence?: readonly EvidenceVerifier[]
   /** Beside the `authorization_details_types` of the configuration. */
   readonly authorizationDetails?: readonly AuthorizationDetailsType[]
   /** Called at the stop, in reverse order of loading. */

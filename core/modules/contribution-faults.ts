@@ -9,6 +9,7 @@ const contributionNames: Readonly<Record<keyof Contributions, true>> = {
   login: true,
   secondFactors: true,
   statusProvider: true,
+  evidence: true,
   authorizationDetails: true,
   close: true,
 }
@@ -55,6 +56,7 @@ export const findContributionFault = (contributions: unknown): string | undefine
     login,
     secondFactors = [],
     statusProvider,
+    evidence = [],
     authorizationDetails = [],
   } = contributions as Contributions
   const grantFault = grants.map(findGrantFault).find((fault) => fault !== undefined)
@@ -72,6 +74,8 @@ export const findContributionFault = (contributions: unknown): string | undefine
     return 'create returned a second factor without kind or verify'
   if (statusProvider !== undefined && typeof statusProvider.current !== 'function')
     return 'create returned a status provider without current'
+  if (!evidence.every((one) => typeof one.kind === 'string' && typeof one.verify === 'function'))
+    return 'create returned evidence without kind or verify'
   if (
     !authorizationDetails.every(
       (one) => [typeof one.type, typeof one.check, typeof one.describe].join() === 'string,function,function',

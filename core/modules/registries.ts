@@ -1,5 +1,5 @@
 import { formatPath, type Problem, ConfigurationError } from '../../config/problems.js'
-import type { AttestationStatusProvider, SecondFactorVerifier } from '../attestation/ports.js'
+import type { AttestationStatusProvider, EvidenceVerifier, SecondFactorVerifier } from '../attestation/ports.js'
 import type { LoginProvider } from '../interaction/login-provider.js'
 import type { SignerProvider } from '../keys/ports.js'
 import type { AuthorizationDetailsType, AuthorizationDetailsTypes } from '../oauth/authorization-details.js'
@@ -22,6 +22,8 @@ export interface Registries extends AsyncDisposable {
   /** By `kind`. */
   readonly secondFactors: ReadonlyMap<string, SecondFactorVerifier>
   readonly statusProvider?: AttestationStatusProvider
+  /** By `kind`. */
+  readonly evidence: ReadonlyMap<string, EvidenceVerifier>
   /** Some plugin reads and writes who was enrolled. */
   readonly keepsPrincipals: boolean
   /** By `type`. */
@@ -86,6 +88,7 @@ export const createRegistries = async (
   const clientAuthenticators = new Registry<ClientAuthenticator>('client authentication method')
   const logins = new Registry<LoginProvider>('login')
   const secondFactors = new Registry<SecondFactorVerifier>('second factor')
+  const evidence = new Registry<EvidenceVerifier>('kind of evidence')
   const detailsTypes = new Registry<AuthorizationDetailsType>('type of authorization_details')
   const statusProviders = new Registry<AttestationStatusProvider>('status')
 
@@ -111,6 +114,7 @@ export const createRegistries = async (
     if (contributions.login !== undefined) problems.push(...logins.add('provider', contributions.login, plugin))
     for (const factor of contributions.secondFactors ?? [])
       problems.push(...secondFactors.add(factor.kind, factor, plugin))
+    for (const one of contributions.evidence ?? []) problems.push(...evidence.add(one.kind, one, plugin))
     for (const one of contributions.authorizationDetails ?? [])
       problems.push(...detailsTypes.add(one.type, one, plugin))
     const { statusProvider } = contributions
@@ -133,6 +137,7 @@ export const createRegistries = async (
     ...(login !== undefined && { login }),
     secondFactors: freezeMap(secondFactors.entries),
     ...(statusProvider !== undefined && { statusProvider }),
+    evidence: freezeMap(evidence.entries),
     keepsPrincipals: plugins.some(keepsPrincipals),
     authorizationDetails: freezeMap(detailsTypes.entries),
     [Symbol.asyncDispose]: () => cleanUp.close(),

@@ -24,15 +24,15 @@ export interface OutboundBody {
 
 /**
  * GETs a document, or POSTs `body` and returns the answer's. Throws `Unavailable`, whatever went wrong: another status
- * too. `signal` ends it before its own deadline.
+ * too. `signal` ends it before its own deadline; `maxBytes` lets an answer of the deployer's own choice be longer than 64 KiB.
  */
 export type OutboundFetch = (
   url: string,
   accept: string,
-  more?: { readonly body?: OutboundBody; readonly signal?: AbortSignal },
+  more?: { readonly body?: OutboundBody; readonly signal?: AbortSignal; readonly maxBytes?: number },
 ) => Promise<Uint8Array>
 
-const maxBytes = 65_536
+const defaultMaxBytes = 65_536
 const maxHeaderBytes = 16_384
 
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
@@ -64,7 +64,12 @@ const lookupPublic: LookupFunction = (hostname, options, callback) => {
   })
 }
 
-const readBody = async (response: IncomingMessage, statuses: readonly number[]): Promise<Uint8Array> => {
+interface AnswerRules {
+  readonly statuses: readonly number[]
+  readonly maxBytes: number
+}
+
+const readBody = async (response: IncomingMessage, { statuses, maxBytes }: AnswerRules): Promise<Uint8Array> => {
   if (!statuses.includes(response.statusCode ?? 0))
     throw new Error(`the answer has status ${String(response.statusCode)}`)
   const chunks: Uint8Array[] = []
@@ -78,22 +83,22 @@ const readBody = async (response: IncomingMessage, statuses: readonly number[]):
 }
 
 /**
- * For every fetch of this server: one request within a deadline, no redirect, an answer of at most 64 KiB, no private address
- * unless allowed, no connection kept.
+ * For every fetch of this server: one request within a deadline, no redirect, an answer of at most 64 KiB unless the caller says
+ * otherwise, no private address unless allowed, no connection kept.
  */
 export const createOutboundFetch = ({
   allowPrivateAddresses,
   deadlineMs = 2000,
   statuses = [200],
 }: OutboundOptions): OutboundFetch => {
-  const send = (url: URL, options: RequestOptions, body?: Uint8Array): Promise<Uint8Array> =>
+  const send = (url: URL, options: RequestOptions, maxBytes: number, body?: Uint8Array): Promise<Uint8Array> =>
     new Promise((resolve, reject) => {
       const request = url.protocol === 'https:' ? requestHttps : requestHttp
       const sent = request(url, options)
       const timer = setTimeout(() => sent.destroy(new Error('the answer took too long')), deadlineMs)
       sent.on('error', reject)
       sent.on('response', (response) => {
-        readBody(response, statuses)
+        readBody(response, { statuses, maxBytes })
           .then(resolve, reject)
           .finally(() => sent.destroy())
       })
@@ -101,7 +106,7 @@ export const createOutboundFetch = ({
       sent.end(body)
     })
 
-  return async (text, accept, { body, signal } = {}) => {
+  return async (text, accept, { body, signal, maxBytes = defaultMaxBytes } = {}) => {
     try {
       const fault = findOutboundFault(text)
       if (fault !== undefined) throw new Error(`the URL ${fault}`)
@@ -116,10 +121,10 @@ export const createOutboundFetch = ({
         ...(!allowPrivateAddresses && { lookup: lookupPublic }),
         ...(signal && { signal }),
       }
-      if (body === undefined) return await send(url, options)
+      if (body === undefined) return await send(url, options, maxBytes)
       const { contentType, bytes, headers } = body
       const described = { ...headers, accept, 'content-type': contentType, 'content-length': bytes.byteLength }
-      return await send(url, { ...options, method: 'POST', headers: described }, bytes)
+      return await send(url, { ...options, method: 'POST', headers: described }, maxBytes, bytes)
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : 'unknown error'
       // What was POSTed may have been read.

@@ -36,6 +36,7 @@ describe('the section attestation', () => {
       signing_alg: 'ES256',
       typ: 'device-attestation+jwt',
       require_audience_in_proof: false,
+      require_evidence: [],
     })
     expect(config.rate_limits.attestation.address_per_minute).toBe(600)
     expect((await check(minimal(plugins))).config.attestation).toBeUndefined()
@@ -71,6 +72,9 @@ describe('the section attestation', () => {
 
   it('needs a second factor, and one needs the section', async () => {
     expect(await problemsOf(full('attestation: {}', ''))).toEqual(['attestation: no plugin provides a second factor'])
+    const required = 'attestation: { require_evidence: [device, service] }'
+    expect(await problemsOf(full(required))).toEqual(['attestation.require_evidence: no plugin verifies evidence'])
+    expect(await problemsOf(full(required, factor.replace(' }', ', options: { evidence: true } }')))).toEqual([])
     expect(await problemsOf(full('attestation: {}', factor))).toEqual([])
     const idle = expect.stringContaining('plugins: a plugin is for attestation, and there is no section attestation')
     for (const plugin of [factor, status, bootstrap]) expect(await problemsOf(full('', plugin))).toEqual([idle])

@@ -218,9 +218,16 @@ describe('signatures for one key', () => {
 describe('values of /challenge', () => {
   it('pass once over all processes, in their time, unchanged', async () => {
     await using server = await startAttestationServer()
-    const { secrets, usedEvidenceChallenges: redeemed } = collectionsOf(server.host.store)
+    const { secrets, usedEvidenceChallenges: redeemed, returnedEvidence: returned } = collectionsOf(server.host.store)
     const another = () =>
-      createEvidenceChallenges({ secrets, redeemed, clock: server.host.now, ttlSeconds: 300, toleranceSeconds: 10 })
+      createEvidenceChallenges({
+        secrets,
+        redeemed,
+        returned,
+        clock: server.host.now,
+        ttlSeconds: 300,
+        toleranceSeconds: 10,
+      })
     const [one, other] = [another(), another()]
     const ask = async () => String((await postJson(`${server.issuer}/challenge`, {})).body['attestation_challenge'])
 

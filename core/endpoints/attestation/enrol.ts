@@ -1,10 +1,12 @@
 import type { AttestationTokens } from '../../attestation/attestation-token.js'
 import type { Challenges } from '../../attestation/challenges.js'
+import type { Evidence } from '../../attestation/evidence.js'
 import type { EnrolmentKeys } from '../../attestation/enrolment-keys.js'
 import { attestationError } from '../../attestation/errors.js'
 import type { AttestationLimits } from '../../attestation/limits.js'
 import {
   readAttributes,
+  readEvidence,
   readJsonObject,
   readKey,
   readPrincipal,
@@ -27,6 +29,7 @@ export interface EnrolOptions {
   /** The names that a caller may ask for; undefined: any but `status`. */
   readonly allowedAttributes: readonly string[] | undefined
   readonly factors: SecondFactors
+  readonly evidence: Evidence
   readonly status: PrincipalStatus
   readonly tokens: Pick<AttestationTokens, 'prepare'>
   readonly challenges: Challenges
@@ -45,7 +48,8 @@ export const enrolmentEndpoint = {
 } as const satisfies Declaration
 
 export const createEnrolmentEndpoint = (options: EnrolOptions): Handler => {
-  const { limits, keys, allowedAttributes, factors, status, tokens, challenges, audit, refusals, clock } = options
+  const { limits, keys, allowedAttributes, factors, evidence, status, tokens, challenges, audit, refusals, clock } =
+    options
 
   /** Asked for is not granted, and `status` is granted by nobody but us. */
   const checkAttributes = (attributes: JsonObject): void => {
@@ -69,26 +73,39 @@ export const createEnrolmentEndpoint = (options: EnrolOptions): Handler => {
     const jwk = readKey(body)
     const attributes = readAttributes(body)
     const proof = readSecondFactor(body)
+    const sent = readEvidence(body)
     if (factors.has(proof.kind)) seen.factor = proof.kind
+    if (sent !== undefined && evidence.has(sent.kind)) seen.evidence = sent.kind
 
     await limits.takePrincipal(principal)
     const key = keys.check(jwk)
     const jkt = (seen.jkt = key.thumbprint)
     checkAttributes(attributes)
+    evidence.checkPresence(principal.principalType, sent)
     await limits.takeKey(jkt, http.address)
 
     const { address, requestId, signal } = http
     const factor = await factors.check({ principal, jkt, attributes, address, requestId, signal }, proof)
+    // After the factor: chains cost more to verify than anybody unknown may ask for.
+    const proven = await evidence.check({ principal, jwk: key.jwk, jkt, signal }, sent)
     const enrolledAt = epochSeconds(clock)
-    const granted = { principal, jkt, attributes: factor.attributes, enrolledAt }
+    const granted = {
+      ...{ principal, jkt, attributes: factor.attributes, enrolledAt },
+      ...(proven && Object.keys(proven.claims).length > 0 && { evidence: proven.claims }),
+    }
     tokens.prepare(granted, { grantedBy: factor.grantedBy })
     // A caller who has not proved anything does not learn who is revoked.
     await status.check({ principal, jkt, step: 'enrolment' }, signal)
 
     // The factor is used up last, so that an outage leaves it as it was. A challenge that nobody learns expires.
     const challenge = await challenges.issue({ step: 'enrolment', ...granted, jwk: key.jwk, issuedAt: enrolledAt })
-    await audit.record({ event: 'attestation.challenged', ...trailOf(http, seen), amr: factor.amr })
-    await factor.consume()
+    await audit.record({
+      event: 'attestation.challenged',
+      ...trailOf(http, seen),
+      amr: factor.amr,
+      evidence_details: proven?.details,
+    })
+    await (proven === undefined ? factor.consume() : proven.redeemFor(() => factor.consume()))
     await forget(principal)
     return json(200, { challenge, expires_in: challenges.ttlSeconds })
   })

@@ -12,10 +12,12 @@ export interface CeremonyTrail {
   jkt?: string
   /** The kind of the second factor, where there is one of that name. */
   factor?: string
+  /** The kind of the evidence, likewise. */
+  evidence?: string
 }
 
 /** The fields that every event of the ceremony has. */
-export const trailOf = ({ requestId }: EndpointRequest, { step, principal, jkt, factor }: CeremonyTrail) => ({
+export const trailOf = ({ requestId }: EndpointRequest, { step, principal, jkt, factor, evidence }: CeremonyTrail) => ({
   request_id: requestId,
   step,
   sub: principal?.subject,
@@ -23,6 +25,7 @@ export const trailOf = ({ requestId }: EndpointRequest, { step, principal, jkt, 
   principal_type: principal?.principalType,
   jkt,
   factor,
+  evidence,
 })
 
 /** Records who was refused, and by which rule. Requests over a limit are counted by the metrics alone. */

@@ -61,10 +61,11 @@ const tryRegistries = async (modules: LoadedModules, issuer: string) => {
   }
 }
 
-const nothing: Pick<Registries, 'grants' | 'clientAuthenticators' | 'secondFactors' | 'authorizationDetails'> = {
+const nothing: Pick<Registries, 'grants' | 'clientAuthenticators' | 'secondFactors' | 'evidence' | 'authorizationDetails'> = {
   authorizationDetails: new Map(),
   grants: new Map(),
   secondFactors: new Map(),
+  evidence: new Map(),
   clientAuthenticators: new Map(),
 }
 

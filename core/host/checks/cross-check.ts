@@ -160,7 +160,7 @@ const known = (words: readonly (string | undefined)[]): string[] => words.filter
 /** Nobody is enrolled without a second factor, and without the section nobody is asked for one. */
 const attestation: Rule = ({ config, registries, report, warn, isWhole }) => {
   if (!isWhole('plugins', 'attestation')) return
-  const { secondFactors, statusProvider } = registries
+  const { secondFactors, statusProvider, evidence } = registries
   const kinds = [...secondFactors.keys()]
   for (const { kind, parts = [] } of secondFactors.values())
     for (const part of parts)
@@ -168,7 +168,9 @@ const attestation: Rule = ({ config, registries, report, warn, isWhole }) => {
         report(['plugins'], `the second factor ${kind} asks for ${part}, which no plugin provides${meant(part, kinds)}`)
   if (config.attestation !== undefined) {
     if (directKinds(secondFactors).length === 0) report(['attestation'], 'no plugin provides a second factor')
-  } else if (kinds.length > 0 || statusProvider !== undefined)
+    if ((config.attestation.require_evidence ?? []).length > 0 && evidence.size === 0)
+      report(['attestation', 'require_evidence'], 'no plugin verifies evidence')
+  } else if (kinds.length > 0 || statusProvider !== undefined || evidence.size > 0)
     warn(['plugins'], 'a plugin is for attestation, and there is no section attestation')
 }
 

@@ -7,7 +7,7 @@ import type { Client } from '../../oauth/client.js'
 
 export type CheckedRegistries = Pick<
   Registries,
-  'grants' | 'clientAuthenticators' | 'login' | 'secondFactors' | 'statusProvider' | 'authorizationDetails'
+  'grants' | 'clientAuthenticators' | 'login' | 'secondFactors' | 'statusProvider' | 'evidence' | 'authorizationDetails'
 >
 
 /** A configuration with what its clients and plugins are. */

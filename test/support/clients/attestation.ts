@@ -39,11 +39,12 @@ export interface DeviceOptions {
   readonly principal_type?: string
   readonly attributes?: Json
   readonly second_factor?: { readonly kind: string; readonly value: string }
+  readonly evidence?: Json
 }
 
 /** A device or service with a key of its own that cannot be taken out: only WebCrypto and fetch. */
-export const createDevice = async (issuer: string, options: DeviceOptions = {}) => {
-  const { privateKey, publicKey } = await crypto.subtle.generateKey(algorithm, false, ['sign', 'verify'])
+export const createDevice = async (issuer: string, options: DeviceOptions = {}, keys?: CryptoKeyPair) => {
+  const { privateKey, publicKey } = keys ?? (await crypto.subtle.generateKey(algorithm, false, ['sign', 'verify']))
   const { kty, crv, x, y } = await crypto.subtle.exportKey('jwk', publicKey)
   const jwk = { kty, crv, x, y } as Record<'kty' | 'crv' | 'x' | 'y', string>
   const thumbprint = await crypto.subtle.digest('SHA-256', Buffer.from(JSON.stringify({ crv, kty, x, y })))

@@ -12,9 +12,11 @@ const named = {
   BadJwk: [400, 'invalid_request'],
   BadAlg: [400, 'invalid_request'],
   ApprovalPending: [400, 'authorization_pending'],
+  EvidenceRequired: [400, 'invalid_request'],
   SecondFactorFailed: [401, 'invalid_grant'],
   InvalidChallenge: [401, 'invalid_grant'],
   ChallengeSignatureInvalid: [401, 'invalid_grant'],
+  EvidenceInvalid: [401, 'invalid_grant'],
   AttestationInvalid: [401, 'invalid_grant'],
   KeyNotBound: [401, 'invalid_grant'],
   ReenrolmentRequired: [401, 'invalid_grant'],
@@ -57,6 +59,8 @@ export interface AttestationServerOptions extends TokenServerOptions {
   readonly section?: Json
   /** Loads the status provider of the double. */
   readonly status?: boolean
+  /** Loads the evidence of the double, kind `chip`. */
+  readonly evidence?: boolean
   readonly limits?: Json
 }
 
@@ -66,7 +70,14 @@ let servers = 0
 
 /** The running product with the ceremony, whose second factor and status provider a test holds in its hand. */
 export const startAttestationServer = async (options: AttestationServerOptions = {}) => {
-  const { section = {}, status = false, limits = unlimited, configure = (written: Json) => written, ...rest } = options
+  const {
+    section = {},
+    status = false,
+    evidence = false,
+    limits = unlimited,
+    configure = (written: Json) => written,
+    ...rest
+  } = options
   const name = `server-${String(servers++)}`
   const double = doubleOf(name)
   const host = await startTokenServer({
@@ -74,7 +85,7 @@ export const startAttestationServer = async (options: AttestationServerOptions =
     ...rest,
     configure: (written) =>
       configure({
-        ...withAttestation(section, { name, status })(written),
+        ...withAttestation(section, { name, status, evidence })(written),
         trusted_proxies: [],
         rate_limits: { attestation: limits },
       }),
@@ -84,7 +95,7 @@ export const startAttestationServer = async (options: AttestationServerOptions =
     host,
     issuer,
     double,
-    device: (wishes: DeviceOptions = {}) => createDevice(issuer, wishes),
+    device: (wishes: DeviceOptions = {}, keys?: CryptoKeyPair) => createDevice(issuer, wishes, keys),
     /** A good ceremony, renewal and all. */
     async expectGood(): Promise<void> {
       const device = await createDevice(issuer, { subject: 'good', principal_id: 'good-1' })

@@ -2,6 +2,8 @@ import { z } from 'zod'
 import {
   definePlugin,
   type EnrolmentContext,
+  type EvidenceContext,
+  type JsonObject,
   type SecondFactorProof,
   type StatusQuestion,
 } from '../../../../core/api/index.js'
@@ -11,6 +13,7 @@ export interface Double {
   verify: (enrolment: EnrolmentContext, proof: SecondFactorProof) => unknown
   consume: (() => unknown) | undefined
   current: (question: StatusQuestion, refuse: (reason: string) => undefined) => unknown
+  evidence: (context: EvidenceContext, evidence: JsonObject) => unknown
   enrolled: (question: StatusQuestion, attributes: unknown) => unknown
   readonly asked: { readonly enrolment: EnrolmentContext; readonly proof: SecondFactorProof }[]
   readonly questions: StatusQuestion[]
@@ -24,6 +27,7 @@ const newDouble = (): Double => {
     verify: () => undefined,
     consume: undefined,
     current: () => undefined,
+    evidence: () => undefined,
     enrolled: () => undefined,
     asked: [],
     questions: [],
@@ -33,6 +37,10 @@ const newDouble = (): Double => {
         value === 'right' ? { ok: true } : { ok: false, reason: 'wrong word' }
       double.consume = undefined
       double.current = () => ({})
+      double.evidence = ({ challenge }, { contains }) =>
+        contains === challenge
+          ? { ok: true, keyStorage: ['iso_18045_high'] }
+          : { ok: false, reason: 'another challenge' }
       double.enrolled = () => undefined
       for (const list of [double.asked, double.questions, double.enrolments]) list.length = 0
     },
@@ -57,8 +65,14 @@ export const doubleOf = (name: string): Double => {
 export default definePlugin({
   name: 'attestation-double',
   apiVersion: 1,
-  options: z.strictObject({ name: z.string().default('double'), status: z.boolean().default(false) }).prefault({}),
-  create: ({ name, status }) => {
+  options: z
+    .strictObject({
+      name: z.string().default('double'),
+      status: z.boolean().default(false),
+      evidence: z.boolean().default(false),
+    })
+    .prefault({}),
+  create: ({ name, status, evidence }) => {
     const double = doubleOf(name)
     return {
       secondFactors: [
@@ -72,6 +86,14 @@ export default definePlugin({
           },
         },
       ],
+      ...(evidence && {
+        evidence: [
+          {
+            kind: 'chip',
+            verify: async (context, sent) => (await double.evidence(context, sent)) as { ok: true },
+          },
+        ],
+      }),
       ...(status && {
         statusProvider: {
           current: (question, _signal, refuse) => {

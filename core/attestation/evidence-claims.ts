@@ -1,0 +1,31 @@
+import type { JsonObject } from '../json.js'
+
+/** What evidence came to, as an attestation says it; nothing where there was none. */
+export interface EvidenceClaims {
+  readonly keyStorage?: readonly string[]
+  readonly userAuthentication?: readonly string[]
+}
+
+const maxValues = 8
+const maxLength = 128
+
+/** A list of names as OpenID4VCI appendix D has them; undefined for anything else. */
+export const readEvidenceList = (value: unknown): readonly string[] | undefined => {
+  if (!Array.isArray(value) || value.length === 0 || value.length > maxValues) return undefined
+  const isName = (one: unknown): one is string => typeof one === 'string' && one !== '' && one.length <= maxLength
+  return value.every(isName) ? value : undefined
+}
+
+/** The members that an attestation has because of evidence. */
+export const writeEvidenceClaims = ({ keyStorage, userAuthentication }: EvidenceClaims): JsonObject => ({
+  ...(keyStorage && { key_storage: keyStorage }),
+  ...(userAuthentication && { user_authentication: userAuthentication }),
+})
+
+/** What an attestation says, for its renewal; undefined for claims that we never wrote. */
+export const readEvidenceClaims = (claims: JsonObject): EvidenceClaims | undefined => {
+  const { key_storage: storage, user_authentication: authentication } = claims
+  const [keyStorage, userAuthentication] = [readEvidenceList(storage), readEvidenceList(authentication)]
+  if ((storage !== undefined && !keyStorage) || (authentication !== undefined && !userAuthentication)) return undefined
+  return { ...(keyStorage && { keyStorage }), ...(userAuthentication && { userAuthentication }) }
+}

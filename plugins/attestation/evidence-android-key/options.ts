@@ -1,0 +1,70 @@
+import { z } from 'zod'
+import { findCertificatesFault, findOutboundFault, reportFault } from '../../../core/api/index.js'
+import { findListFault } from './read-list.js'
+
+/** OpenID4VCI appendix D.2, or a name that belongs to who gives it. */
+const level = z.union([
+  z.enum(['iso_18045_high', 'iso_18045_moderate', 'iso_18045_enhanced-basic', 'iso_18045_basic']),
+  z.url(),
+])
+const levels = z.array(level).min(1).max(8)
+
+const claims = z.strictObject({
+  key_storage: levels,
+  /** Only of keys that cannot be used without the screen lock or a fingerprint. */
+  user_authentication: levels.optional(),
+})
+
+const sha256 = z
+  .string()
+  .transform((value) => value.replaceAll(':', '').toLowerCase())
+  .refine((value) => /^[\da-f]{64}$/.test(value), 'must be a SHA-256 digest in hexadecimal')
+
+const patchLevel = z.int().min(201_001).max(999_912)
+
+export const options = z
+  .strictObject({
+    kind: z
+      .string()
+      .regex(/^[a-z][a-z0-9_]{0,63}$/, 'must be a name such as android_key: small letters, digits and _')
+      .default('android_key'),
+    /** PEM of the roots. */
+    roots: z.array(z.string().superRefine(reportFault(findCertificatesFault))).min(1, 'must name at least one root'),
+    /** The list of revoked certificates: its text, or where it is fetched from. */
+    revocation_list: z.string().superRefine(reportFault(findListFault)).optional(),
+    revocation_list_url: z.string().superRefine(reportFault(findOutboundFault)).optional(),
+    revocation_list_max_age_secs: z.int().min(60).max(86_400).default(3600),
+    /** How long the last one that was fetched is good for where the next one does not come. */
+    revocation_list_stale_secs: z
+      .int()
+      .min(0)
+      .max(30 * 86_400)
+      .default(86_400),
+    packages: z
+      .array(
+        z.strictObject({
+          name: z.string().min(1, 'must not be empty').max(256),
+          signature_digests: z.array(sha256).min(1, 'must have at least one digest').max(16),
+        }),
+      )
+      .min(1, 'must name at least one package')
+      .max(64),
+    /** What attestations say of keys in each place. A place that is not named is refused. */
+    security_levels: z
+      .strictObject({ trusted_environment: claims.optional(), strong_box: claims.optional() })
+      .refine(
+        (named) => named.strong_box !== undefined || named.trusted_environment !== undefined,
+        'must name trusted_environment, strong_box or both',
+      ),
+    require_user_authentication: z.boolean().default(false),
+    /** As the device writes it: 130000 is Android 13. */
+    min_os_version: z.int().min(0).max(999_999).optional(),
+    /** Year and month: 202601. */
+    min_os_patch_level: patchLevel.optional(),
+  })
+  .refine((given) => (given.revocation_list === undefined) !== (given.revocation_list_url === undefined), {
+    path: ['revocation_list_url'],
+    message: 'exactly one of revocation_list and revocation_list_url must be given',
+  })
+
+export type Options = z.output<typeof options>
