@@ -20,12 +20,13 @@ export type { ReadAttestation } from '../attestation/read-attestation.js'
 export type { ShownAttestations } from '../attestation/shown-attestation.js'
 export { principalDigest } from '../attestation/principal-digest.js'
 export type { Enrolment, PrincipalRegistry, Revocation, PrincipalStatus } from '../attestation/principal-registry.js'
-export type {
-  CertificateChains,
-  CertificateChainsOptions,
-  TrustedChain,
+export type { CertificateChains, CertificateChainsOptions, TrustedChain } from '../certificates/certificate-chains.js'
+export {
+  createCertificateChains,
+  findCertificatesFault,
+  isForKey,
+  readX5c,
 } from '../certificates/certificate-chains.js'
-export { createCertificateChains, findCertificatesFault, isForKey, readX5c } from '../certificates/certificate-chains.js'
 export type { ClientCertificate } from '../certificates/client-certificate.js'
 export type { ClientCertificates } from '../certificates/client-certificates.js'
 export type { DistinguishedName, NameAttribute } from '../certificates/distinguished-name.js'

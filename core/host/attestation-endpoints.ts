@@ -101,7 +101,11 @@ export const createAttestationEndpoints = (get: Resolve, section: Section): Hand
       keys,
       allowedAttributes: section.attributes?.allow,
       factors: createSecondFactors(secondFactors),
-      evidence: createEvidence({ verifiers, challenges: get(tokens.evidenceChallenges), required: section.require_evidence }),
+      evidence: createEvidence({
+        verifiers,
+        challenges: get(tokens.evidenceChallenges),
+        required: section.require_evidence,
+      }),
       status,
       tokens: attestations,
       challenges,

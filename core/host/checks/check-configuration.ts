@@ -61,7 +61,10 @@ const tryRegistries = async (modules: LoadedModules, issuer: string) => {
   }
 }
 
-const nothing: Pick<Registries, 'grants' | 'clientAuthenticators' | 'secondFactors' | 'evidence' | 'authorizationDetails'> = {
+const nothing: Pick<
+  Registries,
+  'grants' | 'clientAuthenticators' | 'secondFactors' | 'evidence' | 'authorizationDetails'
+> = {
   authorizationDetails: new Map(),
   grants: new Map(),
   secondFactors: new Map(),
