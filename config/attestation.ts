@@ -21,6 +21,13 @@ const attributeName = z
   .min(1, 'must not be empty')
   .refine((name) => name !== 'status', 'is set only by this service')
 
+/** Of which client a principal is an instance (draft-ietf-oauth-attestation-based-client-auth). */
+const clientAttestation = z.strictObject({
+  client_id: z.string().regex(/^[\x20-\x7E]{1,255}$/, 'must be 1 to 255 printable ASCII characters'),
+  principal_type: z.enum(['device', 'service']).optional(),
+  subjects: z.array(z.string().min(1)).min(1).optional(),
+})
+
 /** The section `attestation` (docs/design/decisions.md#8-attestation). Without the section nothing of the ceremony exists. */
 export const attestation = z
   .strictObject({
@@ -40,6 +47,8 @@ export const attestation = z
     status_list: z.strictObject({ ttl_secs: seconds(300, { min: 10, max: day }) }).optional(),
     /** The types of principals that cannot enrol without evidence that the key is in hardware. */
     require_evidence: z.array(z.enum(['device', 'service'])).default([]),
+    /** Absent: no principal is an instance of a client. The first that fits counts. */
+    client_attestations: z.array(clientAttestation).min(1).max(1000).optional(),
   })
   .refine((section) => section.attestation_reissue_after_secs < section.attestation_ttl_secs, {
     path: ['attestation_reissue_after_secs'],

@@ -1,6 +1,6 @@
 import type { Config } from '../../config/schema.js'
 import { createAttestationTokens, type AttestationTokens } from '../attestation/attestation-token.js'
-import { createClientAttestationReader } from '../attestation/client-attestation.js'
+import { createClientAttestationReader, createClientAttestations } from '../attestation/client-attestation.js'
 import { createCheckProof } from '../attestation/challenge-proof.js'
 import { createChallenges } from '../attestation/challenges.js'
 import { createEvidence } from '../attestation/evidence.js'
@@ -77,6 +77,8 @@ export const createAttestationEndpoints = (get: Resolve, section: Section): Hand
   const config = get(tokens.config)
   const { issuer, clock_tolerance_secs: toleranceSeconds, rate_limits: rates } = config
   const { attestation_ttl_secs: ttlSeconds, require_audience_in_proof: requireAudience } = section
+  const { client_attestations: rules, signing_alg: alg } = section
+  const ring = get(tokens.ring)
   const clock = get(tokens.clock)
   const audit = get(tokens.audit)
   const refusals = get(tokens.refusals)
@@ -94,7 +96,7 @@ export const createAttestationEndpoints = (get: Resolve, section: Section): Hand
   const tokenStatus = get(tokens.statusLists)?.tokenStatus
   const status = createPrincipalStatus(statusProvider, tokenStatus)
   const challenges = createChallenges(stored.challenges, section.challenge_ttl_secs)
-  const attestations = openAttestationTokens(config, section, { ring: get(tokens.ring), clock })
+  const attestations = openAttestationTokens(config, section, { ring, clock })
   return {
     enrolment: createEnrolmentEndpoint({
       limits,
@@ -120,6 +122,7 @@ export const createAttestationEndpoints = (get: Resolve, section: Section): Hand
       status,
       tokenStatus,
       tokens: attestations,
+      clientAttestations: rules && createClientAttestations({ issuer, ring, clock, alg, rules }),
       ttlSeconds,
       reissueAfterSeconds: section.attestation_reissue_after_secs,
       audit,

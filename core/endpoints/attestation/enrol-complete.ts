@@ -1,5 +1,6 @@
 import type { AttestationTokens, PreparedAttestation } from '../../attestation/attestation-token.js'
 import type { createCheckProof } from '../../attestation/challenge-proof.js'
+import type { ClientAttestations } from '../../attestation/client-attestation.js'
 import type { ChallengeRecord, Challenges, OpenChallenge } from '../../attestation/challenges.js'
 import type { AttestationLimits } from '../../attestation/limits.js'
 import type { StatusQuestion } from '../../attestation/ports.js'
@@ -22,6 +23,8 @@ export interface EnrolCompleteOptions {
   /** With status lists alone. */
   readonly tokenStatus: Pick<TokenStatus, 'assign'> | undefined
   readonly tokens: Pick<AttestationTokens, 'prepare' | 'sign'>
+  /** Where some principals are instances of clients. */
+  readonly clientAttestations: ClientAttestations | undefined
   readonly ttlSeconds: number
   readonly reissueAfterSeconds: number
   readonly audit: AuditLog
@@ -41,7 +44,7 @@ export const enrolmentCompletionEndpoint = {
 } as const satisfies Declaration
 
 export const createEnrolmentCompletionEndpoint = (options: EnrolCompleteOptions): Handler => {
-  const { challenges, checkProof, limits, status, tokenStatus, tokens, audit, refusals } = options
+  const { challenges, checkProof, limits, status, tokenStatus, tokens, clientAttestations, audit, refusals } = options
 
   /** A wrong signature has one attempt: the challenge is burnt before anybody hears of it. */
   const proveOrBurn = async (text: string, open: OpenChallenge): Promise<void> => {
@@ -77,9 +80,21 @@ export const createEnrolmentCompletionEndpoint = (options: EnrolCompleteOptions)
     const listed = await tokenStatus?.assign(principal, jkt)
     const prepared = await prepare(open, listed, http.signal)
     const signed = await tokens.sign(prepared, open.record.step, http.signal)
-    const trail = { ...trailOf(http, seen), jti: prepared.jti }
+    const forClient = clientAttestations?.prepare(open.record, prepared.expiresAt)
+    const trail = { ...trailOf(http, seen), jti: prepared.jti, client_id: forClient?.clientId }
+    const signatures = [signed.record]
+    const signForClient = async () => {
+      const made = forClient && (await clientAttestations?.sign(forClient, open.record.step, http.signal))
+      if (made !== undefined) signatures.push(made.record)
+      return made?.token
+    }
+    // Every signature is recorded, whatever becomes of the next.
+    const clientAttestation = await signForClient().catch(async (error: unknown) => {
+      await audit.record({ event: 'attestation.signed', ...trail, signatures })
+      throw error
+    })
     // A signature that nobody can record burns nothing (F34), so it is recorded before the challenge is consumed.
-    await audit.record({ event: 'attestation.signed', ...trail, signatures: [signed.record] })
+    await audit.record({ event: 'attestation.signed', ...trail, signatures })
     // A registry ends the renewals of the earlier key when it learns of this one: not before there is an attestation of it.
     if (open.record.step === 'enrolment')
       await status.enrolled(questionOf(open.record), open.record.attributes, http.signal)
@@ -90,6 +105,7 @@ export const createEnrolmentCompletionEndpoint = (options: EnrolCompleteOptions)
     await audit.record({ event: 'attestation.issued', ...trail, exp: prepared.expiresAt })
     return json(200, {
       attestation: signed.token,
+      client_attestation: clientAttestation,
       expires_in: options.ttlSeconds,
       reissue_after: options.reissueAfterSeconds,
     })
