@@ -152,7 +152,9 @@ describe('oidc-provider, another authorization server', () => {
       },
     }
     const provider = new Provider(issuer, {
-      clients: [{ ...fleet, redirect_uris: [], response_types: [] }],
+      clients: [
+        { ...fleet, token_endpoint_auth_method: 'attest_jwt_client_auth', redirect_uris: [], response_types: [] },
+      ],
       scopes: ['read'],
       clientAuthMethods: ['attest_jwt_client_auth'],
       features: features as never,
