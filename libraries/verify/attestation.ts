@@ -48,20 +48,20 @@ export interface AttestationOptions {
   readonly skew: number
 }
 
-/** How many attestations are remembered as verified, which needs around 2 kB each. */
+/** How many attestations are remembered as verified, which needs around 3 kB each. */
 const mostKnown = 10_000
 
-/** Verifies attestations, and remembers by their SHA-256 which ones it has verified, for as long as their key is published. */
+/** Verifies attestations, and remembers which ones it has verified, for as long as their key is published. */
 export const createAttestationReader = ({ keySets, status, type, skew }: AttestationOptions) => {
   const known = new Map<string, Known>()
 
-  const remember = (digest: string, attestation: Known, now: number): void => {
+  const remember = (text: string, attestation: Known, now: number): void => {
     if (known.size >= mostKnown)
       for (const [old, { expiresAt }] of known) {
         if (known.size < mostKnown && now <= expiresAt + skew) break
         known.delete(old)
       }
-    known.set(digest, attestation)
+    known.set(text, attestation)
   }
 
   const verify = async (text: string): Promise<Known> => {
@@ -78,14 +78,13 @@ export const createAttestationReader = ({ keySets, status, type, skew }: Attesta
 
   /** Seconds since the epoch. Throws refusals. */
   return async (text: string, now: number): Promise<ReadAttestation> => {
-    const digest = hash('sha256', text, 'base64')
-    let attestation = known.get(digest)
+    let attestation = known.get(text)
     const isPublished =
       attestation && (await keySets.find(attestation.principal.issuer, attestation.kid)) === attestation.key
     if (!attestation || !isPublished) {
-      known.delete(digest)
+      known.delete(text)
       attestation = await verify(text)
-      remember(digest, attestation, now)
+      remember(text, attestation, now)
     }
     const { notBefore, expiresAt, claims } = attestation
     if (now < notBefore - skew || now > expiresAt + skew) throw refused('attestation_expired')
@@ -106,7 +105,7 @@ const readClaims = (issuer: string, claims: JsonObject): Omit<Known, 'kid' | 'ke
   if (!isTime(iat) || !isTime(nbf) || !isTime(exp) || !isObject(att)) throw refused('malformed')
   if (typeof jkt !== 'string' || !thumbprint.test(jkt)) throw refused('malformed')
   const attributes = Object.fromEntries(Object.entries(att).filter(([name]) => name !== 'status'))
-  let bound: KeyObject | undefined
+  let bound: { readonly x: string; readonly y: string; readonly key: KeyObject } | undefined
   return {
     principal: { issuer, subject: sub, principalId: did, principalType },
     attributes,
@@ -117,9 +116,11 @@ const readClaims = (issuer: string, claims: JsonObject): Omit<Known, 'kid' | 'ke
     status: readStatus(claims['status']),
     bind(jwk) {
       const { x, y } = readJwk(jwk)
+      if (bound?.x === x && bound.y === y) return bound.key
       const members = `{"crv":"P-256","kty":"EC","x":"${x}","y":"${y}"}`
       if (hash('sha256', members, 'base64url') !== jkt) throw refused('key_not_bound')
-      return (bound ??= importKey(x, y))
+      bound = { x, y, key: importKey(x, y) }
+      return bound.key
     },
   }
 }

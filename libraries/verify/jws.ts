@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { refused } from './refusal.js'
 
 export type JsonObject = Readonly<Record<string, unknown>>
@@ -13,8 +14,6 @@ export interface CompactJws {
   readonly signature: Buffer
 }
 
-const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-
 /** The bytes of canonical base64url (RFC 7515 §2); undefined for every other spelling. */
 export const readBase64url = (text: string): Buffer | undefined => {
   const bytes = Buffer.from(text, 'base64url')
@@ -23,9 +22,9 @@ export const readBase64url = (text: string): Buffer | undefined => {
 
 const readJson = (text: string): JsonObject => {
   const bytes = readBase64url(text)
-  if (!bytes) throw refused('malformed')
+  if (!bytes || !isUtf8(bytes)) throw refused('malformed')
   try {
-    const value: unknown = JSON.parse(decoder.decode(bytes))
+    const value: unknown = JSON.parse(bytes.toString())
     if (isObject(value)) return value
   } catch (cause) {
     throw refused('malformed', cause)

@@ -69,12 +69,20 @@ const fromNode = (request: IncomingMessage, target = request.url ?? ''): Message
     headers,
     // Over HTTP/2 a body needs no header.
     length: lengthOf(headers, request.httpVersionMajor > 1 && !request.complete ? undefined : 0),
-    read: (most) => readNode(request, most),
+    read: (most) => readNode(request, most, Number(headers.get('content-length'))),
   }
 }
 
+const readNode = (request: IncomingMessage, most: number, length: number): Promise<Uint8Array> => {
+  if (request.readableDidRead)
+    throw new TypeError('The body was read before: the verifier comes before everything that parses bodies.')
+  // A short body has come with the headers, and is taken in one piece.
+  const isHere = length > 0 && length <= most && request.readableLength === length
+  return isHere ? Promise.resolve(request.read() as Buffer) : collect(request, most)
+}
+
 /** Leaves the connection open, so that a refusal can be answered. */
-const readNode = (request: IncomingMessage, most: number): Promise<Uint8Array> =>
+const collect = (request: IncomingMessage, most: number): Promise<Uint8Array> =>
   new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let bytes = 0
@@ -93,8 +101,6 @@ const readNode = (request: IncomingMessage, most: number): Promise<Uint8Array> =
     }
     const end = () => settle(() => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)))
     const fail = (cause?: Error) => settle(() => reject(refused('body_incomplete', cause)))
-    if (request.readableDidRead)
-      return reject(new TypeError('The body was read before: the verifier comes before everything that parses bodies.'))
     if (request.destroyed) return fail()
     request.on('data', take).on('end', end).on('error', fail).on('close', fail)
   })

@@ -91,6 +91,12 @@ const heavy = {
   kubernetes: new RecipePackages('kubernetes', {
     program: { folder: 'test/support/recipes/kubernetes', commands: 'go build -o authenticate .' },
   }),
+  verifying: new RecipePackages('verifying', {
+    program: {
+      folder: 'test/support/verify/authkestra',
+      commands: 'PATH=$PATH:~/.cargo/bin; cargo build --quiet --offline 2>/dev/null || cargo build --quiet',
+    },
+  }),
 }
 
 export const recipes = { ...light, ...heavy }
