@@ -80,6 +80,13 @@ describe('the lock of fileStore', () => {
   const lock = () => `${path}.lock`
   const other = { token: 'other', host: hostname(), pid: process.pid }
   const enter = (): Promise<string> => fileStore(path).exclusive(async () => 'entered')
+  /** Holds the lock until it is left. */
+  const hold = () =>
+    new Promise<{ leave(): void; readonly left: Promise<void> }>((resolve) => {
+      const left: Promise<void> = fileStore(path).exclusive(
+        () => new Promise<void>((leave) => setImmediate(() => resolve({ leave, left }))),
+      )
+    })
   /** Long enough for many attempts, none of which may succeed. */
   const attempts = () => new Promise((resolve) => setTimeout(resolve, 300, 'waits'))
 
@@ -136,16 +143,25 @@ describe('the lock of fileStore', () => {
   })
 
   it('stays with the one who took it over when its former holder comes back', async () => {
-    let leave = (): void => undefined
-    const first = fileStore(path).exclusive(() => new Promise<void>((resolve) => (leave = resolve)))
-    await expect.poll(() => beside()).toHaveLength(1)
+    const { leave, left } = await hold()
     await utimes(lock(), 1, 1)
     await fileStore(path).exclusive(async () => {
       leave()
-      await first
+      await left
       expect(await readFile(lock(), 'utf8')).toContain('token')
     })
     expect(await beside()).toEqual([])
+  })
+
+  it('is as old as it has been held, however long its holder waited', async () => {
+    const { leave, left } = await hold()
+    const second = fileStore(path).exclusive(async () => (await stat(lock())).mtimeMs)
+    await expect.poll(() => beside()).toHaveLength(2)
+    const [waiting = ''] = (await beside()).filter((name) => !name.endsWith('.lock'))
+    await utimes(join(folder, waiting), 1, 1)
+    leave()
+    await left
+    expect(Date.now() - (await second)).toBeLessThan(30_000)
   })
 
   it('is taken over although the one who was about to do that died', async () => {

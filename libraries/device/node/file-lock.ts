@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { link, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { link, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
 
@@ -45,8 +45,12 @@ const acquire = async (path: string): Promise<string> => {
   const own = `${path}.${token}`
   await writeFile(own, JSON.stringify(holder), { flag: 'wx', mode: 0o600 })
   try {
-    while (!((await isNew(own, path)) || (await takeOver(own, path)))) await setTimeout(20 + Math.random() * 60)
-    return token
+    for (;;) {
+      // Its age is that of the lock: who waited for a minute has not held it for one.
+      await utimes(own, new Date(), new Date())
+      if ((await isNew(own, path)) || (await takeOver(own, path))) return token
+      await setTimeout(20 + Math.random() * 60)
+    }
   } finally {
     await rm(own, { force: true })
   }
