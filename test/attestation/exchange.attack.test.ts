@@ -64,7 +64,8 @@ describe('an attestation as a subject token', () => {
   })
 
   it('gives an access token that is bound to the attested key, names the principal and ends with the attestation', async () => {
-    const { status, body } = await server.show(device, changed({ exp: now() + 40 }))
+    const end = now() + 40
+    const { status, body } = await server.show(device, changed({ exp: end }))
     expect(status).toBe(200)
     expect(body).toMatchObject({
       token_type: 'DPoP',
@@ -82,7 +83,7 @@ describe('an attestation as a subject token', () => {
       cnf: { jkt: device.jkt },
       did: 'phone-1',
       principal_type: 'device',
-      exp: now() + 40,
+      exp: end,
     })
     for (const name of ['att', 'auth_time', 'acr', 'amr', 'sid']) expect(payload).not.toHaveProperty(name)
     const issued = (await server.host.server.audit()).filter(({ event }) => event === 'token.issued').at(-1)

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { createPrivateKey, randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { newAssertionKey } from '../support/clients/client-assertion.js'
 import {
@@ -10,6 +10,7 @@ import {
   strangerKey,
   type AttestedClientServer,
 } from '../support/server/attested-client-server.js'
+import { createCertificateAuthority, type IssuedCertificate } from '../support/forge/certificates.js'
 import { expectRefusal } from '../support/server/token-server.js'
 
 let server: AttestedClientServer
@@ -205,5 +206,34 @@ describe('client attestation', () => {
     const headers = { ...server.headers(attested, undefined), dpop: await server.dpop('/introspect') }
     expect((await server.post('/introspect', question, headers)).status).toBe(200)
     expectRefusal(await server.post('/introspect', question, headers), 400, 'invalid_dpop_proof')
+  })
+
+  it('AT18 a chain of certificates: under other roots, of another name, expired, of another key, missing', async () => {
+    const authority = await createCertificateAuthority()
+    const names = [{ type: 'dns', value: 'attester.example' }] as const
+    const certificate = await authority.issue({ san: names })
+    const roots = [authority.pem]
+    await using chained = await startAttestedClientServer({
+      options: { attesters: [{ clients: ['wallet'], roots, names: ['attester.example'] }] },
+    })
+    const keyOf = ({ keyPem }: IssuedCertificate) => ({ ...attesterKey, privateKey: createPrivateKey(keyPem) })
+    const send = (x5c: unknown, by: IssuedCertificate = certificate) =>
+      chained.ask(chained.attestation({}, { kid: undefined, x5c }, keyOf(by)), chained.proof())
+    const base64 = ({ der }: IssuedCertificate) => der.toString('base64')
+    expect((await send([base64(certificate)])).status).toBe(200)
+    const stranger = await (await createCertificateAuthority()).issue({ san: names })
+    const other = await authority.issue({ san: [{ type: 'dns', value: 'other.example' }] })
+    const old = await authority.issue({ san: names, notAfter: new Date(Date.now() - 60_000) })
+    for (const [x5c, by] of [
+      [[base64(stranger)], stranger],
+      [[base64(other)], other],
+      [[base64(old)], old],
+      [[base64(certificate)], stranger],
+      [[base64(authority)], authority],
+      [undefined, certificate],
+      [[], certificate],
+      ['x', certificate],
+    ] as const)
+      expectRefusal(await send(x5c, by), 401, 'invalid_client')
   })
 })

@@ -1,6 +1,7 @@
 import {
   acceptedAlgorithms,
   BadJwk,
+  createCertificateChains,
   createProofKeys,
   epochSeconds,
   findTimeFault,
@@ -9,7 +10,9 @@ import {
   isSignedByAny,
   OAuthError,
   readJwtHeader,
+  readX5c,
   Unavailable,
+  type CertificateChains,
   type Client,
   type CompactJws,
   type IssuerKeys,
@@ -43,25 +46,57 @@ export interface AttestationRules extends TimeRules {
 /** What an attestation gives: the key of the instance, for a proof by this algorithm. */
 export type InstanceKey = (alg: JwsAlg) => ProofKey
 
-const isOfAttester = async (
-  attester: Attester,
+type Known = Attester & { readonly chains?: CertificateChains }
+type ProofKeys = ReturnType<typeof createProofKeys>
+
+/** The key of the certificate that the attestation brings, or why it is not trusted. */
+const keyOfChain = ({ names }: Known, chains: CertificateChains, x5c: unknown, keyOf: ProofKeys, alg: JwsAlg) => {
+  const sent = readX5c(x5c)
+  if (sent === undefined) return 'x5c is missing or malformed'
+  const trusted = chains.check(sent)
+  if (!trusted.ok) return `x5c: ${trusted.reason}`
+  const { dns, uri } = trusted.leaf.names
+  if (names?.some((name) => dns.includes(name) || uri.includes(name)) === false) return 'x5c: another name'
+  try {
+    return keyOf(trusted.leaf.x509.publicKey.export({ format: 'jwk' }), alg)
+  } catch (error) {
+    if (error instanceof BadJwk) return `x5c: ${error.message}`
+    throw error
+  }
+}
+
+/** Why it is not by this attester; undefined: it is. */
+const findAttesterFault = async (
+  attester: Known,
   { jws }: Presented,
   client: Client,
-  keys: IssuerKeys,
-): Promise<boolean> => {
+  { issuerKeys }: AttestationRules,
+  keyOf: ProofKeys,
+): Promise<string | undefined> => {
   const accepted = acceptedAlgorithms(client)
   const algs = attester.algs.filter((alg) => accepted?.includes(alg) !== false)
   const wanted = readJwtHeader(jws.header, { types, accepted: algs })
-  if (typeof wanted === 'string') throw refusal(wanted)
-  const { issuer = '', jwks, jwks_uri } = attester
-  const found = await keys.find({ issuer, jwks, jwks_uri }, wanted)
-  return isSignedByAny(jws, found)
+  if (typeof wanted === 'string') return wanted
+  const { issuer = '', jwks, jwks_uri, chains } = attester
+  if (chains === undefined) {
+    const keys = await issuerKeys.find({ issuer, jwks, jwks_uri }, wanted)
+    return (await isSignedByAny(jws, keys)) ? undefined : 'wrong signature, or no key fits'
+  }
+  const key = keyOfChain(attester, chains, jws.header['x5c'], keyOf, wanted.alg)
+  if (typeof key === 'string') return key
+  return (await isSignedByAny(jws, [key])) ? undefined : 'wrong signature'
 }
 
-/** Keys in the header are nobody's (RFC 8725 §3.10): it is the configuration that says who vouches for a client. */
-const checkAttester = async (shown: Presented, client: Client, rules: AttestationRules): Promise<void> => {
+/** A key in the header is nobody's (RFC 8725 §3.10): it is the configuration that says who vouches for a client. */
+const checkAttester = async (
+  shown: Presented,
+  client: Client,
+  rules: AttestationRules,
+  attesters: readonly Known[],
+  keyOf: ProofKeys,
+): Promise<void> => {
   const { iss } = shown.jws.payload
-  const { attesters, own_clients: own = [] } = rules.options
+  const { own_clients: own = [] } = rules.options
   if (iss === rules.issuer && own.includes(client.client_id)) {
     if ((await rules.attestations.verifyClientAttestation(shown.text)) === undefined) throw refusal('not one of ours')
     return
@@ -70,16 +105,18 @@ const checkAttester = async (shown: Presented, client: Client, rules: Attestatio
     ({ clients, issuer }) =>
       clients.includes(client.client_id) && (iss === undefined || issuer === undefined || iss === issuer),
   )
-  if (trusted.length === 0) throw refusal('nobody who is trusted for this client')
+  let reason = 'nobody who is trusted for this client'
   let outage: Unavailable | undefined
   for (const attester of trusted)
     try {
-      if (await isOfAttester(attester, shown, client, rules.issuerKeys)) return
+      const fault = await findAttesterFault(attester, shown, client, rules, keyOf)
+      if (fault === undefined) return
+      reason = fault
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error
       outage = error
     }
-  throw outage ?? refusal('wrong signature, or no key fits')
+  throw outage ?? refusal(reason)
 }
 
 const notFresh = (reason: string): OAuthError =>
@@ -102,11 +139,17 @@ const checkTimes = (claims: JsonObject, rules: AttestationRules): void => {
 /** §7.1. Gives the key of the instance. Throws `invalid_client`, `use_fresh_attestation`, `Unavailable`. */
 export const createCheckAttestation = (rules: AttestationRules) => {
   const keyOf = createProofKeys()
+  const { clock, options } = rules
+  const attesters = options.attesters.map((attester) =>
+    attester.roots === undefined
+      ? attester
+      : { ...attester, chains: createCertificateChains({ trustAnchors: attester.roots, clock }) },
+  )
 
   return async (shown: Presented, client: Client): Promise<InstanceKey> => {
     const { header, payload } = shown.jws
     if (header['typ'] !== types[0]) throw refusal('typ is of another token')
-    await checkAttester(shown, client, rules)
+    await checkAttester(shown, client, rules, attesters, keyOf)
     checkTimes(payload, rules)
     const { cnf } = payload
     if (!isObject(cnf) || !isObject(cnf['jwk'])) throw refusal('cnf has no jwk')

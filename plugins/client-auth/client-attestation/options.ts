@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import {
   algorithms,
+  findCertificatesFault,
   findJwkFault,
   findOutboundFault,
   reportFault,
@@ -23,11 +24,22 @@ const attester = z
     clients: clientIds,
     jwks: z.strictObject({ keys: z.array(jwk).min(1, 'must hold at least one key').max(16) }).optional(),
     jwks_uri: z.string().superRefine(reportFault(findOutboundFault)).optional(),
+    /** PEM of those under which its certificates are: the attestation brings its chain as `x5c`. */
+    roots: z
+      .array(z.string().superRefine(reportFault(findCertificatesFault)))
+      .min(1)
+      .optional(),
+    /** A DNS name or URI that its certificate must have, one of these; absent: any certificate under `roots`. */
+    names: z.array(z.string().min(1, 'must not be empty')).min(1).optional(),
     algs: z.array(z.enum(allAlgs)).min(1, 'must name at least one algorithm').default(['ES256']),
   })
-  .refine(({ jwks, jwks_uri }) => (jwks === undefined) !== (jwks_uri === undefined), {
+  .refine(({ jwks, jwks_uri, roots }) => [jwks, jwks_uri, roots].filter((one) => one !== undefined).length === 1, {
     path: ['jwks_uri'],
-    message: 'exactly one of jwks and jwks_uri must be given',
+    message: 'exactly one of jwks, jwks_uri and roots must be given',
+  })
+  .refine(({ roots, names }) => roots !== undefined || names === undefined, {
+    path: ['names'],
+    message: 'is for certificates under roots',
   })
 
 export type Attester = z.output<typeof attester>
