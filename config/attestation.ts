@@ -5,7 +5,7 @@ const day = 86_400
 
 /** What other tokens of this service and of its clients have: nothing that is signed may pass for two things. */
 const takenTypes = new Set(
-  'jwt jose at+jwt userinfo+jwt token-introspection+jwt logout+jwt dpop+jwt enrol-proof+jws client-authentication+jwt oauth-client-attestation+jwt oauth-client-attestation-pop+jwt statuslist+jwt'.split(
+  'jwt jose at+jwt userinfo+jwt token-introspection+jwt logout+jwt dpop+jwt enrol-proof+jws evidence-proof+jws client-authentication+jwt oauth-client-attestation+jwt oauth-client-attestation-pop+jwt statuslist+jwt'.split(
     ' ',
   ),
 )

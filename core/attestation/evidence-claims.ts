@@ -29,3 +29,11 @@ export const readEvidenceClaims = (claims: JsonObject): EvidenceClaims | undefin
   if ((storage !== undefined && !keyStorage) || (authentication !== undefined && !userAuthentication)) return undefined
   return { ...(keyStorage && { keyStorage }), ...(userAuthentication && { userAuthentication }) }
 }
+
+const levels = ['iso_18045_high', 'iso_18045_moderate', 'iso_18045_enhanced-basic', 'iso_18045_basic']
+
+/** What keeps a text from being a value of `key_storage` or `user_authentication` (OpenID4VCI appendix D.2); undefined: nothing. */
+export const findEvidenceLevelFault = (value: string): string | undefined =>
+  value.length <= maxLength && (levels.includes(value) || URL.canParse(value))
+    ? undefined
+    : `must be ${levels.join(', ')}, or a URI of your own`

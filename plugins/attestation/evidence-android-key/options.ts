@@ -1,12 +1,14 @@
 import { z } from 'zod'
-import { findCertificatesFault, findOutboundFault, reportFault } from '../../../core/api/index.js'
+import {
+  findCertificatesFault,
+  findEvidenceLevelFault,
+  findOutboundFault,
+  reportFault,
+} from '../../../core/api/index.js'
 import { findListFault } from './read-list.js'
 
 /** OpenID4VCI appendix D.2, or a name that belongs to who gives it. */
-const level = z.union([
-  z.enum(['iso_18045_high', 'iso_18045_moderate', 'iso_18045_enhanced-basic', 'iso_18045_basic']),
-  z.url(),
-])
+const level = z.string().superRefine(reportFault(findEvidenceLevelFault))
 const levels = z.array(level).min(1).max(8)
 
 const claims = z.strictObject({

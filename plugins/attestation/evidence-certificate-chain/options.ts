@@ -1,0 +1,35 @@
+import { z } from 'zod'
+import { findCertificatesFault, findEvidenceLevelFault, reportFault } from '../../../core/api/index.js'
+
+const levels = z
+  .array(z.string().superRefine(reportFault(findEvidenceLevelFault)))
+  .min(1)
+  .max(8)
+
+const oid = z.string().regex(/^[0-2](?:\.(?:0|[1-9]\d*)){1,30}$/, 'must be an object identifier such as 2.23.133.8.3')
+
+const certificates = z.string().superRefine(reportFault(findCertificatesFault))
+
+const thumbprint = z
+  .string()
+  .transform((value) => value.replaceAll(':', '').toLowerCase())
+  .refine((value) => /^[\da-f]{64}$/.test(value), 'must be the SHA-256 of a certificate in hexadecimal')
+
+export const options = z.strictObject({
+  kind: z
+    .string()
+    .regex(/^[a-z][a-z0-9_]{0,63}$/, 'must be a name such as certificate_chain: small letters, digits and _')
+    .default('certificate_chain'),
+  /** PEM of the vendor's roots. */
+  roots: z.array(certificates).min(1, 'must name at least one root'),
+  /** PEM: what devices may leave out. */
+  intermediates: z.array(certificates).default([]),
+  /** The certificate of the key must have each of these extended key usages. */
+  extended_key_usages: z.array(oid).max(16).default([]),
+  /** The certificate of the key must have each of these extensions, whatever they contain. */
+  extensions: z.array(oid).max(16).default([]),
+  /** SHA-256 of certificates that are trusted no more, wherever they stand. */
+  revoked: z.array(thumbprint).max(10_000).default([]),
+  key_storage: levels,
+  user_authentication: levels.optional(),
+})
