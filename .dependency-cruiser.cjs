@@ -32,6 +32,15 @@ const reserved = (name, packages, folder) => ({
   to: { path: npm(packages) },
 })
 
+/** Each folder that the pattern finds may import itself, packages, and what is listed. */
+const ownFolder = (name, folder, allowed, comment) => ({
+  name,
+  comment,
+  severity: 'error',
+  from: { path: `^${folder}/` },
+  to: { path: ours, pathNot: [`^${folder.replace(/\(.*\)/, '$$1')}/`, ...allowed] },
+})
+
 const observe = '^core/observe/'
 const oauth = '^core/oauth/'
 const certificates = '^core/certificates/'
@@ -195,27 +204,14 @@ module.exports = {
       from: { path: '^(core|config)/', pathNot: '^core/api/' },
       to: { path: '^core/api/' },
     },
-    {
-      name: 'plugins-import-the-door',
-      comment: 'core/api, the own folder, packages.',
-      severity: 'error',
-      from: { path: '^plugins/([^/]+/[^/]+)/' },
-      to: { path: ours, pathNot: ['^core/api/', '^plugins/$1/'] },
-    },
-    {
-      name: 'signers-import-the-door',
-      comment: 'core/api, the own folder, packages.',
-      severity: 'error',
-      from: { path: '^signers/([^/]+)/' },
-      to: { path: ours, pathNot: ['^core/api/', '^signers/$1/'] },
-    },
-    {
-      name: 'libraries-are-apart',
-      comment: 'What devices and verifiers install knows nothing of the server; both sides share libraries/wire.',
-      severity: 'error',
-      from: { path: '^libraries/([^/]+)/' },
-      to: { path: ours, pathNot: ['^libraries/$1/', '^libraries/wire/'] },
-    },
+    ownFolder('plugins-import-the-door', 'plugins/([^/]+/[^/]+)', ['^core/api/'], 'core/api, the own folder, packages.'),
+    ownFolder('signers-import-the-door', 'signers/([^/]+)', ['^core/api/'], 'core/api, the own folder, packages.'),
+    ownFolder(
+      'libraries-are-apart',
+      'libraries/([^/]+)',
+      ['^libraries/wire/'],
+      'What devices and verifiers install knows nothing of the server; both sides share libraries/wire.',
+    ),
     {
       name: 'wire-imports-nothing',
       comment: 'The words of both sides run wherever JavaScript runs.',

@@ -18,10 +18,7 @@ export const addPersonCommands = (program: Command): void => {
     .option('--sub <sub>', `those of this person: ${localSub}`)
     .option('--sid <sid>', 'with --sub: only this session')
     .option('--all', 'those of everybody: all people sign in again')
-    .option(
-      '--client <client_id>',
-      'those at this client, by back-channel logout; people stay signed in here',
-    )
+    .option('--client <client_id>', 'those at this client, by back-channel logout; people stay signed in here')
     .addOption(configOption())
     .addOption(jsonOption())
     .action(async ({ sub, sid, all, client, ...options }: EndOptions, command: Command) => {
