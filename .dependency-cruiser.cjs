@@ -32,6 +32,8 @@ const reserved = (name, packages, folder) => ({
   to: { path: npm(packages) },
 })
 
+const forbid = (name, from, to) => ({ name, severity: 'error', from, to })
+
 /** Each folder that the pattern finds may import itself, packages, and what is listed. */
 const ownFolder = (name, folder, allowed, comment) => ({
   name,
@@ -204,7 +206,12 @@ module.exports = {
       from: { path: '^(core|config)/', pathNot: '^core/api/' },
       to: { path: '^core/api/' },
     },
-    ownFolder('plugins-import-the-door', 'plugins/([^/]+/[^/]+)', ['^core/api/'], 'core/api, the own folder, packages.'),
+    ownFolder(
+      'plugins-import-the-door',
+      'plugins/([^/]+/[^/]+)',
+      ['^core/api/'],
+      'core/api, the own folder, packages.',
+    ),
     ownFolder('signers-import-the-door', 'signers/([^/]+)', ['^core/api/'], 'core/api, the own folder, packages.'),
     ownFolder(
       'libraries-are-apart',
@@ -226,18 +233,16 @@ module.exports = {
       from: { path: '^libraries/device/(?!node/)' },
       to: { dependencyTypes: ['core'] },
     },
-    {
-      name: 'device-imports-jose-alone',
-      severity: 'error',
-      from: { path: '^libraries/device/(?!node/)' },
-      to: { dependencyTypes: ['npm', 'npm-dev', 'npm-optional'], pathNot: npm('jose') },
-    },
-    {
-      name: 'only-tests-import-tests',
-      severity: 'error',
-      from: { path: '^(core|plugins|signers|config|libraries)/' },
-      to: { path: '^(test|bench)/' },
-    },
+    forbid(
+      'device-imports-jose-alone',
+      { path: '^libraries/device/(?!node/)' },
+      { dependencyTypes: ['npm', 'npm-dev', 'npm-optional'], pathNot: npm('jose') },
+    ),
+    forbid(
+      'only-tests-import-tests',
+      { path: '^(core|plugins|signers|config|libraries)/' },
+      { path: '^(test|bench)/' },
+    ),
     {
       name: 'tests-share-test-support',
       comment: 'Fixtures have one home: no folder of tests looks into another.',
@@ -259,12 +264,7 @@ module.exports = {
     reserved('only-redis-knows-ioredis', 'ioredis', 'core/storage/redis'),
     reserved('only-aws-kms-knows-the-sdk', '@aws-sdk/[^/]+', 'signers/aws-kms'),
     reserved('only-pkcs11-knows-pkcs11js', 'pkcs11js', '(signers/pkcs11|libraries/device/node)'),
-    {
-      name: 'no-cycles',
-      severity: 'error',
-      from: {},
-      to: { circular: true },
-    },
+    forbid('no-cycles', {}, { circular: true }),
     {
       name: 'no-orphans',
       comment: 'A file that neither imports nor is imported is dead. A plugin at least imports the door.',
@@ -291,18 +291,8 @@ module.exports = {
       from: { path: '^(core|plugins|signers|config|libraries)/' },
       to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['npm', 'npm-optional'] },
     },
-    {
-      name: 'no-undeclared-packages',
-      severity: 'error',
-      from: {},
-      to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] },
-    },
-    {
-      name: 'no-unresolvable-imports',
-      severity: 'error',
-      from: {},
-      to: { couldNotResolve: true },
-    },
+    forbid('no-undeclared-packages', {}, { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] }),
+    forbid('no-unresolvable-imports', {}, { couldNotResolve: true }),
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
