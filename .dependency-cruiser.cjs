@@ -32,7 +32,7 @@ const reserved = (name, packages, folder) => ({
   to: { path: npm(packages) },
 })
 
-const forbid = (name, from, to) => ({ name, severity: 'error', from, to })
+const forbid = (name, from, to, comment) => ({ name, ...(comment && { comment }), severity: 'error', from, to })
 
 /** Each folder that the pattern finds may import itself, packages, and what is listed. */
 const ownFolder = (name, folder, allowed, comment) => ({
@@ -57,27 +57,24 @@ const endpointWords =
 
 module.exports = {
   forbidden: [
-    {
-      name: 'config-imports-nothing',
-      comment: 'Configuration is data: it knows no room of the house.',
-      severity: 'error',
-      from: { path: '^config/' },
-      to: { path: '^(core|plugins|signers|libraries|test)/' },
-    },
-    {
-      name: 'root-files-import-nothing',
-      comment: 'The root files are words that all rooms share.',
-      severity: 'error',
-      from: { path: roots },
-      to: { path: ours },
-    },
-    {
-      name: 'main-imports',
-      comment: 'The entry loads the configuration, composes and listens.',
-      severity: 'error',
-      from: { path: '^core/main\\.ts$' },
-      to: { path: ours, pathNot: [roots, '^core/(host|cli)/', '^config/'] },
-    },
+    forbid(
+      'config-imports-nothing',
+      { path: '^config/' },
+      { path: '^(core|plugins|signers|libraries|test)/' },
+      'Configuration is data: it knows no room of the house.',
+    ),
+    forbid(
+      'root-files-import-nothing',
+      { path: roots },
+      { path: ours },
+      'The root files are words that all rooms share.',
+    ),
+    forbid(
+      'main-imports',
+      { path: '^core/main\\.ts$' },
+      { path: ours, pathNot: [roots, '^core/(host|cli)/', '^config/'] },
+      'The entry loads the configuration, composes and listens.',
+    ),
     {
       name: 'host-imports',
       comment:
@@ -157,13 +154,12 @@ module.exports = {
     room('keys/lifecycle', [jose, keys, '^config/', ports, observe], 'What becomes of configured keys over days.'),
     room('interaction', [oauth, jose, ports, observe], 'Sessions and pages.'),
     room('storage', [observe], 'A store knows its ports.'),
-    {
-      name: 'adapters-are-apart',
-      comment: 'No adapter builds upon another.',
-      severity: 'error',
-      from: { path: '^core/storage/(embedded|mongodb|redis)/' },
-      to: { path: adapters, pathNot: '^core/storage/$1/' },
-    },
+    forbid(
+      'adapters-are-apart',
+      { path: '^core/storage/(embedded|mongodb|redis)/' },
+      { path: adapters, pathNot: '^core/storage/$1/' },
+      'No adapter builds upon another.',
+    ),
     room(
       'testing',
       [
@@ -177,13 +173,12 @@ module.exports = {
       'Tests of plugins, signers and adapters hold them to the rules of the core.',
     ),
     room('observe', [], 'Everybody may be observed, so observing knows nobody.'),
-    {
-      name: 'only-host-sees-adapters',
-      comment: 'Who stores is the composition root’s choice.',
-      severity: 'error',
-      from: { path: '^(core|plugins|signers|config|libraries)/', pathNot: ['^core/host/', adapters] },
-      to: { path: adapters },
-    },
+    forbid(
+      'only-host-sees-adapters',
+      { path: '^(core|plugins|signers|config|libraries)/', pathNot: ['^core/host/', adapters] },
+      { path: adapters },
+      'Who stores is the composition root’s choice.',
+    ),
     {
       name: 'databases-where-configured',
       comment:
@@ -192,20 +187,18 @@ module.exports = {
       from: { path: '^core/', pathNot: adapters },
       to: { path: '^core/storage/(mongodb|redis)/', dynamic: false },
     },
-    {
-      name: 'core-names-no-plugin',
-      comment: 'Plugins and signers are named by configuration alone.',
-      severity: 'error',
-      from: { path: '^(core|config)/' },
-      to: { path: '^(plugins|signers)/' },
-    },
-    {
-      name: 'the-door-is-for-guests',
-      comment: 'core/api is for plugins and signers; core imports its rooms.',
-      severity: 'error',
-      from: { path: '^(core|config)/', pathNot: '^core/api/' },
-      to: { path: '^core/api/' },
-    },
+    forbid(
+      'core-names-no-plugin',
+      { path: '^(core|config)/' },
+      { path: '^(plugins|signers)/' },
+      'Plugins and signers are named by configuration alone.',
+    ),
+    forbid(
+      'the-door-is-for-guests',
+      { path: '^(core|config)/', pathNot: '^core/api/' },
+      { path: '^core/api/' },
+      'core/api is for plugins and signers; core imports its rooms.',
+    ),
     ownFolder(
       'plugins-import-the-door',
       'plugins/([^/]+/[^/]+)',
@@ -219,20 +212,18 @@ module.exports = {
       ['^libraries/wire/'],
       'What devices and verifiers install knows nothing of the server; both sides share libraries/wire.',
     ),
-    {
-      name: 'wire-imports-nothing',
-      comment: 'The words of both sides run wherever JavaScript runs.',
-      severity: 'error',
-      from: { path: '^libraries/wire/' },
-      to: { pathNot: '^libraries/wire/' },
-    },
-    {
-      name: 'device-runs-in-browsers',
-      comment: 'Node, and the devices that need it, are in libraries/device/node.',
-      severity: 'error',
-      from: { path: '^libraries/device/(?!node/)' },
-      to: { dependencyTypes: ['core'] },
-    },
+    forbid(
+      'wire-imports-nothing',
+      { path: '^libraries/wire/' },
+      { pathNot: '^libraries/wire/' },
+      'The words of both sides run wherever JavaScript runs.',
+    ),
+    forbid(
+      'device-runs-in-browsers',
+      { path: '^libraries/device/(?!node/)' },
+      { dependencyTypes: ['core'] },
+      'Node, and the devices that need it, are in libraries/device/node.',
+    ),
     forbid(
       'device-imports-jose-alone',
       { path: '^libraries/device/(?!node/)' },
@@ -243,20 +234,18 @@ module.exports = {
       { path: '^(core|plugins|signers|config|libraries)/' },
       { path: '^(test|bench)/' },
     ),
-    {
-      name: 'tests-share-test-support',
-      comment: 'Fixtures have one home: no folder of tests looks into another.',
-      severity: 'error',
-      from: { path: '^test/([^/]+)/' },
-      to: { path: '^(test|bench)/', pathNot: ['^test/support/', '^test/$1/'] },
-    },
-    {
-      name: 'bench-imports-test-support',
-      comment: 'What a measurement and a test share is a fixture.',
-      severity: 'error',
-      from: { path: '^bench/' },
-      to: { path: '^test/', pathNot: '^test/support/' },
-    },
+    forbid(
+      'tests-share-test-support',
+      { path: '^test/([^/]+)/' },
+      { path: '^(test|bench)/', pathNot: ['^test/support/', '^test/$1/'] },
+      'Fixtures have one home: no folder of tests looks into another.',
+    ),
+    forbid(
+      'bench-imports-test-support',
+      { path: '^bench/' },
+      { path: '^test/', pathNot: '^test/support/' },
+      'What a measurement and a test share is a fixture.',
+    ),
     reserved('only-http-knows-koa', 'koa|@koa/router|koa-body', 'core/http'),
     reserved('only-host-knows-tsyringe', 'tsyringe|reflect-metadata', 'core/host'),
     reserved('only-embedded-knows-lmdb', 'lmdb', 'core/storage/embedded'),
@@ -265,13 +254,12 @@ module.exports = {
     reserved('only-aws-kms-knows-the-sdk', '@aws-sdk/[^/]+', 'signers/aws-kms'),
     reserved('only-pkcs11-knows-pkcs11js', 'pkcs11js', '(signers/pkcs11|libraries/device/node)'),
     forbid('no-cycles', {}, { circular: true }),
-    {
-      name: 'no-orphans',
-      comment: 'A file that neither imports nor is imported is dead. A plugin at least imports the door.',
-      severity: 'error',
-      from: { orphan: true, pathNot: ['^core/interaction/assets/', '^(test|bench)/'] },
-      to: {},
-    },
+    forbid(
+      'no-orphans',
+      { orphan: true, pathNot: ['^core/interaction/assets/', '^(test|bench)/'] },
+      {},
+      'A file that neither imports nor is imported is dead. A plugin at least imports the door.',
+    ),
     {
       name: 'no-dead-files-in-core',
       comment: 'What the entry does not reach, nobody runs. The door is reached from plugins.',
@@ -284,13 +272,12 @@ module.exports = {
         reachable: false,
       },
     },
-    {
-      name: 'no-development-packages',
-      comment: 'Who installs the product gets no development packages.',
-      severity: 'error',
-      from: { path: '^(core|plugins|signers|config|libraries)/' },
-      to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['npm', 'npm-optional'] },
-    },
+    forbid(
+      'no-development-packages',
+      { path: '^(core|plugins|signers|config|libraries)/' },
+      { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['npm', 'npm-optional'] },
+      'Who installs the product gets no development packages.',
+    ),
     forbid('no-undeclared-packages', {}, { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] }),
     forbid('no-unresolvable-imports', {}, { couldNotResolve: true }),
   ],
