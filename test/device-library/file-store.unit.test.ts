@@ -176,7 +176,7 @@ describe('the lock of fileStore', () => {
 
 describe('fileKey', () => {
   it('makes a key once, also when several ask at the same time, and finds it again', async () => {
-    const keys = await Promise.all(Array.from({ length: 5 }, () => fileKey(path)))
+    const keys = await Promise.all(Array.from({ length: 40 }, () => fileKey(path)))
     expect(new Set(keys.map(({ publicJwk }) => publicJwk.x)).size).toBe(1)
     expect(Object.keys(keys[0]!.publicJwk)).toEqual(['kty', 'crv', 'x', 'y'])
     expect((await stat(path)).mode & 0o777).toBe(0o600)
