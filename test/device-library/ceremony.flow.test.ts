@@ -181,7 +181,7 @@ it('a renewal whose answer was lost is repeated from its beginning', async () =>
 })
 
 it('a device that is revoked goes on while its attestation is valid, and renews if that is taken back', async () => {
-  const { device, enrolment, failures, wire } = newDevice()
+  const { device, store, enrolment, failures, wire } = newDevice()
   await device.enrol(enrolment)
   const first = await device.attestation()
   server.double.current = () => undefined
@@ -190,6 +190,7 @@ it('a device that is revoked goes on while its attestation is valid, and renews 
   await expect.poll(() => failures).toEqual(['PrincipalRevoked'])
   later(300)
   expect(await device.attestation()).toBe(first)
+  await store.exclusive(async () => undefined)
   expect(wire.asked.slice(2)).toEqual(['/reissue'])
   server.double.current = () => ({})
   later(((ttl - reissueAfter * 1.1) * 2) / 3 - 300)
