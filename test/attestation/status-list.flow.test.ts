@@ -7,6 +7,8 @@ import { collections } from '../../core/host/collections.js'
 import { openStatusLists } from '../../core/host/status-lists.js'
 import { readDeployment } from '../../core/cli/deployment.js'
 import { openStores } from '../../core/host/stores.js'
+import { createKeySets } from '../../libraries/verify/key-sets.js'
+import { createStatusLists } from '../../libraries/verify/status-list.js'
 import { createDevice, decodeJws, doublePlugin, type DeviceOptions } from '../support/clients/attestation.js'
 import { readStatus } from '../support/clients/status-list.js'
 import { disposeAfterAll } from '../support/dispose-after-all.js'
@@ -168,6 +170,20 @@ describe('a revocation', () => {
     server.later(5000)
     for (const attestation of all) expect(await statusOf(referenceOf(attestation))).toBe(1)
     expect(await statusOf(other)).toBe(0)
+  })
+
+  it('SL02 reaches a verifier with our library within the ttl and five seconds', async () => {
+    const { issuer, now: clock } = server
+    const issuers = [{ issuer, jwks_uri: `${issuer}/jwks.json` }]
+    const keySets = createKeySets({ issuers, fetch, clock, staleFor: 0 })
+    const verifier = createStatusLists({ keySets, fetch, clock })
+    const attestation = await (await newDevice()).attest()
+    const reference = referenceOf(attestation)
+    expect(await verifier.isValid(issuer, reference)).toBe(true)
+    await elsewhere.revoke({ principal: principalOf(attestation), revokedAt: 1 })
+    expect(await verifier.isValid(issuer, reference)).toBe(true)
+    server.later(65_000)
+    expect(await verifier.isValid(issuer, reference)).toBe(false)
   })
 
   it('SL03 by another key that is enrolled is in the list at once', async () => {
