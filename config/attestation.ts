@@ -5,7 +5,7 @@ const day = 86_400
 
 /** What other tokens of this service and of its clients have: nothing that is signed may pass for two things. */
 const takenTypes = new Set(
-  'jwt jose at+jwt userinfo+jwt token-introspection+jwt logout+jwt dpop+jwt enrol-proof+jws evidence-proof+jws client-authentication+jwt oauth-client-attestation+jwt oauth-client-attestation-pop+jwt statuslist+jwt'.split(
+  'jwt jose at+jwt userinfo+jwt token-introspection+jwt logout+jwt dpop+jwt enrol-proof+jws device-signature+jwt approval+jwt evidence-proof+jws client-authentication+jwt oauth-client-attestation+jwt oauth-client-attestation-pop+jwt statuslist+jwt'.split(
     ' ',
   ),
 )
@@ -97,6 +97,8 @@ export const rateLimits = z
       .strictObject({ address_per_minute: perMinute(600, most), address_open: openAtOnce(200) })
       .prefault({}),
     device_verify: ofAddress(600),
+    bc_authorize: requests(6000, 600),
+    approvals: ofAddress(6000),
     documents: ofAddress(600_000),
     refused: ofAddress(6000),
     attestation: z

@@ -66,6 +66,8 @@ export const configObject = z.strictObject({
   client_assertion_max_age_secs: seconds(3600, { min: 10, max: day }),
   // RFC 8628 §5.1: short, because a longer life is more time to guess.
   device_code_ttl_secs: seconds(600, { max: 3600 }),
+  /** Of requests for the approval on a device, at the most (OpenID CIBA Core §7.3). */
+  auth_req_id_ttl_secs: seconds(300, { max: 3600 }),
   par_ttl_secs: seconds(60, { max: 600 }),
   require_pushed_authorization_requests: z.boolean().default(false),
   require_signed_request_object: z.boolean().default(false),

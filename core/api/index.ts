@@ -39,6 +39,7 @@ export { epochSeconds, isoTime } from '../clock.js'
 export { until, withDeadline } from '../deadline.js'
 export type {
   AuthorizationCodes,
+  BackchannelRequests,
   Contributions,
   DeviceCodes,
   OwnTokenKind,
@@ -101,6 +102,7 @@ export { detectByCertificate, findNamedClient } from '../oauth/client-authentica
 export type { WantedKey } from '../jose/key-set.js'
 export type { ClientKeys } from '../oauth/client-keys.js'
 export type { IssuerKeys, KeyIssuer } from '../outbound/issuer-keys.js'
+export type { BackchannelApproval, BackchannelRequest } from '../oauth/ciba/request.js'
 export type { DeviceApproval, DeviceRequest } from '../oauth/device-code.js'
 export type { Dpop, DpopProof, PresentedProof } from '../oauth/dpop.js'
 export type { ErrorCode, ErrorDetails } from '../oauth/errors.js'
@@ -119,6 +121,8 @@ export type {
   SenderConstraint,
 } from '../oauth/grant.js'
 export { accessTokenType, defineGrant } from '../oauth/grant.js'
+export type { PolledCodes, PolledParameter } from '../oauth/poll-decision.js'
+export { decidePoll } from '../oauth/poll-decision.js'
 export { personalScopes } from '../oauth/scope.js'
 export type { OutboundBody, OutboundFetch } from '../outbound/outbound-fetch.js'
 export { findOutboundFault } from '../outbound/outbound-fetch.js'

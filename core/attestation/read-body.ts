@@ -43,10 +43,18 @@ const unseen = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\
 /** Nor is it seen how many blanks there are at an end, or together. */
 const strayBlank = /^ | $| {2}/
 
+/** 1 to `maxLength` characters that people see, in the one spelling that looks so. */
+export const isPlainText = (text: string, maxLength: number): boolean =>
+  text !== '' &&
+  text.length <= maxLength &&
+  !unseen.test(text) &&
+  !strayBlank.test(text) &&
+  text.normalize('NFC') === text
+
 /** One spelling for each id, so that it cannot be varied into another one that people read alike. */
 const readId = (body: JsonObject, name: string): string => {
   const id = readText(body, name)
-  if (id === '' || id.length > maxIdLength || unseen.test(id) || strayBlank.test(id) || id.normalize('NFC') !== id)
+  if (!isPlainText(id, maxIdLength))
     throw malformed('An identifier must have 1 to 256 printable characters in Unicode normal form C.')
   return id
 }

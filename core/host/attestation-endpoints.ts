@@ -5,7 +5,7 @@ import { createCheckProof } from '../attestation/challenge-proof.js'
 import { createChallenges } from '../attestation/challenges.js'
 import { createEvidence } from '../attestation/evidence.js'
 import { createEnrolmentKeys } from '../attestation/enrolment-keys.js'
-import { createAttestationLimits } from '../attestation/limits.js'
+import { createAttestationLimits, type AttestationLimits } from '../attestation/limits.js'
 import { createSecondFactors } from '../attestation/second-factor.js'
 import { createAttestationReader } from '../attestation/read-attestation.js'
 import { createShownAttestations, type ShownAttestations } from '../attestation/shown-attestation.js'
@@ -73,9 +73,22 @@ export const createAttestationsOf = (get: Resolve): ShownAttestations => {
   return createShownAttestations({ read, readClientAttestation, status, clock: get(tokens.clock) })
 }
 
+/** How often one key, subject or principal may ask. */
+export const createDeviceLimits = (get: Resolve): AttestationLimits => {
+  const { attestation: rates } = get(tokens.config).rate_limits
+  return createAttestationLimits({
+    attempts: get(tokens.collections).attemptCounters,
+    clock: get(tokens.clock),
+    keyPerMinute: rates.key_per_minute,
+    subjectPerMinute: rates.subject_per_minute,
+    principalFree: rates.principal_free,
+    hits: get(tokens.rateLimits).hits,
+  })
+}
+
 export const createAttestationEndpoints = (get: Resolve, section: Section): HandlersOf<typeof attestationEndpoints> => {
   const config = get(tokens.config)
-  const { issuer, clock_tolerance_secs: toleranceSeconds, rate_limits: rates } = config
+  const { issuer, clock_tolerance_secs: toleranceSeconds } = config
   const { attestation_ttl_secs: ttlSeconds, require_audience_in_proof: requireAudience } = section
   const { client_attestations: rules, signing_alg: alg } = section
   const ring = get(tokens.ring)
@@ -84,14 +97,7 @@ export const createAttestationEndpoints = (get: Resolve, section: Section): Hand
   const refusals = get(tokens.refusals)
   const { secondFactors, statusProvider, evidence: verifiers } = get(tokens.registries)
   const stored = get(tokens.collections)
-  const limits = createAttestationLimits({
-    attempts: stored.attemptCounters,
-    clock,
-    keyPerMinute: rates.attestation.key_per_minute,
-    subjectPerMinute: rates.attestation.subject_per_minute,
-    principalFree: rates.attestation.principal_free,
-    hits: get(tokens.rateLimits).hits,
-  })
+  const limits = createDeviceLimits(get)
   const keys = createEnrolmentKeys()
   const tokenStatus = get(tokens.statusLists)?.tokenStatus
   const status = createPrincipalStatus(statusProvider, tokenStatus)

@@ -10,6 +10,8 @@ import type { Client } from '../oauth/client.js'
 import type { InitialAccessToken } from '../oauth/registration/initial-access-token.js'
 import type { LogoutDelivery } from '../oauth/back-channel/outbox.js'
 import type { SessionClient } from '../oauth/back-channel/session-clients.js'
+import type { BackchannelApproval, BackchannelRequest } from '../oauth/ciba/request.js'
+import type { PersonsApprovals } from '../oauth/ciba/waiting-approvals.js'
 import type { DeviceApproval, DeviceRequest } from '../oauth/device-code.js'
 import type { AuthorizationCode, Grant } from '../oauth/grant.js'
 import type { GrantEntry } from '../oauth/grant-index.js'
@@ -64,6 +66,12 @@ export const collections = ({ records, ephemeral, shares }: Stores) => {
       shareDeviceCodes,
       records.deviceCodes<DeviceRequest, DeviceApproval>('device_codes'),
     ),
+    backchannelRequests: within(
+      'pushed_requests',
+      shareDeviceCodes,
+      records.deviceCodes<BackchannelRequest, BackchannelApproval>('backchannel_requests'),
+    ),
+    waitingApprovals: within('pushed_requests', shareRecords, records.records<PersonsApprovals>('waiting_approvals')),
     pushedRequests: within('pushed_requests', shareOneTime, records.oneTime<PushedRequest>('pushed_requests')),
     families: records.refreshFamilies<Grant>('refresh_families'),
     revocations: records.revocations('revocations'),
@@ -88,6 +96,7 @@ export const collections = ({ records, ephemeral, shares }: Stores) => {
     attemptCounters: createAttemptLimiter(counters),
     occupancy: createOccupancy(counters),
     usedDpopProofs: within('replay', shareReplays, ephemeral.replayGuard('dpop_proofs')),
+    usedRequestSignatures: within('replay', shareReplays, ephemeral.replayGuard('request_signatures')),
     clientAssertions: within('replay', shareReplays, ephemeral.replayGuard('client_assertions')),
   }
 }

@@ -3,6 +3,7 @@ import type { Declaration, Endpoint, HandlersOf } from '../endpoints/endpoint.js
 import type { Handler } from '../endpoints/message.js'
 import type { RecordedHandler } from '../endpoints/refusals.js'
 import { attestedClient } from '../oauth/client-authentication.js'
+import { cibaGrant } from '../oauth/ciba/request.js'
 import { deviceCodeGrant } from '../oauth/device-code.js'
 import {
   attestationEndpoints,
@@ -12,6 +13,7 @@ import {
   createStatusListEndpoints,
   statusListEndpoints,
 } from './attestation-endpoints.js'
+import { cibaEndpoints, createCibaEndpoints } from './ciba-endpoints.js'
 import { createDemoEndpoints, demoEndpoints } from './demo-endpoints.js'
 import { tokens, type Resolve } from './injection-tokens.js'
 import { createGrantEndpoints, createMachineEndpoints, grantEndpoints, machineEndpoints } from './machine-endpoints.js'
@@ -36,6 +38,7 @@ export const declarations: readonly Limited[] = Object.values({
   ...peopleEndpoints,
   ...accountEndpoints,
   ...deviceEndpoints,
+  ...cibaEndpoints,
   ...attestationEndpoints,
   ...challengeEndpoints,
   ...statusListEndpoints,
@@ -62,6 +65,8 @@ export const createEndpoints = (get: Resolve): readonly Endpoint[] => {
     if (get(tokens.config).account_page) others.push(...listed(accountEndpoints, createAccountEndpoints(get, signIn)))
     if (get(tokens.grants).has(deviceCodeGrant))
       others.push(...listed(deviceEndpoints, createDeviceEndpoints(get, signIn)))
+    if (section !== undefined && get(tokens.grants).has(cibaGrant))
+      others.push(...listed(cibaEndpoints, createCibaEndpoints(get, signIn, section)))
   }
   if (section !== undefined) others.push(...listed(attestationEndpoints, createAttestationEndpoints(get, section)))
   if (section !== undefined || clientAuthenticators.has(attestedClient))

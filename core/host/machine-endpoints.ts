@@ -92,7 +92,7 @@ export const createGrantEndpoints = (get: Resolve): HandlersOf<typeof grantEndpo
   const authenticateClient = get(tokens.clientAuthentication)
   const clients = get(tokens.clients)
   const { login } = get(tokens.registries)
-  const { codes, deviceCodes, families, revocations } = get(tokens.collections)
+  const { codes, deviceCodes, backchannelRequests, families, revocations } = get(tokens.collections)
   const identify = createIdentifyToken({ accessTokenVerifier: get(tokens.accessTokenVerifier), families })
   return {
     token: createTokenEndpoint({
@@ -106,6 +106,7 @@ export const createGrantEndpoints = (get: Resolve): HandlersOf<typeof grantEndpo
         revokedGrants: get(tokens.revokedGrants),
         codes,
         deviceCodes,
+        backchannelRequests,
         families,
         grantIndex: get(tokens.grantIndex),
         revocations,

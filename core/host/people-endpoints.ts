@@ -93,6 +93,7 @@ export const createSignIn = (get: Resolve, login: LoginProvider): SignIn => {
     responseAlgs: () => get(tokens.ring).algorithms('jarm'),
     requirePushedRequests: config.require_pushed_authorization_requests,
     requestObjects: createRequestObjects({
+      kind: 'authorization',
       issuer: config.issuer,
       clientKeys: get(tokens.clientKeys),
       clock: get(tokens.clock),

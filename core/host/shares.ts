@@ -13,7 +13,7 @@ const classes = {
   requests: { role: 'ephemeral', part: 0.15 },
   // As requests, and smaller: two entries for each device that waits.
   device_codes: { role: 'records', part: 0.05 },
-  // Requests that clients have pushed: of those that have proved who they are, or as few for an address.
+  // Requests that clients have pushed, or wait for a person: of those that have proved who they are, or as few for an address.
   pushed_requests: { role: 'records', part: 0.05 },
   // Clients that anybody may have registered, and nobody has used so far.
   registrations: { role: 'records', part: 0.02 },

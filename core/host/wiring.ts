@@ -30,7 +30,7 @@ import { createSignLogoutToken } from '../tokens/logout-token.js'
 import { createTokenIssuer } from '../tokens/issuer.js'
 import { collections } from './collections.js'
 import { createOwnTokens } from './own-tokens.js'
-import { readCodes, readDeviceCodes, readRefreshTokens } from '../modules/code-readers.js'
+import { readCodes, readPolledCodes, readRefreshTokens } from '../modules/code-readers.js'
 import { enabledGrants } from './checks/enabled-grants.js'
 import { mtlsAlias } from '../../config/client-certificates.js'
 import { createAttestationsOf } from './attestation-endpoints.js'
@@ -134,7 +134,8 @@ export const wire = (container: DependencyContainer): void => {
   provide(tokens.services, (get) => {
     const config = get(tokens.config)
     const stored = get(tokens.collections)
-    const { codes, deviceCodes, families, revocations, clientAssertions, factorRecords, factorClaims } = stored
+    const { codes, deviceCodes, backchannelRequests, families, revocations } = stored
+    const { clientAssertions, factorRecords, factorClaims } = stored
     const clock = get(tokens.clock)
     const log = get(tokens.log)
     // What the deployer's own options name may be anywhere.
@@ -144,7 +145,8 @@ export const wire = (container: DependencyContainer): void => {
       log,
       issuer: config.issuer,
       codes: readCodes(codes, revocations),
-      deviceCodes: readDeviceCodes(deviceCodes, revocations),
+      deviceCodes: readPolledCodes(deviceCodes, revocations),
+      backchannelRequests: readPolledCodes(backchannelRequests, revocations),
       refreshTokens: readRefreshTokens(families, get(tokens.revokedGrants)),
       accounts: get(tokens.accounts),
       passwords: get(tokens.passwords),

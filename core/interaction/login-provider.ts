@@ -1,4 +1,4 @@
-import type { AccountLookup } from '../oauth/account.js'
+import type { Account, AccountLookup } from '../oauth/account.js'
 
 export type LoginResult =
   | { readonly outcome: 'passed'; readonly subject: string; readonly amr: readonly string[]; readonly acr?: string }
@@ -58,6 +58,11 @@ export interface LoginProvider extends AccountLookup {
     from: LoginOrigin,
     signal: AbortSignal,
   ): Promise<LoginResult>
+  /**
+   * The account that somebody who signs in calls by this name, of any length; undefined when there is none, or it is disabled. With
+   * it, clients of CIBA name people as they name themselves. Throws `Unavailable`.
+   */
+  findByUsername?(username: string, signal: AbortSignal): Promise<Account | undefined>
   /**
    * Decides whether a person may have the new password. Absent: people change no password at `/account`. Guesses at the current
    * one count together with the sign-ins of that account from that origin, and take the same time. Not called for an account

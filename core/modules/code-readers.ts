@@ -2,10 +2,10 @@ import { hashOpaqueToken, isOpaqueToken } from '../opaque-token.js'
 import { readRefreshToken } from '../oauth/refresh-token.js'
 import { signInOf } from '../oauth/subject-end.js'
 import type { AuthorizationCode, Grant } from '../oauth/grant.js'
-import type { DeviceApproval, DeviceRequest } from '../oauth/device-code.js'
+import type { PolledCodes } from '../oauth/poll-decision.js'
 import type { RecentMap } from '../recent-map.js'
 import type { DeviceCodeStore, OneTimeStore, RefreshFamilyStore, RevocationStore } from '../storage/ports.js'
-import type { AuthorizationCodes, DeviceCodes, RefreshTokens } from './contract.js'
+import type { AuthorizationCodes, RefreshTokens } from './contract.js'
 
 /** Was the grant revoked, or all that its person's sign-ins had opened? */
 const isOver = (revocations: RevocationStore, { grantId, subject, authentication }: Grant): Promise<boolean> =>
@@ -30,10 +30,10 @@ export const readCodes = (
   },
 })
 
-export const readDeviceCodes = (
-  store: DeviceCodeStore<DeviceRequest, DeviceApproval>,
+export const readPolledCodes = <Request>(
+  store: DeviceCodeStore<Request, Grant>,
   revocations: RevocationStore,
-): DeviceCodes => ({
+): PolledCodes<Request> => ({
   async find(code) {
     const found = isOpaqueToken(code) ? await store.find(hashOpaqueToken(code)) : undefined
     // As with codes: of an unused one it is asked when it is redeemed.

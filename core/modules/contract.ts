@@ -12,13 +12,14 @@ import type { SignerProvider } from '../keys/ports.js'
 import type { AuthorizationDetailsType } from '../oauth/authorization-details.js'
 import type { ClientAuthenticator } from '../oauth/client-authenticator.js'
 import type { ClientKeys } from '../oauth/client-keys.js'
-import type { DeviceApproval, DeviceRequest } from '../oauth/device-code.js'
+import type { BackchannelRequest } from '../oauth/ciba/request.js'
+import type { DeviceRequest } from '../oauth/device-code.js'
 import type { Dpop } from '../oauth/dpop.js'
 import type { AuthorizationCode, Grant, GrantHandler } from '../oauth/grant.js'
+import type { PolledCodes } from '../oauth/poll-decision.js'
 import type { IssuerKeys } from '../outbound/issuer-keys.js'
 import type { Outbound } from '../outbound/webhook.js'
 import type { Log } from '../observe/log.js'
-import type { DeviceCode, DevicePoll } from '../storage/ports.js'
 import type {
   AttemptLimiter,
   EphemeralReplayGuard,
@@ -33,13 +34,11 @@ export interface AuthorizationCodes {
   find(code: string): Promise<AuthorizationCode | undefined>
 }
 
-/** Reads device codes; deciding and consuming them is the core's. Both throw `Unavailable`. */
-export interface DeviceCodes {
-  /** What the code stands for; undefined when it is malformed, unknown, forgotten, or used and revoked. */
-  find(code: string): Promise<DeviceCode<DeviceRequest, DeviceApproval> | undefined>
-  /** Counts one poll of the device: `early`, when it has to wait longer (RFC 8628 §3.5). */
-  poll(code: string): Promise<DevicePoll<DeviceRequest, DeviceApproval>>
-}
+/** Reads device codes; deciding and consuming them is the core's. */
+export type DeviceCodes = PolledCodes<DeviceRequest>
+
+/** Reads requests by their `auth_req_id` (OpenID CIBA Core §7.3); deciding and consuming them is the core's. */
+export type BackchannelRequests = PolledCodes<BackchannelRequest>
 
 /** Reads refresh tokens; rotating them is the core's. */
 export interface RefreshTokens {
@@ -73,6 +72,7 @@ export interface Services {
   readonly issuer: string
   readonly codes: AuthorizationCodes
   readonly deviceCodes: DeviceCodes
+  readonly backchannelRequests: BackchannelRequests
   readonly refreshTokens: RefreshTokens
   readonly accounts: AccountDirectory
   readonly passwords: PasswordHasher

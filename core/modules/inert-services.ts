@@ -13,6 +13,7 @@ export const inertServices = (issuer: string): Omit<Services, 'secondFactors'> =
   issuer,
   codes: { find: noOutside },
   deviceCodes: { find: noOutside, poll: noOutside },
+  backchannelRequests: { find: noOutside, poll: noOutside },
   refreshTokens: { find: noOutside },
   accounts: { findByUsername: noOutside, findBySubject: noOutside, replacePassword: noOutside },
   passwords: { hash: noOutside, verify: noOutside },

@@ -103,6 +103,7 @@ const redeemables: ReadonlyMap<unknown, string> = new Map([
   ['authorization_code', 'code'],
   ['refresh_token', 'token'],
   ['device_code', 'code'],
+  ['auth_req_id', 'code'],
 ] satisfies [Redeemable['kind'], string][])
 
 /** Every member that a decision may have, and how each is read. */

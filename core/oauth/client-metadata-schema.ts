@@ -122,6 +122,8 @@ export const metadataSchema = z.strictObject({
   request_uris: clientRequestUris.optional(),
   backchannel_logout_uri: clientLogoutUri.optional(),
   backchannel_logout_session_required: z.boolean().optional(),
+  backchannel_token_delivery_mode: z.literal('poll', 'must be poll').optional(),
+  backchannel_authentication_request_signing_alg: signingAlg.optional(),
   authorization_details_types: z.array(text).optional(),
   contacts: z.array(text).optional(),
   logo_uri: webPage.optional(),

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { closest, distance } from 'fastest-levenshtein'
 import type { JsonObject } from '../json.js'
+import { cibaGrant } from './ciba/request.js'
 import type { Client, SecurityProfile } from './client.js'
 import { findSubjectFault } from './client-certificate-subject.js'
 import { metadataSchema, notAvailable, secretLength, unavailable, type Metadata } from './client-metadata-schema.js'
@@ -85,6 +86,8 @@ const findContradictions = (metadata: Partial<Metadata>): MetadataProblem[] => {
 
   if (method === 'none' && grant_types?.includes('client_credentials') === true)
     add('grant_types', 'client_credentials is for clients that authenticate (RFC 6749 §4.4)')
+  if (method === 'none' && grant_types?.includes(cibaGrant) === true)
+    add('grant_types', 'CIBA is for clients that authenticate (OpenID CIBA Core §7.1)')
   if (method === 'none' && metadata.client_secret !== undefined)
     add('client_secret', 'a client with token_endpoint_auth_method none has no secret')
   if (method === 'client_secret_jwt') add('token_endpoint_auth_method', 'client_secret_jwt is symmetric and refused')

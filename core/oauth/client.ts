@@ -95,6 +95,10 @@ export interface Client {
   readonly backchannel_logout_uri?: string
   /** Met for every client: `sid` is in every logout token. */
   readonly backchannel_logout_session_required?: boolean
+  /** How the client learns of the decision (OpenID CIBA Core §4). Absent: `poll`. */
+  readonly backchannel_token_delivery_mode?: 'poll'
+  /** The client signs its backchannel authentication requests, by this algorithm (OpenID CIBA Core §4). Absent: it need not. */
+  readonly backchannel_authentication_request_signing_alg?: JwsAlg
   readonly logo_uri?: string
   readonly client_uri?: string
   readonly policy_uri?: string

@@ -10,6 +10,8 @@ export const errorStatus = {
   slow_down: 400,
   expired_token: 400,
   access_denied: 400,
+  unknown_user_id: 400,
+  invalid_binding_message: 400,
   invalid_dpop_proof: 400,
   use_dpop_nonce: 400,
   use_attestation_challenge: 400,

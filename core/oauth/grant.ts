@@ -94,7 +94,7 @@ export interface GrantRequest<Input = unknown> {
 export type Redeemable =
   | { readonly kind: 'authorization_code'; readonly code: string }
   | { readonly kind: 'refresh_token'; readonly token: string }
-  | { readonly kind: 'device_code'; readonly code: string }
+  | { readonly kind: 'device_code' | 'auth_req_id'; readonly code: string }
 
 /** What is to be issued. The core narrows, binds, signs, stores, audits; a plugin cannot forget it. */
 export interface GrantDecision {

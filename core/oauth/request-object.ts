@@ -1,4 +1,4 @@
-import { findTimeFault, isNumericDate, type TimeRules } from '../jose/claim-times.js'
+import { findTimeFault, isJti, isNumericDate, type TimeRules } from '../jose/claim-times.js'
 import { parseCompactJws } from '../jose/compact-jws.js'
 import { readJwtHeader } from '../jose/jwt-header.js'
 import { isSignedByAny } from '../jose/verify-signature.js'
@@ -11,6 +11,8 @@ import { listParameters, type ParameterList } from './params.js'
 import type { RegisteredRequests } from './registered-requests.js'
 
 export interface RequestObjectOptions extends TimeRules {
+  /** `backchannel`: those of OpenID CIBA Core §7.1.1, with every claim that it names, and no `request_uri`. */
+  readonly kind: 'authorization' | 'backchannel'
   readonly issuer: string
   readonly clientKeys: ClientKeys
   /** Every request has to be one. */
@@ -35,8 +37,10 @@ const refuse = (reason: string): never => {
 
 /** Whose it is, for whom, and when (RFC 9101 §6.3): what is there must be right, and `isStrict` wants it there. */
 const findClaimFault = (claims: JsonObject, client: Client, rules: RequestObjectOptions, isStrict: boolean) => {
-  const { client_id, iss, aud, exp, nbf } = claims
-  if (client_id !== client.client_id) return 'client_id is not the client'
+  const { client_id, iss, aud, exp, nbf, iat, jti } = claims
+  const isBackchannel = rules.kind === 'backchannel'
+  if (client_id !== client.client_id && !(isBackchannel && client_id === undefined))
+    return 'client_id is not the client'
   if (iss !== undefined && iss !== client.client_id) return 'iss is not the client'
   const audience: readonly unknown[] = Array.isArray(aud) ? aud : [aud]
   if (aud !== undefined && !audience.includes(rules.issuer)) return 'aud is not this server'
@@ -45,6 +49,7 @@ const findClaimFault = (claims: JsonObject, client: Client, rules: RequestObject
   if (fault !== undefined || !isStrict) return fault
   if (iss === undefined || aud === undefined) return 'iss or aud is missing'
   if (!isNumericDate(exp) || !isNumericDate(nbf)) return 'exp or nbf is missing'
+  if (isBackchannel && (!isNumericDate(iat) || !isJti(jti))) return 'iat or jti is missing'
   // With an `exp` to come, `nbf` is no older than that either.
   return exp - nbf > longest ? 'exp is too far after nbf' : undefined
 }
@@ -82,8 +87,13 @@ export interface RequestObjects {
 
 export const createRequestObjects = (options: RequestObjectOptions): RequestObjects => ({
   async open(sent, client) {
+    const isBackchannel = options.kind === 'backchannel'
     const isRequired =
-      options.required || client.require_signed_request_object === true || (options.requiredForFapi && isFapi(client))
+      options.required ||
+      (options.requiredForFapi && isFapi(client)) ||
+      (isBackchannel
+        ? client.backchannel_authentication_request_signing_alg !== undefined
+        : client.require_signed_request_object === true)
     const text = await findText(sent, client, options.registered)
     if (text === undefined && !isRequired) return sent
     if (text === undefined)
@@ -91,11 +101,11 @@ export const createRequestObjects = (options: RequestObjectOptions): RequestObje
     const jws = parseCompactJws(text) ?? refuse('malformed')
     const wanted = readJwtHeader(jws.header, {
       types,
-      alg: client.request_object_signing_alg,
+      alg: isBackchannel ? client.backchannel_authentication_request_signing_alg : client.request_object_signing_alg,
       accepted: acceptedAlgorithms(client),
     })
     if (typeof wanted === 'string') return refuse(wanted)
-    const fault = findClaimFault(jws.payload, client, options, isRequired || isFapi(client))
+    const fault = findClaimFault(jws.payload, client, options, isRequired || isBackchannel || isFapi(client))
     if (fault !== undefined) refuse(fault)
     const keys = await options.clientKeys.find(client, wanted)
     if (keys.length === 0) refuse('no key of the client fits')

@@ -48,6 +48,7 @@ const algorithmMembers = [
   'authorization_signed_response_alg',
   'token_endpoint_auth_signing_alg',
   'request_object_signing_alg',
+  'backchannel_authentication_request_signing_alg',
 ] as const
 
 /** Where a client is not what its profile asks for, with the clause. `path` is within its metadata. */

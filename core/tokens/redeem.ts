@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.js'
 import type { AccountLookup } from '../oauth/account.js'
 import { isPublicClient, type Client, type ClientDirectory } from '../oauth/client.js'
+import type { BackchannelApproval, BackchannelRequest } from '../oauth/ciba/request.js'
 import type { DeviceApproval, DeviceRequest } from '../oauth/device-code.js'
 import { OAuthError } from '../oauth/errors.js'
 import type { AuthorizationCode, Grant, GrantDecision, Redeemable } from '../oauth/grant.js'
@@ -26,6 +27,7 @@ export type RevokedGrants = Pick<RecentMap<string, string>, 'get' | 'set'>
 export interface RedeemOptions {
   readonly codes: OneTimeStore<AuthorizationCode>
   readonly deviceCodes: DeviceCodeStore<DeviceRequest, DeviceApproval>
+  readonly backchannelRequests: DeviceCodeStore<BackchannelRequest, BackchannelApproval>
   readonly families: RefreshFamilyStore<Grant>
   readonly grantIndex: GrantIndex
   readonly revocations: RevocationStore
@@ -58,7 +60,7 @@ const invalidGrant = (reason: string): OAuthError =>
  * or refresh token one wins; the others' tokens are thrown away.
  */
 export const createRedeem = (options: RedeemOptions) => {
-  const { codes, deviceCodes, families, grantIndex, revocations, tell, login, clients, audit, clock } = options
+  const { codes, deviceCodes, backchannelRequests, families, grantIndex, revocations, tell, login, clients, audit, clock } = options
 
   const startFamily = async (grant: Grant) => {
     const fresh = newRefreshToken()
@@ -69,7 +71,7 @@ export const createRedeem = (options: RedeemOptions) => {
 
   /** RFC 6749 §4.1.2, RFC 9700 §4.14.2: one record ends everything that came from the grant. */
   const revokeReused = async (
-    event: 'code.reused' | 'device.reused' | 'refresh.reused',
+    event: 'code.reused' | 'device.reused' | 'backchannel.reused' | 'refresh.reused',
     { client, requestId: request_id }: Caller,
     grant: Grant,
   ) => {
@@ -90,14 +92,19 @@ export const createRedeem = (options: RedeemOptions) => {
     throw invalidGrant('code was already used')
   }
 
-  const redeemDeviceCode = async (caller: Caller, code: string): Promise<void> => {
-    const redemption = await deviceCodes.redeem(hashOpaqueToken(code))
-    if (redemption.outcome === 'unknown') throw invalidGrant('device code expired before it was redeemed')
+  const redeemPolled = async (
+    caller: Caller,
+    { kind, code }: Extract<Redeemable, { kind: 'device_code' | 'auth_req_id' }>,
+  ): Promise<void> => {
+    const store = kind === 'device_code' ? deviceCodes : backchannelRequests
+    const redemption = await store.redeem(hashOpaqueToken(code))
+    if (redemption.outcome === 'unknown') throw invalidGrant(`${kind} expired before it was redeemed`)
     const { request, approval } = redemption.record
     checkOwner(caller.client, request)
     if (redemption.outcome === 'won') return
-    if (approval) await revokeReused('device.reused', caller, approval)
-    throw invalidGrant('device code was already used')
+    const event = kind === 'device_code' ? 'device.reused' : 'backchannel.reused'
+    if (approval) await revokeReused(event, caller, approval)
+    throw invalidGrant(`${kind} was already used`)
   }
 
   const rotateRefreshToken = async (caller: Caller, token: string): Promise<string | undefined> => {
@@ -168,7 +175,8 @@ export const createRedeem = (options: RedeemOptions) => {
       case 'authorization_code':
         return redeemCode(caller, redeemable.code)
       case 'device_code':
-        return redeemDeviceCode(caller, redeemable.code)
+      case 'auth_req_id':
+        return redeemPolled(caller, redeemable)
       case 'refresh_token':
         return rotateRefreshToken(caller, redeemable.token)
     }

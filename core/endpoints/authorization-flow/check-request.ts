@@ -25,10 +25,12 @@ import {
 import type { StepResult, Step, StepInput } from './step.js'
 
 /** An endpoint that takes a request for authorization. */
-type RequestEndpoint = 'authorization' | 'pushed_authorization_request' | 'device_authorization'
+type RequestEndpoint =
+  'authorization' | 'pushed_authorization_request' | 'device_authorization' | 'backchannel_authentication'
 
 const authorization: readonly RequestEndpoint[] = ['authorization', 'pushed_authorization_request']
-const all: readonly RequestEndpoint[] = [...authorization, 'device_authorization']
+const withDetails: readonly RequestEndpoint[] = [...authorization, 'backchannel_authentication']
+const all: readonly RequestEndpoint[] = [...withDetails, 'device_authorization']
 
 /** What is checked of a request for authorization, in this order, and at which endpoints. */
 export const requestSteps: readonly (readonly [name: string, at: readonly RequestEndpoint[], step: Step])[] = [
@@ -40,18 +42,18 @@ export const requestSteps: readonly (readonly [name: string, at: readonly Reques
   ['unsupported parameters', authorization, refuseUnsupported],
   ['scope', all, readScope],
   ['resource', all, readResource],
-  ['authorization_details', authorization, readAuthorizationDetails],
+  ['authorization_details', withDetails, readAuthorizationDetails],
   ['code_challenge', authorization, readCodeChallenge],
   ['dpop_jkt', authorization, readDpopJkt],
   ['nonce', authorization, readNonce],
   ['prompt', authorization, readPrompt],
   ['max_age', authorization, readMaxAge],
   ['display', authorization, checkDisplay],
-  ['login_hint', authorization, readLoginHint],
+  ['login_hint', withDetails, readLoginHint],
   ['ui_locales', authorization, readLocale],
   ['claims', authorization, readClaims],
-  ['acr_values', authorization, readAcrValues],
-  ['id_token_hint', authorization, readIdTokenHint],
+  ['acr_values', withDetails, readAcrValues],
+  ['id_token_hint', withDetails, readIdTokenHint],
 ]
 
 export const stepsAt = (endpoint: RequestEndpoint): readonly Step[] =>

@@ -1,8 +1,12 @@
+import { approvalMethods, cibaGrant } from '../../oauth/ciba/request.js'
+import { enabledGrants } from './enabled-grants.js'
 import { meant, type Rule } from './rule.js'
 
-const contexts: Rule = ({ config: { acr_values_supported: configured }, registries, report, isWhole }) => {
+const contexts: Rule = ({ config, registries, report, isWhole }) => {
   if (!isWhole('acr_values_supported', 'plugins')) return
-  const possible = registries.login?.methods
+  const { acr_values_supported: configured } = config
+  const onDevices = enabledGrants(config, registries.grants.keys()).includes(cibaGrant) ? approvalMethods : []
+  const possible = registries.login?.methods && [...registries.login.methods, ...onDevices]
   const seen = new Set<string>()
   for (const [index, context] of (configured ?? []).entries()) {
     const { acr, methods } = context ?? {}

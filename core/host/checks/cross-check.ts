@@ -4,6 +4,7 @@ import type { Config } from '../../../config/schema.js'
 import { directKinds } from '../../attestation/second-factor.js'
 import { findPasswordAdvice, findPasswordFault } from '../../interaction/password-strength.js'
 import { authenticationMethods, type Client } from '../../oauth/client.js'
+import { cibaGrant } from '../../oauth/ciba/request.js'
 import { deviceCodeGrant } from '../../oauth/device-code.js'
 import { claimsAreForResources, claimsAreOfPeople, claimsReachSomebody } from './claim-rules.js'
 import { enabledGrants, tokenExchange } from './enabled-grants.js'
@@ -113,6 +114,15 @@ const grantsHavePlugins: Rule = ({ config, clients, registries, report, warn, is
     report(['plugins'], 'the grant authorization_code needs a login plugin')
   if (enabled.includes(deviceCodeGrant) && registries.login === undefined)
     report(['plugins'], 'the device_code grant needs a login plugin')
+  if (enabled.includes(cibaGrant)) {
+    if (registries.login === undefined) report(['plugins'], 'the CIBA grant needs a login plugin')
+    if (isWhole('attestation')) {
+      if (config.attestation === undefined)
+        report(['plugins'], 'the CIBA grant needs the section attestation: an enrolled device approves')
+      else if (registries.statusProvider === undefined)
+        warn(['plugins'], 'without a status provider, such as plugins/attestation/registry, no device can be revoked')
+    }
+  }
   if ((config.accounts?.length ?? 0) > 0 && registries.login === undefined)
     report(['accounts'], 'no login plugin is configured')
   if (!enabled.includes('refresh_token') || !isWhole('scopes_supported')) return

@@ -1,6 +1,7 @@
 import type { Path } from '../../../config/problems.js'
 import type { JwsAlg } from '../../jose/jwk.js'
 import type { KeyPurpose } from '../../keys/ports.js'
+import { cibaGrant } from '../../oauth/ciba/request.js'
 import { deviceCodeGrant } from '../../oauth/device-code.js'
 import { enabledGrants } from './enabled-grants.js'
 import { meant, type Rule } from './rule.js'
@@ -17,7 +18,7 @@ const keysAndSigners: Rule = ({ config, report, warn, isWhole }) => {
 }
 
 /** In these a person signs in, and the client may get an ID token. */
-const personGrants: readonly string[] = ['authorization_code', deviceCodeGrant]
+const personGrants: readonly string[] = ['authorization_code', deviceCodeGrant, cibaGrant]
 
 /** Exactly what keys exist for can be promised to anybody. */
 const keysForAlgorithms: Rule = ({ config, clients, report, isWhole }) => {

@@ -5,6 +5,8 @@ import {
   canonicalUsername,
   definePlugin,
   findPasswordFault,
+  type Account,
+  type AccountRecord,
   type AttemptPolicy,
   type LoginOrigin,
   type LoginResult,
@@ -99,16 +101,18 @@ export default definePlugin({
           const hash = await passwords.hash(next)
           return { outcome: 'allowed', apply: () => accounts.replacePassword(account, hash) }
         },
-        find: async (subject) => {
-          const account = await accounts.findBySubject(subject)
-          if (account === undefined || account.disabled) return undefined
-          const { sub, claims, fixed } = account
-          return { subject: sub, claims, ...(fixed && { passwordFixed: fixed }) }
-        },
+        find: async (subject) => toAccount(await accounts.findBySubject(subject)),
+        findByUsername: async (username) => toAccount(await accounts.findByUsername(username)),
       },
     }
   },
 })
+
+const toAccount = (record: AccountRecord | undefined): Account | undefined => {
+  if (record === undefined || record.disabled) return undefined
+  const { sub, claims, fixed } = record
+  return { subject: sub, claims, ...(fixed && { passwordFixed: fixed }) }
+}
 
 type Locked = Extract<LoginResult, { readonly outcome: 'locked' }>
 

@@ -152,6 +152,7 @@ export const startProvider = async (
     responseAlg: 'ES256',
     responseAlgs: () => [],
     requestObjects: createRequestObjects({
+      kind: 'authorization',
       issuer,
       clientKeys: { find: async () => [] },
       clock,

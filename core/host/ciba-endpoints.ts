@@ -1,0 +1,73 @@
+import type { Config } from '../../config/schema.js'
+import { createCheckApproval } from '../attestation/approval-proof.js'
+import { createEnrolmentKeys } from '../attestation/enrolment-keys.js'
+import { createAttestationReader } from '../attestation/read-attestation.js'
+import { createCheckRequestSignature } from '../attestation/request-signature.js'
+import { createPrincipalStatus } from '../attestation/status.js'
+import { approvalsEndpoint, createApprovalsEndpoint } from '../endpoints/ciba/approvals.js'
+import {
+  backchannelAuthenticationEndpoint,
+  createBackchannelAuthenticationEndpoint,
+} from '../endpoints/ciba/authentication.js'
+import type { HandlersOf } from '../endpoints/endpoint.js'
+import { createBackchannelLimits } from '../oauth/ciba/limits.js'
+import { createWaitingApprovals } from '../oauth/ciba/waiting-approvals.js'
+import { createRequestObjects } from '../oauth/request-object.js'
+import { createDeviceLimits } from './attestation-endpoints.js'
+import { tokens, type Resolve } from './injection-tokens.js'
+import type { SignIn } from './people-endpoints.js'
+
+/** What is served where CIBA is enabled, and devices are enrolled. */
+export const cibaEndpoints = {
+  backchannelAuthentication: backchannelAuthenticationEndpoint,
+  approvals: approvalsEndpoint,
+}
+
+export const createCibaEndpoints = (
+  get: Resolve,
+  { options }: SignIn,
+  section: NonNullable<Config['attestation']>,
+): HandlersOf<typeof cibaEndpoints> => {
+  const config = get(tokens.config)
+  const { issuer, clock_tolerance_secs: toleranceSeconds, rate_limits: rates } = config
+  const clock = get(tokens.clock)
+  const stored = get(tokens.collections)
+  const shared = {
+    ...options,
+    requests: stored.backchannelRequests,
+    waiting: createWaitingApprovals(stored.waitingApprovals, clock),
+    limits: createBackchannelLimits(stored.attemptCounters),
+  }
+  const { client_per_minute: perMinute } = rates.bc_authorize
+  return {
+    backchannelAuthentication: createBackchannelAuthenticationEndpoint({
+      ...shared,
+      authenticateClient: get(tokens.rateLimits).byClient('bc_authorize', perMinute, get(tokens.clientAuthentication)),
+      requestObjects: createRequestObjects({
+        kind: 'backchannel',
+        issuer,
+        clientKeys: get(tokens.clientKeys),
+        clock,
+        toleranceSeconds,
+        required: false,
+        // FAPI-CIBA §5.2.2.
+        requiredForFapi: true,
+      }),
+      ttlSeconds: config.auth_req_id_ttl_secs,
+    }),
+    approvals: createApprovalsEndpoint({
+      ...shared,
+      checkSignature: createCheckRequestSignature({
+        issuer,
+        clock,
+        toleranceSeconds,
+        read: createAttestationReader({ ...get(tokens.verification), typ: section.typ }),
+        keys: createEnrolmentKeys(),
+        used: stored.usedRequestSignatures,
+      }),
+      checkApproval: createCheckApproval({ issuer, clock, toleranceSeconds }),
+      keyLimits: createDeviceLimits(get),
+      status: createPrincipalStatus(get(tokens.registries).statusProvider, get(tokens.statusLists)?.tokenStatus),
+    }),
+  }
+}

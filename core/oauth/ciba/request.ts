@@ -1,0 +1,45 @@
+import type { JsonObject } from '../../json.js'
+import type { WantedAcr } from '../authentication-context.js'
+import type { AuthorizationDetail } from '../authorization-details.js'
+import type { Client } from '../client.js'
+import type { Grant } from '../grant.js'
+
+/** OpenID CIBA Core §4. */
+export const cibaGrant = 'urn:openid:params:grant-type:ciba'
+
+/** `amr` of an approval (RFC 8176): the device has proved possession of its key. */
+export const approvalMethods = ['pop'] as const
+
+/** What a client asks a person for, away from the person's browser (OpenID CIBA Core §7.1). */
+export interface BackchannelRequest {
+  readonly clientId: string
+  /** Whom it is about, and who alone decides. */
+  readonly subject: string
+  readonly scope: readonly string[]
+  /** The resources that were asked for (RFC 8707). */
+  readonly resource: readonly string[]
+  readonly bindingMessage?: string
+  readonly authorizationDetails?: readonly AuthorizationDetail[]
+  readonly wantedAcr?: WantedAcr
+  /** Seconds since the epoch. */
+  readonly askedAt: number
+}
+
+/** What the client has been allowed: the grant that its tokens come from. */
+export type BackchannelApproval = Grant
+
+/**
+ * What a device shows to the person, and signs a copy of with the decision (dynamic linking): all that the grant is made of,
+ * and the name of the client.
+ */
+export const shownRequest = (request: BackchannelRequest, client: Client): JsonObject => {
+  const { scope, resource, bindingMessage, authorizationDetails } = request
+  return {
+    client_id: client.client_id,
+    ...(client.client_name !== undefined && { client_name: client.client_name }),
+    scope: scope.join(' '),
+    ...(resource.length > 0 && { resource }),
+    ...(bindingMessage !== undefined && { binding_message: bindingMessage }),
+    ...(authorizationDetails && { authorization_details: authorizationDetails }),
+  }
+}

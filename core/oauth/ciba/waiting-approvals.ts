@@ -1,0 +1,60 @@
+import type { Clock } from '../../clock.js'
+import { hashOpaqueToken } from '../../opaque-token.js'
+import type { RecordStore } from '../../storage/ports.js'
+
+/** One request that a person has to decide about. */
+export interface WaitingApproval {
+  readonly approvalId: string
+  readonly clientId: string
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number
+}
+
+/** All of one person. */
+export interface PersonsApprovals {
+  readonly waiting: readonly WaitingApproval[]
+}
+
+/** What waits for each person, at most so much. Every member throws `Unavailable`. */
+export interface WaitingApprovals {
+  /**
+   * Notes a request, unless its client or all clients together have the most that may wait. One atomic step. Seconds to wait; 0: it
+   * is noted.
+   */
+  enter(subject: string, approval: WaitingApproval): Promise<number>
+  leave(subject: string, approvalId: string): Promise<void>
+  /** The oldest first. */
+  list(subject: string): Promise<readonly WaitingApproval[]>
+}
+
+/** One client fills no more of a person's attention, and leaves room for others. */
+const mostOfClient = 3
+const mostOfPerson = 20
+
+export const createWaitingApprovals = (store: RecordStore<PersonsApprovals>, clock: Clock): WaitingApprovals => {
+  const open = (record: PersonsApprovals | undefined, now: number): readonly WaitingApproval[] =>
+    record?.waiting.filter(({ expiresAt }) => expiresAt > now) ?? []
+
+  const written = (waiting: readonly WaitingApproval[]) =>
+    waiting.length === 0
+      ? null
+      : { record: { waiting }, expiresAt: Math.max(...waiting.map(({ expiresAt }) => expiresAt)) }
+
+  return {
+    enter: (subject, approval) =>
+      store.update<number>(hashOpaqueToken(subject), (current) => {
+        const now = clock()
+        const waiting = open(current, now)
+        const ofClient = waiting.filter(({ clientId }) => clientId === approval.clientId)
+        const full = ofClient.length >= mostOfClient ? ofClient : waiting.length >= mostOfPerson ? waiting : undefined
+        if (full === undefined) return { result: 0, write: written([...waiting, approval]) }
+        return { result: (Math.min(...full.map(({ expiresAt }) => expiresAt)) - now) / 1000 }
+      }),
+    leave: (subject, approvalId) =>
+      store.update(hashOpaqueToken(subject), (current) => {
+        const left = open(current, clock()).filter((one) => one.approvalId !== approvalId)
+        return current === undefined ? { result: undefined } : { result: undefined, write: written(left) }
+      }),
+    list: async (subject) => open(await store.find(hashOpaqueToken(subject)), clock()),
+  }
+}
