@@ -4,7 +4,16 @@ import type { JsonObject, JsonValue } from '../json.js'
 const secretNames = new Set([
   ...['authorization', 'proxy_authorization', 'cookie', 'set_cookie', 'dpop', 'proof', 'pin', 'password', 'passphrase'],
   ...['current_password', 'new_password', 'new_password_again'],
-  ...['code', 'user_code', 'device_code', 'auth_req_id', 'code_verifier', 'verifier', 'challenge', 'challenge_signature'],
+  ...[
+    'code',
+    'user_code',
+    'device_code',
+    'auth_req_id',
+    'code_verifier',
+    'verifier',
+    'challenge',
+    'challenge_signature',
+  ],
   ...['token', 'access_token', 'refresh_token', 'id_token', 'id_token_hint', 'subject_token', 'actor_token'],
   ...['registration_access_token', 'logout_token', 'secret', 'client_secret', 'assertion', 'client_assertion'],
   ...['attestation', 'second_factor', 'request', 'query', 'd', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'],

@@ -60,7 +60,19 @@ const invalidGrant = (reason: string): OAuthError =>
  * or refresh token one wins; the others' tokens are thrown away.
  */
 export const createRedeem = (options: RedeemOptions) => {
-  const { codes, deviceCodes, backchannelRequests, families, grantIndex, revocations, tell, login, clients, audit, clock } = options
+  const {
+    codes,
+    deviceCodes,
+    backchannelRequests,
+    families,
+    grantIndex,
+    revocations,
+    tell,
+    login,
+    clients,
+    audit,
+    clock,
+  } = options
 
   const startFamily = async (grant: Grant) => {
     const fresh = newRefreshToken()
