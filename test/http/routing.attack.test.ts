@@ -255,7 +255,9 @@ describe('UI06: other origins', () => {
     const token = await preflight('/token')
     expect(token.status).toBe(204)
     expect(token.headers.get('access-control-allow-methods')).toBe('POST')
-    expect(token.headers.get('access-control-allow-headers')).toBe('Authorization, Content-Type, DPoP')
+    expect(token.headers.get('access-control-allow-headers')).toBe(
+      'Authorization, Content-Type, DPoP, OAuth-Client-Attestation, OAuth-Client-Attestation-PoP',
+    )
     expect(token.headers.get('access-control-allow-credentials')).toBeNull()
     expect((await preflight('/userinfo')).headers.get('access-control-allow-methods')).toBe('GET, POST')
     expect((await preflight('/jwks.json')).headers.get('access-control-allow-headers')).toBeNull()
