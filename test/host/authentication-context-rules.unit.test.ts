@@ -5,12 +5,17 @@ import { authenticationContextRules } from '../../core/host/checks/authenticatio
 import type { Deployment } from '../../core/host/checks/rule.js'
 import { formatPath, type Path } from '../../config/problems.js'
 
-const problemsOf = (config: Salvaged<Config>, methods?: readonly string[], defaults?: readonly string[]) => {
+const problemsOf = (
+  config: Salvaged<Config>,
+  methods?: readonly string[],
+  defaults?: readonly string[],
+  grants: readonly string[] = [],
+) => {
   const problems: string[] = []
   const deployment = {
     config,
     clients: [defaults && { default_acr_values: defaults }],
-    registries: { login: methods && { methods } },
+    registries: { login: methods && { methods }, grants: new Map(grants.map((name) => [name, undefined])) },
     report: (path: Path, message: string) => void problems.push(`${formatPath(path)} ${message}`),
     warn: () => undefined,
     isWhole: () => true,
@@ -32,6 +37,12 @@ describe('acr_values_supported', () => {
       expect.stringMatching(/^acr_values_supported\[1\]\.methods\[1\] is no method of the login plugin, which has pwd/),
       'acr_values_supported[2].acr stands here twice',
     ])
+  })
+
+  it('takes what an approval on a device has for possible, where there are such approvals', () => {
+    const onDevice = { acr_values_supported: [{ acr: 'device', methods: ['pop'] }] }
+    expect(problemsOf(onDevice, ['pwd'])).toHaveLength(1)
+    expect(problemsOf(onDevice, ['pwd'], undefined, ['urn:openid:params:grant-type:ciba'])).toEqual([])
   })
 
   it('holds every value that something asks for', () => {
