@@ -25,7 +25,7 @@ export interface TokenStatusOptions {
 export interface TokenStatus {
   /**
    * A fresh index for an attestation that is about to be issued, noted under its principal. Call it before it is asked whether
-   * the principal may have the attestation: then whoever revokes the principal finds the index, or the answer is no.
+   * the principal may have the attestation: then a revocation of the principal finds the index, or the answer is no.
    */
   assign(principal: Principal, jkt: string): Promise<StatusIndex>
   /** Revokes the attestations of a principal, for good: those for keys that `isMeant`, by default all. */
