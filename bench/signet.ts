@@ -134,7 +134,8 @@ const configuration = (directory: string, port: number, setting: Setting) => ({
   clients: clientsFor(setting).map((client) => ({
     ...client,
     ...(client.response_types.length > 0 && client.token_endpoint_auth_method !== 'none' && { consent: 'implicit' }),
-    ...(client.client_id === fapi.id && { security_profile: 'fapi2' }),
+    // The profile admits no RS256 (FAPI 2.0 Security Profile §5.4.1).
+    ...(client.client_id === fapi.id && setting.alg !== 'RS256' && { security_profile: 'fapi2' }),
     grant_types: [...client.grant_types, ...(client.client_id === confidential.id ? [tokenExchangeGrant] : [])],
     allowed_audiences: [resource],
   })),
