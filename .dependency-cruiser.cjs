@@ -10,7 +10,10 @@ const roots =
 const adapters = '^core/storage/(embedded|mongodb|redis)/'
 const npm = (names) => `(^|/)node_modules/(${names})/|^(${names})$`
 
-/** A room of core may import itself but for the rooms within, the root files, packages, and what is listed. */
+/** What the server, devices and verifiers must agree on. */
+const wire = '^libraries/wire/'
+
+/** A room of core may import itself but for the rooms within, the root files, libraries/wire, packages, and what is listed. */
 const room = (name, allowed, comment, { within } = {}) => {
   const inner = within && `^core/${name}/(${within})/`
   const own = within ? `^core/${name}/(?!(${within})/)` : `^core/${name}/`
@@ -19,7 +22,7 @@ const room = (name, allowed, comment, { within } = {}) => {
     comment,
     severity: 'error',
     from: { path: `^core/${name}/`, ...(inner && { pathNot: inner }) },
-    to: { path: ours, pathNot: [roots, own, ...allowed] },
+    to: { path: ours, pathNot: [roots, wire, own, ...allowed] },
   }
 }
 
@@ -81,7 +84,10 @@ module.exports = {
         'The composition root knows every room below it; plugins and signers come by specifier. The demo plays a service that devices call.',
       severity: 'error',
       from: { path: '^core/host/' },
-      to: { path: ours, pathNot: ['^core/(?!(cli|operate|workers)/|main\\.ts$)', '^config/', '^libraries/verify/'] },
+      to: {
+        path: ours,
+        pathNot: ['^core/(?!(cli|operate|workers)/|main\\.ts$)', '^config/', wire, '^libraries/verify/'],
+      },
     },
     {
       name: 'nobody-imports-host',
@@ -209,13 +215,19 @@ module.exports = {
     ownFolder(
       'libraries-are-apart',
       'libraries/([^/]+)',
-      ['^libraries/wire/'],
+      [wire],
       'What devices and verifiers install knows nothing of the server; both sides share libraries/wire.',
     ),
     forbid(
+      'core-shares-the-wire-alone',
+      { path: '^core/', pathNot: '^core/host/' },
+      { path: '^libraries/(?!wire/)' },
+      'The server knows what is on the wire, not what devices and verifiers install.',
+    ),
+    forbid(
       'wire-imports-nothing',
-      { path: '^libraries/wire/' },
-      { pathNot: '^libraries/wire/' },
+      { path: wire },
+      { pathNot: wire },
       'The words of both sides run wherever JavaScript runs.',
     ),
     forbid(

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto'
+import { requestSignatureType } from '../../libraries/wire/names.js'
+import { readRequestClaims, targetProblem, timeProblem } from '../../libraries/wire/request-claims.js'
 import { epochSeconds, type Clock } from '../clock.js'
-import { isJti, isNumericDate } from '../jose/claim-times.js'
 import { parseCompactJws } from '../jose/compact-jws.js'
 import type { ProofKey } from '../jose/proof-keys.js'
 import { verifySignature } from '../jose/verify-signature.js'
-import type { JsonObject } from '../json.js'
 import { isSameText } from '../oauth/same-text.js'
 import { hashOpaqueToken } from '../opaque-token.js'
 import type { EphemeralReplayGuard } from '../storage/ports.js'
@@ -34,9 +34,7 @@ export interface SignedBy extends Pick<AttestationContent, 'principal' | 'jkt'> 
   readonly key: ProofKey
 }
 
-/** Seconds: a signature that is good for longer would have to be remembered for longer. */
-const longest = 300
-const lowerHex = /^[0-9a-f]{64}$/
+const sha256 = (bytes: string | Buffer): string => hash('sha256', bytes, 'hex')
 
 const refuse = (reason: string): never => {
   throw attestationError('RequestSignatureInvalid', { reason })
@@ -51,45 +49,29 @@ export const createCheckRequestSignature = (options: RequestSignatureOptions) =>
   const { issuer, clock, toleranceSeconds, read, keys, used } = options
   const base = new URL(issuer).pathname.replace(/\/$/, '')
 
-  const checkTimes = ({ iat, exp }: JsonObject): { readonly iat: number; readonly exp: number } => {
-    const now = epochSeconds(clock)
-    if (!isNumericDate(iat) || !isNumericDate(exp)) return refuse('iat or exp is not a time')
-    if (exp <= iat || exp - iat > longest) refuse('exp is not within five minutes of iat')
-    if (iat > now + toleranceSeconds || exp + toleranceSeconds <= now) refuse('expired or not valid yet')
-    return { iat, exp }
-  }
-
-  const checkTarget = ({ mth, pth, aud, qsh, bdh }: JsonObject, request: SignedRequest, path: string): void => {
-    if (mth !== request.method) refuse('mth is not the method')
-    if (pth !== base + path) refuse('pth is not the path')
-    if (aud !== issuer) refuse('aud is not the issuer')
-    if (qsh !== undefined) refuse('qsh without a query')
-    const { body } = request
-    if (body === undefined || body.length === 0) {
-      if (bdh !== undefined) refuse('bdh without a body')
-    } else if (typeof bdh !== 'string' || !lowerHex.test(bdh) || !isSameText(bdh, hash('sha256', body, 'hex')))
-      refuse('bdh is not the hash of the body')
-  }
-
   return async (request: SignedRequest, path: string): Promise<SignedBy> => {
     const [attestation, signature] = [request.header('x-attestation'), request.header('x-signature')]
     if (attestation === undefined || signature === undefined) return refuse('no attestation or no signature')
     const jws = parseCompactJws(signature) ?? refuse('not a compact JWS')
     const { alg, typ, jwk } = jws.header
-    if (alg !== 'ES256' || typ !== 'device-signature+jwt') refuse('alg or typ is of another thing')
+    if (alg !== 'ES256' || typ !== requestSignatureType) refuse('alg or typ is of another thing')
     const shown = await read(attestation)
     // The tolerance and the grace are for renewals: what is over proves nothing.
     if (shown === undefined || shown.expiresAt <= epochSeconds(clock)) throw attestationError('AttestationInvalid')
     const { principal, jkt } = shown
     const key = keys.check(jwk)
     if (!isSameText(key.thumbprint, jkt)) throw attestationError('KeyNotBound')
-    const { iat, exp } = checkTimes(jws.payload)
-    checkTarget(jws.payload, request, path)
-    const { jti } = jws.payload
-    if (!isJti(jti)) return refuse('jti is missing or too long')
+    const claims = readRequestClaims(jws.payload) ?? refuse('malformed')
+    const { iat, exp, jti, bdh } = claims
+    const { method, body } = request
+    const problem =
+      timeProblem(iat, exp, epochSeconds(clock), toleranceSeconds) ??
+      targetProblem(claims, { method, pth: base + path }, issuer, sha256)
+    if (problem !== undefined) refuse(problem)
+    if (bdh !== (body === undefined || body.length === 0 ? undefined : sha256(body))) refuse('body_mismatch')
     if (!(await verifySignature(key, jws.signingInput, jws.signature))) refuse('wrong signature')
     // To the end of the time in which any replica takes it, whose clock may be behind ours.
-    const left = Math.ceil(exp) + 2 * toleranceSeconds - epochSeconds(clock)
+    const left = exp + 2 * toleranceSeconds - epochSeconds(clock)
     const earliest = (iat - toleranceSeconds) * 1000
     if (!(await used.claim(jkt, hashOpaqueToken(jti), Math.max(1, left), earliest))) refuse('it was already used')
     return { principal, jkt, key }

@@ -7,7 +7,7 @@ import type { JwsAlg } from '../jose/jwk.js'
 import { BadJwk } from '../jose/public-key-guard.js'
 import { verifySignature } from '../jose/verify-signature.js'
 import type { EphemeralReplayGuard, RecordStore } from '../storage/ports.js'
-import { normaliseHtu } from './dpop-htu.js'
+import { isSameTarget } from '../../libraries/wire/htu.js'
 import { createProofKeys, type ProofKey } from '../jose/proof-keys.js'
 import { createNonces, type Nonces } from './dpop-nonce.js'
 import { OAuthError } from './errors.js'
@@ -138,10 +138,4 @@ const checkKey = (keyOf: ReturnType<typeof createProofKeys>, jwk: unknown, alg: 
     if (error instanceof BadJwk) return refuse(error.message)
     throw error
   }
-}
-
-const isSameTarget = (htu: string, url: string): boolean => {
-  if (htu === url) return true
-  const normalised = normaliseHtu(htu)
-  return normalised !== undefined && normalised === normaliseHtu(url)
 }

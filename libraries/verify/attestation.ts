@@ -1,6 +1,7 @@
 import { createPublicKey, hash, type KeyObject } from 'node:crypto'
+import { isTime } from '../wire/request-claims.js'
 import type { IssuerKey } from './issuer-key.js'
-import { isObject, isTime, readCompact, type JsonObject } from './jws.js'
+import { isObject, readCompact, type JsonObject } from './jws.js'
 import type { KeySets } from './key-sets.js'
 import { refused } from './refusal.js'
 import type { StatusChecker, StatusListReference } from './status-list.js'

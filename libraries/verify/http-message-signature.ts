@@ -1,8 +1,8 @@
 import { attestationHeader, messageSignatureTag } from '../wire/names.js'
+import { isTime, mostIdLength } from '../wire/request-claims.js'
 import { signatureBase, type CoveredComponents } from '../wire/signature-base.js'
-import { isTime } from './jws.js'
 import type { Message } from './message.js'
-import { mostIdLength, type Proof } from './proof.js'
+import type { Proof } from './proof.js'
 import { refused } from './refusal.js'
 
 const label = String.raw`[a-z*][a-z0-9_\-.*]*`

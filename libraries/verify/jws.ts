@@ -42,6 +42,3 @@ export const readCompact = (text: string): CompactJws => {
   if ('crit' in header) throw refused('malformed')
   return { header, payload: readJson(text.slice(first + 1, second)), input: text.slice(0, second), signature }
 }
-
-/** A whole number of seconds since the epoch (RFC 7519 §2, without fractions). */
-export const isTime = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0

@@ -18,6 +18,3 @@ export interface Proof {
   /** Compares method, path, audience and query, as far as they are not in `input`. Throws a refusal. */
   readonly checkTarget: (message: Message) => void
 }
-
-/** Longer ids are refused: they are remembered. */
-export const mostIdLength = 256

@@ -1,7 +1,8 @@
 import { promisify } from 'node:util'
 import { inflate } from 'node:zlib'
+import { isTime } from '../wire/request-claims.js'
 import { fetchText, type Fetch } from './fetch-text.js'
-import { isObject, isTime, readBase64url, readCompact } from './jws.js'
+import { isObject, readBase64url, readCompact } from './jws.js'
 import type { KeySets } from './key-sets.js'
 import { refused } from './refusal.js'
 

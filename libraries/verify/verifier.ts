@@ -1,6 +1,7 @@
 import { hash, timingSafeEqual, verify as verifySignature } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { attestationHeader, attestationType, longestLifetimeSeconds, signatureHeader } from '../wire/names.js'
+import { attestationHeader, attestationType, signatureHeader } from '../wire/names.js'
+import { timeProblem } from '../wire/request-claims.js'
 import { createAttestationReader, type Attestation } from './attestation.js'
 import { isSafeUrl, type Fetch } from './fetch-text.js'
 import { hasHttpMessageSignature, readHttpMessageSignature } from './http-message-signature.js'
@@ -98,8 +99,8 @@ export const createVerifier = (options: VerifierOptions): Verifier => {
       if (!verifySignature('sha256', Buffer.from(proof.input), ecdsa, proof.signature)) throw refused('bad_signature')
 
       const { issuedAt, expiresAt } = proof
-      if (now < issuedAt - skew || now > expiresAt + skew) throw refused('signature_expired')
-      if (expiresAt <= issuedAt || expiresAt - issuedAt > longestLifetimeSeconds) throw refused('lifetime_too_long')
+      const problem = timeProblem(issuedAt, expiresAt, now, skew)
+      if (problem) throw refused(problem)
       proof.checkTarget(message)
       const body = await readBody(message, proof, maxBodyBytes)
       const isNew = await outage('replay_guard_unavailable', () => replay.claim(`${jkt}.${proof.id}`, expiresAt + skew))

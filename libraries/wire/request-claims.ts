@@ -1,3 +1,5 @@
+import { longestLifetimeSeconds } from './names.js'
+
 /** What a request signature says of its request. Times are seconds since the epoch. */
 export interface RequestClaims {
   readonly iat: number
@@ -27,4 +29,51 @@ export const splitTarget = (target: string): RequestTarget => {
   if (mark === -1) return { pth: target }
   const query = target.slice(mark + 1)
   return { pth: target.slice(0, mark), ...(query !== '' && { query }) }
+}
+
+/** Longer ids are refused: they are remembered. */
+export const mostIdLength = 256
+
+/** Why a request signature is not of a request: the names under which it is refused. */
+export type RequestMismatch = 'method_mismatch' | 'path_mismatch' | 'audience_mismatch' | 'query_mismatch'
+
+/** A whole number of seconds since the epoch (RFC 7519 §2, without fractions). */
+export const isTime = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
+
+const sha256 = /^[0-9a-f]{64}$/
+const isHash = (value: unknown): value is string | undefined =>
+  value === undefined || (typeof value === 'string' && sha256.test(value))
+const isText = (value: unknown): value is string => typeof value === 'string'
+
+/** Undefined: these are not the claims of a request signature. */
+export const readRequestClaims = (payload: Readonly<Record<string, unknown>>): RequestClaims | undefined => {
+  const { iat, exp, jti, mth, pth, aud, qsh, bdh } = payload
+  if (!isTime(iat) || !isTime(exp) || !isHash(qsh) || !isHash(bdh)) return undefined
+  if (!isText(jti) || jti === '' || jti.length > mostIdLength) return undefined
+  if (!isText(mth) || !isText(pth) || !isText(aud)) return undefined
+  return { iat, exp, jti, mth, pth, aud, ...(qsh !== undefined && { qsh }), ...(bdh !== undefined && { bdh }) }
+}
+
+/** Whether a signature is good at `now`, and may be good for as long as it says. Seconds. */
+export const timeProblem = (
+  iat: number,
+  exp: number,
+  now: number,
+  skew: number,
+): 'signature_expired' | 'lifetime_too_long' | undefined => {
+  if (now < iat - skew || now > exp + skew) return 'signature_expired'
+  return exp <= iat || exp - iat > longestLifetimeSeconds ? 'lifetime_too_long' : undefined
+}
+
+/** What of the request line is not as it was signed. `hash`: SHA-256 of a text in lower-case hexadecimal. */
+export const targetProblem = (
+  claims: RequestClaims,
+  request: RequestTarget & { readonly method: string },
+  audience: string,
+  hash: (text: string) => string,
+): RequestMismatch | undefined => {
+  if (claims.mth !== request.method) return 'method_mismatch'
+  if (claims.pth !== request.pth || !request.pth.startsWith('/')) return 'path_mismatch'
+  if (claims.aud !== audience) return 'audience_mismatch'
+  return claims.qsh === (request.query === undefined ? undefined : hash(request.query)) ? undefined : 'query_mismatch'
 }

@@ -1,1 +1,2 @@
 import '../host/registry.js'
+import '../../libraries/device/digest.mjs'

@@ -41,3 +41,10 @@ export const normaliseHtu = (htu: string): string | undefined => {
   const number = port === '' || Number(port) === (lower === 'https' ? 443 : 80) ? '' : `:${Number(port)}`
   return `${lower}://${name}${number}${removeDotSegments(decoded)}`
 }
+
+/** Whether an `htu` names this URL (RFC 9449 §4.3). */
+export const isSameTarget = (htu: string, url: string): boolean => {
+  if (htu === url) return true
+  const normalised = normaliseHtu(htu)
+  return normalised !== undefined && normalised === normaliseHtu(url)
+}
