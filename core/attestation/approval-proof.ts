@@ -1,3 +1,4 @@
+import { approvalType } from '../../libraries/wire/names.js'
 import { epochSeconds, type Clock } from '../clock.js'
 import { isNumericDate } from '../jose/claim-times.js'
 import { parseCompactJws } from '../jose/compact-jws.js'
@@ -37,7 +38,7 @@ export const createCheckApproval =
   async (text: string, key: ProofKey): Promise<ApprovalProof> => {
     const jws = parseCompactJws(text) ?? refuse('not a compact JWS')
     const { alg, typ } = jws.header
-    if (alg !== 'ES256' || typ !== 'approval+jwt') refuse('alg or typ is of another thing')
+    if (alg !== 'ES256' || typ !== approvalType) refuse('alg or typ is of another thing')
     const { aud, iat, exp, approval_id: approvalId, decision, request } = jws.payload
     if (aud !== issuer) refuse('aud is not the issuer')
     if (!isNumericDate(iat) || !isNumericDate(exp)) return refuse('iat or exp is not a time')

@@ -1,4 +1,5 @@
-import { DeviceError, type DeviceErrorCode } from './errors.js'
+import { DeviceError } from './errors.js'
+import { unreachable, type Ask, type Json } from './issuer.js'
 import { signCompact, type DeviceKey } from './key.js'
 
 /** Who enrols. */
@@ -30,38 +31,18 @@ export interface Ceremony {
   renew(key: DeviceKey, attestation: string): Promise<Attested>
 }
 
-type Json = Readonly<Record<string, unknown>>
 type Post = (path: string, body: Json) => Promise<Json>
 
 /** Milliseconds. */
-const answerWithin = 10_000
 const repeatFor = 300_000
 const waitForPersonFor = 3_600_000
-/** Seconds: whatever an answer says, nobody asks again at once, or a day later. */
-const shortestPause = 1
-const longestPause = 3600
 
-export const createCeremony = (issuer: string, fetcher: typeof fetch): Ceremony => {
+export const createCeremony = (issuer: string, ask: Ask): Ceremony => {
   const post =
     (signal?: AbortSignal): Post =>
-    async (path, body) => {
-      const timeout = AbortSignal.timeout(answerWithin)
-      const request: RequestInit = {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-        credentials: 'omit',
-        // Nobody else gets the second factor.
-        redirect: 'error',
-        signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
-      }
-      try {
-        const response = await fetcher(`${issuer}${path}`, request)
-        if (!response.ok) throw refusal(response, toObject(await response.json().catch(() => undefined)))
-        return toObject(await response.json())
-      } catch (cause) {
-        throw cause instanceof DeviceError ? cause : unreachable(cause)
-      }
+    (path, body) => {
+      const headers = { 'content-type': 'application/json' }
+      return ask(path, { method: 'POST', headers, body: JSON.stringify(body), ...(signal && { signal }) })
     }
 
   const complete = async (send: Post, key: DeviceKey, { challenge }: Json): Promise<Attested> => {
@@ -120,8 +101,6 @@ const pause = (milliseconds: number, signal?: AbortSignal): Promise<void> =>
     signal?.addEventListener('abort', stop, { once: true })
   })
 
-const toObject = (answer: unknown): Json => (typeof answer === 'object' && answer !== null ? (answer as Json) : {})
-
 const toAttested = ({ attestation, expires_in, reissue_after }: Json): Attested => {
   if (typeof attestation !== 'string' || !isDuration(expires_in) || !isDuration(reissue_after))
     throw unreachable('no attestation')
@@ -129,20 +108,3 @@ const toAttested = ({ attestation, expires_in, reissue_after }: Json): Attested 
 }
 
 const isDuration = (value: unknown): value is number => typeof value === 'number' && value > 0
-
-const unreachable = (cause: unknown): DeviceError =>
-  new DeviceError('Unreachable', 'The issuer did not answer.', { cause })
-
-const refusal = ({ status, headers }: Response, { error_code: code, error_description: said }: Json): DeviceError => {
-  const seconds = Number(headers.get('retry-after') ?? Number.NaN)
-  const wait = Math.min(longestPause, Math.max(shortestPause, seconds))
-  const retry = Number.isFinite(seconds) ? { retryAfterSeconds: wait } : {}
-  if (typeof code === 'string') return new DeviceError(code, String(said), retry)
-  return new DeviceError(nameOf(status), `The issuer answered ${String(status)}.`, retry)
-}
-
-/** What a proxy answers, or an issuer that fails. */
-const nameOf = (status: number): DeviceErrorCode => {
-  if (status === 429) return 'RateLimited'
-  return status >= 500 ? 'Unreachable' : 'UnexpectedAnswer'
-}

@@ -1,5 +1,7 @@
+import { createApprovals, type Approval, type Decision } from './approvals.js'
 import { createCeremony, type Enrolment } from './ceremony.js'
 import { DeviceError, toldAs } from './errors.js'
+import { createAsk } from './issuer.js'
 import { generateKeyPair, webCryptoKey, type DeviceKey, type KeyPair } from './key.js'
 import { checkRecord, failedRecord, isDue, isGood, newRecord, problemOf } from './record.js'
 import { addHttpSignature, addRequestSignature, type SignOptions } from './sign.js'
@@ -14,7 +16,7 @@ export interface DeviceOptions {
    * store keeps it.
    */
   readonly key?: DeviceKey
-  /** What sends the requests of the ceremony; `fetch` of the platform. */
+  /** What sends the requests to the issuer; `fetch` of the platform. */
   readonly fetch?: typeof fetch
   /** Called when a renewal failed. The device tries again by itself, unless the error says `mustEnrol`. */
   readonly onRenewalFailed?: (error: DeviceError) => void
@@ -41,6 +43,16 @@ export interface Device {
   renew(): Promise<string>
   /** The request with the headers that prove this device sent it. Reads the whole body. Throws as `attestation` does. */
   sign(request: Request, options: SignOptions): Promise<Request>
+  /**
+   * What waits for the decision of the person whom this device is enrolled for, the oldest first. Throws as `attestation`
+   * does, and `DeviceError`.
+   */
+  approvals(): Promise<readonly Approval[]>
+  /**
+   * Signs the decision over exactly what `approval` has, which the person was shown, and gives what stands. Throws as
+   * `approvals` does.
+   */
+  decide(approval: Approval, decision: Decision): Promise<'approved' | 'denied'>
   /** Forgets the attestation, and the key if the store has it. The issuer keeps the principal until an operator revokes it. */
   forget(): Promise<void>
 }
@@ -52,7 +64,8 @@ const longestTimer = 2 ** 31 - 1
 export const createDevice = (options: DeviceOptions): Device => {
   const { issuer, store, key, onRenewalFailed, clock = Date.now } = options
   if (!key && !store.keepsKeys) throw new TypeError('This store keeps no keys: the device needs one of its own.')
-  const ceremony = createCeremony(issuer, options.fetch ?? ((...request) => fetch(...request)))
+  const ask = createAsk(issuer, options.fetch ?? ((...request) => fetch(...request)))
+  const ceremony = createCeremony(issuer, ask)
   const now = (): number => clock() / 1000
   let renewal: Promise<DeviceRecord> | undefined
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -133,6 +146,13 @@ export const createDevice = (options: DeviceOptions): Device => {
     return record
   }
 
+  /** The key as it is with the attestation. */
+  const signer = async () => {
+    const { attestation, keys } = await current()
+    return { attestation, key: await keyOf(keys), now: now() }
+  }
+  const approvals = createApprovals(issuer, ask, signer)
+
   return {
     async enrol(enrolment) {
       // A factor is used up once: not for a store that cannot be used.
@@ -148,10 +168,12 @@ export const createDevice = (options: DeviceOptions): Device => {
       return renewed.attestation
     },
     async sign(request, signOptions) {
-      const { attestation, keys } = await current()
+      const { attestation, key: signing, now: time } = await signer()
       const add = signOptions.form === 'http-message-signature' ? addHttpSignature : addRequestSignature
-      return add(request, await keyOf(keys), attestation, signOptions, now())
+      return add(request, signing, attestation, signOptions, time)
     },
+    approvals: approvals.list,
+    decide: approvals.decide,
     async forget() {
       clearTimeout(timer)
       await exclusively(() => store.remove())

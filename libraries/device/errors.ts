@@ -1,4 +1,4 @@
-/** `error_code` values of the ceremony's answers, and what a device meets before there is an answer. */
+/** `error_code` values of the issuer's answers, and what a device meets before there is an answer. */
 export type DeviceErrorCode =
   | 'InvalidRequest'
   | 'BadJwk'
@@ -12,6 +12,12 @@ export type DeviceErrorCode =
   | 'ReenrolmentRequired'
   | 'PrincipalRevoked'
   | 'AttributesDenied'
+  | 'RequestSignatureInvalid'
+  | 'DeviceRequired'
+  | 'ApprovalInvalid'
+  | 'ApprovalMismatch'
+  | 'ApprovalUnknown'
+  | 'ApprovalOver'
   | 'RateLimited'
   | 'Unavailable'
   /** The issuer did not answer, or something before it answered in its place. */
@@ -44,7 +50,7 @@ const passing: ReadonlySet<string> = new Set<DeviceErrorCode>([
   'Unreachable',
 ])
 
-/** Why a device has no new attestation. */
+/** Why a device has no new attestation, or no decision stands. */
 export class DeviceError extends Error {
   override readonly name = 'DeviceError'
   /** One of `DeviceErrorCode`; a later issuer may send others. */

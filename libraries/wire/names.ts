@@ -7,6 +7,8 @@ export const signatureHeader = 'x-signature'
 export const attestationType = 'device-attestation+jwt'
 /** `typ` of a request signature. */
 export const requestSignatureType = 'device-signature+jwt'
+/** `typ` of the decision of a person about what waits at `/approvals`. */
+export const approvalType = 'approval+jwt'
 /** `tag` of an HTTP message signature (RFC 9421 §2.3): which of several signatures of a message is ours. */
 export const messageSignatureTag = 'signet-device'
 

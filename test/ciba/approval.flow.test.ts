@@ -43,16 +43,21 @@ it('gives openid-client the tokens of what the person approved on the phone', as
   })
   expect(started).toMatchObject({ expires_in: 120, interval: 5 })
 
-  const [waiting] = await phone.list()
-  expect(waiting?.request).toEqual({
-    client_id: 'shop',
-    client_name: 'Corner Shop',
-    scope: 'openid profile offline_access',
-    binding_message: 'Order W4SCT',
-    authorization_details: [payment],
+  const device = await server.newDevice()
+  const [waiting] = await device.approvals()
+  expect(waiting).toEqual({
+    approvalId: expect.any(String),
+    expiresIn: expect.any(Number),
+    request: {
+      client_id: 'shop',
+      client_name: 'Corner Shop',
+      scope: 'openid profile offline_access',
+      binding_message: 'Order W4SCT',
+      authorization_details: [payment],
+    },
   })
-  expect(await phone.decide(waiting!)).toMatchObject({ status: 200, body: { state: 'approved' } })
-  expect(await phone.list()).toEqual([])
+  expect(await device.decide(waiting!, 'approve')).toBe('approved')
+  expect(await device.approvals()).toEqual([])
 
   const tokens = await oidc.pollBackchannelAuthenticationGrant(config, { ...started, interval: 0 })
   expect(tokens).toMatchObject({ refresh_token: expect.any(String), authorization_details: [payment] })
@@ -68,7 +73,7 @@ it('gives openid-client the tokens of what the person approved on the phone', as
   const events = lines.filter(({ event }) => String(event).startsWith('backchannel.'))
   expect(events).toMatchObject([
     { event: 'backchannel.started', client_id: 'shop', sub: subject },
-    { event: 'backchannel.approved', client_id: 'shop', sub: subject, did: phone.principalId },
+    { event: 'backchannel.approved', client_id: 'shop', sub: subject, did: device.principalId },
   ])
   expect(JSON.stringify(lines)).not.toContain(started.auth_req_id)
 })
@@ -109,4 +114,29 @@ it('lets two phones of the person see the same request', async () => {
   expect(await second.list()).toEqual(await phone.list())
   await second.decide((await second.list())[0]!)
   expect(await phone.list()).toEqual([])
+})
+
+it('tells a device of the library why nothing was decided', async () => {
+  let answer: (() => Promise<Response>) | undefined
+  const device = await server.newDevice({ fetch: (...request) => answer?.() ?? fetch(...request) })
+  const id = await server.start({ binding_message: 'Order W4SCT' })
+  const [waiting] = await device.approvals()
+  const changed = { ...waiting!, request: { ...waiting!.request, binding_message: 'Order W4SCU' } }
+  await expect(device.decide(changed, 'approve')).rejects.toMatchObject({ errorCode: 'ApprovalMismatch' })
+  await expect(device.decide({ ...waiting!, approvalId: 'A'.repeat(43) }, 'deny')).rejects.toMatchObject({
+    name: 'DeviceError',
+    errorCode: 'ApprovalUnknown',
+    mustEnrol: false,
+    isPassing: false,
+  })
+  const unusable = [new Response('<html>', { status: 502 }), Response.json({ approvals: [{}] }), Response.json({})]
+  for (const response of unusable) {
+    answer = () => Promise.resolve(response.clone())
+    await expect(device.approvals()).rejects.toMatchObject({ errorCode: 'Unreachable', isPassing: true })
+    await expect(device.decide(waiting!, 'deny')).rejects.toMatchObject({ errorCode: 'Unreachable' })
+  }
+  answer = undefined
+  expect(await device.decide(waiting!, 'deny')).toBe('denied')
+  await expect(device.decide(waiting!, 'approve')).rejects.toMatchObject({ errorCode: 'ApprovalOver' })
+  expect(await server.poll(id)).toMatchObject({ status: 400, body: { error: 'access_denied' } })
 })

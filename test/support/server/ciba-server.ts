@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { createDevice, memoryStore, type Device, type DeviceOptions } from '../../../libraries/device/index.js'
 import { basic, type Credentials } from '../clients/clients.js'
 import { cibaGrant, createApprover, shopClient, withCiba, type Approver } from '../clients/ciba.js'
 import type { AttestationServerOptions } from './attestation-server.js'
@@ -44,6 +45,14 @@ export const startCibaServer = async (
       const principalId = `phone-${String(phones++)}`
       const device = await server.device({ subject: ofSubject, principal_id: principalId, principal_type })
       return { ...createApprover(device, issuer, await device.attest(), host.now), principalId }
+    },
+    /** A device of Alice that `signet-idp/device` runs. */
+    async newDevice(settings: Partial<DeviceOptions> = {}): Promise<Device & { readonly principalId: string }> {
+      const principalId = `phone-${String(phones++)}`
+      const device = createDevice({ issuer, store: memoryStore(), clock: host.now, ...settings })
+      const secondFactor = { kind: 'word', value: 'right' }
+      await device.enrol({ subject, principalId, principalType: 'device', secondFactor })
+      return { ...device, principalId }
     },
     /** Time that the next poll has to wait passes. */
     rest: () => host.later(5000),
