@@ -14,6 +14,8 @@ const loads = ['test/**/*.{race,load}.test.ts']
 /** Recipes whose packages take minutes: `npm run test:recipes`. */
 const recipes = ['test/recipes/*.recipe.test.ts']
 const last = { maxWorkers: 2, sequence: { groupOrder: 1 } }
+/** A third process works on while the others wait for a command, a browser or a deadline. */
+const first = { maxWorkers: 3 }
 const exclude = ['test/architecture/broken-tree/**']
 
 export default defineConfig({
@@ -38,7 +40,7 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: [...exclude, ...loads, ...recipes],
           globalSetup: [built],
-          maxWorkers: 2,
+          ...first,
         },
       },
       {
@@ -56,7 +58,7 @@ export default defineConfig({
           include: hasStores ? onEveryStore : ['test/support/services/shared-stores.skipped.ts'],
           globalSetup: hasStores ? [built, 'test/support/services/shared-stores.ts'] : [],
           env: { SIGNET_TEST_ON: 'mongodb+redis' },
-          ...last,
+          ...first,
         },
       },
     ],

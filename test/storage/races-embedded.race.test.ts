@@ -15,7 +15,7 @@ afterAll(() => rmSync(directory, { recursive: true }))
 
 describeFairRaces('on the embedded store', {
   verbs,
-  few: 150,
+  few: 75,
   open: (processes) => openRaceTrack({ use: 'embedded', path: join(directory, 'embedded') }, processes),
 })
 

@@ -8,7 +8,7 @@ import { describeRacesNearAndFar } from '../support/stores/races/describe-races.
 describeWith('redis', 'Redis', () =>
   describeRacesNearAndFar({
     verbs: ['redeem', 'claim', 'claim what expired', 'put onlyIfAbsent', 'begin a count', 'take an attempt'],
-    few: [200, 50, 40],
+    few: [100, 25, 20],
     open: async (keep) => {
       const server = keep(await startTestRedis())
       const proxy = keep(await openFaultProxy({ host: server.host, port: server.port }))
