@@ -55,3 +55,13 @@ it('SE13 refuses a sign-in that began before the end, and none that began after 
   now += 1
   await signIn('dave')
 })
+
+it('SE12 leaves word for clients before anything ends, and once more of what was granted until it was over', async () => {
+  const authTime = await signIn('erin')
+  const over: boolean[] = []
+  const tell = async (subject: string): Promise<void> => {
+    over.push(await isOver(subject, authTime))
+  }
+  await createEndSubject({ revocations, clock: () => now, lifetimeSeconds: 3600, tell })('erin')
+  expect(over).toEqual([false, true])
+})
