@@ -8,7 +8,7 @@ import { raceChallenges } from '../support/load/races-http/race-challenges.js'
 // One challenge, many processes of the product on one store, all asked at once over HTTP:
 // SIGNET_RACE_ROUNDS rounds among SIGNET_RACE_PROCESSES processes.
 
-const rounds = Number(process.env['SIGNET_RACE_ROUNDS'] ?? 50)
+const rounds = Number(process.env['SIGNET_RACE_ROUNDS'] ?? 20)
 const processes = Number(process.env['SIGNET_RACE_PROCESSES'] ?? 3)
 const timeout = 120_000 + rounds * 200
 

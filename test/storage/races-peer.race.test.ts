@@ -13,7 +13,7 @@ import { raceCodes, type Race } from '../support/load/races-http/race.js'
 // The races over HTTP on oidc-provider, two processes of it on MongoDB and Redis through the adapter that its documentation
 // describes: that contract cannot say who was first, and the harness has to find that out.
 
-const rounds = Number(process.env['SIGNET_RACE_ROUNDS'] ?? 50)
+const rounds = Number(process.env['SIGNET_RACE_ROUNDS'] ?? 20)
 
 describeWith(['mongodb', 'redis'], 'two processes of oidc-provider on MongoDB and Redis', () => {
   const client: Client = createClient()

@@ -8,7 +8,7 @@ import { raceCodes, raceRefreshTokens, type Race } from '../support/load/races-h
 // One code, one refresh token, many processes of the product on one store, all asked at once over HTTP:
 // SIGNET_RACE_ROUNDS rounds among SIGNET_RACE_PROCESSES processes.
 
-const rounds = Number(process.env['SIGNET_RACE_ROUNDS'] ?? 50)
+const rounds = Number(process.env['SIGNET_RACE_ROUNDS'] ?? 20)
 const processes = Number(process.env['SIGNET_RACE_PROCESSES'] ?? 3)
 const timeout = 120_000 + rounds * 200
 

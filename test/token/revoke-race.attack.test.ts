@@ -5,7 +5,7 @@ import { createClient, createDeployment, type Answer, type Deployment } from '..
 
 // A refresh in one process while the grant is revoked in another, on one store: SIGNET_RACE_ROUNDS rounds.
 
-const rounds = Number(process.env['SIGNET_RACE_ROUNDS'] ?? 60)
+const rounds = Number(process.env['SIGNET_RACE_ROUNDS'] ?? 25)
 const client = createClient()
 
 let deployment: Deployment
