@@ -1,9 +1,9 @@
 import { createPublicKey, hash, type KeyObject } from 'node:crypto'
 import { isTime } from '../wire/request-claims.js'
-import type { IssuerKey } from './issuer-key.js'
-import { isObject, readCompact, type JsonObject } from './jws.js'
+import { isObject, type JsonObject } from './jws.js'
 import type { KeySets } from './key-sets.js'
 import { refused } from './refusal.js'
+import { createSignedTokenReader, type SignedToken } from './signed-token.js'
 import type { StatusChecker, StatusListReference } from './status-list.js'
 
 /** Whom an attestation is about. */
@@ -32,11 +32,8 @@ export interface ReadAttestation extends Attestation {
   readonly bind: (jwk: unknown) => KeyObject
 }
 
-interface Known extends ReadAttestation {
-  readonly kid: string
-  readonly key: IssuerKey
+interface Known extends ReadAttestation, SignedToken {
   readonly notBefore: number
-  readonly expiresAt: number
   readonly status: StatusListReference | undefined
 }
 
@@ -49,56 +46,30 @@ export interface AttestationOptions {
   readonly skew: number
 }
 
-/** How many attestations are remembered as verified, which needs around 3 kB each. */
-const mostKnown = 10_000
-
-/** Verifies attestations, and remembers which ones it has verified, for as long as their key is published. */
+/** Reads attestations that are good now. */
 export const createAttestationReader = ({ keySets, status, type, skew }: AttestationOptions) => {
-  const known = new Map<string, Known>()
-
-  const remember = (text: string, attestation: Known, now: number): void => {
-    if (known.size >= mostKnown)
-      for (const [old, { expiresAt }] of known) {
-        if (known.size < mostKnown && now <= expiresAt + skew) break
-        known.delete(old)
-      }
-    known.set(text, attestation)
-  }
-
-  const verify = async (text: string): Promise<Known> => {
-    const { header, payload, input, signature } = readCompact(text)
-    const { alg, kid, typ } = header
-    if (!keySets.trusts(payload['iss'])) throw refused('untrusted_issuer')
-    if (typeof kid !== 'string') throw refused('unknown_kid')
-    const key = await keySets.find(payload['iss'], kid)
-    if (!key.algs.includes(alg as string)) throw refused('bad_alg')
-    if (!key.verifies(alg, input, signature)) throw refused('bad_attestation')
-    if (typ !== type) throw refused('wrong_type')
-    return { ...readClaims(payload['iss'], payload), kid, key }
-  }
+  const readToken = createSignedTokenReader<Known>({
+    keySets,
+    skew,
+    isType: (typ) => typ === type,
+    read: readClaims,
+    wrongSignature: 'bad_attestation',
+  })
 
   /** Seconds since the epoch. Throws refusals. */
   return async (text: string, now: number): Promise<ReadAttestation> => {
-    let attestation = known.get(text)
-    const isPublished =
-      attestation && (await keySets.find(attestation.principal.issuer, attestation.kid)) === attestation.key
-    if (!attestation || !isPublished) {
-      known.delete(text)
-      attestation = await verify(text)
-      remember(text, attestation, now)
-    }
-    const { notBefore, expiresAt, claims } = attestation
+    const attestation = await readToken(text, now)
+    const { issuer, notBefore, expiresAt, claims } = attestation
     if (now < notBefore - skew || now > expiresAt + skew) throw refused('attestation_expired')
     if ((claims['att'] as JsonObject)['status'] !== 'active') throw refused('device_not_active')
-    if (attestation.status && !(await status.isValid(attestation.principal.issuer, attestation.status)))
-      throw refused('device_not_active')
+    if (attestation.status && !(await status.isValid(issuer, attestation.status))) throw refused('device_not_active')
     return attestation
   }
 }
 
 const thumbprint = /^[\w-]{43}$/
 
-const readClaims = (issuer: string, claims: JsonObject): Omit<Known, 'kid' | 'key'> => {
+const readClaims = (issuer: string, claims: JsonObject): Known => {
   const { sub, did, principal_type: principalType, iat, nbf = iat, exp, cnf, att } = claims
   const jkt = isObject(cnf) ? cnf['jkt'] : undefined
   if (typeof sub !== 'string' || typeof did !== 'string' || typeof principalType !== 'string')
@@ -108,6 +79,7 @@ const readClaims = (issuer: string, claims: JsonObject): Omit<Known, 'kid' | 'ke
   const attributes = Object.fromEntries(Object.entries(att).filter(([name]) => name !== 'status'))
   let bound: { readonly x: string; readonly y: string; readonly key: KeyObject } | undefined
   return {
+    issuer,
     principal: { issuer, subject: sub, principalId: did, principalType },
     attributes,
     jkt,

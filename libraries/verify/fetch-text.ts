@@ -5,9 +5,14 @@ export type Fetch = (url: string, init: RequestInit) => Promise<Response>
 const answerWithin = 5000
 
 /** The body of a 200 that is no longer than `mostBytes`. Follows no redirect. Rejects for everything else. */
-export const fetchText = async (fetcher: Fetch, url: string, accept: string, mostBytes: number): Promise<string> => {
+export const fetchText = async (
+  fetcher: Fetch,
+  url: string,
+  asked: RequestInit,
+  mostBytes: number,
+): Promise<string> => {
   const signal = AbortSignal.timeout(answerWithin)
-  const response = await fetcher(url, { headers: { accept }, redirect: 'error', signal })
+  const response = await fetcher(url, { ...asked, redirect: 'error', signal })
   if (response.status !== 200 || !response.body) {
     await response.body?.cancel()
     throw new Error(`${url} answered ${String(response.status)}.`)

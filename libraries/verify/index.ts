@@ -1,10 +1,21 @@
-/** `signet-idp/verify`: tells a service which attested device or service sent a request. For Node. */
+/** `signet-idp/verify`: tells a service which attested device sent a request, and an API whose access token it has. For Node. */
 export type { Attestation, Principal } from './attestation.js'
+export type { AccessToken } from './access-token.js'
 export type { Fetch } from './fetch-text.js'
+export type { IntrospectionOptions } from './introspection.js'
 export type { TrustedIssuer } from './key-sets.js'
 export { VerificationError, type HttpAnswer, type RefusalReason } from './refusal.js'
 export { memoryReplayGuard, type MemoryReplayGuardOptions, type ReplayGuard } from './replay.js'
+export type { Requirements } from './requirements.js'
+export {
+  createResourceServer,
+  type AccessTokenChecker,
+  type ResourceServer,
+  type ResourceServerOptions,
+  type VerifiedAccessToken,
+} from './resource-server.js'
 export type { StatusChecker, StatusListReference } from './status-list.js'
+export type { TokenRefusalReason } from './token-refusal.js'
 export { createVerifier, type VerifiedRequest, type Verifier, type VerifierOptions } from './verifier.js'
 export { forExpress } from './adapters/express.js'
 export { forFastify } from './adapters/fastify.js'

@@ -33,6 +33,9 @@ const algorithms: Readonly<Record<string, Algorithm>> = {
   PS512: { type: 'RSA', hash: 'sha512', options: pss },
 }
 
+/** What a proof may be signed with, separated by spaces (RFC 9449 §7.1). */
+export const proofAlgorithms = Object.keys(algorithms).join(' ')
+
 /** Undefined: this member of a key set is not for verifying signatures, or cannot be used. */
 export const importIssuerKey = (jwk: JsonObject): IssuerKey | undefined => {
   const { kty, crv, alg, use, key_ops: operations } = jwk

@@ -34,6 +34,16 @@ const betweenFetches = 60_000
 const betweenAttempts = 5000
 const mostBytes = 262_144
 
+/** Throws a `TypeError` for issuers whose keys nobody can rely on. */
+export const checkIssuers = (issuers: readonly TrustedIssuer[]): void => {
+  if (issuers.length === 0) throw new TypeError('issuers is empty')
+  for (const trusted of issuers) {
+    const fetched =
+      typeof trusted === 'string' ? trusted : 'jwks_uri' in trusted ? trusted.jwks_uri : 'https://localhost'
+    if (!isSafeUrl(fetched)) throw new TypeError(`${fetched} is not a URL with https`)
+  }
+}
+
 export const createKeySets = ({ issuers, ...options }: KeySetOptions): KeySets => {
   const sets = new Map(
     issuers.map((trusted) => {
@@ -83,7 +93,11 @@ const createKeySet = (
     const uri =
       typeof trusted === 'string' ? await findKeySet(issuer, fetch) : 'jwks_uri' in trusted && trusted.jwks_uri
     if (uri === false) return
-    keep(JSON.parse(await fetchText(fetch, uri, 'application/jwk-set+json, application/json', mostBytes)))
+    keep(
+      JSON.parse(
+        await fetchText(fetch, uri, { headers: { accept: 'application/jwk-set+json, application/json' } }, mostBytes),
+      ),
+    )
   }
   /** Never rejects. One at a time. */
   const refresh = (): Promise<void> => {
@@ -136,7 +150,9 @@ const createKeySet = (
 /** RFC 8414 §3, OpenID Connect Discovery §4. */
 const findKeySet = async (issuer: string, fetch: Fetch): Promise<string> => {
   const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
-  const metadata: unknown = JSON.parse(await fetchText(fetch, url, 'application/json', mostBytes))
+  const metadata: unknown = JSON.parse(
+    await fetchText(fetch, url, { headers: { accept: 'application/json' } }, mostBytes),
+  )
   const { issuer: named, jwks_uri: uri }: JsonObject = isObject(metadata) ? metadata : {}
   if (named !== issuer || typeof uri !== 'string' || !isSafeUrl(uri)) throw new Error(`${url} is not of ${issuer}.`)
   return uri

@@ -1,20 +1,20 @@
 import type { IncomingMessage } from 'node:http'
 import { refused } from './refusal.js'
 
-/** Headers that the verifiers read: each may be there once. */
-const wanted: ReadonlySet<string> = new Set([
-  'authorization',
+const ofEveryMessage = ['content-length', 'transfer-encoding']
+/** Headers that the verifier of devices reads: each may be there once. */
+export const deviceHeaders: ReadonlySet<string> = new Set([
+  ...ofEveryMessage,
   'content-digest',
-  'content-length',
   'content-type',
-  'dpop',
   'signature',
   'signature-input',
   'signature-key',
-  'transfer-encoding',
   'x-attestation',
   'x-signature',
 ])
+/** Headers that the verifier of access tokens reads: each may be there once. */
+export const tokenHeaders: ReadonlySet<string> = new Set([...ofEveryMessage, 'authorization', 'dpop'])
 
 /** A request, before anything of its body is read. */
 export interface Message {
@@ -37,9 +37,12 @@ export interface Given {
 }
 
 /** Throws `duplicate_header`. */
-export const readMessage = (request: IncomingMessage | Request, given: Given = {}): Message => {
-  const { body } = given
-  const message = 'rawHeaders' in request ? fromNode(request, given.target) : fromFetch(request)
+export const readMessage = (
+  request: IncomingMessage | Request,
+  wanted: ReadonlySet<string>,
+  { body, target }: Given = {},
+): Message => {
+  const message = 'rawHeaders' in request ? fromNode(request, wanted, target) : fromFetch(request, wanted)
   return body ? { ...message, length: body.length, read: (most) => bounded(body, most) } : message
 }
 
@@ -54,7 +57,7 @@ const lengthOf = (headers: ReadonlyMap<string, string>, withoutLength: 0 | undef
   return Number(length)
 }
 
-const fromNode = (request: IncomingMessage, target = request.url ?? ''): Message => {
+const fromNode = (request: IncomingMessage, wanted: ReadonlySet<string>, target = request.url ?? ''): Message => {
   const headers = new Map<string, string>()
   const raw = request.rawHeaders
   for (let index = 0; index + 1 < raw.length; index += 2) {
@@ -105,7 +108,7 @@ const collect = (request: IncomingMessage, most: number): Promise<Uint8Array> =>
     request.on('data', take).on('end', end).on('error', fail).on('close', fail)
   })
 
-const fromFetch = (request: Request): Message => {
+const fromFetch = (request: Request, wanted: ReadonlySet<string>): Message => {
   const { pathname, search } = new URL(request.url)
   const headers = new Map([...request.headers].filter(([name]) => wanted.has(name)))
   return {

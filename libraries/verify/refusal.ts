@@ -56,21 +56,41 @@ export type RefusalReason = keyof typeof refusals
 /** Seconds until a client may try again after an outage. */
 const retryAfter = '5'
 
+/** `error` is undefined where there is nothing wrong with the request but what it lacks. */
+export const refusalAnswer = (
+  status: number,
+  error: string | undefined,
+  description: string,
+  reason: string,
+  headers: HttpAnswer['headers'],
+): HttpAnswer => ({
+  status,
+  headers: {
+    'content-type': 'application/json',
+    'cache-control': 'no-store',
+    ...headers,
+    ...(status === 503 && { 'retry-after': retryAfter }),
+  },
+  body: JSON.stringify({ error, error_description: description, error_code: reason }),
+})
+
 export const refused = (reason: RefusalReason, cause?: unknown): VerificationError => {
   const [status, description] = refusals[reason]
   const error = status === 503 ? 'temporarily_unavailable' : status === 401 ? 'invalid_signature' : 'invalid_request'
-  return new VerificationError(
-    reason,
-    {
-      status,
-      headers: {
-        'content-type': 'application/json',
-        'cache-control': 'no-store',
-        ...(status === 401 && { 'www-authenticate': `DeviceSignature error="${error}", error_code="${reason}"` }),
-        ...(status === 503 && { 'retry-after': retryAfter }),
-      },
-      body: JSON.stringify({ error, error_description: description, error_code: reason }),
-    },
-    { cause },
-  )
+  const headers = {
+    ...(status === 401 && { 'www-authenticate': `DeviceSignature error="${error}", error_code="${reason}"` }),
+  }
+  return new VerificationError(reason, refusalAnswer(status, error, description, reason, headers), { cause })
+}
+
+/** Whatever a part that others wrote throws is an outage, never a refusal. */
+export const outage = async <T>(
+  reason: 'status_unavailable' | 'replay_guard_unavailable',
+  ask: () => T | Promise<T>,
+): Promise<T> => {
+  try {
+    return await ask()
+  } catch (error) {
+    throw error instanceof VerificationError ? error : refused(reason, error)
+  }
 }

@@ -57,7 +57,7 @@ export const createStatusLists = ({ keySets, fetch, clock }: StatusListOptions):
 
   const download = async (issuer: string, uri: string): Promise<StatusList> => {
     const now = clock()
-    const text = (await fetchText(fetch, uri, 'application/statuslist+jwt', mostBytes)).trim()
+    const text = (await fetchText(fetch, uri, { headers: { accept: 'application/statuslist+jwt' } }, mostBytes)).trim()
     const { header, payload, input, signature } = readCompact(text)
     const { alg, kid, typ } = header
     const { sub, iat, exp = Infinity, ttl = defaultTtl, status_list: list } = payload

@@ -3,12 +3,13 @@ import type { IncomingMessage } from 'node:http'
 import { attestationHeader, attestationType, signatureHeader } from '../wire/names.js'
 import { timeProblem } from '../wire/request-claims.js'
 import { createAttestationReader, type Attestation } from './attestation.js'
-import { isSafeUrl, type Fetch } from './fetch-text.js'
+import type { Fetch } from './fetch-text.js'
 import { hasHttpMessageSignature, readHttpMessageSignature } from './http-message-signature.js'
-import { createKeySets, type TrustedIssuer } from './key-sets.js'
-import { readMessage, type Given, type Message } from './message.js'
+import { checkIssuers, createKeySets, type TrustedIssuer } from './key-sets.js'
+import { deviceHeaders, readMessage, type Given, type Message } from './message.js'
+import { originOf } from './origin.js'
 import type { Proof } from './proof.js'
-import { refused, VerificationError } from './refusal.js'
+import { outage, refused } from './refusal.js'
 import { memoryReplayGuard, type ReplayGuard } from './replay.js'
 import { readRequestSignature } from './request-signature.js'
 import { createStatusLists, type StatusChecker } from './status-list.js'
@@ -60,8 +61,7 @@ export const createVerifier = (options: VerifierOptions): Verifier => {
   if (audience === '') throw new TypeError('audience is empty')
   if (!(skew >= 0 && skew <= 300)) throw new TypeError('clockSkewSeconds is between 0 and 300')
   checkIssuers(issuers)
-  const origin = options.origin ?? (URL.canParse(audience) ? new URL(audience).origin : 'null')
-  if (options.origin !== undefined && !isOrigin(origin)) throw new TypeError('origin is not an origin')
+  const origin = originOf(audience, options.origin)
 
   const fetcher = options.fetch ?? ((url, init) => fetch(url, init))
   const staleFor = (options.staleKeysSeconds ?? 14_400) * 1000
@@ -73,7 +73,7 @@ export const createVerifier = (options: VerifierOptions): Verifier => {
 
   const readProof = (message: Message): Proof => {
     const signature = message.headers.get(signatureHeader)
-    if (origin !== 'null' && hasHttpMessageSignature(message)) {
+    if (origin !== undefined && hasHttpMessageSignature(message)) {
       // Of two signatures it would be unclear which one counts.
       if (signature !== undefined) throw refused('duplicate_header')
       return readHttpMessageSignature(message, origin)
@@ -84,7 +84,7 @@ export const createVerifier = (options: VerifierOptions): Verifier => {
 
   return {
     async check(request, given) {
-      const message = readMessage(request, given)
+      const message = readMessage(request, deviceHeaders, given)
       const now = clock() / 1000
       const text = message.headers.get(attestationHeader)
       if (!text) throw refused('missing_credential')
@@ -112,17 +112,6 @@ export const createVerifier = (options: VerifierOptions): Verifier => {
   }
 }
 
-const isOrigin = (text: string): boolean => URL.canParse(text) && new URL(text).origin === text
-
-const checkIssuers = (issuers: readonly TrustedIssuer[]): void => {
-  if (issuers.length === 0) throw new TypeError('issuers is empty')
-  for (const trusted of issuers) {
-    const fetched =
-      typeof trusted === 'string' ? trusted : 'jwks_uri' in trusted ? trusted.jwks_uri : 'https://localhost'
-    if (!isSafeUrl(fetched)) throw new TypeError(`${fetched} is not a URL with https`)
-  }
-}
-
 const checkSizes = ({ headers }: Message, attestation: string): void => {
   const others = [signatureHeader, 'signature-input', 'signature', 'signature-key', 'content-digest']
   if (
@@ -130,18 +119,6 @@ const checkSizes = ({ headers }: Message, attestation: string): void => {
     others.some((name) => (headers.get(name)?.length ?? 0) > longestSignature)
   )
     throw refused('header_too_large')
-}
-
-/** Whatever a part that others wrote throws is an outage, never a refusal. */
-const outage = async <T>(
-  reason: 'status_unavailable' | 'replay_guard_unavailable',
-  ask: () => T | Promise<T>,
-): Promise<T> => {
-  try {
-    return await ask()
-  } catch (error) {
-    throw error instanceof VerificationError ? error : refused(reason, error)
-  }
 }
 
 const readBody = async ({ length, read }: Message, { digest }: Proof, most: number): Promise<Uint8Array> => {

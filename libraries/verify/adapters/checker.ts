@@ -16,3 +16,7 @@ export const answerRefusal = (error: unknown, response: ServerResponse): void =>
 
 /** The bytes of a body that a parser before the adapter has left as they were, such as `express.raw()`. */
 export const bytesIn = (body: unknown): { readonly body?: Uint8Array } => (body instanceof Uint8Array ? { body } : {})
+
+/** The headers that a checker wants in the answer, whatever it is. */
+export const headersFor = (found: unknown): Readonly<Record<string, string>> =>
+  (found as { readonly headers?: Readonly<Record<string, string>> }).headers ?? {}

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { answerRefusal, bytesIn, type Checker } from './checker.js'
+import { answerRefusal, bytesIn, headersFor, type Checker } from './checker.js'
 
 /**
  * Middleware for Express and Connect, before everything that parses bodies but `express.raw()`. What the checker found is
@@ -12,6 +12,7 @@ export const forExpress =
     checker
       .check(request, { ...(originalUrl !== undefined && { target: originalUrl }), ...bytesIn(body) })
       .then((found) => {
+        for (const [header, value] of Object.entries(headersFor(found))) response.setHeader(header, value)
         Object.assign(request, { [name]: found })
       })
       .then(next, (error: unknown) => {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import { VerificationError } from '../refusal.js'
-import type { Checker } from './checker.js'
+import { headersFor, type Checker } from './checker.js'
 
 /** What the adapter needs of a reply of Fastify. */
 export interface FastifyReply {
@@ -19,6 +19,7 @@ export const forFastify =
   async (request: { readonly raw: IncomingMessage }, reply: FastifyReply): Promise<Readable | undefined> => {
     try {
       const found = await checker.check(request.raw)
+      reply.headers({ ...headersFor(found) })
       Object.assign(request, { [name]: found })
       const { body } = found as { readonly body?: Uint8Array }
       return body && Object.assign(Readable.from([body], { objectMode: false }), { receivedEncodedLength: body.length })

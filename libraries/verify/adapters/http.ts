@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { answerRefusal, type Checker } from './checker.js'
+import { answerRefusal, headersFor, type Checker } from './checker.js'
 
 /**
  * A listener for `node:http` that calls `handler` only for requests that the checker lets pass, with what it found. What
@@ -17,6 +17,7 @@ export const forHttp = <T>(
       answerRefusal(error, response)
       return
     }
+    for (const [header, value] of Object.entries(headersFor(found))) response.setHeader(header, value)
     await handler(request, response, found)
   }
   return (request: IncomingMessage, response: ServerResponse): void => {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { VerificationError } from '../refusal.js'
-import type { Checker } from './checker.js'
+import { headersFor, type Checker } from './checker.js'
 
 /** What the adapter needs of Koa's context. */
 export interface KoaContext {
@@ -17,7 +17,9 @@ export const forKoa =
   (checker: Checker<unknown>, name = 'device') =>
   async (context: KoaContext, next: () => Promise<unknown>): Promise<void> => {
     try {
-      context.state[name] = await checker.check(context.req, { target: context.originalUrl })
+      const found = await checker.check(context.req, { target: context.originalUrl })
+      context.set({ ...headersFor(found) })
+      context.state[name] = found
     } catch (error) {
       if (!(error instanceof VerificationError)) throw error
       context.status = error.answer.status

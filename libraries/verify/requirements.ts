@@ -1,0 +1,43 @@
+import type { AccessToken } from './access-token.js'
+import { TokenRefused } from './token-refusal.js'
+
+/** What a request needs of its access token. */
+export interface Requirements {
+  /** Scopes, separated by spaces: the token has all of them. */
+  readonly scope?: string
+  /** The person's sign-in was of one of these (RFC 9470 §3). */
+  readonly acrValues?: readonly string[]
+  /** Seconds since the person's sign-in, at most (RFC 9470 §3). */
+  readonly maxAge?: number
+}
+
+/** As challenges say them. */
+export interface ToldRequirements {
+  readonly scope: string | undefined
+  readonly acrValues: string | undefined
+  readonly maxAge: number | undefined
+}
+
+/** RFC 6749 §3.3. */
+const words = /^[!#-[\]-~]+(?: [!#-[\]-~]+)*$/
+
+/** Throws a `TypeError` for what cannot be told in a challenge. */
+export const tellRequirements = ({ scope, acrValues, maxAge }: Requirements): ToldRequirements => {
+  if (scope !== undefined && !words.test(scope)) throw new TypeError('scope is not a list of scopes')
+  const values = acrValues?.join(' ')
+  if (values !== undefined && !words.test(values)) throw new TypeError('acrValues has no value, or one that is none')
+  if (maxAge !== undefined && !(Number.isSafeInteger(maxAge) && maxAge >= 0))
+    throw new TypeError('maxAge is not a number of seconds')
+  return { scope, acrValues: values, maxAge }
+}
+
+/** `now`: seconds since the epoch. Throws `insufficient_scope` and `insufficient_user_authentication`. */
+export const checkRequirements = (token: AccessToken, needed: Requirements, now: number): void => {
+  const { scope, acrValues, maxAge } = needed
+  if (scope !== undefined && !scope.split(' ').every((word) => token.scope.includes(word)))
+    throw new TokenRefused('insufficient_scope')
+  const { acr, auth_time: authTime } = token.claims
+  if (acrValues && !acrValues.includes(acr as string)) throw new TokenRefused('insufficient_user_authentication')
+  if (maxAge !== undefined && !(typeof authTime === 'number' && now - authTime <= maxAge))
+    throw new TokenRefused('insufficient_user_authentication')
+}

@@ -1,0 +1,151 @@
+import type { IncomingMessage } from 'node:http'
+import { createAccessTokenReader, type AccessToken, type Confirmation } from './access-token.js'
+import { certificateThumbprint, connectionThumbprint } from './client-certificate.js'
+import { readCredentials, type Credentials } from './credentials.js'
+import { createDpopNonces } from './dpop-nonce.js'
+import { createDpopProofs, type UsedProof } from './dpop-proof.js'
+import { isSafeUrl, type Fetch } from './fetch-text.js'
+import { createIntrospection, type IntrospectionOptions } from './introspection.js'
+import { proofAlgorithms } from './issuer-key.js'
+import { checkIssuers, createKeySets, type TrustedIssuer } from './key-sets.js'
+import { readMessage, tokenHeaders, type Given, type Message } from './message.js'
+import { originOf } from './origin.js'
+import { outage } from './refusal.js'
+import { memoryReplayGuard, type ReplayGuard } from './replay.js'
+import { checkRequirements, tellRequirements, type Requirements } from './requirements.js'
+import { answerOf, TokenRefused } from './token-refusal.js'
+
+export interface ResourceServerOptions {
+  readonly issuers: readonly TrustedIssuer[]
+  /** The identifier of this API: what tokens have as `aud`, and clients ask for as `resource`. */
+  readonly audience: string
+  /** Where clients reach this API: DPoP proofs are made for it. That of `audience` unless said; never taken from the request. */
+  readonly origin?: string
+  /** One process remembers DPoP proofs for itself unless you give a guard that several share. */
+  readonly replay?: ReplayGuard
+  /** With it, DPoP proofs need a nonce. 32 bytes or more, the same for all processes of this API. */
+  readonly dpopNonceSecret?: string | Uint8Array
+  /**
+   * The client's certificate (DER), where something else than this process ends TLS. From the request take it only if a proxy
+   * of yours sent it. That of the connection unless said.
+   */
+  readonly clientCertificate?: (request: IncomingMessage | Request) => Uint8Array | undefined
+  /** With it, every request asks the issuer whether the token was revoked. */
+  readonly introspection?: IntrospectionOptions
+  /** Seconds by which the clocks of issuer, client and API may differ: 30 unless said. */
+  readonly clockSkewSeconds?: number
+  /** Seconds for which the keys of an issuer that cannot be reached are still used: four hours unless said. */
+  readonly staleKeysSeconds?: number
+  /** Milliseconds since the epoch. */
+  readonly clock?: () => number
+  readonly fetch?: Fetch
+}
+
+/** Who calls, and what for. */
+export interface VerifiedAccessToken extends AccessToken {
+  /** The key or the certificate that the client has proved; without one, whoever has the token is believed. */
+  readonly confirmation: 'dpop' | 'certificate' | 'dpop and certificate' | undefined
+  /** For the answer, whatever it is: the next `DPoP-Nonce`. The adapters set them. */
+  readonly headers: Readonly<Record<string, string>>
+}
+
+export interface AccessTokenChecker {
+  /** Rejects with `VerificationError`, whose `answer` is for the client. Reads nothing of the body. */
+  check(request: IncomingMessage | Request, given?: Given): Promise<VerifiedAccessToken>
+}
+
+export interface ResourceServer {
+  /** A checker for requests that need this. Throws a `TypeError` for requirements that make no sense. */
+  requireAccessToken(requirements?: Requirements): AccessTokenChecker
+}
+
+/** Checks access tokens of an API (RFC 9068, RFC 6750, RFC 9449 §7, RFC 8705 §3, RFC 9470). Throws a `TypeError` for options that make no sense. */
+export const createResourceServer = (options: ResourceServerOptions): ResourceServer => {
+  const { issuers, audience, clock = Date.now, clockSkewSeconds: skew = 30, introspection } = options
+  if (audience === '') throw new TypeError('audience is empty')
+  if (!(skew >= 0 && skew <= 300)) throw new TypeError('clockSkewSeconds is between 0 and 300')
+  checkIssuers(issuers)
+  const origin = originOf(audience, options.origin)
+  if (origin === undefined) throw new TypeError('audience is no URL: say the origin')
+  if (options.dpopNonceSecret !== undefined && Buffer.byteLength(options.dpopNonceSecret) < 32)
+    throw new TypeError('dpopNonceSecret is shorter than 32 bytes')
+  if (introspection && !isSafeUrl(introspection.endpoint))
+    throw new TypeError('introspection.endpoint is not a URL with https')
+
+  const fetcher = options.fetch ?? ((url, init) => fetch(url, init))
+  const staleFor = (options.staleKeysSeconds ?? 14_400) * 1000
+  const keySets = createKeySets({ issuers, fetch: fetcher, clock, staleFor })
+  const readAccessToken = createAccessTokenReader({ keySets, audience, skew })
+  const checkProof = createDpopProofs(skew)
+  const nonces = options.dpopNonceSecret === undefined ? undefined : createDpopNonces(options.dpopNonceSecret, clock)
+  const replay = options.replay ?? memoryReplayGuard({ clock })
+  const introspect = introspection && createIntrospection(introspection, fetcher)
+
+  const thumbprintOf = (request: IncomingMessage | Request): string | undefined => {
+    if (!options.clientCertificate) return connectionThumbprint(request)
+    const der = options.clientCertificate(request)
+    return der && certificateThumbprint(der)
+  }
+  const checkCertificate = (request: IncomingMessage | Request, expected: string): void => {
+    const shown = thumbprintOf(request)
+    if (shown === undefined) throw new TokenRefused('missing_certificate')
+    if (shown !== expected) throw new TokenRefused('certificate_mismatch')
+  }
+  const checkDpop = (
+    { method, target, headers }: Message,
+    { scheme, text }: Credentials,
+    jkt: string | undefined,
+    now: number,
+  ): UsedProof | undefined => {
+    if ((scheme === 'DPoP') !== (jkt !== undefined)) throw new TokenRefused('wrong_scheme')
+    if (jkt === undefined) return undefined
+    const acceptsNonce = nonces?.accepts ?? (() => true)
+    const url = `${origin}${target}`
+    return checkProof({ proof: headers.get('dpop'), method, url, accessToken: text, jkt, now, acceptsNonce })
+  }
+
+  const check = async (
+    request: IncomingMessage | Request,
+    message: Message,
+    sent: Credentials,
+    needed: Requirements,
+  ) => {
+    const now = clock() / 1000
+    const { token, bound } = await readAccessToken(sent.text, now)
+    const proof = checkDpop(message, sent, bound.jkt, now)
+    if (bound.certificate !== undefined) checkCertificate(request, bound.certificate)
+    checkRequirements(token, needed, now)
+    await introspect?.(sent.text)
+    if (proof) {
+      const isNew = await outage('replay_guard_unavailable', () => replay.claim(proof.id, proof.until))
+      if (isNew !== true) throw new TokenRefused('replay_detected')
+    }
+    return { ...token, confirmation: confirmationOf(bound) }
+  }
+
+  return {
+    requireAccessToken(needed = {}) {
+      const told = tellRequirements(needed)
+      return {
+        async check(request, given) {
+          let scheme: Credentials['scheme'] | undefined
+          const nonce = nonces?.current()
+          try {
+            const message = readMessage(request, tokenHeaders, given)
+            const sent = readCredentials(message)
+            ;({ scheme } = sent)
+            const found = await check(request, message, sent, needed)
+            return { ...found, headers: nonce === undefined ? {} : { 'dpop-nonce': nonce } }
+          } catch (error) {
+            throw answerOf(error, { scheme, algs: proofAlgorithms, nonce, ...told })
+          }
+        },
+      }
+    },
+  }
+}
+
+const confirmationOf = ({ jkt, certificate }: Confirmation): VerifiedAccessToken['confirmation'] => {
+  if (jkt === undefined) return certificate === undefined ? undefined : 'certificate'
+  return certificate === undefined ? 'dpop' : 'dpop and certificate'
+}

@@ -1,0 +1,69 @@
+import type { IssuerKey } from './issuer-key.js'
+import { readCompact, type JsonObject } from './jws.js'
+import type { KeySets } from './key-sets.js'
+import { refused, type RefusalReason } from './refusal.js'
+
+/** What every kind of token says of itself. */
+export interface SignedToken {
+  readonly issuer: string
+  /** Seconds since the epoch. */
+  readonly expiresAt: number
+}
+
+export interface SignedTokenOptions<T> {
+  readonly keySets: KeySets
+  /** Seconds. */
+  readonly skew: number
+  readonly isType: (typ: unknown) => boolean
+  /** The claims of a token that the issuer signed. Throws refusals. */
+  readonly read: (issuer: string, claims: JsonObject) => T
+  readonly wrongSignature: RefusalReason
+}
+
+interface Known<T> {
+  readonly token: T
+  readonly kid: string
+  readonly key: IssuerKey
+}
+
+/** How many tokens are remembered as verified, which needs around 3 kB each. */
+const mostKnown = 10_000
+
+/** Verifies tokens of trusted issuers, and remembers which ones it has verified, for as long as their key is published. */
+export const createSignedTokenReader = <T extends SignedToken>(options: SignedTokenOptions<T>) => {
+  const { keySets, skew, isType, read, wrongSignature } = options
+  const known = new Map<string, Known<T>>()
+
+  const remember = (text: string, verified: Known<T>, now: number): void => {
+    if (known.size >= mostKnown)
+      for (const [old, { token }] of known) {
+        if (known.size < mostKnown && now <= token.expiresAt + skew) break
+        known.delete(old)
+      }
+    known.set(text, verified)
+  }
+
+  const verify = async (text: string): Promise<Known<T>> => {
+    const { header, payload, input, signature } = readCompact(text)
+    const { alg, kid, typ } = header
+    const issuer = payload['iss']
+    if (!keySets.trusts(issuer)) throw refused('untrusted_issuer')
+    if (typeof kid !== 'string') throw refused('unknown_kid')
+    const key = await keySets.find(issuer, kid)
+    if (!key.algs.includes(alg as string)) throw refused('bad_alg')
+    if (!key.verifies(alg, input, signature)) throw refused(wrongSignature)
+    if (!isType(typ)) throw refused('wrong_type')
+    return { token: read(issuer, payload), kid, key }
+  }
+
+  /** Whether it is good at `now` (seconds since the epoch) the caller has to see. Throws refusals. */
+  return async (text: string, now: number): Promise<T> => {
+    const remembered = known.get(text)
+    if (remembered && (await keySets.find(remembered.token.issuer, remembered.kid)) === remembered.key)
+      return remembered.token
+    known.delete(text)
+    const verified = await verify(text)
+    remember(text, verified, now)
+    return verified.token
+  }
+}
