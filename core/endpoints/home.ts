@@ -16,6 +16,8 @@ export interface Demo {
   readonly password: string
   /** A confidential client with the grant `client_credentials`. */
   readonly service: { readonly clientId: string; readonly clientSecret: string }
+  /** A confidential client with the grant of CIBA; absent: nothing is enrolled, so that nobody could approve. */
+  readonly shop?: { readonly clientId: string; readonly clientSecret: string; readonly scope: readonly string[] }
   /** Whom a browser enrols as, with a secret that the terminal shows; absent: nothing is enrolled. */
   readonly enrolment?: Principal & {
     readonly kind: string
@@ -57,7 +59,7 @@ export const createHomeEndpoint = (options: HomeOptions): Handler => {
         issuer,
         version,
         accountUrl,
-        demo: { ...demo, scope: demo.scope.join(' ') },
+        demo: { ...demo, scope: demo.scope.join(' '), shopScope: demo.shop?.scope.join(' ') },
         curl: clientCredentialsCommand(issuer, demo.service),
         commands: demo.enrolment && principalCommands(demo.enrolment),
       })

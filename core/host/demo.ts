@@ -4,6 +4,7 @@ import type { Principal } from '../attestation/ports.js'
 import { clientCredentialsCommand, type Demo as DemoPage } from '../endpoints/home.js'
 import type { NewAccount } from '../interaction/accounts.js'
 import type { Client } from '../oauth/client.js'
+import { cibaGrant } from '../oauth/ciba/request.js'
 import { deviceCodeGrant } from '../oauth/device-code.js'
 import { personalScopes } from '../oauth/scope.js'
 import { hashOpaqueToken, newOpaqueToken } from '../opaque-token.js'
@@ -31,7 +32,7 @@ export const createDemo = (
 ): Demo => {
   const { issuer, scopes_supported } = config
   if (!isLoopbackHost(new URL(issuer).hostname)) throw new Error('The demo runs only with a loopback issuer.')
-  const secret = newOpaqueToken()
+  const [secret, shopSecret] = [newOpaqueToken(), newOpaqueToken()]
   const apiScopes = scopes_supported.filter((scope) => !personalScopes.has(scope))
   const service: Client = {
     ...common,
@@ -64,11 +65,23 @@ export const createDemo = (
     grant_types: [deviceCodeGrant, 'refresh_token'],
     response_types: [],
   }
+  const shop: Client = {
+    ...page,
+    client_id: 'demo-shop',
+    client_name: 'Demo shop',
+    redirect_uris: [],
+    post_logout_redirect_uris: [],
+    grant_types: [cibaGrant],
+    response_types: [],
+    scope: scopes_supported.filter((scope) => personalScopes.has(scope) && scope !== 'offline_access'),
+    token_endpoint_auth_method: 'client_secret_basic',
+    client_secret_sha256: hashOpaqueToken(shopSecret),
+  }
   const account = { ...person, password: newOpaqueToken().slice(0, 16) }
   const shown = { clientId: service.client_id, clientSecret: secret }
   const device: Principal = { subject: account.sub, principalId: 'demo-browser', principalType: 'device' }
   return {
-    clients: [service, page, television],
+    clients: [service, page, television, ...(config.attestation ? [shop] : [])],
     accounts: [account],
     page: {
       clientId: page.client_id,
@@ -77,7 +90,10 @@ export const createDemo = (
       username: account.username,
       password: account.password,
       service: shown,
-      ...(config.attestation && { enrolment: { kind: deviceFactor, configFile, ...device } }),
+      ...(config.attestation && {
+        enrolment: { kind: deviceFactor, configFile, ...device },
+        shop: { clientId: shop.client_id, clientSecret: shopSecret, scope: shop.scope },
+      }),
     },
     curl: clientCredentialsCommand(issuer, shown),
     ...(config.attestation && { device }),

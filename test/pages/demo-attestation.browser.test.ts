@@ -214,6 +214,47 @@ describeWith('chromium', 'the demo page as a device that is enrolled', (executab
       await status(page, 'has deleted the key')
       expect(await answer.isVisible()).toBe(false)
     }))
+
+  it('approves in a second window what a shop asks for in the first', () =>
+    withPage(async (shop) => {
+      await enrol(shop, await newSecret(shop))
+      await status(shop, 'Enrolled.')
+      await shop.clock.install()
+      const device = await shop.context().newPage()
+      await device.goto(`${server.issuer}/#demo-enrolment`)
+      const waiting = device.locator('#approvals-list .approval')
+      const ask = async (): Promise<string> => {
+        await shop.click('#demo-approval-start')
+        await shop.locator('#demo-approval').waitFor({ state: 'visible' })
+        const message = await shop.innerText('#demo-approval-message')
+        await device.click('#approvals-ask')
+        await waiting.getByText(message).waitFor()
+        return message
+      }
+      const decide = async (button: string, said: string): Promise<void> => {
+        await waiting.getByRole('button', { name: button }).click()
+        await device.locator('#approvals-status', { hasText: 'Nothing waits.' }).waitFor()
+        expect(await device.innerText('#enrol-status')).toBe(said)
+        // Until the page asks again.
+        await shop.clock.runFor(6000)
+      }
+
+      await ask()
+      await decide('Deny', 'Denied.')
+      await shop.locator('#demo-problem', { hasText: 'denied on the device' }).waitFor()
+
+      const message = await ask()
+      expect(await waiting.innerText()).toMatch(/Demo shop[\s\S]*12\.34[\s\S]*Example Coffee Roasters/)
+      await decide('Approve', 'Approved.')
+      const signed = await device.innerText('#approval-signed')
+      for (const part of ['approval+jwt', message, '12.34']) expect(signed).toContain(part)
+      await shop.locator('#demo-status', { hasText: 'Approved on the device' }).waitFor()
+      expect(await shop.locator('#demo-result .checks .failed').allInnerTexts()).toEqual([])
+      expect(await shop.innerText('#access-token')).toContain('for exactly the payment that this page asked for')
+      expect(await shop.locator('#demo-sign-out').isVisible()).toBe(false)
+      expect(await device.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBe(0)
+    }, 375),
+  )
 })
 
 /** Runs in the page: what comes of taking the stored private key out. */

@@ -1,3 +1,4 @@
+import { offerApprovals, showDecisions } from './demo-approvals.js'
 import { decodeJwt, toBase64Url } from './demo-jwt.js'
 import { offerPayments } from './demo-payment.js'
 import { checkSignature, createStep, element, fill, find, showChecks, showMembers, showToken } from './demo-show.js'
@@ -17,6 +18,8 @@ const words = new Map([
   ['KeyNotBound', 'The attestation is about another key. Forget it, and enrol again.'],
   ['StoreCorrupted', 'What this browser has kept is damaged. Forget it, and enrol again.'],
   ['InvalidChallenge', 'The answer was lost, or came too late. Make another secret with the command below.'],
+  ['ApprovalOver', 'Another device was faster, or the time is over.'],
+  ['ApprovalUnknown', 'This request is gone.'],
   ['RateLimited', 'Too many requests. Wait a moment, and try again.'],
   ['Unavailable', 'The provider cannot answer at the moment. Try again.'],
   ['Unreachable', 'The provider is not responding. Is it running?'],
@@ -90,16 +93,19 @@ export const offerEnrolment = async (issuer) => {
   const { createDevice, indexedDbStore } = await import(new URL('signet-device.js', import.meta.url).href)
   const { kind, subject, principalId, principalType } = place.dataset
   const store = indexedDbStore(`signet-demo ${issuer}`)
-  const device = createDevice({ issuer, store })
+  const device = createDevice({ issuer, store, fetch: showDecisions })
+  const approvals = offerApprovals(device)
   const payments = offerPayments(issuer, device)
-  const buttons = [find('enrol-start'), find('enrol-renew'), find('enrol-forget'), ...payments.buttons]
+  const buttons = [find('enrol-start'), find('enrol-renew'), find('enrol-forget'), ...approvals.buttons, ...payments.buttons]
   const step = createStep(buttons, find('enrol-status'), find('enrol-problem'))
 
   /** A revocation can be taken back: the command for it stands beside the refusal. */
   const tried = async (work) => {
     try {
       await work()
-      await show(issuer, await store.read())
+      const record = await store.read()
+      await show(issuer, record)
+      if (record !== undefined) approvals.start()
     } catch (error) {
       const isRevoked = error.errorCode === 'PrincipalRevoked'
       find('restore').hidden = !isRevoked
@@ -141,11 +147,15 @@ export const offerEnrolment = async (issuer) => {
       await device.forget()
       for (const id of ['attestation', 'device-key']) fill(id)
       payments.forget()
+      approvals.stop()
       await show(issuer, undefined)
       find('enrol-secret').focus()
     }),
   )
+  approvals.offer(step, inWords)
   payments.offer(step, inWords)
   await step('', '', () => tried(async () => undefined))
   place.hidden = false
+  // A link to a part of the page that was hidden has led nowhere.
+  if (location.hash === `#${place.id}`) place.scrollIntoView()
 }

@@ -22,13 +22,16 @@ export const readAnswer = async (response) => {
 const getJson = async (url, init) => await readAnswer(await fetch(url, { credentials: 'omit', ...init }))
 
 /** A client of the provider at `issuer`, as any other would be: it knows the issuer and reads the rest. */
-export const openClient = async ({ issuer, clientId, deviceClientId, scope, username }) => {
+export const openClient = async ({ issuer, clientId, deviceClientId, scope, username, ...shop }) => {
   const provider = await getJson(`${issuer}/.well-known/openid-configuration`)
   if (provider.issuer !== issuer) throw new Error('The discovery document belongs to another issuer.')
   const redirectUri = `${issuer}/`
   const own = { client_id: clientId, scope, post_logout_redirect_uris: [redirectUri] }
 
-  const post = async (url, parameters) => await getJson(url, { method: 'POST', body: new URLSearchParams(parameters) })
+  const post = async (url, parameters, headers = {}) =>
+    await getJson(url, { method: 'POST', headers, body: new URLSearchParams(parameters) })
+  const asShop = async (url, parameters) =>
+    await post(url, parameters, { Authorization: `Basic ${btoa(`${shop.shopId}:${shop.shopSecret}`)}` })
   const requestTokens = async (parameters) => await post(provider.token_endpoint, parameters)
 
   return {
@@ -108,6 +111,23 @@ export const openClient = async ({ issuer, clientId, deviceClientId, scope, user
         device_code: deviceCode,
       })
       return { clientId: deviceClientId, tokens, nonce: undefined }
+    },
+
+    hasApprovals: shop.shopId !== undefined && provider.backchannel_authentication_endpoint !== undefined,
+
+    /** OpenID CIBA Core §7.1: asks the person of the demo, wherever that person is. `details` as at `startSignIn`. */
+    startApproval: async (message, details) =>
+      await asShop(provider.backchannel_authentication_endpoint, {
+        scope: shop.shopScope,
+        login_hint: username,
+        binding_message: message,
+        authorization_details: JSON.stringify([details]),
+      }),
+
+    /** One poll (OpenID CIBA Core §10.1). */
+    pollApproval: async (authReqId) => {
+      const grant = { grant_type: 'urn:openid:params:grant-type:ciba', auth_req_id: authReqId }
+      return { clientId: shop.shopId, tokens: await asShop(provider.token_endpoint, grant), nonce: undefined }
     },
 
     refresh: async ({ clientId: client, tokens }) =>

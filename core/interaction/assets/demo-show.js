@@ -30,6 +30,16 @@ export const showMembers = (object) =>
     ),
   )
 
+/** As `showMembers`, with each value on a line of its own, however deep it is. */
+export const showLeaves = (object) => showMembers(Object.fromEntries(leavesOf(object, '')))
+
+const leavesOf = (object, prefix) =>
+  Object.entries(object).flatMap(([name, value]) =>
+    value !== null && typeof value === 'object' && !Array.isArray(value)
+      ? leavesOf(value, `${prefix}${name}.`)
+      : [[prefix + name, value]],
+  )
+
 export const showChecks = (checks) =>
   element(
     'ul',

@@ -1,3 +1,4 @@
+import { startApproval } from './demo-approval.js'
 import { waitForTokens } from './demo-device.js'
 import { openClient } from './demo-flow.js'
 import { offerEnrolment } from './demo-enrolment.js'
@@ -17,6 +18,7 @@ const buttons = [
   find('demo-sign-in'),
   find('demo-pay'),
   find('demo-device-start'),
+  find('demo-approval-start'),
   find('demo-refresh'),
   find('demo-ask'),
   find('demo-forget'),
@@ -29,10 +31,11 @@ let signIn
 let waiting
 let hasDeviceFlow = false
 let hasPayment = false
+let hasApprovals = false
 const title = find('demo-title').textContent
 
 const showTokens = async (client) => {
-  const { clientId, tokens, nonce } = signIn
+  const { clientId, tokens, nonce, asked } = signIn
   const keySet = await client.fetchKeySet()
   const idToken = decodeJwt(tokens.id_token)
   const accessToken = decodeJwt(tokens.access_token)
@@ -61,6 +64,14 @@ const showTokens = async (client) => {
     ...common(accessToken),
     { passed: accessToken.header.typ === 'at+jwt', text: 'typed as an access token' },
     { passed: accessToken.claims.sub === claims.sub, text: 'same subject as the ID token' },
+    ...(asked
+      ? [
+          {
+            passed: JSON.stringify(accessToken.claims.authorization_details) === JSON.stringify([asked]),
+            text: 'for exactly the payment that this page asked for',
+          },
+        ]
+      : []),
   ])
 }
 
@@ -80,6 +91,9 @@ const showSignedIn = (signedIn) => {
   find('demo-sign-in').hidden = signedIn
   find('demo-pay').hidden = signedIn || !hasPayment
   find('demo-device-start').hidden = signedIn || !hasDeviceFlow || waiting !== undefined
+  find('demo-approval-start').hidden = signedIn || !hasApprovals || waiting !== undefined
+  // Nobody signed in with a browser: there is no session to leave.
+  find('demo-sign-out').hidden = signIn?.asked !== undefined
   find('demo-refresh').hidden = !signIn?.tokens.refresh_token
 }
 
@@ -103,6 +117,7 @@ const showSignIn = async (client) => {
 const receive = async (client) => {
   hasDeviceFlow = client.hasDeviceFlow
   hasPayment = client.hasDetails(payment.type)
+  hasApprovals = hasPayment && client.hasApprovals
   showSignedIn(false)
   const answer = new URLSearchParams(location.search)
   history.replaceState(null, '', location.pathname)
@@ -135,41 +150,47 @@ const showDevice = async (device) => {
   find('demo-device-title').focus()
 }
 
-const tellInterval = (seconds) =>
-  (find('demo-device-status').textContent = `Waiting for your answer there, asking every ${seconds} seconds.`)
-
-const stopDevice = (message) => {
+const stopWaiting = (message) => {
   waiting?.abort()
   waiting = undefined
-  find('demo-device').hidden = true
+  for (const id of ['demo-device', 'demo-approval']) find(id).hidden = true
   showSignedIn(signIn !== undefined)
   find('demo-status').textContent = message
 }
 
-const finishDevice = async (client, device, signal) => {
-  const poll = () => client.pollDevice(device.device_code)
-  const show = await waitForTokens(poll, device.interval ?? 5, signal, tellInterval).then(
-    (done) => async () => {
-      signIn = done
+/** Until somebody has decided elsewhere, while `panel` says how. The buttons stay alive meanwhile. */
+const waitFor = async (client, { panel, poll, interval = 5, endings, done }) => {
+  waiting = new AbortController()
+  const { signal } = waiting
+  const tellInterval = (seconds) => {
+    find(`${panel}-status`).textContent = `Waiting for your answer there, asking every ${seconds} seconds.`
+  }
+  showSignedIn(false)
+  tellInterval(interval)
+  const show = await waitForTokens(poll, interval, signal, tellInterval).then(
+    (received) => async () => {
+      signIn = received
       await showSignIn(client)
     },
     (error) => () => {
-      throw new Error(deviceEndings.get(error.code) ?? error.message)
+      throw new Error(endings.get(error.code) ?? error.message)
     },
   )
   if (signal.aborted) return
-  stopDevice('')
-  await step('', 'Signed in with the other device.', async () => await show())
+  stopWaiting('')
+  await step('', done, async () => await show())
 }
 
 const startDevice = async (client) => {
   const device = await client.startDevice()
-  waiting = new AbortController()
-  showSignedIn(false)
   await showDevice(device)
-  tellInterval(device.interval ?? 5)
-  // Not waited for: the buttons stay alive meanwhile.
-  void finishDevice(client, device, waiting.signal)
+  void waitFor(client, {
+    panel: 'demo-device',
+    poll: () => client.pollDevice(device.device_code),
+    interval: device.interval,
+    endings: deviceEndings,
+    done: 'Signed in with the other device.',
+  })
 }
 
 const refresh = async (client) => {
@@ -211,8 +232,18 @@ const start = async () => {
     step('Asking for a code …', '', async () => await startDevice(await connected())),
   )
   find('demo-device-stop').addEventListener('click', () => {
-    stopDevice('Stopped waiting. This page no longer uses the code.')
+    stopWaiting('Stopped waiting. This page no longer uses the code.')
     find('demo-device-start').focus()
+  })
+  find('demo-approval-start').addEventListener('click', () =>
+    step('Asking …', '', async () => {
+      const asking = await connected()
+      void waitFor(asking, await startApproval(asking, payment))
+    }),
+  )
+  find('demo-approval-stop').addEventListener('click', () => {
+    stopWaiting('Stopped waiting. The request waits on the device until its time is over.')
+    find('demo-approval-start').focus()
   })
   find('demo-refresh').addEventListener('click', () =>
     step(

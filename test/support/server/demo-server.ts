@@ -25,7 +25,8 @@ export const startDemoServer = async (path: string, alg: string, clock: Clock = 
   const port = await freePort()
   const file = join(directory, 'signet.yaml')
   const written = withDevices(testConfiguration(directory, port))
-  const factors = [{ use: 'plugins/attestation/bootstrap' }, { use: 'plugins/attestation/registry' }]
+  const attested = ['grants/ciba', 'attestation/bootstrap', 'attestation/registry']
+  const factors = attested.map((name) => ({ use: `plugins/${name}` }))
   const demoConfig = parse(readFileSync(demoConfigFile, 'utf8')) as Record<string, unknown>
   const configuration = {
     ...written,
