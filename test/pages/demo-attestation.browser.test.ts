@@ -253,8 +253,7 @@ describeWith('chromium', 'the demo page as a device that is enrolled', (executab
       expect(await shop.innerText('#access-token')).toContain('for exactly the payment that this page asked for')
       expect(await shop.locator('#demo-sign-out').isVisible()).toBe(false)
       expect(await device.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBe(0)
-    }, 375),
-  )
+    }, 375))
 })
 
 /** Runs in the page: what comes of taking the stored private key out. */

@@ -96,7 +96,13 @@ export const offerEnrolment = async (issuer) => {
   const device = createDevice({ issuer, store, fetch: showDecisions })
   const approvals = offerApprovals(device)
   const payments = offerPayments(issuer, device)
-  const buttons = [find('enrol-start'), find('enrol-renew'), find('enrol-forget'), ...approvals.buttons, ...payments.buttons]
+  const buttons = [
+    find('enrol-start'),
+    find('enrol-renew'),
+    find('enrol-forget'),
+    ...approvals.buttons,
+    ...payments.buttons,
+  ]
   const step = createStep(buttons, find('enrol-status'), find('enrol-problem'))
 
   /** A revocation can be taken back: the command for it stands beside the refusal. */
