@@ -19,6 +19,7 @@ export type {
 export type { ReadAttestation } from '../attestation/read-attestation.js'
 export type { ShownAttestations } from '../attestation/shown-attestation.js'
 export { findEvidenceLevelFault } from '../attestation/evidence-claims.js'
+export { evidenceStatement } from '../../libraries/wire/evidence.js'
 export { principalDigest } from '../attestation/principal-digest.js'
 export type { Enrolment, PrincipalRegistry, Revocation, PrincipalStatus } from '../attestation/principal-registry.js'
 export type { CertificateChains, CertificateChainsOptions, TrustedChain } from '../certificates/certificate-chains.js'
