@@ -28,7 +28,7 @@ const readStatement = ({ attestationObject }: Response): readonly Uint8Array[] |
   if (Number(statement.get('alg')) === rs1) return 'a signature is too weak'
   const x5c: unknown = statement.get('x5c')
   const isChain = Array.isArray(x5c) && x5c.length > 0 && x5c.every((one) => one instanceof Uint8Array)
-  return isChain ? (x5c) : 'the statement has no certificate'
+  return isChain ? x5c : 'the statement has no certificate'
 }
 
 const derOf = (texts: readonly string[]): readonly Buffer[] =>
