@@ -1,6 +1,17 @@
+import { calculateJwkThumbprint } from 'jose'
+import { evidenceStatement } from '../wire/evidence.js'
 import { DeviceError } from './errors.js'
 import { unreachable, type Ask, type Json } from './issuer.js'
-import { signCompact, type DeviceKey } from './key.js'
+import { signCompact, type DeviceKey, type PublicJwk } from './key.js'
+
+/** What evidence has to be about. */
+export interface EvidenceRequest {
+  /** Good once, for some minutes. */
+  readonly challenge: string
+  readonly publicJwk: PublicJwk
+  /** `challenge`, a dot, and the thumbprint of the key (RFC 7638), in UTF-8: for hardware that cannot sign with this key. */
+  readonly statement: Uint8Array<ArrayBuffer>
+}
 
 /** Who enrols. */
 export interface Enrolment {
@@ -10,6 +21,11 @@ export interface Enrolment {
   /** What the attestation should say; the issuer may grant less. */
   readonly attributes?: Readonly<Record<string, unknown>>
   readonly secondFactor: { readonly kind: string; readonly value: string }
+  /**
+   * Makes evidence that the key is in hardware: `kind`, and the members of that kind without `challenge`. Called again if
+   * the challenge was over before the request was answered.
+   */
+  readonly evidence?: (asked: EvidenceRequest) => Promise<{ readonly kind: string; readonly [member: string]: unknown }>
   /** Ends the wait, for an answer or for a person who has to approve. */
   readonly signal?: AbortSignal
 }
@@ -24,7 +40,7 @@ export interface Attested {
 export interface Ceremony {
   /**
    * Repeats what an outage kept from being answered, for five minutes: the factor may be used up already. While a person
-   * has to approve, it goes on for an hour. Throws `DeviceError`.
+   * has to approve, it goes on for an hour. Throws `DeviceError`, and what `evidence` throws.
    */
   enrol(key: DeviceKey, enrolment: Enrolment): Promise<Attested>
   /** Asks once. Throws `DeviceError`. */
@@ -53,23 +69,46 @@ export const createCeremony = (issuer: string, ask: Ask): Ceremony => {
   }
 
   return {
-    async enrol(key, { subject, principalId, principalType, attributes, secondFactor, signal }) {
-      const send = repeating(post(signal), signal)
-      const asked = await send('/enrol', {
-        subject,
-        principal_id: principalId,
-        principal_type: principalType,
-        ...(attributes && { attributes }),
-        public_jwk: key.publicJwk,
-        second_factor: secondFactor,
+    async enrol(key, { subject, principalId, principalType, attributes, secondFactor, evidence, signal }) {
+      const once = post(signal)
+      let asked = 0
+      const send = repeating((path, body) => {
+        if (path === '/enrol') asked++
+        return once(path, body)
+      }, signal)
+      const ask = async (): Promise<Json> =>
+        send('/enrol', {
+          subject,
+          principal_id: principalId,
+          principal_type: principalType,
+          ...(attributes && { attributes }),
+          public_jwk: key.publicJwk,
+          second_factor: secondFactor,
+          ...(evidence && { evidence: await makeEvidence(send, key, evidence) }),
+        })
+      const answer = await ask().catch((error: unknown) => {
+        const isOver = error instanceof DeviceError && error.errorCode === 'EvidenceInvalid' && asked > 1
+        if (isOver) return ask()
+        throw error
       })
-      return complete(send, key, asked)
+      return complete(send, key, answer)
     },
     async renew(key, attestation) {
       const send = post()
       return complete(send, key, await send('/reissue', { attestation, public_jwk: key.publicJwk }))
     },
   }
+}
+
+const makeEvidence = async (
+  send: Post,
+  { publicJwk }: DeviceKey,
+  evidence: NonNullable<Enrolment['evidence']>,
+): Promise<Json> => {
+  const { attestation_challenge: challenge } = await send('/challenge', {})
+  if (typeof challenge !== 'string') throw unreachable('no challenge')
+  const statement = evidenceStatement(challenge, await calculateJwkThumbprint(publicJwk))
+  return { ...(await evidence({ challenge, publicJwk, statement: new TextEncoder().encode(statement) })), challenge }
 }
 
 const repeating =

@@ -26,8 +26,8 @@ export interface DeviceOptions {
 
 export interface Device {
   /**
-   * Enrols a key and keeps the attestation, in place of an earlier one, which stays until then. Throws `DeviceError`, and the
-   * reason of `signal`.
+   * Enrols a key and keeps the attestation, in place of an earlier one, which stays until then. Throws `DeviceError`, the
+   * reason of `signal`, and what `evidence` throws.
    */
   enrol(enrolment: Enrolment): Promise<void>
   /**

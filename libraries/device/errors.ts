@@ -4,6 +4,8 @@ export type DeviceErrorCode =
   | 'BadJwk'
   | 'BadAlg'
   | 'ApprovalPending'
+  | 'EvidenceRequired'
+  | 'EvidenceInvalid'
   | 'SecondFactorFailed'
   | 'InvalidChallenge'
   | 'ChallengeSignatureInvalid'

@@ -1,6 +1,6 @@
 /** `signet-idp/device`: enrols a key, keeps its attestation, signs requests. For browsers and for Node. */
 export type { Approval, ApprovalRequest, Decision } from './approvals.js'
-export type { Enrolment } from './ceremony.js'
+export type { Enrolment, EvidenceRequest } from './ceremony.js'
 export { createDevice, type Device, type DeviceOptions } from './device.js'
 export { DeviceError, type DeviceErrorCode } from './errors.js'
 export { indexedDbStore } from './indexeddb-store.js'

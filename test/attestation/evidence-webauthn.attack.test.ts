@@ -47,17 +47,15 @@ describe('a registration', () => {
     expect(answer).toMatchObject({ ok: true, keyStorage: levels.key_storage, details: { user_verified: false } })
     expect(answer).not.toHaveProperty('userAuthentication')
   })
-  it('whose own certificate is named is accepted, and no other', async () => {
+  it('by a key whose own certificate is named is accepted, until that has expired, and no other', async () => {
     const keys = await createCertificateKeys()
-    const leaf = { subject: [{ C: ['DE'] }, { O: ['x'] }, { OU: ['Authenticator Attestation'] }, { CN: ['x'] }] }
-    const [own, other] = await Promise.all(
-      [keys, await createCertificateKeys()].map(async (one) =>
-        authenticator.root.issue({ ...leaf, eku: null, keys: one }),
-      ),
-    )
-    const request = { signer: keys, statement: { x5c: [new Uint8Array(own?.der ?? [])] } }
-    expect(await askFor(request, { roots: [own?.pem] })).toMatchObject({ ok: true })
-    expect(await askFor(request, { roots: [other?.pem] })).toEqual(refused('no trust anchor has issued it'))
+    const ownOf = (notAfter: Date, one = keys) => authenticator.root.issue({ eku: null, keys: one, notAfter })
+    const [soon, past] = [new Date(Date.now() + 60_000), new Date(Date.now() - 60_000)]
+    const stranger = await createCertificateAuthority()
+    const request = { by: stranger, leaf: { keys }, signer: keys }
+    expect(await askFor(request, { roots: [(await ownOf(soon)).pem] })).toMatchObject({ ok: true })
+    for (const own of [await ownOf(past), await ownOf(soon, await createCertificateKeys())])
+      expect(await askFor(request, { roots: [own.pem] })).toEqual(refused(untrusted))
   })
 })
 

@@ -12,9 +12,10 @@ let names = 0
 /** Gives the test file a server, whose clock is that of the devices, and its factor and its status provider to each test. */
 export const setUpServer = (
   section: Record<string, unknown> = { attestation_ttl_secs: ttl, attestation_reissue_after_secs: reissueAfter },
+  plugins: { readonly evidence?: boolean } = {},
 ): void => {
   beforeAll(async () => {
-    server = await startAttestationServer({ section, status: true })
+    server = await startAttestationServer({ section, status: true, ...plugins })
   })
   beforeEach(() => server.double.reset())
   afterAll(() => server[Symbol.asyncDispose]())

@@ -31,10 +31,12 @@ const readStatement = ({ attestationObject }: Response): readonly Uint8Array[] |
   return isChain ? x5c : 'the statement has no certificate'
 }
 
-const derOf = (texts: readonly string[]): readonly Buffer[] =>
+/** Certificates of authenticators that have no authority: the deployer trusts their keys (FIDO Metadata Statement §3.8). */
+const readPinned = (texts: readonly string[]): readonly X509Certificate[] =>
   texts
     .flatMap((text) => text.match(/-----BEGIN CERTIFICATE-----[^]*?-----END CERTIFICATE-----/g) ?? [])
-    .map((pem) => new X509Certificate(pem).raw)
+    .map((pem) => new X509Certificate(pem))
+    .filter(({ ca }) => !ca)
 
 /** Why what the browser and the authenticator signed is not what was asked for, in constant words; undefined: it is. */
 const findClientDataFault = (
@@ -59,12 +61,15 @@ export default definePlugin({
   create(wanted, { clock }) {
     const { roots, rp_id: rpId, aaguids, require_user_verification: requireUser } = wanted
     const chains = createCertificateChains({ trustAnchors: roots, clock })
-    /** A manufacturer may name the certificate of its authenticators itself (FIDO Metadata Statement §3.8). */
-    const pinned = derOf(roots)
+    const pinned = readPinned(roots)
+    const isPinned = (leaf: Uint8Array): boolean => {
+      const { publicKey } = new X509Certificate(leaf)
+      return pinned.some((one) => one.publicKey.equals(publicKey) && clock() < Date.parse(one.validTo))
+    }
     const findChainFault = (x5c: readonly Uint8Array[]): string | undefined => {
-      if (pinned.some((der) => der.equals(x5c[0] as Uint8Array))) return undefined
       const chain = chains.check(x5c)
-      return chain.ok ? undefined : chain.reason
+      if (chain.ok || (pinned.length > 0 && isPinned(x5c[0] as Uint8Array))) return undefined
+      return chain.reason
     }
     const verifyStatement = async (response: Response, { challenge, jkt }: EvidenceContext) =>
       verifyRegistrationResponse({
