@@ -1,7 +1,7 @@
 import type { Config } from '../../config/schema.js'
 import type { Clock } from '../clock.js'
-import { createLogoutOutbox } from '../oauth/back-channel/outbox.js'
-import { startLogoutSender, type LogoutSender, type SendResult } from '../oauth/back-channel/sender.js'
+import { createOutbox } from '../oauth/back-channel/outbox.js'
+import { startSender, type Sender, type SendResult } from '../oauth/back-channel/sender.js'
 import { createTellClients, type TellClients } from '../oauth/back-channel/tell-clients.js'
 import type { LogoutDelivery } from '../oauth/back-channel/outbox.js'
 import type { Client } from '../oauth/client.js'
@@ -34,12 +34,12 @@ export const findLogoutUriIn = (
 /** For commands, and a start: whichever process serves delivers what is left here. */
 export const tellClientsIn = (stores: Stores, config: Config, clock: Clock): TellClients => {
   const { sessionClients, logoutDeliveries: records, logoutClaims: claims } = collections(stores)
-  const outbox = createLogoutOutbox({ records, claims, clock })
+  const outbox = createOutbox({ kind: 'logout_token', records, claims, clock })
   return createTellClients({ sessionClients, outbox, findLogoutUri: findLogoutUriIn(stores, config) })
 }
 
 /** Delivers logout tokens (OIDC Back-Channel Logout §2.5) with the clients and keys of whatever generation serves. */
-export const startBackChannel = (get: Resolve, serving: () => Serving): LogoutSender => {
+export const startBackChannel = (get: Resolve, serving: () => Serving): Sender => {
   const audit = get(tokens.audit)
   const clients = get(tokens.clients)
   const outbox = get(tokens.logoutOutbox)
@@ -63,8 +63,9 @@ export const startBackChannel = (get: Resolve, serving: () => Serving): LogoutSe
     }
   }
 
-  const sender = startLogoutSender({
+  const sender = startSender({
     outbox,
+    complaint: 'Logout tokens cannot be delivered',
     clock: get(tokens.clock),
     log: get(tokens.log),
     async send(delivery) {

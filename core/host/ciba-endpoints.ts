@@ -65,6 +65,7 @@ export const createCibaEndpoints = (
         keys: createEnrolmentKeys(),
         used: stored.usedRequestSignatures,
       }),
+      pings: get(tokens.pingOutbox),
       checkApproval: createCheckApproval({ issuer, clock, toleranceSeconds }),
       keyLimits: createDeviceLimits(get),
       status: createPrincipalStatus(get(tokens.registries).statusProvider, get(tokens.statusLists)?.tokenStatus),

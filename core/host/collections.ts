@@ -8,8 +8,9 @@ import type { Session, SessionEntry } from '../interaction/session.js'
 import type { JsonObject } from '../json.js'
 import type { Client } from '../oauth/client.js'
 import type { InitialAccessToken } from '../oauth/registration/initial-access-token.js'
-import type { LogoutDelivery } from '../oauth/back-channel/outbox.js'
+import type { Delivery, LogoutDelivery } from '../oauth/back-channel/outbox.js'
 import type { SessionClient } from '../oauth/back-channel/session-clients.js'
+import type { PingNotice } from '../oauth/ciba/ping.js'
 import type { BackchannelApproval, BackchannelRequest } from '../oauth/ciba/request.js'
 import type { PersonsApprovals } from '../oauth/ciba/waiting-approvals.js'
 import type { DeviceApproval, DeviceRequest } from '../oauth/device-code.js'
@@ -77,6 +78,7 @@ export const collections = ({ records, ephemeral, shares }: Stores) => {
     revocations: records.revocations('revocations'),
     secrets: records.records<string>('secrets'),
     logoutDeliveries: records.records<LogoutDelivery>('logout_deliveries'),
+    pingDeliveries: records.records<Delivery<PingNotice>>('ping_deliveries'),
     logoutClaims: records.replayGuard('logout_claims'),
     factorRecords: within('approvals', shareRecords, records.records<JsonObject>('second_factors')),
     factorClaims: records.replayGuard('second_factor_claims'),

@@ -7,6 +7,7 @@ import { createRefusals } from '../endpoints/refusals.js'
 import { routes } from '../http/routes.js'
 import { ConfigurationError } from '../../config/problems.js'
 import type { AccountDirectory } from '../interaction/account-directory.js'
+import { cibaGrant } from '../oauth/ciba/request.js'
 import type { ClientDirectory } from '../oauth/client.js'
 import { settlePairwiseKey } from '../oauth/pairwise-key.js'
 import { observeAudit } from '../observe/audit-counts.js'
@@ -24,6 +25,7 @@ import { collections } from './collections.js'
 import type { Demo } from './demo.js'
 import { closeGeneration, openGeneration, type Generation } from './generation.js'
 import { startBackChannel } from './back-channel.js'
+import { startPings } from './ciba-pings.js'
 import { createKeyLedger } from '../keys/lifecycle/ledger.js'
 import { createHintKeys } from '../keys/lifecycle/hint-keys.js'
 import { describeHeld, readPublications } from '../keys/lifecycle/publications.js'
@@ -220,6 +222,10 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
       () => serving,
     )
     cleanUp.add(() => sender.close())
+  }
+  if (registries.grants.has(cibaGrant)) {
+    const pings = startPings((token) => container.resolve(token))
+    cleanUp.add(() => pings.close())
   }
   const published = generation.ring.states().map(({ kid, alg, state }) => ({ kid, alg, state }))
   await audit.record({

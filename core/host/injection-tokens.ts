@@ -21,7 +21,8 @@ import type { Subjects } from '../oauth/subjects.js'
 import type { CheckSector } from '../oauth/check-sector.js'
 import type { RegisteredClients } from '../oauth/registration/registered-clients.js'
 import type { AuthorizationDetailsTypes } from '../oauth/authorization-details.js'
-import type { LogoutOutbox } from '../oauth/back-channel/outbox.js'
+import type { LogoutOutbox, Outbox } from '../oauth/back-channel/outbox.js'
+import type { PingNotice } from '../oauth/ciba/ping.js'
 import type { OutboundFetch } from '../outbound/outbound-fetch.js'
 import type { RemoteKeySets } from '../outbound/remote-key-sets.js'
 import type { ClientKeys } from '../oauth/client-keys.js'
@@ -73,6 +74,7 @@ export const tokens = {
   clientKeys: token<ClientKeys>('clientKeys'),
   dpop: token<Dpop>('dpop'),
   logoutOutbox: token<LogoutOutbox>('logoutOutbox'),
+  pingOutbox: token<Outbox<PingNotice>>('pingOutbox'),
   rateLimits: token<RateLimits>('rateLimits'),
   shownAttestations: token<ShownAttestations>('shownAttestations'),
   evidenceChallenges: token<EvidenceChallenges>('evidenceChallenges'),

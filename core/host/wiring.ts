@@ -19,7 +19,7 @@ import { createIssuerKeys } from '../outbound/issuer-keys.js'
 import { createOutboundFetch } from '../outbound/outbound-fetch.js'
 import { createRemoteKeySets } from '../outbound/remote-key-sets.js'
 import { createOutbound } from '../outbound/webhook.js'
-import { createLogoutOutbox } from '../oauth/back-channel/outbox.js'
+import { createOutbox } from '../oauth/back-channel/outbox.js'
 import { createSubjects } from '../oauth/subjects.js'
 import { createDpop } from '../oauth/dpop.js'
 import { RecentMap } from '../recent-map.js'
@@ -103,7 +103,11 @@ export const wire = (container: DependencyContainer): void => {
   })
   provide(tokens.logoutOutbox, (get) => {
     const { logoutDeliveries: records, logoutClaims: claims } = get(tokens.collections)
-    return createLogoutOutbox({ records, claims, clock: get(tokens.clock) })
+    return createOutbox({ kind: 'logout_token', records, claims, clock: get(tokens.clock) })
+  })
+  provide(tokens.pingOutbox, (get) => {
+    const { pingDeliveries: records, logoutClaims: claims } = get(tokens.collections)
+    return createOutbox({ kind: 'ping', records, claims, clock: get(tokens.clock) })
   })
   provide(tokens.rateLimits, (get) => createRateLimits(get(tokens.collections).attemptCounters, get(tokens.clock)))
   provide(tokens.evidenceChallenges, (get) => {

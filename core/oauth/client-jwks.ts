@@ -34,6 +34,9 @@ export const clientJwksUri = outboundUri(2048)
 /** `backchannel_logout_uri` of a client (OIDC Back-Channel Logout §2.2). */
 export const clientLogoutUri = outboundUri(2048)
 
+/** `backchannel_client_notification_endpoint` of a client (OpenID CIBA Core §4). */
+export const clientNotificationEndpoint = outboundUri(2048)
+
 /** `sector_identifier_uri` of a client (OIDC Registration §2). */
 export const clientSectorUri = outboundUri(2048)
 

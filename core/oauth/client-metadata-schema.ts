@@ -11,6 +11,7 @@ import {
   clientJwksUri,
   clientLoginUri,
   clientLogoutUri,
+  clientNotificationEndpoint,
   clientRequestUris,
   clientSectorUri,
 } from './client-jwks.js'
@@ -122,7 +123,8 @@ export const metadataSchema = z.strictObject({
   request_uris: clientRequestUris.optional(),
   backchannel_logout_uri: clientLogoutUri.optional(),
   backchannel_logout_session_required: z.boolean().optional(),
-  backchannel_token_delivery_mode: z.literal('poll', 'must be poll').optional(),
+  backchannel_token_delivery_mode: z.enum(['poll', 'ping'], 'must be poll or ping').optional(),
+  backchannel_client_notification_endpoint: clientNotificationEndpoint.optional(),
   backchannel_authentication_request_signing_alg: signingAlg.optional(),
   authorization_details_types: z.array(text).optional(),
   contacts: z.array(text).optional(),

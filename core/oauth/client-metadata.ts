@@ -88,6 +88,11 @@ const findContradictions = (metadata: Partial<Metadata>): MetadataProblem[] => {
     add('grant_types', 'client_credentials is for clients that authenticate (RFC 6749 §4.4)')
   if (method === 'none' && grant_types?.includes(cibaGrant) === true)
     add('grant_types', 'CIBA is for clients that authenticate (OpenID CIBA Core §7.1)')
+  const isPing = metadata.backchannel_token_delivery_mode === 'ping'
+  if (isPing && !('backchannel_client_notification_endpoint' in metadata))
+    add('backchannel_client_notification_endpoint', 'is required for backchannel_token_delivery_mode ping')
+  if (!isPing && metadata.backchannel_client_notification_endpoint !== undefined)
+    add('backchannel_client_notification_endpoint', 'is for backchannel_token_delivery_mode ping alone')
   if (method === 'none' && metadata.client_secret !== undefined)
     add('client_secret', 'a client with token_endpoint_auth_method none has no secret')
   if (method === 'client_secret_jwt') add('token_endpoint_auth_method', 'client_secret_jwt is symmetric and refused')

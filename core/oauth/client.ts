@@ -96,7 +96,9 @@ export interface Client {
   /** Met for every client: `sid` is in every logout token. */
   readonly backchannel_logout_session_required?: boolean
   /** How the client learns of the decision (OpenID CIBA Core §4). Absent: `poll`. */
-  readonly backchannel_token_delivery_mode?: 'poll'
+  readonly backchannel_token_delivery_mode?: 'poll' | 'ping'
+  /** Where it hears of the decision, in ping mode (OpenID CIBA Core §4). */
+  readonly backchannel_client_notification_endpoint?: string
   /** The client signs its backchannel authentication requests, by this algorithm (OpenID CIBA Core §4). Absent: it need not. */
   readonly backchannel_authentication_request_signing_alg?: JwsAlg
   readonly logo_uri?: string

@@ -44,6 +44,8 @@ export type AuditEventName =
   | 'backchannel.started'
   | 'backchannel.approved'
   | 'backchannel.denied'
+  | 'backchannel.pinged'
+  | 'backchannel.unpinged'
   | 'backchannel.refused'
   | 'backchannel.reused'
   | 'approval.refused'

@@ -7,7 +7,7 @@ import { createDeployment } from '../support/server/processes.js'
 import { noAnswers } from '../support/server/site.js'
 import { subject, webClient } from '../support/server/server.js'
 import { openTestRecords } from '../support/stores/test-stores.js'
-import { createLogoutOutbox } from '../../core/oauth/back-channel/outbox.js'
+import { createOutbox } from '../../core/oauth/back-channel/outbox.js'
 
 describe('back-channel logout of a sender that is killed', () => {
   const keep = disposeAfterAll()
@@ -23,7 +23,7 @@ describe('back-channel logout of a sender that is killed', () => {
     )
     const store = keep(await openTestRecords(join(deployment.directory, 'store'), Date.now))
     const { logoutDeliveries: records, logoutClaims: claims } = collectionsOf(store)
-    const outbox = createLogoutOutbox({ records, claims, clock: Date.now })
+    const outbox = createOutbox({ kind: 'logout_token', records, claims, clock: Date.now })
     await outbox.add([{ clientId: 'web', subject, sid: 'one', host: new URL(receiver.uri).host }])
 
     const first = await deployment.start()

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { createLogoutOutbox } from '../../core/oauth/back-channel/outbox.js'
+import { createOutbox } from '../../core/oauth/back-channel/outbox.js'
 import { createLanes } from '../../core/oauth/back-channel/lanes.js'
-import { startLogoutSender, type SendResult } from '../../core/oauth/back-channel/sender.js'
+import { startSender, type SendResult } from '../../core/oauth/back-channel/sender.js'
 import { noLog } from '../../core/observe/log.js'
 import { disposeAfterAll } from '../support/dispose-after-all.js'
 import { collectionsOf } from '../support/forge/mint.js'
@@ -80,10 +80,16 @@ describe('LO11 hosts that hang', () => {
     let now = 1_000_000
     const clock = () => now
     const records = collectionsOf(keep(await openTestRecords(join(folder, 'store'), clock)))
-    const outbox = createLogoutOutbox({ records: records.logoutDeliveries, claims: records.logoutClaims, clock })
+    const outbox = createOutbox({
+      kind: 'logout_token',
+      records: records.logoutDeliveries,
+      claims: records.logoutClaims,
+      clock,
+    })
     const hanging: ((result: SendResult) => void)[] = []
     const delivered: string[] = []
-    const sender = startLogoutSender({
+    const sender = startSender({
+      complaint: 'Logout tokens cannot be delivered',
       outbox,
       async send({ host }) {
         if (host.startsWith('hangs')) return new Promise<SendResult>((resolve) => hanging.push(resolve))

@@ -8,7 +8,7 @@ import { disposeAfterAll } from '../support/dispose-after-all.js'
 import { createDeployment } from '../support/server/processes.js'
 import { subject, webClient } from '../support/server/server.js'
 import { openTestRecords } from '../support/stores/test-stores.js'
-import { createLogoutOutbox } from '../../core/oauth/back-channel/outbox.js'
+import { createOutbox } from '../../core/oauth/back-channel/outbox.js'
 
 // What a command leaves in the outbox, several processes of the product deliver.
 
@@ -38,7 +38,7 @@ describe('back-channel logout of several replicas', () => {
     )
     const store = keep(await openTestRecords(join(deployment.directory, 'store'), Date.now))
     const { logoutDeliveries: records, logoutClaims: claims } = collectionsOf(store)
-    const outbox = createLogoutOutbox({ records, claims, clock: Date.now })
+    const outbox = createOutbox({ kind: 'logout_token', records, claims, clock: Date.now })
     const sids = Array.from({ length: many }, () => randomUUID())
     const { host } = new URL(receiver.uri)
     const replicas = [await deployment.start(), await deployment.start(), await deployment.start()]

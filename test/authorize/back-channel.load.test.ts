@@ -10,7 +10,7 @@ import { createClient, createDeployment } from '../support/server/processes.js'
 import { noAnswers } from '../support/server/site.js'
 import { serviceClient, subject, webClient } from '../support/server/server.js'
 import { openTestRecords } from '../support/stores/test-stores.js'
-import { createLogoutOutbox } from '../../core/oauth/back-channel/outbox.js'
+import { createOutbox } from '../../core/oauth/back-channel/outbox.js'
 
 // SIGNET_LOGOUTS sessions end at once; every fourth is of a client that hangs. Tokens are asked for before and meanwhile.
 
@@ -34,7 +34,7 @@ describe(`${logouts} sessions that end at once`, () => {
     )
     const store = keep(await openTestRecords(join(deployment.directory, 'store'), Date.now))
     const { logoutDeliveries: records, logoutClaims: claims } = collectionsOf(store)
-    const outbox = createLogoutOutbox({ records, claims, clock: Date.now })
+    const outbox = createOutbox({ kind: 'logout_token', records, claims, clock: Date.now })
     const noticeOf = (index: number) => {
       const [clientId, { uri }] = index % 4 === 3 ? (['hanging', hanging] as const) : (['web', sound] as const)
       return { clientId, subject, sid: randomUUID(), host: new URL(uri).host }

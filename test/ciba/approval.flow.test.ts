@@ -29,7 +29,7 @@ it('gives openid-client the tokens of what the person approved on the phone', as
   )
   expect(config.serverMetadata()).toMatchObject({
     backchannel_authentication_endpoint: `${server.issuer}/bc-authorize`,
-    backchannel_token_delivery_modes_supported: ['poll'],
+    backchannel_token_delivery_modes_supported: ['poll', 'ping'],
     backchannel_user_code_parameter_supported: false,
     grant_types_supported: expect.arrayContaining([cibaGrant]),
   })

@@ -82,6 +82,7 @@ const uriMembers = [
   'jwks_uri',
   'sector_identifier_uri',
   'backchannel_logout_uri',
+  'backchannel_client_notification_endpoint',
   'request_uris',
 ]
 
@@ -108,8 +109,9 @@ describe('RG03', () => {
     'x',
   ]
   it.each(uriMembers)('refuses private and other addresses in %s', async (member) => {
+    const ping = member === 'backchannel_client_notification_endpoint' && { backchannel_token_delivery_mode: 'ping' }
     for (const place of places) {
-      const answer = await refused({ ...web, [member]: member === 'request_uris' ? [place] : place })
+      const answer = await refused({ ...web, ...ping, [member]: member === 'request_uris' ? [place] : place })
       expect(answer.text).not.toContain(place)
       expect(answer.body['error_description']).toContain(member)
     }

@@ -6,7 +6,9 @@ import { readJsonObject, readText } from '../../attestation/read-body.js'
 import type { CheckRequestSignature, SignedBy } from '../../attestation/request-signature.js'
 import type { PrincipalStatus } from '../../attestation/status.js'
 import { epochSeconds } from '../../clock.js'
+import type { Outbox } from '../../oauth/back-channel/outbox.js'
 import { acrOf } from '../../oauth/authentication-context.js'
+import { pingEndpoint, type PingNotice } from '../../oauth/ciba/ping.js'
 import {
   approvalMethods,
   cibaGrant,
@@ -32,6 +34,7 @@ export interface ApprovalsOptions
   readonly checkApproval: CheckApproval
   readonly keyLimits: Pick<AttestationLimits, 'takeKey'>
   readonly status: Pick<PrincipalStatus, 'check'>
+  readonly pings: Pick<Outbox<PingNotice>, 'add'>
 }
 
 /**
@@ -103,6 +106,14 @@ export const createApprovalsEndpoint = (options: ApprovalsOptions): RecordedHand
     }
   }
 
+  /** Before the decision is written, so that none goes untold: a client that hears too early polls on. */
+  const ping = async ({ ping: told }: BackchannelRequest, client: Client, approvalId: string): Promise<void> => {
+    const endpoint = pingEndpoint(client)
+    if (told === undefined || endpoint === undefined) return
+    const { host } = new URL(endpoint)
+    await options.pings.add([{ ...told, clientId: client.client_id, host, approval: hashOpaqueToken(approvalId) }])
+  }
+
   const decide = async (http: EndpointRequest, { principal, jkt, key }: SignedBy): Promise<Reply> => {
     const signed = readText(readJsonObject(http), 'decision')
     const { approvalId, decision, request: shown } = await options.checkApproval(signed, key)
@@ -114,6 +125,7 @@ export const createApprovalsEndpoint = (options: ApprovalsOptions): RecordedHand
     if (client === undefined) throw attestationError('ApprovalUnknown', { reason: 'the client is gone or disabled' })
     if (!isDeepStrictEqual(shown, shownRequest(request, client))) throw attestationError('ApprovalMismatch')
     if (state !== 'pending') throw attestationError('ApprovalOver', { reason: `it is ${state}` })
+    await ping(request, client, approvalId)
     const approval = approvalOf(request)
     const isApproved = decision === 'approve'
     const [decided] = await Promise.all([

@@ -2,6 +2,7 @@ import { isPlainText } from '../../attestation/read-body.js'
 import { epochSeconds } from '../../clock.js'
 import type { LoginProvider } from '../../interaction/login-provider.js'
 import type { Account } from '../../oauth/account.js'
+import { readNotificationToken } from '../../oauth/ciba/ping.js'
 import { cibaGrant, type BackchannelRequest } from '../../oauth/ciba/request.js'
 import type { ClientAuthentication } from '../../oauth/client-authentication.js'
 import { isPublicClient, type Client } from '../../oauth/client.js'
@@ -45,7 +46,7 @@ export const backchannelAuthenticationEndpoint = {
   refusedEvent: 'backchannel.refused',
   discovery: ({ issuer, securityProfile }) => ({
     backchannel_authentication_endpoint: `${issuer}/bc-authorize`,
-    backchannel_token_delivery_modes_supported: ['poll'],
+    backchannel_token_delivery_modes_supported: ['poll', 'ping'],
     backchannel_user_code_parameter_supported: false,
     backchannel_authentication_request_signing_alg_values_supported: namesOfAlgorithms(securityProfile),
   }),
@@ -70,8 +71,14 @@ export const createBackchannelAuthenticationEndpoint = (options: BackchannelAuth
     return account
   }
 
-  const start = async (request: BackchannelRequest, ttlSeconds: number, requestId: string): Promise<string> => {
+  const start = async (
+    asked: BackchannelRequest,
+    token: string | undefined,
+    ttlSeconds: number,
+    requestId: string,
+  ): Promise<string> => {
     const [authReqId, approvalId] = [newOpaqueToken(), newOpaqueToken()]
+    const request = token === undefined ? asked : { ...asked, ping: { authReqId, token } }
     const { clientId, subject } = request
     const expiresAt = clock() + ttlSeconds * 1000
     checkWait(
@@ -109,6 +116,7 @@ export const createBackchannelAuthenticationEndpoint = (options: BackchannelAuth
     const params = await requestObjects.open(http.form, client)
     checkNoneRepeated(params, 'resource')
     checkHints(params)
+    const token = readNotificationToken(params, client)
     const bindingMessage = readBindingMessage(params)
     const ttlSeconds = Math.min(readExpiry(params) ?? options.ttlSeconds, options.ttlSeconds)
     const asked = await checkRequest(steps, { params, client, rules: options, signal: http.signal })
@@ -127,7 +135,7 @@ export const createBackchannelAuthenticationEndpoint = (options: BackchannelAuth
       ...(wantedAcr && { wantedAcr }),
       askedAt: epochSeconds(clock),
     }
-    const authReqId = await start(request, ttlSeconds, http.requestId)
+    const authReqId = await start(request, token, ttlSeconds, http.requestId)
     return json(200, { auth_req_id: authReqId, expires_in: ttlSeconds, interval: intervalSeconds })
   }
 }

@@ -6,6 +6,7 @@ import { findPasswordAdvice, findPasswordFault } from '../../interaction/passwor
 import { authenticationMethods, type Client } from '../../oauth/client.js'
 import { cibaGrant } from '../../oauth/ciba/request.js'
 import { deviceCodeGrant } from '../../oauth/device-code.js'
+import { cibaRules } from './ciba-rules.js'
 import { claimsAreForResources, claimsAreOfPeople, claimsReachSomebody } from './claim-rules.js'
 import { enabledGrants, tokenExchange } from './enabled-grants.js'
 import { findPrivateNetworkWithin } from './private-networks.js'
@@ -242,6 +243,7 @@ const rules: readonly Rule[] = [
   ...authenticationContextRules,
   ...profileRules,
   ...requestUriRules,
+  ...cibaRules,
   ...registrationRules,
   ...pairwiseRules,
   ownOutput,

@@ -2,57 +2,66 @@ import type { Clock } from '../../clock.js'
 import { newOpaqueToken } from '../../opaque-token.js'
 import type { RecordStore, ReplayGuard } from '../../storage/ports.js'
 
-/** That a client has to hear of the end of a session. */
-export interface LogoutNotice {
+/** That a client has to hear of something. */
+export interface Notice {
   readonly clientId: string
-  /** The person, as our stores know it. */
-  readonly subject: string
-  readonly sid: string
   /** The host that it is to be sent to: deliveries to one host wait for each other. */
   readonly host: string
 }
 
+/** That a client has to hear of the end of a session. */
+export interface LogoutNotice extends Notice {
+  /** The person, as our stores know it. */
+  readonly subject: string
+  readonly sid: string
+}
+
 /** A notice that is to be delivered. */
-export interface LogoutDelivery extends LogoutNotice {
-  /** Of the logout token. Every attempt has the same, so that a client can tell that it has heard already. */
+export type Delivery<N extends Notice> = N & {
+  /** That of a logout token. Every attempt has the same, so that a client can tell that it has heard already. */
   readonly jti: string
   /** Attempts that have failed. */
   readonly failed: number
 }
+export type LogoutDelivery = Delivery<LogoutNotice>
 
-export interface QueuedDelivery {
+export interface QueuedDelivery<N extends Notice> {
   readonly id: string
-  readonly delivery: LogoutDelivery
+  readonly delivery: Delivery<N>
 }
 
 /**
- * The logout tokens that are still to be delivered, in the store of records: what was added survives every process, and any
+ * The notices that are still to be delivered, in the store of records: what was added survives every process, and any
  * replica may deliver it. Everything throws `Unavailable`.
  */
-export interface LogoutOutbox {
-  /** Durable when it resolves. Due a moment later: the end of the session is written next. */
-  add(notices: readonly LogoutNotice[]): Promise<void>
+export interface Outbox<N extends Notice> {
+  /** Durable when it resolves. Due a moment later: what it tells of is written next. */
+  add(notices: readonly N[]): Promise<void>
   /** What is due, the longest waiting first, at most `limit`, from after the id `after`. */
-  due(after: string | undefined, limit: number): Promise<readonly QueuedDelivery[]>
+  due(after: string | undefined, limit: number): Promise<readonly QueuedDelivery<N>[]>
   /**
    * True for one caller of all replicas, who makes this attempt. When nothing has become of it after a quarter of a minute,
    * another caller may.
    */
-  claim(queued: QueuedDelivery): Promise<boolean>
+  claim(queued: QueuedDelivery<N>): Promise<boolean>
   /** Puts the next attempt off. False, and nothing changes, when this was the last one. */
-  postpone(queued: QueuedDelivery): Promise<boolean>
-  remove(queued: QueuedDelivery): Promise<void>
+  postpone(queued: QueuedDelivery<N>): Promise<boolean>
+  remove(queued: QueuedDelivery<N>): Promise<void>
   /** Calls `listener` after each `add` of this process, with the milliseconds until what was added is due. */
   onAdded(listener: (milliseconds: number) => void): void
 }
 
-export interface LogoutOutboxOptions {
-  readonly records: RecordStore<LogoutDelivery>
+export type LogoutOutbox = Outbox<LogoutNotice>
+
+export interface OutboxOptions<N extends Notice> {
+  /** What its claims are told apart by from those of others. */
+  readonly kind: 'logout_token' | 'ping'
+  readonly records: RecordStore<Delivery<N>>
   readonly claims: ReplayGuard
   readonly clock: Clock
 }
 
-/** Milliseconds from the notice to the first attempt: the session is over by then. */
+/** Milliseconds from the notice to the first attempt: what it tells of is written by then. */
 const settleMs = 250
 /** Milliseconds from one attempt to the next: three within a minute. */
 const pausesMs = [10_000, 45_000] as const
@@ -65,9 +74,9 @@ const ttlSeconds = 86_400
 const newId = (dueAt: number, jti: string): string => `${String(dueAt).padStart(15, '0')}.${jti}`
 const dueAtOf = (id: string): number => Number(id.slice(0, 15))
 
-export const createLogoutOutbox = ({ records, claims, clock }: LogoutOutboxOptions): LogoutOutbox => {
+export const createOutbox = <N extends Notice>({ kind, records, claims, clock }: OutboxOptions<N>): Outbox<N> => {
   let added: ((milliseconds: number) => void) | undefined
-  const put = (delivery: LogoutDelivery, dueAt: number) =>
+  const put = (delivery: Delivery<N>, dueAt: number) =>
     records.put(newId(dueAt, delivery.jti), delivery, { ttlSeconds })
   return {
     async add(notices) {
@@ -81,7 +90,7 @@ export const createLogoutOutbox = ({ records, claims, clock }: LogoutOutboxOptio
       return page.filter(({ id }) => dueAtOf(id) <= now).map(({ id, record }) => ({ id, delivery: record }))
     },
     async claim({ id, delivery: { jti, failed } }) {
-      if (!(await claims.claim('logout_token', `${jti}.${String(failed)}`, leaseSeconds))) return false
+      if (!(await claims.claim(kind, `${jti}.${String(failed)}`, leaseSeconds))) return false
       // Whoever had it before may have finished since it was listed.
       return (await records.find(id)) !== undefined
     },

@@ -5,23 +5,25 @@ import type { Log } from '../../observe/log.js'
 import { Unavailable } from '../../unavailable.js'
 import { createFailingHosts } from './failing-hosts.js'
 import { createLanes } from './lanes.js'
-import type { LogoutDelivery, LogoutOutbox, QueuedDelivery } from './outbox.js'
+import type { Delivery, Notice, Outbox, QueuedDelivery } from './outbox.js'
 
 /** `failed`: another attempt may help. `moot`: none will. */
 export type SendResult =
   { readonly outcome: 'delivered' } | { readonly outcome: 'failed' | 'moot'; readonly reason: string }
 
-export interface LogoutSenderOptions {
-  readonly outbox: LogoutOutbox
+export interface SenderOptions<N extends Notice> {
+  readonly outbox: Outbox<N>
+  /** What the log says while nothing can be delivered for a reason of our own. */
+  readonly complaint: string
   /** Makes one attempt. Throws when it could not be made for a reason of our own: then it does not count. */
-  readonly send: (delivery: LogoutDelivery) => Promise<SendResult>
+  readonly send: (delivery: Delivery<N>) => Promise<SendResult>
   /** Called with what will not be delivered any more, before it is forgotten. */
-  readonly abandoned: (delivery: LogoutDelivery, reason: string) => Promise<void>
+  readonly abandoned: (delivery: Delivery<N>, reason: string) => Promise<void>
   readonly clock: Clock
   readonly log: Log
 }
 
-export interface LogoutSender {
+export interface Sender {
   /** Looks into the outbox after so many milliseconds. */
   wake(milliseconds: number): void
   close(): Promise<void>
@@ -44,7 +46,8 @@ const atOnce = 16
  * Delivers what is in the outbox, beside all that the process does for others: a few at a time for each host, one attempt at
  * a time for each delivery, over all replicas. Hosts that fail have a quarter of its places, one each.
  */
-export const startLogoutSender = ({ outbox, send, abandoned, clock, log }: LogoutSenderOptions): LogoutSender => {
+export const startSender = <N extends Notice>(options: SenderOptions<N>): Sender => {
+  const { outbox, send, abandoned, clock, log } = options
   const hosts = createFailingHosts(clock)
   let isLeft = false
   let cursor: string | undefined
@@ -61,7 +64,7 @@ export const startLogoutSender = ({ outbox, send, abandoned, clock, log }: Logou
     if (isLeft) wake(pauseMs)
   })
 
-  const attempt = async (delivery: LogoutDelivery): Promise<SendResult> => {
+  const attempt = async (delivery: Delivery<N>): Promise<SendResult> => {
     const { host } = delivery
     if (hosts.rests(host)) return { outcome: 'failed', reason: 'the host has failed just now' }
     const result = await send(delivery)
@@ -77,7 +80,7 @@ export const startLogoutSender = ({ outbox, send, abandoned, clock, log }: Logou
     if (lastTurn > now) await setTimeout(lastTurn - now, undefined, { signal, ref: false }).catch(() => undefined)
   }
 
-  const deliver = async (queued: QueuedDelivery): Promise<void> => {
+  const deliver = async (queued: QueuedDelivery<N>): Promise<void> => {
     await turn()
     if (closed || !(await outbox.claim(queued))) return
     const result = await attempt(queued.delivery)
@@ -92,12 +95,12 @@ export const startLogoutSender = ({ outbox, send, abandoned, clock, log }: Logou
       await work()
       failing = false
     } catch (error) {
-      if (!failing) log.error('Logout tokens cannot be delivered', {}, error instanceof Unavailable ? undefined : error)
+      if (!failing) log.error(options.complaint, {}, error instanceof Unavailable ? undefined : error)
       failing = true
     }
   }
 
-  const offer = (queued: QueuedDelivery): boolean =>
+  const offer = (queued: QueuedDelivery<N>): boolean =>
     lanes.offer(queued.delivery.host, queued.id, () => guarded(() => deliver(queued)))
 
   const look = async (): Promise<void> => {

@@ -3,6 +3,7 @@ import type { WantedAcr } from '../authentication-context.js'
 import type { AuthorizationDetail } from '../authorization-details.js'
 import type { Client } from '../client.js'
 import type { Grant } from '../grant.js'
+import type { Ping } from './ping.js'
 
 /** OpenID CIBA Core §4. */
 export const cibaGrant = 'urn:openid:params:grant-type:ciba'
@@ -21,6 +22,8 @@ export interface BackchannelRequest {
   readonly bindingMessage?: string
   readonly authorizationDetails?: readonly AuthorizationDetail[]
   readonly wantedAcr?: WantedAcr
+  /** Of a client that is told of the decision. */
+  readonly ping?: Ping
   /** Seconds since the epoch. */
   readonly askedAt: number
 }

@@ -14,11 +14,12 @@ const members = [
   'jwks_uri',
   'sector_identifier_uri',
   'backchannel_logout_uri',
+  'backchannel_client_notification_endpoint',
   'request_uris',
 ] as const satisfies readonly (keyof Client)[]
 
 /** By its text alone: a name that leads to such an address is noticed when it is connected to. */
-const isPrivateHost = (uri: string): boolean => {
+export const isPrivateHost = (uri: string): boolean => {
   const host = new URL(uri).hostname.replace(/^\[|\]$|\.$/g, '')
   return isIP(host) === 0 ? /(?:^|\.)localhost$/.test(host) : isPrivateAddress(host)
 }

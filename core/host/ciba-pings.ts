@@ -1,0 +1,52 @@
+import type { Delivery } from '../oauth/back-channel/outbox.js'
+import { startSender, type Sender, type SendResult } from '../oauth/back-channel/sender.js'
+import { pingEndpoint, type PingNotice } from '../oauth/ciba/ping.js'
+import { createOutboundFetch } from '../outbound/outbound-fetch.js'
+import { Unavailable } from '../unavailable.js'
+import { tokens, type Resolve } from './injection-tokens.js'
+
+/** Milliseconds that a client has to answer. */
+const deadlineMs = 5000
+
+/** Tells clients in ping mode that a person has decided (OpenID CIBA Core §10.2). */
+export const startPings = (get: Resolve): Sender => {
+  const audit = get(tokens.audit)
+  const clients = get(tokens.clients)
+  const outbox = get(tokens.pingOutbox)
+  const { allow_private_addresses: allowPrivateAddresses } = get(tokens.config).outbound
+  const fetch = createOutboundFetch({ allowPrivateAddresses, deadlineMs, statuses: [200, 204] })
+
+  const trail = ({ clientId: client_id, approval }: Delivery<PingNotice>) => ({ client_id, approval })
+
+  const post = async (endpoint: string, { authReqId, token }: Delivery<PingNotice>): Promise<SendResult> => {
+    const bytes = Buffer.from(JSON.stringify({ auth_req_id: authReqId }))
+    const headers = { authorization: `Bearer ${token}` }
+    try {
+      await fetch(endpoint, '*/*', { body: { contentType: 'application/json', bytes, headers } })
+      return { outcome: 'delivered' }
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error
+      return { outcome: 'failed', reason: error.message }
+    }
+  }
+
+  const sender = startSender({
+    outbox,
+    complaint: 'Clients cannot be told of approvals',
+    clock: get(tokens.clock),
+    log: get(tokens.log),
+    async send(delivery) {
+      const client = await clients.findEnabled(delivery.clientId)
+      const endpoint = client && pingEndpoint(client)
+      if (endpoint === undefined) return { outcome: 'moot', reason: 'the client has gone, or polls' }
+      const result = await post(endpoint, delivery)
+      if (result.outcome === 'delivered') await audit.record({ event: 'backchannel.pinged', ...trail(delivery) })
+      return result
+    },
+    async abandoned(delivery, reason) {
+      await audit.record({ event: 'backchannel.unpinged', ...trail(delivery), reason })
+    },
+  })
+  outbox.onAdded((milliseconds) => sender.wake(milliseconds))
+  return sender
+}

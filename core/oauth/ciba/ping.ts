@@ -1,0 +1,34 @@
+import type { Notice } from '../back-channel/outbox.js'
+import type { Client } from '../client.js'
+import { OAuthError } from '../errors.js'
+import type { ParameterList } from '../params.js'
+
+/** What a client in ping mode is told with: both are its own, and it gets them back as they are (OpenID CIBA Core §10.2). */
+export interface Ping {
+  readonly authReqId: string
+  readonly token: string
+}
+
+/** That a person has decided. */
+export interface PingNotice extends Notice, Ping {
+  /** A hash of the id that devices know: for the audit log. */
+  readonly approval: string
+}
+
+/** `Authorization: Bearer` can carry it (RFC 6750 §2.1); with fewer characters it has no 128 bits (OpenID CIBA Core §7.1). */
+const bearerToken = /^(?=.{22,1024}$)[\w.~+/-]+=*$/
+
+/** Where `client` is told; undefined: it polls. */
+export const pingEndpoint = (client: Client): string | undefined =>
+  client.backchannel_token_delivery_mode === 'ping' ? client.backchannel_client_notification_endpoint : undefined
+
+/** `client_notification_token`, which a client in ping mode has to send, and no other. Throws `OAuthError`. */
+export const readNotificationToken = ({ values }: ParameterList, client: Client): string | undefined => {
+  if (pingEndpoint(client) === undefined) return undefined
+  const token = values.get('client_notification_token')
+  if (token !== undefined && bearerToken.test(token)) return token
+  throw new OAuthError(
+    'invalid_request',
+    'The parameter client_notification_token must be a bearer token of 22 to 1024 characters.',
+  )
+}
