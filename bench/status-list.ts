@@ -13,6 +13,7 @@ import { createListsHere } from '../core/attestation/status-list/lists-here.js'
 import { createListPublication } from '../core/attestation/status-list/publication.js'
 import { createTokenStatus } from '../core/attestation/status-list/token-status.js'
 import type { KeyRing } from '../core/keys/ports.js'
+import { Durations } from '../core/observe/counts.js'
 import { noLog } from '../core/observe/log.js'
 import { openEmbedded } from '../core/storage/embedded/open-embedded.js'
 import { createDevice, decodeJws, doublePlugin } from '../test/support/clients/attestation.js'
@@ -91,6 +92,7 @@ if (isWanted('lists')) {
       const audit = { record: () => Promise.resolve() }
       const publication = createListPublication({
         ...{ lists, ids, ring, alg: 'ES256', issuer: 'https://id.example', ttlSeconds: 300, clock, audit, log: noLog },
+        builds: new Durations(),
       })
       const [start, idle, cpu] = [performance.now(), performance.eventLoopUtilization(), process.cpuUsage()]
       length = (await publication.get(list)).body.length

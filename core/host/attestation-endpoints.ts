@@ -150,12 +150,13 @@ export const createAttestationEndpoints = (get: Resolve, section: Section): Hand
 
 export const createStatusListEndpoints = (
   get: Resolve,
-  { ids, here }: StatusLists,
+  { ids, here, builds }: StatusLists,
 ): HandlersOf<typeof statusListEndpoints> => {
   const { issuer, attestation } = get(tokens.config)
   const publication = createListPublication({
     lists: here,
     ids,
+    builds,
     ring: get(tokens.ring),
     alg: attestation?.signing_alg ?? 'ES256',
     issuer,

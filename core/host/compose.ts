@@ -47,6 +47,7 @@ import {
 import { deploymentNeeds } from '../keys/lifecycle/signing-needs.js'
 import { observeShares, openShares } from './shares.js'
 import { tellStoreWarnings, watchStoreHealth } from './store-health.js'
+import { observeStatusLists } from './status-lists.js'
 import { openStores, type Stores } from './stores.js'
 import { tokens } from './injection-tokens.js'
 import { traceSignatures } from './instruments/traced.js'
@@ -176,6 +177,7 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
   readiness.register({ name: 'audit', intervalMs: 1000, deadlineMs: 1000, check: () => auditFile.check() })
   observeReadiness(metrics, readiness)
   observeRateLimits(metrics, limits)
+  observeStatusLists(metrics, container.resolve(tokens.statusLists))
   observeRefusals(metrics, refusals)
   observeDeployment(metrics, inForce)
   observeKeys(metrics, () => generation.ring.report(), clock)

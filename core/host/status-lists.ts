@@ -5,6 +5,8 @@ import { createListIds, type ListIds } from '../attestation/status-list/list-ids
 import { createListsHere, type ListsHere } from '../attestation/status-list/lists-here.js'
 import { createTokenStatus, type TokenStatus } from '../attestation/status-list/token-status.js'
 import type { Clock } from '../clock.js'
+import { Durations } from '../observe/counts.js'
+import type { Metrics } from '../observe/metrics.js'
 import { collections, type Collections } from './collections.js'
 import type { Stores } from './stores.js'
 
@@ -13,6 +15,7 @@ export interface StatusLists {
   readonly ids: ListIds
   readonly here: ListsHere
   readonly tokenStatus: TokenStatus
+  readonly builds: Durations
 }
 
 /** Seconds that a request may take from its index to the `iat` of its attestation, and more. */
@@ -30,7 +33,35 @@ export const openStatusLists = (
   const tokenSeconds = attestation.attestation_ttl_secs + tolerance + requestSeconds
   const nextIndex = createStatusIndexes({ lists, ids, clock, tokenSeconds })
   const revoked = here.revoked.bind(here)
-  return { ids, here, tokenStatus: createTokenStatus({ entries, bits, nextIndex, tokenSeconds, revoked }) }
+  const builds = new Durations()
+  return { ids, here, builds, tokenStatus: createTokenStatus({ entries, bits, nextIndex, tokenSeconds, revoked }) }
+}
+
+/** Tells what this process knows of the lists, if there are any. */
+export const observeStatusLists = (metrics: Metrics, statusLists: StatusLists | undefined): void => {
+  if (statusLists === undefined) return
+  const { here, builds } = statusLists
+  const gauge = (name: string, help: string, member: 'lists' | 'revoked'): void =>
+    metrics.observe({
+      type: 'gauge',
+      name,
+      help,
+      labels: [],
+      read: () => [{ labels: {}, value: here.count()[member] }],
+    })
+  gauge('signet_status_lists', 'Status lists that this process serves.', 'lists')
+  gauge(
+    'signet_status_list_revoked_entries',
+    'Revoked entries of the status lists that this process serves.',
+    'revoked',
+  )
+  metrics.observe({
+    type: 'histogram',
+    name: 'signet_status_list_build_duration_seconds',
+    help: 'Time to compress and sign a status list.',
+    labels: [],
+    read: () => [{ labels: {}, durations: builds }],
+  })
 }
 
 /** What commands work on. Whom it revokes is in the lists of all replicas within seconds. */

@@ -23,6 +23,7 @@ const grantMembers: Readonly<Record<keyof GrantHandler, true>> = {
   grantType: true,
   params: true,
   clientAuthentication: true,
+  takesAttestations: true,
   handle: true,
 }
 

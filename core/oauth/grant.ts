@@ -142,6 +142,8 @@ export interface GrantHandler<Input = unknown> {
   readonly params?: StandardSchemaV1<unknown, Input>
   /** How a client must have authenticated: methods by name, or any that proves it. Absent: as it registered. */
   readonly clientAuthentication?: 'confidential' | readonly string[]
+  /** It is configured for attestations of this issuer: without the section `attestation` there are none, and `check` warns. */
+  readonly takesAttestations?: boolean
   /** Throws `OAuthError` to refuse, `Unavailable` when something it needs is down. */
   handle(request: GrantRequest<Input>): Promise<GrantDecision>
 }

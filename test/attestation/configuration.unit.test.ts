@@ -80,6 +80,17 @@ describe('the section attestation', () => {
     for (const plugin of [factor, status, bootstrap]) expect(await problemsOf(full('', plugin))).toEqual([idle])
   })
 
+  it('is missed where a client may exchange attestations, and nowhere else', async () => {
+    const exchange = (rights: string) =>
+      `  - { use: plugins/grants/token-exchange, options: { clients: { fleet: ${rights} } } }\n`
+    const idle = expect.stringContaining('takes attestations, and there is no section attestation')
+    const attested = '{ attestation_scope: { service: [] } }'
+    expect(await problemsOf(full('token_exchange_enabled: true', exchange(attested)))).toEqual([idle])
+    expect(await problemsOf(full('token_exchange_enabled: true', exchange('{}')))).toEqual([])
+    const section = 'attestation: {}\ntoken_exchange_enabled: true'
+    expect(await problemsOf(full(section, factor + exchange(attested)))).toEqual([])
+  })
+
   it('keeps a retired key until the last attestation under it has expired', async () => {
     const { config } = await check(full('attestation: {}'))
     expect(retention(config, ['attestation'])).toBe(86_400 + config.clock_tolerance_secs)

@@ -144,6 +144,31 @@ describe('one address', () => {
     await device.renew(attestation)
   })
 
+  it('AT13 floods /challenge: it is answered 429, nothing is stored, and others get their value', async () => {
+    await using server = await startAttestationServer({
+      limits: { ...wide, address_per_minute: 20 },
+      configure: (written) => ({ ...written, trusted_proxies: ['127.0.0.1/32'] }),
+    })
+    const ask = (address: string) => postJson(`${server.issuer}/challenge`, {}, { 'x-forwarded-for': address })
+    atMinute(server)
+    const stored = async () => {
+      const text = await (await fetch(`${server.host.server.admin}/metrics`)).text()
+      // Counters of the limits themselves, and what happens by the clock.
+      const others = /collection="(counters|shares|logout_deliveries)"/
+      return text.split('\n').filter((line) => line.startsWith('signet_store_operations_total{') && !others.test(line))
+    }
+    await ask('203.0.113.77')
+    const before = await stored()
+    expect(before).not.toEqual([])
+    const answers = await Promise.all(Array.from({ length: 60 }, () => ask('192.0.2.7')))
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(20)
+    for (const answer of answers.filter(({ status }) => status !== 200)) expectNamed(answer, 'RateLimited')
+    const values = answers.map(({ body }) => body['attestation_challenge']).filter((value) => value !== undefined)
+    expect(new Set(values).size).toBe(20)
+    expect(await stored()).toEqual(before)
+    expect((await ask('203.0.113.77')).status).toBe(200)
+  })
+
   it('row 47: waiting clients get different times', async () => {
     await using server = await startAttestationServer({ limits: { ...wide, address_per_minute: 1 } })
     atMinute(server)

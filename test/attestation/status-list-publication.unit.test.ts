@@ -10,6 +10,7 @@ import { createListIds } from '../../core/attestation/status-list/list-ids.js'
 import { createListsHere } from '../../core/attestation/status-list/lists-here.js'
 import { createListPublication, type SignedList } from '../../core/attestation/status-list/publication.js'
 import { createTokenStatus, type StatusEntry } from '../../core/attestation/status-list/token-status.js'
+import { Durations } from '../../core/observe/counts.js'
 import { noLog } from '../../core/observe/log.js'
 import type { RecordStore, StorageBackend } from '../../core/storage/ports.js'
 import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
@@ -61,7 +62,16 @@ const startReplica = async ({ ttlSeconds = 60 } = {}) => {
   const signed: unknown[] = []
   const publication = createListPublication({
     ring: { sign: (order) => (faults.isSignerDown ? Promise.reject(down()) : ring.sign(order)) },
-    ...{ lists: here, ids: ids(), alg: 'ES256', issuer: 'https://id.example', ttlSeconds, clock, log: noLog },
+    ...{
+      lists: here,
+      ids: ids(),
+      alg: 'ES256',
+      issuer: 'https://id.example',
+      ttlSeconds,
+      clock,
+      log: noLog,
+      builds: new Durations(),
+    },
     audit: {
       record: (...recorded) => {
         if (faults.isAuditDown) return Promise.reject(down())

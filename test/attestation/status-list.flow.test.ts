@@ -172,6 +172,27 @@ describe('a revocation', () => {
     expect(await statusOf(other)).toBe(0)
   })
 
+  it('is counted in the metrics, and so are the lists and how long they took to build', async () => {
+    const metrics = async () => {
+      const text = await (await fetch(`${server.admin}/metrics`)).text()
+      const valueOf = (name: string) => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1])
+      return [
+        valueOf('signet_status_lists'),
+        valueOf('signet_status_list_revoked_entries'),
+        valueOf('signet_status_list_build_duration_seconds_count'),
+      ] as const
+    }
+    const attestation = await (await newDevice()).attest()
+    await statusOf(referenceOf(attestation))
+    const [lists, revoked, builds] = await metrics()
+    expect(lists).toBeGreaterThan(0)
+    const principal = principalOf(attestation)
+    expect(await elsewhere.revoke({ principal, revokedAt: 1 })).toBe(true)
+    server.later(5000)
+    expect(await statusOf(referenceOf(attestation))).toBe(1)
+    expect(await metrics()).toEqual([lists, revoked + 1, builds + 1])
+  })
+
   it('SL02 reaches a verifier with our library within the ttl and five seconds', async () => {
     const { issuer, now: clock } = server
     const issuers = [{ issuer, jwks_uri: `${issuer}/jwks.json` }]

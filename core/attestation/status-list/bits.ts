@@ -11,9 +11,11 @@ const partIndexes = partBytes * 8
 /** Part `part` of a list, in the order of ids. */
 const partId = (list: string, part: number): string => `${list}.${part.toString(16).padStart(2, '0')}`
 
-/** Sets the bit of an index: the lowest one of a byte is that of the first index (Token Status List §4.1). */
-const setBit = (bytes: Uint8Array, idx: number): void => {
-  bytes[idx >> 3] = (bytes[idx >> 3] as number) | (1 << (idx & 7))
+/** Sets the bit of an index: the lowest one of a byte is that of the first index (Token Status List §4.1). Says how many were set: none or one. */
+const setBit = (bytes: Uint8Array, idx: number): number => {
+  const before = bytes[idx >> 3] as number
+  bytes[idx >> 3] = before | (1 << (idx & 7))
+  return before === bytes[idx >> 3] ? 0 : 1
 }
 
 /** Sets bits of a list, for all replicas. What is set is never unset. Throws `Unavailable`. */
@@ -32,9 +34,11 @@ export interface Bitmap {
   readonly bytes: Buffer
   /** Changes with the bytes. */
   version: number
+  /** How many bits are set. */
+  revoked: number
 }
 
-export const createBitmap = (): Bitmap => ({ bytes: Buffer.alloc(listBytes), version: 0 })
+export const createBitmap = (): Bitmap => ({ bytes: Buffer.alloc(listBytes), version: 0, revoked: 0 })
 
 /** Adds the bits that are set in the store. Throws `Unavailable`. */
 export const readBits = async (bits: RecordStore<string>, list: string, bitmap: Bitmap): Promise<void> => {
@@ -47,13 +51,25 @@ export const readBits = async (bits: RecordStore<string>, list: string, bitmap: 
 
 /** Adds the bits of these indexes. */
 export const addBits = (bitmap: Bitmap, indexes: readonly number[]): void => {
-  for (const idx of indexes) setBit(bitmap.bytes, idx)
+  for (const idx of indexes) bitmap.revoked += setBit(bitmap.bytes, idx)
   bitmap.version++
 }
 
 const merge = (bitmap: Bitmap, offset: number, part: Buffer): void => {
   const { bytes } = bitmap
   if (bytes.compare(part, 0, part.length, offset, offset + part.length) === 0) return
-  for (let at = 0; at < part.length; at++) bytes[offset + at] = (bytes[offset + at] as number) | (part[at] as number)
+  for (let at = 0; at < part.length; at++) {
+    const known = bytes[offset + at] as number
+    const more = (part[at] as number) & ~known
+    if (more === 0) continue
+    bytes[offset + at] = known | more
+    bitmap.revoked += countBits(more)
+  }
   bitmap.version++
+}
+
+const countBits = (byte: number): number => {
+  let count = 0
+  for (let left = byte; left > 0; left &= left - 1) count++
+  return count
 }

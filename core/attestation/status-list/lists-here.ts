@@ -24,6 +24,8 @@ export interface ListsHere {
   look(list: string): Promise<void>
   /** Takes over what this process has revoked. */
   revoked(list: string, indexes: readonly number[]): void
+  /** How many lists are here, and how many entries of them are revoked. */
+  count(): { readonly lists: number; readonly revoked: number }
 }
 
 export const createListsHere = (bits: RecordStore<string>, clock: Clock): ListsHere => {
@@ -46,6 +48,10 @@ export const createListsHere = (bits: RecordStore<string>, clock: Clock): ListsH
 
   return {
     get: open,
+    count() {
+      const live = [...kept].filter(([list]) => endOf(list) > epochSeconds(clock))
+      return { lists: live.length, revoked: live.reduce((sum, [, { bitmap }]) => sum + bitmap.revoked, 0) }
+    },
     look(list) {
       const of = open(list)
       return (of.looking ??= read(list, of).finally(() => {

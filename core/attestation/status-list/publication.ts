@@ -7,6 +7,7 @@ import type { JwsAlg } from '../../jose/jwk.js'
 import { statusListLifetimes, type KeyRing } from '../../keys/ports.js'
 import { OAuthError } from '../../oauth/errors.js'
 import type { AuditLog } from '../../observe/audit.js'
+import type { Durations } from '../../observe/counts.js'
 import type { Log } from '../../observe/log.js'
 import { createSignToken } from '../../tokens/sign-token.js'
 import { Unavailable } from '../../unavailable.js'
@@ -30,6 +31,8 @@ export interface ListPublicationOptions {
   readonly clock: Clock
   readonly audit: AuditLog
   readonly log: Log
+  /** How long it took to compress and sign a list. */
+  readonly builds: Durations
 }
 
 export interface ListPublication {
@@ -72,7 +75,7 @@ export const statusListUri = (issuer: string, list: string): string =>
  * signers are down the last one is answered until it expires.
  */
 export const createListPublication = (options: ListPublicationOptions): ListPublication => {
-  const { lists, ids, alg, issuer, ttlSeconds, clock, audit, log } = options
+  const { lists, ids, alg, issuer, ttlSeconds, clock, audit, log, builds } = options
   const sign = createSignToken(options.ring)
   const lookSeconds = Math.min(mostLookSeconds, ttlSeconds)
   const known = new Map<string, Known>()
@@ -83,6 +86,7 @@ export const createListPublication = (options: ListPublicationOptions): ListPubl
   const isWithin = (milliseconds: number, since: number): boolean => Math.abs(clock() - since) < milliseconds
 
   const build = async (id: string): Promise<Published> => {
+    const started = performance.now()
     const { bytes, version } = lists.get(id).bitmap
     const iat = epochSeconds(clock)
     const exp = iat + ttlSeconds * statusListLifetimes
@@ -94,6 +98,7 @@ export const createListPublication = (options: ListPublicationOptions): ListPubl
     const by = { priority: 'machine', clientId: 'status_list' } as const
     const signed = await withDeadline(signMs, (signal) => sign(profile, alg, claims, { ...by, signal }), late)
     await audit.record({ event: 'status_list.signed', list: id, exp, signatures: [signed.record] })
+    builds.add(performance.now() - started)
     const etag = `"${hash('sha256', signed.token, 'base64url').slice(0, 22)}"`
     return { body: Buffer.from(signed.token), etag, version, signedAt: iat * 1000, expiresAt: exp * 1000 }
   }

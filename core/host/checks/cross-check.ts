@@ -181,8 +181,12 @@ const attestation: Rule = ({ config, registries, report, warn, isWhole }) => {
     if (directKinds(secondFactors).length === 0) report(['attestation'], 'no plugin provides a second factor')
     if ((config.attestation.require_evidence ?? []).length > 0 && evidence.size === 0)
       report(['attestation', 'require_evidence'], 'no plugin verifies evidence')
-  } else if (kinds.length > 0 || statusProvider !== undefined || evidence.size > 0)
+    return
+  }
+  if (kinds.length > 0 || statusProvider !== undefined || evidence.size > 0)
     warn(['plugins'], 'a plugin is for attestation, and there is no section attestation')
+  for (const { grantType, takesAttestations } of registries.grants.values())
+    if (takesAttestations) warn(['plugins'], `${grantType} takes attestations, and there is no section attestation`)
 }
 
 const lifetimes: Rule = ({ config, report }) => {

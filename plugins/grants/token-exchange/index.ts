@@ -127,12 +127,16 @@ export default definePlugin({
   needs: ['ownTokens', 'attestations'],
   create({ clients }, shown) {
     const rightsOf = new Map(Object.entries(clients))
+    const takesAttestations = [...rightsOf.values()].some(
+      ({ attestation_scope: { device, service } }) => device !== undefined || service !== undefined,
+    )
     return {
       grants: [
         defineGrant({
           grantType: 'urn:ietf:params:oauth:grant-type:token-exchange',
           params,
           clientAuthentication: 'confidential',
+          takesAttestations,
           handle: (request) => decide(shown, rightsOf.get(request.client.client_id) ?? none, request),
         }),
       ],
