@@ -5,7 +5,7 @@ const day = 86_400
 
 /** What other tokens of this service and of its clients have: nothing that is signed may pass for two things. */
 const takenTypes = new Set(
-  'jwt jose at+jwt userinfo+jwt token-introspection+jwt logout+jwt dpop+jwt enrol-proof+jws device-signature+jwt approval+jwt evidence-proof+jws client-authentication+jwt oauth-client-attestation+jwt oauth-client-attestation-pop+jwt statuslist+jwt'.split(
+  'jwt jose at+jwt userinfo+jwt token-introspection+jwt logout+jwt dpop+jwt enrol-proof+jws device-signature+jwt approval+jwt evidence-proof+jws client-authentication+jwt oauth-client-attestation+jwt oauth-client-attestation-pop+jwt statuslist+jwt wit+jwt wpt+jwt'.split(
     ' ',
   ),
 )
@@ -28,6 +28,19 @@ const clientAttestation = z.strictObject({
   subjects: z.array(z.string().min(1)).min(1).optional(),
 })
 
+/** A workload identifier: SPIFFE ID §2, draft-ietf-wimse-identifier. Names of principals are whole segments of its path. */
+const workloadIdentifier = z
+  .string()
+  .max(1024, 'must be at most 1024 characters')
+  .regex(
+    /^(?:spiffe|wimse):\/\/[a-z0-9._-]{1,255}(?:\/(?:\{subject\}|\{principal_id\}|(?!\.{1,2}(?:\/|$))[\w.-]+))+$/,
+    'must be a URI of spiffe or wimse with {subject} and {principal_id} as whole segments, such as spiffe://bank.example/{subject}/{principal_id}',
+  )
+  .refine(
+    (template) => template.includes('{'),
+    'must have {principal_id} or {subject}: services need names of their own',
+  )
+
 /** The section `attestation` (docs/design/decisions.md#8-attestation). Without the section nothing of the ceremony exists. */
 export const attestation = z
   .strictObject({
@@ -49,6 +62,8 @@ export const attestation = z
     require_evidence: z.array(z.enum(['device', 'service'])).default([]),
     /** Absent: no principal is an instance of a client. The first that fits counts. */
     client_attestations: z.array(clientAttestation).min(1).max(1000).optional(),
+    /** Absent: no workload identity tokens, and no trust bundle. */
+    workload_identity: z.strictObject({ identifier: workloadIdentifier }).optional(),
   })
   .refine((section) => section.attestation_reissue_after_secs < section.attestation_ttl_secs, {
     path: ['attestation_reissue_after_secs'],

@@ -11,6 +11,7 @@ import { createAttestationReader } from '../attestation/read-attestation.js'
 import { createShownAttestations, type ShownAttestations } from '../attestation/shown-attestation.js'
 import { createListPublication } from '../attestation/status-list/publication.js'
 import { createPrincipalStatus, type PrincipalStatus } from '../attestation/status.js'
+import { createWorkloadIdentities } from '../attestation/workload-identity.js'
 import type { Clock } from '../clock.js'
 import { challengeEndpoint, createChallengeEndpoint } from '../endpoints/attestation/challenge.js'
 import {
@@ -20,6 +21,7 @@ import {
 import { createEnrolmentEndpoint, enrolmentEndpoint } from '../endpoints/attestation/enrol.js'
 import { createReissueEndpoint, reissueEndpoint } from '../endpoints/attestation/reissue.js'
 import { createStatusListEndpoint, statusListEndpoint } from '../endpoints/attestation/status-list.js'
+import { createTrustBundleEndpoint, trustBundleEndpoint } from '../endpoints/attestation/trust-bundle.js'
 import type { KeyRing } from '../keys/ports.js'
 import type { HandlersOf } from '../endpoints/endpoint.js'
 import { tokens, type Resolve } from './injection-tokens.js'
@@ -37,6 +39,13 @@ export const challengeEndpoints = { challenge: challengeEndpoint }
 
 export const createChallengeEndpoints = (get: Resolve): HandlersOf<typeof challengeEndpoints> => ({
   challenge: createChallengeEndpoint({ evidence: get(tokens.evidenceChallenges), refusals: get(tokens.refusals) }),
+})
+
+/** Served with `attestation.workload_identity` alone. */
+export const trustBundleEndpoints = { trustBundle: trustBundleEndpoint }
+
+export const createTrustBundleEndpoints = (get: Resolve): HandlersOf<typeof trustBundleEndpoints> => ({
+  trustBundle: createTrustBundleEndpoint(get(tokens.ring)),
 })
 
 /** Served with `attestation.status_list` alone. */
@@ -90,7 +99,7 @@ export const createAttestationEndpoints = (get: Resolve, section: Section): Hand
   const config = get(tokens.config)
   const { issuer, clock_tolerance_secs: toleranceSeconds } = config
   const { attestation_ttl_secs: ttlSeconds, require_audience_in_proof: requireAudience } = section
-  const { client_attestations: rules, signing_alg: alg } = section
+  const { client_attestations: rules, workload_identity: workloads, signing_alg: alg } = section
   const ring = get(tokens.ring)
   const clock = get(tokens.clock)
   const audit = get(tokens.audit)
@@ -129,6 +138,7 @@ export const createAttestationEndpoints = (get: Resolve, section: Section): Hand
       tokenStatus,
       tokens: attestations,
       clientAttestations: rules && createClientAttestations({ issuer, ring, clock, alg, rules }),
+      workloadIdentities: workloads && createWorkloadIdentities({ ring, clock, alg, identifier: workloads.identifier }),
       ttlSeconds,
       reissueAfterSeconds: section.attestation_reissue_after_secs,
       audit,

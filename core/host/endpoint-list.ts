@@ -11,7 +11,9 @@ import {
   createAttestationEndpoints,
   createChallengeEndpoints,
   createStatusListEndpoints,
+  createTrustBundleEndpoints,
   statusListEndpoints,
+  trustBundleEndpoints,
 } from './attestation-endpoints.js'
 import { cibaEndpoints, createCibaEndpoints } from './ciba-endpoints.js'
 import { createDemoEndpoints, demoEndpoints } from './demo-endpoints.js'
@@ -42,6 +44,7 @@ export const declarations: readonly Limited[] = Object.values({
   ...attestationEndpoints,
   ...challengeEndpoints,
   ...statusListEndpoints,
+  ...trustBundleEndpoints,
   ...registrationEndpoints,
 })
 
@@ -74,6 +77,8 @@ export const createEndpoints = (get: Resolve): readonly Endpoint[] => {
   const statusLists = get(tokens.statusLists)
   if (statusLists !== undefined)
     others.push(...listed(statusListEndpoints, createStatusListEndpoints(get, statusLists)))
+  if (section?.workload_identity !== undefined)
+    others.push(...listed(trustBundleEndpoints, createTrustBundleEndpoints(get)))
   if (get(tokens.options).demo?.device) others.push(...listed(demoEndpoints, createDemoEndpoints(get)))
   if (registration.mode !== 'off') others.push(...listed(registrationEndpoints, createRegistrationEndpoints(get)))
   const served = [...Object.values(machineEndpoints), ...others]

@@ -1,7 +1,7 @@
 import { approvalType } from '../wire/names.js'
 import { unreachable, type Ask, type Json } from './issuer.js'
-import { signCompact, type DeviceKey } from './key.js'
-import { addRequestSignature } from './sign.js'
+import { signCompact } from './key.js'
+import { addRequestSignature, type Signing } from './sign.js'
 
 /** What a client asks of the person. */
 export interface ApprovalRequest {
@@ -27,13 +27,6 @@ export interface Approval {
 
 export type Decision = 'approve' | 'deny'
 
-interface Signer {
-  readonly attestation: string
-  readonly key: DeviceKey
-  /** Seconds since the epoch. */
-  readonly now: number
-}
-
 export interface Approvals {
   list(): Promise<readonly Approval[]>
   decide(approval: Approval, decision: Decision): Promise<'approved' | 'denied'>
@@ -43,8 +36,8 @@ const path = '/approvals'
 /** Seconds for which a decision is good: it is sent at once. */
 const goodFor = 60
 
-export const createApprovals = (issuer: string, ask: Ask, signer: () => Promise<Signer>): Approvals => {
-  const send = async ({ key, attestation, now }: Signer, request: RequestInit): Promise<Json> => {
+export const createApprovals = (issuer: string, ask: Ask, signer: () => Promise<Signing>): Approvals => {
+  const send = async ({ key, attestation, now }: Signing, request: RequestInit): Promise<Json> => {
     const unsigned = new Request(`${issuer}${path}`, request)
     const { headers } = await addRequestSignature(unsigned, key, attestation, { audience: issuer }, now)
     return ask(path, { ...request, headers })

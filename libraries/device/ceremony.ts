@@ -35,6 +35,9 @@ export interface Attested {
   /** Seconds. */
   readonly expires_in: number
   readonly reissue_after: number
+  /** What the issuer may give beside it. */
+  readonly client_attestation?: string
+  readonly workload_identity_token?: string
 }
 
 export interface Ceremony {
@@ -140,10 +143,17 @@ const pause = (milliseconds: number, signal?: AbortSignal): Promise<void> =>
     signal?.addEventListener('abort', stop, { once: true })
   })
 
-const toAttested = ({ attestation, expires_in, reissue_after }: Json): Attested => {
+const toAttested = (answer: Json): Attested => {
+  const { attestation, expires_in, reissue_after, client_attestation, workload_identity_token } = answer
   if (typeof attestation !== 'string' || !isDuration(expires_in) || !isDuration(reissue_after))
     throw unreachable('no attestation')
-  return { attestation, expires_in, reissue_after }
+  return {
+    attestation,
+    expires_in,
+    reissue_after,
+    ...(typeof client_attestation === 'string' && { client_attestation }),
+    ...(typeof workload_identity_token === 'string' && { workload_identity_token }),
+  }
 }
 
 const isDuration = (value: unknown): value is number => typeof value === 'number' && value > 0

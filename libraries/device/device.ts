@@ -1,11 +1,13 @@
 import { createApprovals, type Approval, type Decision } from './approvals.js'
 import { createCeremony, type Enrolment } from './ceremony.js'
+import { proveClient, type ClientProof, type ClientProofOptions } from './client-attestation.js'
 import { DeviceError, toldAs } from './errors.js'
 import { createAsk } from './issuer.js'
 import { generateKeyPair, webCryptoKey, type DeviceKey, type KeyPair } from './key.js'
 import { checkRecord, failedRecord, isDue, isGood, newRecord, problemOf } from './record.js'
 import { addHttpSignature, addRequestSignature, type SignOptions } from './sign.js'
 import type { DeviceRecord, DeviceStore } from './store.js'
+import { addWorkloadProof, type WorkloadSignOptions } from './workload-proof.js'
 
 export interface DeviceOptions {
   /** The issuer's URL, as it is in its metadata. */
@@ -43,6 +45,16 @@ export interface Device {
   renew(): Promise<string>
   /** The request with the headers that prove this device sent it. Reads the whole body. Throws as `attestation` does. */
   sign(request: Request, options: SignOptions): Promise<Request>
+  /**
+   * The request with the token and the proof of this workload (WIMSE), for a service where the issuer names services. Throws as
+   * `attestation` does, `DeviceError` with `NotIssued`, and `TypeError` for a request with `Authorization`.
+   */
+  signAsWorkload(request: Request, options?: WorkloadSignOptions): Promise<Request>
+  /**
+   * Headers that authenticate the OAuth client of which this device is an instance, once. Throws as `attestation` does, and
+   * `DeviceError` with `NotIssued`.
+   */
+  clientProof(options: ClientProofOptions): Promise<ClientProof>
   /**
    * What waits for the decision of the person whom this device is enrolled for, the oldest first. Throws as `attestation`
    * does, and `DeviceError`.
@@ -148,8 +160,8 @@ export const createDevice = (options: DeviceOptions): Device => {
 
   /** The key as it is with the attestation. */
   const signer = async () => {
-    const { attestation, keys } = await current()
-    return { attestation, key: await keyOf(keys), now: now() }
+    const { keys, ...record } = await current()
+    return { ...record, key: await keyOf(keys), now: now() }
   }
   const approvals = createApprovals(issuer, ask, signer)
 
@@ -172,6 +184,14 @@ export const createDevice = (options: DeviceOptions): Device => {
       const add = signOptions.form === 'http-message-signature' ? addHttpSignature : addRequestSignature
       return add(request, signing, attestation, signOptions, time)
     },
+    async signAsWorkload(request, signOptions = {}) {
+      const { workloadIdentityToken, ...signing } = await signer()
+      return addWorkloadProof(request, workloadIdentityToken ?? notIssued(), signing, signOptions)
+    },
+    async clientProof(proofOptions) {
+      const { clientAttestation, ...signing } = await signer()
+      return proveClient(clientAttestation ?? notIssued(), signing, proofOptions)
+    },
     approvals: approvals.list,
     decide: approvals.decide,
     async forget() {
@@ -184,4 +204,8 @@ export const createDevice = (options: DeviceOptions): Device => {
 
 const unlessCorrupted = (error: unknown): void => {
   if (!(error instanceof DeviceError && error.errorCode === 'StoreCorrupted')) throw error
+}
+
+const notIssued = (): never => {
+  throw new DeviceError('NotIssued', 'The issuer gave nothing of the kind to this device.')
 }

@@ -28,6 +28,8 @@ export type DeviceErrorCode =
   | 'UnexpectedAnswer'
   /** This device has no attestation: it never enrolled, or forgot it. */
   | 'NotEnrolled'
+  /** The issuer gives this device no client attestation, or no workload identity token. */
+  | 'NotIssued'
   /** The store cannot be used at the moment. */
   | 'StoreFailed'
   /** What is in the store is not what a device wrote there, or only a part of it. */

@@ -12,14 +12,23 @@ const spread = 600
 const smallStep = 60
 
 export const newRecord = (
-  { attestation, expires_in, reissue_after }: Attested,
+  { attestation, expires_in, reissue_after, ...beside }: Attested,
   now: number,
   keys: KeyPair | undefined,
 ): DeviceRecord => {
+  const { client_attestation: clientAttestation, workload_identity_token: workloadIdentityToken } = beside
   const goodUntil = now + expires_in - Math.min(longestMargin, expires_in / 10)
   // Devices that were enrolled together are not renewed together.
   const renewAt = Math.min(goodUntil, now + reissue_after * (0.9 + Math.random() * 0.2))
-  return { ...(keys && { keys }), attestation, keptAt: now, goodUntil, renewAt }
+  return {
+    ...(keys && { keys }),
+    attestation,
+    ...(clientAttestation !== undefined && { clientAttestation }),
+    ...(workloadIdentityToken !== undefined && { workloadIdentityToken }),
+    keptAt: now,
+    goodUntil,
+    renewAt,
+  }
 }
 
 /** The record of a renewal that failed: when it is worth another attempt. */
@@ -60,9 +69,10 @@ export const checkRecord = async (read: unknown, now: number, key: DeviceKey | u
 }
 
 const isRecord = (read: unknown): read is DeviceRecord => {
-  const { keptAt, goodUntil, renewAt, problem } = read as DeviceRecord
+  const { keptAt, goodUntil, renewAt, problem, clientAttestation, workloadIdentityToken } = read as DeviceRecord
   return (
     [keptAt, goodUntil, renewAt].every(Number.isFinite) &&
+    [clientAttestation, workloadIdentityToken].every((token) => ['string', 'undefined'].includes(typeof token)) &&
     (problem === undefined || (typeof problem.errorCode === 'string' && typeof problem.message === 'string'))
   )
 }

@@ -24,6 +24,13 @@ export interface SignOptions {
   readonly form?: 'jws' | 'http-message-signature'
 }
 
+/** What a signature is made with. `now`: seconds since the epoch. */
+export interface Signing {
+  readonly attestation: string
+  readonly key: DeviceKey
+  readonly now: number
+}
+
 /** `now`: seconds since the epoch. */
 type Sign = (
   request: Request,
@@ -78,7 +85,7 @@ export const addHttpSignature: Sign = async (request, key, attestation, { expire
   })
 }
 
-const lifetime = (expiresIn: number, now: number): { readonly iat: number; readonly exp: number } => {
+export const lifetime = (expiresIn: number, now: number): { readonly iat: number; readonly exp: number } => {
   if (!(expiresIn > 0 && expiresIn <= longestLifetimeSeconds))
     throw new RangeError(`expiresIn is at most ${String(longestLifetimeSeconds)} seconds`)
   const iat = Math.floor(now)
@@ -91,7 +98,7 @@ const bodyOf = async (request: Request): Promise<Uint8Array<ArrayBuffer> | undef
   return bytes.length === 0 ? undefined : bytes
 }
 
-const digest = async (bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> =>
+export const digest = async (bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> =>
   new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
 
 const hex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
@@ -103,7 +110,7 @@ const base64 = (bytes: Uint8Array): string =>
     .replaceAll('_', '/')
     .padEnd(Math.ceil(bytes.length / 3) * 4, '=')
 
-const withHeaders = (
+export const withHeaders = (
   request: Request,
   body: Uint8Array<ArrayBuffer> | undefined,
   added: Readonly<Record<string, string>>,

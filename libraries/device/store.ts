@@ -5,6 +5,9 @@ export interface DeviceRecord {
   /** The pair that the library made; absent where the device has a key of its own. */
   readonly keys?: KeyPair
   readonly attestation: string
+  /** What the issuer gave beside it: good for as long. */
+  readonly clientAttestation?: string
+  readonly workloadIdentityToken?: string
   /** When this was written: the clock has stepped back if it shows less. */
   readonly keptAt: number
   /** From then on the attestation is not sent any more. */

@@ -2,7 +2,8 @@ import { hash } from 'node:crypto'
 import { isSameTarget } from '../wire/htu.js'
 import { mostIdLength } from '../wire/request-claims.js'
 import { importIssuerKey, type IssuerKey } from './issuer-key.js'
-import { isObject, readCompact, type JsonObject } from './jws.js'
+import { readCompact, type JsonObject } from './jws.js'
+import { membersOf } from './public-jwk.js'
 import { VerificationError } from './refusal.js'
 import { TokenRefused } from './token-refusal.js'
 
@@ -54,6 +55,7 @@ export const createDpopProofs = (skew: number) => {
     const { header, payload, input, signature } = read(proof)
     if (header['typ'] !== 'dpop+jwt') throw new TokenRefused('malformed_proof')
     const members = membersOf(header['jwk'])
+    if (!members) throw new TokenRefused('bad_proof_key')
     if (hash('sha256', JSON.stringify(members), 'base64url') !== jkt) throw new TokenRefused('key_not_bound')
     const key = keyOf(members, jkt)
     if (!key.algs.includes(header['alg'] as string)) throw new TokenRefused('bad_proof_key')
@@ -79,20 +81,4 @@ const read = (proof: string) => {
   } catch (error) {
     throw error instanceof VerificationError ? new TokenRefused('malformed_proof', error) : error
   }
-}
-
-/** In the order of a thumbprint (RFC 7638 §3.2, RFC 8037 §2). */
-const ordered: Readonly<Record<string, readonly string[]>> = {
-  EC: ['crv', 'kty', 'x', 'y'],
-  OKP: ['crv', 'kty', 'x'],
-  RSA: ['e', 'kty', 'n'],
-}
-
-const membersOf = (jwk: unknown): JsonObject => {
-  if (!isObject(jwk)) throw new TokenRefused('bad_proof_key')
-  // Who sends his private key has lost it.
-  if (['d', 'k', 'p', 'q', 'dp', 'dq', 'qi', 'oth'].some((name) => name in jwk)) throw new TokenRefused('bad_proof_key')
-  const names = Object.hasOwn(ordered, String(jwk['kty'])) ? ordered[String(jwk['kty'])] : undefined
-  if (!names || names.some((name) => typeof jwk[name] !== 'string')) throw new TokenRefused('bad_proof_key')
-  return Object.fromEntries(names.map((name) => [name, jwk[name]]))
 }

@@ -17,6 +17,14 @@ export {
 export type { StatusChecker, StatusListReference } from './status-list.js'
 export type { TokenRefusalReason } from './token-refusal.js'
 export { createVerifier, type VerifiedRequest, type Verifier, type VerifierOptions } from './verifier.js'
+export type { Workload } from './workload-identity.js'
+export type { WorkloadRefusalReason } from './workload-refusal.js'
+export {
+  createWorkloadVerifier,
+  type TrustedDomain,
+  type WorkloadVerifier,
+  type WorkloadVerifierOptions,
+} from './workload-verifier.js'
 export { forExpress } from './adapters/express.js'
 export { forFastify } from './adapters/fastify.js'
 export { forHttp } from './adapters/http.js'

@@ -36,10 +36,13 @@ const algorithms: Readonly<Record<string, Algorithm>> = {
 /** What a proof may be signed with, separated by spaces (RFC 9449 §7.1). */
 export const proofAlgorithms = Object.keys(algorithms).join(' ')
 
-/** Undefined: this member of a key set is not for verifying signatures, or cannot be used. */
-export const importIssuerKey = (jwk: JsonObject): IssuerKey | undefined => {
-  const { kty, crv, alg, use, key_ops: operations } = jwk
-  if (use !== undefined && use !== 'sig') return undefined
+/**
+ * Undefined: this member of a key set is not for verifying signatures, or cannot be used. `wanted`: what else than `sig` its
+ * `use` has to be; then a key that does not say is left out.
+ */
+export const importIssuerKey = (jwk: JsonObject, wanted?: string): IssuerKey | undefined => {
+  const { kty, crv, alg, use = wanted === undefined ? 'sig' : undefined, key_ops: operations } = jwk
+  if (use !== (wanted ?? 'sig')) return undefined
   if (operations !== undefined && !(Array.isArray(operations) && operations.includes('verify'))) return undefined
   const type = kty === 'RSA' ? 'RSA' : `${String(kty)} ${String(crv)}`
   const algs = Object.keys(algorithms).filter((name) => algorithms[name]?.type === type && (alg ?? name) === name)

@@ -25,6 +25,8 @@ export interface KeySetOptions {
   readonly clock: () => number
   /** Milliseconds for which a key set that cannot be fetched again is used beyond its ten minutes. */
   readonly staleFor: number
+  /** What `use` of the keys is: `sig` unless said. */
+  readonly use?: string
 }
 
 /** Milliseconds. */
@@ -68,7 +70,7 @@ type Find = KeySets['find'] extends (issuer: string, ...rest: infer Rest) => inf
 const createKeySet = (
   issuer: string,
   trusted: TrustedIssuer,
-  { fetch, clock, staleFor }: Omit<KeySetOptions, 'issuers'>,
+  { fetch, clock, staleFor, use }: Omit<KeySetOptions, 'issuers'>,
 ): Find => {
   let keys = new Map<string, { readonly text: string; readonly key: IssuerKey }>()
   let fetchedAt = -Infinity
@@ -83,7 +85,7 @@ const createKeySet = (
     for (const [kid, jwk] of read) {
       const text = JSON.stringify(jwk)
       const known = keys.get(kid)
-      const key = known?.text === text ? known.key : importIssuerKey(jwk)
+      const key = known?.text === text ? known.key : importIssuerKey(jwk, use)
       if (key) next.set(kid, { text, key })
     }
     keys = next

@@ -15,6 +15,13 @@ export const deviceHeaders: ReadonlySet<string> = new Set([
 ])
 /** Headers that the verifier of access tokens reads: each may be there once. */
 export const tokenHeaders: ReadonlySet<string> = new Set([...ofEveryMessage, 'authorization', 'dpop'])
+/** Headers that the verifier of workloads reads: each may be there once. */
+export const workloadHeaders: ReadonlySet<string> = new Set([
+  ...ofEveryMessage,
+  'authorization',
+  'txn-token',
+  'workload-identity-token',
+])
 
 /** A request, before anything of its body is read. */
 export interface Message {

@@ -14,3 +14,14 @@ export const messageSignatureTag = 'signet-device'
 
 /** A verifier accepts no request signature that is good for longer: until then it has to remember its `jti` or `nonce`. */
 export const longestLifetimeSeconds = 300
+
+/** The header with a Workload Identity Token (draft-ietf-wimse-workload-creds-02 §5.1.1): a compact JWS. */
+export const workloadIdentityHeader = 'workload-identity-token'
+/** `typ` of a Workload Identity Token. */
+export const workloadIdentityType = 'wit+jwt'
+/** The scheme of `Authorization` with a Workload Proof Token (draft-ietf-wimse-wpt-02 §2). */
+export const workloadProofScheme = 'WPT'
+/** `typ` of a Workload Proof Token. */
+export const workloadProofType = 'wpt+jwt'
+/** The header with a transaction token, which a proof covers by its hash. */
+export const transactionTokenHeader = 'txn-token'

@@ -4,6 +4,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createRemoteJWKSet, type JWSHeaderParameters } from 'jose'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { createDevice, memoryStore, type ClientProof } from '../../libraries/device/index.js'
 import { decodeJws, type Device } from '../support/clients/attestation.js'
 import { forge } from '../support/forge/forge.js'
 import { expectNamed, startAttestationServer, type AttestationServer } from '../support/server/attestation-server.js'
@@ -122,6 +123,29 @@ describe('an attestation of the client beside that of the device', () => {
       expect((await authenticate(server.issuer, forged, await proofOf(device, server.issuer))).status).toBe(status)
     }
     expectNamed(await device.reissue(attestation), 'AttestationInvalid')
+  })
+})
+
+describe('the library for devices', () => {
+  it('authenticates the client by the two headers, each pair once, and with a challenge', async () => {
+    const device = createDevice({ issuer: server.issuer, store: memoryStore(), clock: server.host.now })
+    const secondFactor = { kind: 'word', value: 'right' }
+    await device.enrol({ subject: 'alice', principalId: 'library-1', principalType: 'device', secondFactor })
+    const ask = async (headers: ClientProof) =>
+      postForm(`${server.issuer}/token`, { grant_type: 'client_credentials', client_id: 'fleet' }, { ...headers })
+    const proof = await device.clientProof({ audience: server.issuer })
+    expect((await ask(proof)).status).toBe(200)
+    expectRefusal(await ask(proof), 401, 'invalid_client')
+    const answer = await fetch(`${server.issuer}/challenge`, { method: 'POST' })
+    const { attestation_challenge: challenge } = (await answer.json()) as Record<string, string>
+    const fresh = await device.clientProof({ audience: server.issuer, challenge: String(challenge) })
+    expect(decodeJws(fresh['OAuth-Client-Attestation-PoP']).payload['challenge']).toBe(challenge)
+    expect((await ask(fresh)).status).toBe(200)
+    expectRefusal(await ask(await device.clientProof({ audience: 'https://other.example' })), 401, 'invalid_client')
+    await expect(device.signAsWorkload(new Request('https://a.example'))).rejects.toMatchObject({
+      errorCode: 'NotIssued',
+    })
+    await device.forget()
   })
 })
 

@@ -56,6 +56,14 @@ describe('the section attestation', () => {
     ['reissue_grace_secs: 2592001', 'attestation.reissue_grace_secs: must be at most 2592000'],
     ['typ: at+jwt', 'attestation.typ: is the type of another kind of token'],
     ['typ: JWT', 'attestation.typ: is the type of another kind of token'],
+    ['typ: wit+jwt', 'attestation.typ: is the type of another kind of token'],
+    ['workload_identity: {}', 'attestation.workload_identity.identifier: is required'],
+    ['workload_identity: { identifier: "spiffe://bank.example/api" }', 'must have {principal_id} or {subject}'],
+    ['workload_identity: { identifier: "spiffe://bank.example/a-{principal_id}" }', 'must be a URI of spiffe or wimse'],
+    ['workload_identity: { identifier: "spiffe://Bank.example/{principal_id}" }', 'must be a URI of spiffe or wimse'],
+    ['workload_identity: { identifier: "spiffe://bank.example/{did}" }', 'must be a URI of spiffe or wimse'],
+    ['workload_identity: { identifier: "spiffe://bank.example/../{subject}" }', 'must be a URI of spiffe or wimse'],
+    ['workload_identity: { identifier: "https://bank.example/{subject}" }', 'must be a URI of spiffe or wimse'],
     ['typ: "a b"', 'attestation.typ: must be a media type'],
     ['attributes: { allow: [model, status] }', 'attestation.attributes.allow[1]: is set only by this service'],
     ['atributes: {}', 'attestation.atributes: unknown key; did you mean `attributes`?'],
@@ -89,6 +97,15 @@ describe('the section attestation', () => {
     expect(await problemsOf(full('token_exchange_enabled: true', exchange('{}')))).toEqual([])
     const section = 'attestation: {}\ntoken_exchange_enabled: true'
     expect(await problemsOf(full(section, factor + exchange(attested)))).toEqual([])
+  })
+
+  it('warns of an algorithm that readers of SPIFFE tokens do not know', async () => {
+    const text = (scheme: string) =>
+      full(
+        `attestation: { signing_alg: EdDSA, workload_identity: { identifier: "${scheme}://bank.example/{subject}" } }`,
+      ).replace('keys: [', 'keys: [{ kid: e, alg: EdDSA, signer: local, ref: e.pem }, ')
+    expect(await problemsOf(text('spiffe'))).toEqual([expect.stringContaining('SPIFFE has no EdDSA')])
+    expect(await problemsOf(text('wimse'))).toEqual([])
   })
 
   it('keeps a retired key until the last attestation under it has expired', async () => {

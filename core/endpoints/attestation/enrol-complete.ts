@@ -8,6 +8,7 @@ import { readJsonObject, readText } from '../../attestation/read-body.js'
 import type { StatusIndex } from '../../attestation/status-list/indexes.js'
 import type { TokenStatus } from '../../attestation/status-list/token-status.js'
 import { statusComponent, type PrincipalStatus } from '../../attestation/status.js'
+import type { WorkloadIdentities } from '../../attestation/workload-identity.js'
 import { OAuthError } from '../../oauth/errors.js'
 import type { AuditLog } from '../../observe/audit.js'
 import { recordingRefusals, trailOf } from './trail.js'
@@ -25,6 +26,8 @@ export interface EnrolCompleteOptions {
   readonly tokens: Pick<AttestationTokens, 'prepare' | 'sign'>
   /** Where some principals are instances of clients. */
   readonly clientAttestations: ClientAttestations | undefined
+  /** Where services are workloads. */
+  readonly workloadIdentities: WorkloadIdentities | undefined
   readonly ttlSeconds: number
   readonly reissueAfterSeconds: number
   readonly audit: AuditLog
@@ -44,7 +47,8 @@ export const enrolmentCompletionEndpoint = {
 } as const satisfies Declaration
 
 export const createEnrolmentCompletionEndpoint = (options: EnrolCompleteOptions): Handler => {
-  const { challenges, checkProof, limits, status, tokenStatus, tokens, clientAttestations, audit, refusals } = options
+  const { challenges, checkProof, limits, status, tokenStatus, tokens, audit, refusals } = options
+  const { clientAttestations, workloadIdentities } = options
 
   /** A wrong signature has one attempt: the challenge is burnt before anybody hears of it. */
   const proveOrBurn = async (text: string, open: OpenChallenge): Promise<void> => {
@@ -81,15 +85,19 @@ export const createEnrolmentCompletionEndpoint = (options: EnrolCompleteOptions)
     const prepared = await prepare(open, listed, http.signal)
     const signed = await tokens.sign(prepared, open.record.step, http.signal)
     const forClient = clientAttestations?.prepare(open.record, prepared.expiresAt)
-    const trail = { ...trailOf(http, seen), jti: prepared.jti, client_id: forClient?.clientId }
+    const forWorkload = workloadIdentities?.prepare(open.record, prepared.expiresAt)
+    const { jti } = prepared
+    const trail = { ...trailOf(http, seen), jti, client_id: forClient?.clientId, workload: forWorkload?.workload }
     const signatures = [signed.record]
-    const signForClient = async () => {
-      const made = forClient && (await clientAttestations?.sign(forClient, open.record.step, http.signal))
-      if (made !== undefined) signatures.push(made.record)
-      return made?.token
+    const signBeside = async () => {
+      const client = forClient && (await clientAttestations?.sign(forClient, step, http.signal))
+      if (client !== undefined) signatures.push(client.record)
+      const workload = forWorkload && (await workloadIdentities?.sign(forWorkload, step, http.signal))
+      if (workload !== undefined) signatures.push(workload.record)
+      return { client_attestation: client?.token, workload_identity_token: workload?.token }
     }
     // Every signature is recorded, whatever becomes of the next.
-    const clientAttestation = await signForClient().catch(async (error: unknown) => {
+    const beside = await signBeside().catch(async (error: unknown) => {
       await audit.record({ event: 'attestation.signed', ...trail, signatures })
       throw error
     })
@@ -105,7 +113,7 @@ export const createEnrolmentCompletionEndpoint = (options: EnrolCompleteOptions)
     await audit.record({ event: 'attestation.issued', ...trail, exp: prepared.expiresAt })
     return json(200, {
       attestation: signed.token,
-      client_attestation: clientAttestation,
+      ...beside,
       expires_in: options.ttlSeconds,
       reissue_after: options.reissueAfterSeconds,
     })

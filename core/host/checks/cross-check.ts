@@ -181,6 +181,11 @@ const attestation: Rule = ({ config, registries, report, warn, isWhole }) => {
     if (directKinds(secondFactors).length === 0) report(['attestation'], 'no plugin provides a second factor')
     if ((config.attestation.require_evidence ?? []).length > 0 && evidence.size === 0)
       report(['attestation', 'require_evidence'], 'no plugin verifies evidence')
+    if (
+      config.attestation.signing_alg === 'EdDSA' &&
+      config.attestation.workload_identity?.identifier?.startsWith('spiffe:')
+    )
+      warn(['attestation', 'workload_identity'], 'SPIFFE has no EdDSA: choose another signing_alg')
     return
   }
   if (kinds.length > 0 || statusProvider !== undefined || evidence.size > 0)

@@ -1,0 +1,34 @@
+import { signCompact } from './key.js'
+import type { Signing } from './sign.js'
+
+/** For whom a client proves itself. */
+export interface ClientProofOptions {
+  /** The issuer of the authorization server, as its metadata has it. */
+  readonly audience: string
+  /** A challenge of the server, from its `challenge_endpoint` or the header `OAuth-Client-Attestation-Challenge`. */
+  readonly challenge?: string
+}
+
+/** The headers of a request to an endpoint of an authorization server. Each pair is good once. */
+export interface ClientProof {
+  readonly 'OAuth-Client-Attestation': string
+  readonly 'OAuth-Client-Attestation-PoP': string
+}
+
+/** The proof of a client attestation (draft-ietf-oauth-attestation-based-client-auth-10 §5). */
+export const proveClient = async (
+  clientAttestation: string,
+  { key, now }: Omit<Signing, 'attestation'>,
+  { audience, challenge }: ClientProofOptions,
+): Promise<ClientProof> => {
+  const claims = {
+    aud: audience,
+    iat: Math.floor(now),
+    jti: crypto.randomUUID(),
+    ...(challenge !== undefined && { challenge }),
+  }
+  return {
+    'OAuth-Client-Attestation': clientAttestation,
+    'OAuth-Client-Attestation-PoP': await signCompact(key, { typ: 'oauth-client-attestation-pop+jwt' }, claims),
+  }
+}
