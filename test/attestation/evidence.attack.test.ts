@@ -99,19 +99,6 @@ describe('evidence that is right', () => {
 })
 
 describe('EV08: a challenge', () => {
-  it('passes once, for whomever', async () => {
-    const challenge = await newChallenge()
-    expect((await enrolWith(chip(challenge))).status).toBe(200)
-    expectNamed(await enrolWith(chip(challenge)), 'EvidenceInvalid')
-    expectNamed(await enrolWith(chip(challenge), await server.device({ subject: 'bob' })), 'EvidenceInvalid')
-  })
-  it('passes once of twenty that come at once', async () => {
-    const challenge = await newChallenge()
-    const devices = await Promise.all(Array.from({ length: 20 }, (_, n) => server.device({ subject: `s${String(n)}` })))
-    const answers = await Promise.all(devices.map((one) => enrolWith(chip(challenge), one)))
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
-    for (const answer of answers) if (answer.status !== 200) expectNamed(answer, 'EvidenceInvalid')
-  })
   it('of another issuer, or of nobody, is refused before the plugin is asked', async () => {
     server.double.evidence = () => expect.unreachable()
     const own = await newChallenge()
@@ -217,25 +204,5 @@ describe('EV10: a verifier that', () => {
       line instanceof Error ? `${line.message}${String(line.stack)}` : JSON.stringify(line),
     )
     expect(written.join('\n')).not.toContain(secret)
-  })
-})
-
-describe('EV11: an outage of the second factor', () => {
-  it('while it is used up gives the challenge back, to the same enrolment alone, once', async () => {
-    const challenge = await newChallenge()
-    server.double.consume = fail(new Unavailable('factor', 'no', 'connection refused'))
-    for (let times = 0; times < 2; times++) expectNamed(await enrolWith(chip(challenge)), 'Unavailable')
-    server.double.consume = () => true
-    expectNamed(await enrolWith(chip(challenge), await server.device()), 'EvidenceInvalid')
-    expectNamed(await device.enrol({ evidence: chip(challenge), principal_id: 'phone-2' }), 'EvidenceInvalid')
-    expect((await enrolWith(chip(challenge))).status).toBe(200)
-    expectNamed(await enrolWith(chip(challenge)), 'EvidenceInvalid')
-  })
-  it('is none where the factor was used before: that is a refusal, and the challenge is gone', async () => {
-    const challenge = await newChallenge()
-    server.double.consume = () => false
-    expectNamed(await enrolWith(chip(challenge)), 'SecondFactorFailed')
-    server.double.consume = undefined
-    expectNamed(await enrolWith(chip(challenge)), 'EvidenceInvalid')
   })
 })
