@@ -35,6 +35,7 @@ export type { DistinguishedName, NameAttribute } from '../certificates/distingui
 export type { ReadCertificate } from '../certificates/read-certificate.js'
 export type { CertificateSubject } from '../certificates/subject.js'
 export { isForSubject } from '../certificates/subject.js'
+export type { ApprovalNotice, ApprovalNotifier } from '../oauth/ciba/notifier.js'
 export type { Clock } from '../clock.js'
 export { epochSeconds, isoTime } from '../clock.js'
 export { until, withDeadline } from '../deadline.js'

@@ -11,6 +11,7 @@ import {
 } from '../endpoints/ciba/authentication.js'
 import type { HandlersOf } from '../endpoints/endpoint.js'
 import { createBackchannelLimits } from '../oauth/ciba/limits.js'
+import { createNotifyDevices } from '../oauth/ciba/notifier.js'
 import { createWaitingApprovals } from '../oauth/ciba/waiting-approvals.js'
 import { createRequestObjects } from '../oauth/request-object.js'
 import { createDeviceLimits } from './attestation-endpoints.js'
@@ -52,6 +53,10 @@ export const createCibaEndpoints = (
         required: false,
         // FAPI-CIBA §5.2.2.
         requiredForFapi: true,
+      }),
+      notifyDevices: createNotifyDevices({
+        notifiers: get(tokens.registries).approvalNotifiers.values(),
+        log: get(tokens.log),
       }),
       ttlSeconds: config.auth_req_id_ttl_secs,
     }),

@@ -12,6 +12,7 @@ import type { SignerProvider } from '../keys/ports.js'
 import type { AuthorizationDetailsType } from '../oauth/authorization-details.js'
 import type { ClientAuthenticator } from '../oauth/client-authenticator.js'
 import type { ClientKeys } from '../oauth/client-keys.js'
+import type { ApprovalNotifier } from '../oauth/ciba/notifier.js'
 import type { BackchannelRequest } from '../oauth/ciba/request.js'
 import type { DeviceRequest } from '../oauth/device-code.js'
 import type { Dpop } from '../oauth/dpop.js'
@@ -117,6 +118,8 @@ export interface Contributions {
   readonly secondFactors?: readonly SecondFactorVerifier[]
   readonly statusProvider?: AttestationStatusProvider
   readonly evidence?: readonly EvidenceVerifier[]
+  /** They wake devices when something waits for a person's approval. */
+  readonly approvalNotifiers?: readonly ApprovalNotifier[]
   /** Beside the `authorization_details_types` of the configuration. */
   readonly authorizationDetails?: readonly AuthorizationDetailsType[]
   /** Called at the stop, in reverse order of loading. */

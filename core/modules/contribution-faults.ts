@@ -10,6 +10,7 @@ const contributionNames: Readonly<Record<keyof Contributions, true>> = {
   secondFactors: true,
   statusProvider: true,
   evidence: true,
+  approvalNotifiers: true,
   authorizationDetails: true,
   close: true,
 }
@@ -58,6 +59,7 @@ export const findContributionFault = (contributions: unknown): string | undefine
     secondFactors = [],
     statusProvider,
     evidence = [],
+    approvalNotifiers = [],
     authorizationDetails = [],
   } = contributions as Contributions
   const grantFault = grants.map(findGrantFault).find((fault) => fault !== undefined)
@@ -77,6 +79,8 @@ export const findContributionFault = (contributions: unknown): string | undefine
     return 'create returned a status provider without current'
   if (!evidence.every((one) => typeof one.kind === 'string' && typeof one.verify === 'function'))
     return 'create returned evidence without kind or verify'
+  if (!approvalNotifiers.every((one) => typeof one.name === 'string' && typeof one.notify === 'function'))
+    return 'create returned an approval notifier without name or notify'
   if (
     !authorizationDetails.every(
       (one) => [typeof one.type, typeof one.check, typeof one.describe].join() === 'string,function,function',

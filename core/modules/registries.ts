@@ -3,6 +3,7 @@ import type { AttestationStatusProvider, EvidenceVerifier, SecondFactorVerifier 
 import type { LoginProvider } from '../interaction/login-provider.js'
 import type { SignerProvider } from '../keys/ports.js'
 import type { AuthorizationDetailsType, AuthorizationDetailsTypes } from '../oauth/authorization-details.js'
+import type { ApprovalNotifier } from '../oauth/ciba/notifier.js'
 import type { ClientAuthenticator } from '../oauth/client-authenticator.js'
 import type { GrantHandler } from '../oauth/grant.js'
 import { Unavailable } from '../unavailable.js'
@@ -24,6 +25,8 @@ export interface Registries extends AsyncDisposable {
   readonly statusProvider?: AttestationStatusProvider
   /** By `kind`. */
   readonly evidence: ReadonlyMap<string, EvidenceVerifier>
+  /** By `name`. */
+  readonly approvalNotifiers: ReadonlyMap<string, ApprovalNotifier>
   /** Some plugin reads and writes who was enrolled. */
   readonly keepsPrincipals: boolean
   /** By `type`. */
@@ -89,6 +92,7 @@ export const createRegistries = async (
   const logins = new Registry<LoginProvider>('login')
   const secondFactors = new Registry<SecondFactorVerifier>('second factor')
   const evidence = new Registry<EvidenceVerifier>('kind of evidence')
+  const approvalNotifiers = new Registry<ApprovalNotifier>('approval notifier')
   const detailsTypes = new Registry<AuthorizationDetailsType>('type of authorization_details')
   const statusProviders = new Registry<AttestationStatusProvider>('status')
 
@@ -115,6 +119,8 @@ export const createRegistries = async (
     for (const factor of contributions.secondFactors ?? [])
       problems.push(...secondFactors.add(factor.kind, factor, plugin))
     for (const one of contributions.evidence ?? []) problems.push(...evidence.add(one.kind, one, plugin))
+    for (const one of contributions.approvalNotifiers ?? [])
+      problems.push(...approvalNotifiers.add(one.name, one, plugin))
     for (const one of contributions.authorizationDetails ?? [])
       problems.push(...detailsTypes.add(one.type, one, plugin))
     const { statusProvider } = contributions
@@ -138,6 +144,7 @@ export const createRegistries = async (
     secondFactors: freezeMap(secondFactors.entries),
     ...(statusProvider !== undefined && { statusProvider }),
     evidence: freezeMap(evidence.entries),
+    approvalNotifiers: freezeMap(approvalNotifiers.entries),
     keepsPrincipals: plugins.some(keepsPrincipals),
     authorizationDetails: freezeMap(detailsTypes.entries),
     [Symbol.asyncDispose]: () => cleanUp.close(),

@@ -2,6 +2,7 @@ import { isPlainText } from '../../attestation/read-body.js'
 import { epochSeconds } from '../../clock.js'
 import type { LoginProvider } from '../../interaction/login-provider.js'
 import type { Account } from '../../oauth/account.js'
+import type { NotifyDevices } from '../../oauth/ciba/notifier.js'
 import { readNotificationToken } from '../../oauth/ciba/ping.js'
 import { cibaGrant, type BackchannelRequest } from '../../oauth/ciba/request.js'
 import type { ClientAuthentication } from '../../oauth/client-authentication.js'
@@ -25,6 +26,7 @@ export interface BackchannelAuthenticationOptions
   readonly authenticateClient: ClientAuthentication
   readonly requestObjects: RequestObjects
   readonly login: Pick<LoginProvider, 'find' | 'findByUsername'>
+  readonly notifyDevices: NotifyDevices
   /** The most that a request may wait, and what it waits where its client does not say. */
   readonly ttlSeconds: number
 }
@@ -136,6 +138,7 @@ export const createBackchannelAuthenticationEndpoint = (options: BackchannelAuth
       askedAt: epochSeconds(clock),
     }
     const authReqId = await start(request, token, ttlSeconds, http.requestId)
+    options.notifyDevices(subject, ttlSeconds)
     return json(200, { auth_req_id: authReqId, expires_in: ttlSeconds, interval: intervalSeconds })
   }
 }

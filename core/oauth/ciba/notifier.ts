@@ -1,0 +1,59 @@
+import { withDeadline } from '../../deadline.js'
+import type { Log } from '../../observe/log.js'
+import { Unavailable } from '../../unavailable.js'
+
+/** That something waits for a person. What it is, their devices ask `/approvals`: a push service need not know. */
+export interface ApprovalNotice {
+  /** The person, as devices are enrolled for. */
+  readonly subject: string
+  /** Seconds. */
+  readonly expiresIn: number
+  /** Aborted after 3 s. */
+  readonly signal: AbortSignal
+}
+
+/** Wakes the devices of a person, by whatever reaches them. */
+export interface ApprovalNotifier {
+  readonly name: string
+  /**
+   * Called once for each request, in the process that took it, while its client is answered: nobody waits for it, and it is not repeated.
+   * What it throws is logged.
+   */
+  notify(notice: ApprovalNotice): Promise<void>
+}
+
+export interface NotifyDevicesOptions {
+  readonly notifiers: Iterable<ApprovalNotifier>
+  readonly log: Log
+}
+
+/** Never throws, and does not wait. */
+export type NotifyDevices = (subject: string, expiresIn: number) => void
+
+const deadlineMs = 3000
+/** At work at a time: what a push service that hangs may hold. Beyond it devices find out when they ask. */
+const mostAtWork = 256
+
+export const createNotifyDevices = ({ notifiers, log }: NotifyDevicesOptions): NotifyDevices => {
+  const all = [...notifiers]
+  let atWork = 0
+
+  const wake = async (notifier: ApprovalNotifier, notice: Omit<ApprovalNotice, 'signal'>): Promise<void> => {
+    const { name } = notifier
+    if (atWork >= mostAtWork) return log.warn('A device is not notified: too many notifications are at work', { name })
+    atWork++
+    try {
+      const late = () => new Unavailable(name, 'unknown', 'it took too long')
+      await withDeadline(deadlineMs, async (signal) => notifier.notify({ ...notice, signal }), late)
+    } catch (error) {
+      const reason = error instanceof Unavailable ? error.message : 'it failed'
+      log.error('A device was not notified', { name, reason }, error instanceof Unavailable ? undefined : error)
+    } finally {
+      atWork--
+    }
+  }
+
+  return (subject, expiresIn) => {
+    for (const notifier of all) void wake(notifier, { subject, expiresIn })
+  }
+}
