@@ -2,9 +2,7 @@ import express from 'express'
 import fastify from 'fastify'
 import Koa from 'koa'
 import { request as send, type IncomingMessage } from 'node:http'
-import { createServer } from 'node:https'
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
 import * as oauth from 'oauth4webapi'
 import * as oidc from 'openid-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -18,17 +16,12 @@ import {
   type ResourceServer,
   type VerifiedAccessToken,
 } from '../../libraries/verify/index.js'
-import { mtlsFetch } from '../support/clients/mtls-fetch.js'
-import { createCertificateAuthority, type CertificateAuthority } from '../support/forge/certificates.js'
-import { freePort } from '../support/free-port.js'
-import { testCertificate } from '../support/server/certificate.js'
-import { serviceClient } from '../support/server/server.js'
+import { publicClient, serviceClient, subject } from '../support/server/server.js'
 import { startTokenServer, type TokenServer } from '../support/server/token-server.js'
 import { ask, listen } from '../support/verify/verify-server.js'
 
 const audience = 'https://api.example/orders'
 const closes: (() => Promise<unknown>)[] = []
-let root: CertificateAuthority
 let issuer: TokenServer
 let api: ResourceServer
 let introspecting: ResourceServer
@@ -38,27 +31,14 @@ const late = (server: () => ResourceServer): AccessTokenChecker => ({
 })
 
 beforeAll(async () => {
-  root = await createCertificateAuthority()
-  const port = await freePort()
-  const base = `https://127.0.0.1:${String(port)}`
   issuer = await startTokenServer({
     configure: (written) => ({
       ...written,
       resources: [{ identifier: audience, scope: 'read write' }],
-      mtls: { listen: { host: '127.0.0.1', port, tls: testCertificate }, base_url: base, trust_anchors: [root.pem] },
-      plugins: [...(written['plugins'] as object[]), { use: 'plugins/client-auth/tls-client-auth' }],
       clients: [
         { ...serviceClient, allowed_audiences: [audience] },
         { ...serviceClient, client_id: 'api', introspection_audiences: [audience] },
-        {
-          client_id: 'bank',
-          token_endpoint_auth_method: 'tls_client_auth',
-          tls_client_auth_subject_dn: 'CN=bank',
-          grant_types: ['client_credentials'],
-          scope: 'read',
-          allowed_audiences: [audience],
-          tls_client_certificate_bound_access_tokens: true,
-        },
+        { ...publicClient, allowed_audiences: [audience] },
       ],
     }),
   })
@@ -242,52 +222,24 @@ it('VR46: a revoked token is refused at once where the API asks Signet, and by o
   expect([await check(introspecting), await check(alone)]).toEqual(['token_revoked', 'service'])
 })
 
-it('VR41: a token that is bound to a certificate needs the connection with it, or the header of the proxy', async () => {
-  const bank = { certificate: await root.issue({ subject: [{ CN: ['bank'] }] }) }
-  const thief = { certificate: await root.issue({ subject: [{ CN: ['bank'] }] }) }
-  const metadata = { use_mtls_endpoint_aliases: true }
-  const client = await oidc.discovery(new URL(issuer.server.issuer), 'bank', metadata, oidc.TlsClientAuth(), {
-    execute: [oidc.allowInsecureRequests],
-  })
-  const overTls = mtlsFetch(bank)
-  client[oidc.customFetch] = (target, options) =>
-    (target.startsWith('https:') ? overTls : fetch)(target, options as RequestInit)
-  const { access_token: token } = await oidc.clientCredentialsGrant(client, { scope: 'read', resource: audience })
-
-  const server = createServer(
-    { ...testCertificate, requestCert: true, rejectUnauthorized: false },
-    forHttp(
-      late(() => api),
-      (_request, response, found) => void response.end(JSON.stringify(said(found))),
-    ),
-  )
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const url = `https://127.0.0.1:${String((server.address() as AddressInfo).port)}`
-  closes.push(async () => {
-    server.closeAllConnections()
-    server.close()
-    await once(server, 'close')
-  })
-  api = serverFor(url)
-  const call = async (identity: Parameters<typeof mtlsFetch>[0], headers: Record<string, string> = {}) => {
-    const response = await mtlsFetch(identity)(url, { headers: { authorization: `Bearer ${token}`, ...headers } })
-    const body = (await response.json()) as Record<string, unknown>
-    return { status: response.status, what: body['error_code'] ?? body['confirmation'] }
+it('VR44: a person signs in again where an API of Signet wants a stronger or a later sign-in', async () => {
+  const needed = { scope: 'read', acrValues: ['urn:example:passkey'], maxAge: 300 }
+  const checker = serverFor('https://api.example').requireAccessToken(needed)
+  const signIn = async (acr: string) => {
+    const authentication = { auth_time: Math.floor(issuer.now() / 1000), amr: ['hwk'], acr, sid: 'sid' }
+    const { code } = await issuer.mint.code({ clientId: 'app', resource: [audience], authentication })
+    const { body } = await issuer.redeem(code, {}, publicClient)
+    return String(body['access_token'])
   }
-  expect(await call(bank)).toEqual({ status: 200, what: 'certificate' })
-  expect(await call(thief)).toEqual({ status: 401, what: 'certificate_mismatch' })
-  const forged = { 'x-client-cert': encodeURIComponent(bank.certificate.pem) }
-  expect(await call({}, forged)).toEqual({ status: 401, what: 'missing_certificate' })
-
-  // Behind a proxy of the API's own, which says whose connection it was.
-  api = serverFor(url, {
-    clientCertificate: (request: { headers: Record<string, string> }) =>
-      Buffer.from(
-        decodeURIComponent(request.headers['x-client-cert'] ?? '').replaceAll(/-----[A-Z ]+-----|\s/g, ''),
-        'base64',
-      ),
-  })
-  expect(await call({}, forged)).toEqual({ status: 200, what: 'certificate' })
-  expect(await call(bank)).toEqual({ status: 401, what: 'certificate_mismatch' })
+  const check = (token: string) =>
+    checker.check(new Request('https://api.example/', { headers: { authorization: `Bearer ${token}` } }))
+  const challenge = expect.stringMatching(
+    /^Bearer error="insufficient_user_authentication", .*acr_values="urn:example:passkey", max_age="300"/,
+  ) as string
+  const refusal = { answer: { status: 401, headers: { 'www-authenticate': challenge } } }
+  await expect(check(await signIn('urn:example:password'))).rejects.toMatchObject(refusal)
+  const strong = await signIn('urn:example:passkey')
+  expect(await check(strong)).toMatchObject({ subject, clientId: 'app' })
+  issuer.later(301_000)
+  await expect(check(strong)).rejects.toMatchObject(refusal)
 })
