@@ -18,6 +18,14 @@ export const origin = 'https://id.bank.example'
 export const model = '01020304-0506-0708-0102-030405060708'
 export const aaguidExtension = '1.3.6.1.4.1.45724.1.1.4'
 
+/** Another statement than a packed one, over `signed`. */
+export type MakeStatement = (made: {
+  readonly signed: Buffer
+  /** Of the credential. */
+  readonly key: Json
+  readonly signer: CertificateKeys
+}) => Json
+
 /** What of a registration a test makes otherwise. */
 export interface RegistrationRequest {
   readonly challenge: string
@@ -30,6 +38,7 @@ export interface RegistrationRequest {
   readonly format?: string
   /** undefined: leaves a member out. */
   readonly statement?: Json
+  readonly makeStatement?: MakeStatement
   /** Who signs the statement instead of the authenticator. */
   readonly signer?: CertificateKeys
   readonly credential?: Json
@@ -51,7 +60,7 @@ export interface Authenticator {
   register(request: RegistrationRequest): Promise<Json>
 }
 
-/** A double of an authenticator with a packed statement and its own browser, whose certificates are real ones under a root of the test. */
+/** A double of an authenticator and its browser, whose certificates are real ones under a root of the test. */
 export const createAuthenticator = async (): Promise<Authenticator> => {
   const root = await createCertificateAuthority({ subject: [{ CN: ['Test keys root'] }] })
   const keys = await createCertificateKeys()
@@ -76,7 +85,8 @@ export const createAuthenticator = async (): Promise<Authenticator> => {
       const signed = Buffer.concat([authData, sha256(clientDataJSON)])
       const sig = bytes(sign('sha256', signed, KeyObject.from(signer.privateKey)))
       const x5c = [leaf, ...chain].map(({ der }) => bytes(der))
-      const statement = defined({ alg: -7, sig, x5c, ...request.statement })
+      const made = request.makeStatement?.({ signed, key: { ...key }, signer })
+      const statement = defined({ alg: -7, sig, x5c, ...made, ...request.statement })
       const attestationObject = cbor(defined({ fmt: format, attStmt: statement, authData: bytes(authData) }))
       const id = Buffer.alloc(32, 7).toString('base64url')
       return {
