@@ -59,6 +59,7 @@ export const failingStore =
   (sound: StorageBackend): StorageBackend => ({
     ...sound,
     oneTime: (name) => faulty(name, sound.oneTime(name), faults),
+    deviceCodes: (name) => faulty(name, sound.deviceCodes(name), faults),
     records: (name) => faulty(name, sound.records(name), faults),
     refreshFamilies: (name) => faulty(name, sound.refreshFamilies(name), faults),
     revocations: (name) => faulty(name, sound.revocations(name), faults),
