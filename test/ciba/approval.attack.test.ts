@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createPrincipalRegistry } from '../../core/attestation/principal-registry.js'
+import { createWaitingApprovals } from '../../core/oauth/ciba/waiting-approvals.js'
 import {
   createApprover,
   otherShopClient,
@@ -187,6 +188,19 @@ it('CB10 a client has three requests waiting for a person, and other clients hav
   }
   expect(statuses[0]).toBe(200)
   expect(statuses.at(-1)).toBe(429)
+})
+
+it('CB10 twenty requests of all clients wait for a person, and no more', async () => {
+  const { waitingApprovals } = collectionsOf(server.host.store)
+  const places = createWaitingApprovals(waitingApprovals, server.host.now)
+  const enter = (count: number) =>
+    places.enter('somebody', {
+      ...{ approvalId: `a-${String(count)}`, clientId: `client-${String(count)}` },
+      expiresAt: server.host.now() + 300_000,
+    })
+  for (let count = 0; count < 20; count++) expect(await enter(count)).toBe(0)
+  expect(await enter(20)).toBeGreaterThan(0)
+  expect(await places.list('somebody')).toHaveLength(20)
 })
 
 describe('CB11 an auth_req_id', () => {

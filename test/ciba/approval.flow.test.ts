@@ -102,7 +102,9 @@ it('tells a client that polls what becomes of its request', async () => {
   expect(await phone.decide(waiting!, 'deny')).toMatchObject({ status: 200, body: { state: 'denied' } })
   expect(await server.poll(id)).toMatchObject({ status: 400, body: { error: 'access_denied' } })
 
+  expect((await server.ask({ login_hint: 'alice', requested_expiry: '301' })).body['expires_in']).toBe(300)
   const late = await server.start({ requested_expiry: '30' })
+  await phone.decide((await phone.list())[0]!, 'deny')
   server.host.later(31_000)
   expect(await server.poll(late)).toMatchObject({ status: 400, body: { error: 'expired_token' } })
   expect(await phone.list()).toEqual([])
