@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { seconds, signingAlg } from './fields.js'
+import { pem } from './sections.js'
 
 const day = 86_400
 
@@ -62,6 +63,11 @@ export const attestation = z
     require_evidence: z.array(z.enum(['device', 'service'])).default([]),
     /** Absent: no principal is an instance of a client. The first that fits counts. */
     client_attestations: z.array(clientAttestation).min(1).max(1000).optional(),
+    /** Of the keys that sign client attestations: each its own first. */
+    client_attestation_certificates: z
+      .array(pem(/-----BEGIN CERTIFICATE-----/, 'a certificate chain'))
+      .max(16)
+      .default([]),
     /** Absent: no workload identity tokens, and no trust bundle. */
     workload_identity: z.strictObject({ identifier: workloadIdentifier }).optional(),
   })

@@ -4,6 +4,7 @@ import { maxTokenLength } from '../jose/compact-jws.js'
 import type { JwsAlg, PublicJwk } from '../jose/jwk.js'
 import type { KeyRing } from '../keys/ports.js'
 import { createPrepared } from '../tokens/prepared.js'
+import type { TokenProfile } from '../tokens/profiles.js'
 import { createSignToken, type SignedToken } from '../tokens/sign-token.js'
 import { verifyOwnToken, type OwnTokenVerification } from '../tokens/verify-own-token.js'
 import type { Principal, PrincipalType, StatusQuestion } from './ports.js'
@@ -11,7 +12,7 @@ import type { Principal, PrincipalType, StatusQuestion } from './ports.js'
 /** `typ` of the attestation of a client (draft-ietf-oauth-attestation-based-client-auth §4). */
 export const clientAttestationType = 'oauth-client-attestation+jwt'
 
-const profile = { typ: clientAttestationType, purpose: 'attestation', maxLength: maxTokenLength } as const
+const ownProfile = { typ: clientAttestationType, purpose: 'attestation', maxLength: maxTokenLength } as const
 
 /** Of which client an enrolled principal is an instance. What is absent fits everybody. */
 export interface ClientAttestationRule {
@@ -26,6 +27,7 @@ export interface ClientAttestationOptions {
   readonly clock: Clock
   readonly alg: JwsAlg
   readonly rules: readonly ClientAttestationRule[]
+  readonly certificatesOf: TokenProfile['certificatesOf']
 }
 
 /** The issuer that prepared it keeps its claims, and signs them once. */
@@ -41,8 +43,10 @@ const fits = ({ principal_type: type, subjects }: ClientAttestationRule, princip
  * Vouches for the key of a principal as that of an instance of a client. Nothing in it names the principal: authorization
  * servers learn the client and the key.
  */
-export const createClientAttestations = ({ issuer, ring, clock, alg, rules }: ClientAttestationOptions) => {
+export const createClientAttestations = (options: ClientAttestationOptions) => {
+  const { issuer, ring, clock, alg, rules, certificatesOf } = options
   const sign = createSignToken(ring)
+  const profile = { ...ownProfile, certificatesOf }
   const unsigned = createPrepared<PreparedClientAttestation, { readonly jkt: string; readonly claims: JsonObject }>()
 
   return {
@@ -78,4 +82,4 @@ export type ClientAttestations = ReturnType<typeof createClientAttestations>
 export const createClientAttestationReader =
   (verification: OwnTokenVerification) =>
   async (token: string): Promise<JsonObject | undefined> =>
-    (await verifyOwnToken(token, { ...verification, ...profile, expired: 'accepted' }))?.claims
+    (await verifyOwnToken(token, { ...verification, ...ownProfile, expired: 'accepted' }))?.claims

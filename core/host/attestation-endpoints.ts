@@ -1,3 +1,4 @@
+import { readKeyCertificates } from '../certificates/key-certificates.js'
 import type { Config } from '../../config/schema.js'
 import { createAttestationTokens, type AttestationTokens } from '../attestation/attestation-token.js'
 import { createClientAttestationReader, createClientAttestations } from '../attestation/client-attestation.js'
@@ -95,12 +96,27 @@ export const createDeviceLimits = (get: Resolve): AttestationLimits => {
   })
 }
 
+/** The certificates of the keys that sign client attestations, by `kid`: a chain belongs to a key, whatever its name is. */
+const createFindCertificates = (get: Resolve, texts: readonly string[]) => {
+  const ring = get(tokens.ring)
+  const certificates = readKeyCertificates(texts)
+  const published = ring.states().flatMap(({ kid }) => ring.publishedKey(kid)?.publicKey ?? [])
+  for (const index of certificates.findUnused(published))
+    get(tokens.log).warn('No key has this certificate chain for client attestations', { index })
+  return (kid: string) => {
+    const key = ring.publishedKey(kid)
+    return key && certificates.find(key.publicKey)
+  }
+}
+
 export const createAttestationEndpoints = (get: Resolve, section: Section): HandlersOf<typeof attestationEndpoints> => {
   const config = get(tokens.config)
   const { issuer, clock_tolerance_secs: toleranceSeconds } = config
   const { attestation_ttl_secs: ttlSeconds, require_audience_in_proof: requireAudience } = section
-  const { client_attestations: rules, workload_identity: workloads, signing_alg: alg } = section
+  const { client_attestations: rules, client_attestation_certificates: chains } = section
+  const { workload_identity: workloads, signing_alg: alg } = section
   const ring = get(tokens.ring)
+  const certificatesOf = createFindCertificates(get, chains)
   const clock = get(tokens.clock)
   const audit = get(tokens.audit)
   const refusals = get(tokens.refusals)
@@ -137,7 +153,7 @@ export const createAttestationEndpoints = (get: Resolve, section: Section): Hand
       status,
       tokenStatus,
       tokens: attestations,
-      clientAttestations: rules && createClientAttestations({ issuer, ring, clock, alg, rules }),
+      clientAttestations: rules && createClientAttestations({ issuer, ring, clock, alg, rules, certificatesOf }),
       workloadIdentities: workloads && createWorkloadIdentities({ ring, clock, alg, identifier: workloads.identifier }),
       ttlSeconds,
       reissueAfterSeconds: section.attestation_reissue_after_secs,

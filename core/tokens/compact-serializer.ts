@@ -6,18 +6,24 @@ export interface JoseHeader {
   readonly kid: string
   readonly alg: JwsAlg
   readonly typ: string
+  /** Base64 of DER, the certificate of the key first (RFC 7515 §4.1.6). */
+  readonly x5c?: readonly string[] | undefined
 }
+
+const encode = (header: JoseHeader): string => `${Buffer.from(JSON.stringify(header), 'utf8').toString('base64url')}.`
 
 /** The header is the same for all tokens of one key and type, and costs a third of the input. As many as keys and types. */
 const encodedHeaders = new Map<string, string>()
 
 /** The header in base64url, with the dot. */
-export const encodeHeader = ({ alg, kid, typ }: JoseHeader): string => {
+export const encodeHeader = ({ alg, kid, typ, x5c }: JoseHeader): string => {
+  // Few tokens have certificates, and a reload may change them.
+  if (x5c !== undefined) return encode({ alg, kid, typ, x5c })
   // Neither an algorithm nor a media type has a space in it, so no two headers share a name.
   const name = `${alg} ${typ} ${kid}`
   let encoded = encodedHeaders.get(name)
   if (encoded === undefined) {
-    encoded = `${Buffer.from(JSON.stringify({ alg, kid, typ }), 'utf8').toString('base64url')}.`
+    encoded = encode({ alg, kid, typ })
     encodedHeaders.set(name, encoded)
   }
   return encoded

@@ -11,6 +11,8 @@ export interface TokenProfile {
   readonly purpose: KeyPurpose
   /** Characters: what we have to read again, and 64 KiB of what we have not. */
   readonly maxLength: number
+  /** Certificates of the key of this `kid`, for the header: base64 of DER (RFC 7515 §4.1.6). Undefined where it has none. */
+  readonly certificatesOf?: ((kid: string) => readonly string[] | undefined) | undefined
 }
 
 const maxAnswerLength = 64 * 1024

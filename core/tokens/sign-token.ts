@@ -42,7 +42,8 @@ export const createSignToken =
   ): Promise<SignedToken> => {
     const { typ, purpose } = profile
     const input: SignatureOrder['input'] = (key) => {
-      const text = signingInput({ kid: key.kid, alg: key.alg, typ }, claims)
+      const x5c = profile.certificatesOf?.(key.kid)
+      const text = signingInput({ kid: key.kid, alg: key.alg, typ, x5c }, claims)
       if (tokenLength(text.length, key) > profile.maxLength) throw tooLong(profile)
       return text
     }

@@ -37,6 +37,7 @@ describe('the section attestation', () => {
       typ: 'device-attestation+jwt',
       require_audience_in_proof: false,
       require_evidence: [],
+      client_attestation_certificates: [],
     })
     expect(config.rate_limits.attestation.address_per_minute).toBe(600)
     expect((await check(minimal(plugins))).config.attestation).toBeUndefined()
@@ -57,6 +58,11 @@ describe('the section attestation', () => {
     ['typ: at+jwt', 'attestation.typ: is the type of another kind of token'],
     ['typ: JWT', 'attestation.typ: is the type of another kind of token'],
     ['typ: wit+jwt', 'attestation.typ: is the type of another kind of token'],
+    ['client_attestation_certificates: ["chain.pem"]', 'must be the PEM text of a certificate chain'],
+    [
+      'client_attestation_certificates: ["-----BEGIN CERTIFICATE-----MA==-----END CERTIFICATE-----"]',
+      'attestation.client_attestation_certificates[0]: contains a certificate that does not parse',
+    ],
     ['workload_identity: {}', 'attestation.workload_identity.identifier: is required'],
     ['workload_identity: { identifier: "spiffe://bank.example/api" }', 'must have {principal_id} or {subject}'],
     ['workload_identity: { identifier: "spiffe://bank.example/a-{principal_id}" }', 'must be a URI of spiffe or wimse'],

@@ -1,3 +1,4 @@
+import { findCertificatesFault } from '../../certificates/certificate-chains.js'
 import type { Salvaged } from '../../../config/explain.js'
 import { formatPath, type Path, type Problem } from '../../../config/problems.js'
 import type { Config } from '../../../config/schema.js'
@@ -181,6 +182,10 @@ const attestation: Rule = ({ config, registries, report, warn, isWhole }) => {
     if (directKinds(secondFactors).length === 0) report(['attestation'], 'no plugin provides a second factor')
     if ((config.attestation.require_evidence ?? []).length > 0 && evidence.size === 0)
       report(['attestation', 'require_evidence'], 'no plugin verifies evidence')
+    for (const [index, text] of (config.attestation.client_attestation_certificates ?? []).entries()) {
+      const fault = text === undefined ? undefined : findCertificatesFault(text)
+      if (fault !== undefined) report(['attestation', 'client_attestation_certificates', index], fault)
+    }
     if (
       config.attestation.signing_alg === 'EdDSA' &&
       config.attestation.workload_identity?.identifier?.startsWith('spiffe:')

@@ -1,4 +1,4 @@
-import { parseBundle } from '../../certificates/certificate-paths.js'
+import { findCertificatesFault } from '../../certificates/certificate-chains.js'
 import { hasClientCertificates } from '../../../config/client-certificates.js'
 import type { Rule } from './rule.js'
 
@@ -28,7 +28,8 @@ const anchors: Rule = ({ config: { mtls }, registries, clients, report, warn, is
   if (!isWhole('mtls', 'plugins')) return
   for (const name of ['trust_anchors', 'intermediates'] as const)
     for (const [index, text] of (mtls?.[name] ?? []).entries())
-      if (text !== undefined && !parses(text)) report(['mtls', name, index], 'holds no certificate that can be read')
+      if (text !== undefined && findCertificatesFault(text) !== undefined)
+        report(['mtls', name, index], 'holds no certificate that can be read')
   const uses =
     registries.clientAuthenticators.has(methods.byAuthority) ||
     clients.some((client) => client?.token_endpoint_auth_method === methods.byAuthority)
@@ -37,14 +38,6 @@ const anchors: Rule = ({ config: { mtls }, registries, clients, report, warn, is
     warn(['mtls', 'trust_anchors'], 'is not used: with verified_by_proxy the proxy alone verifies certificates')
   if (uses && mtls?.verified_by_proxy !== true && !hasAnchors)
     report(['mtls', 'trust_anchors'], 'is required for tls_client_auth, unless the proxy verifies: verified_by_proxy')
-}
-
-const parses = (text: string): boolean => {
-  try {
-    return parseBundle([text]).length > 0
-  } catch {
-    return false
-  }
 }
 
 /** What cannot be met is better said at the start than at each request. */

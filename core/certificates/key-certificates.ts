@@ -1,0 +1,25 @@
+import type { KeyObject } from 'node:crypto'
+import { parseBundle } from './certificate-paths.js'
+
+/** The certificates of our own keys. */
+export interface KeyCertificates {
+  /** The chain of this key as `x5c` has it (RFC 7515 §4.1.6): base64 of DER, its own certificate first. Undefined: it has none. */
+  find(publicKey: KeyObject): readonly string[] | undefined
+  /** The chains of none of these keys, by their places in the list. */
+  findUnused(publicKeys: readonly KeyObject[]): readonly number[]
+}
+
+/** Each text is one chain in PEM. Throws `Error` when it does not parse. */
+export const readKeyCertificates = (texts: readonly string[]): KeyCertificates => {
+  const chains = texts
+    .map((text) => parseBundle([text]))
+    .map((chain) => ({
+      key: chain[0]?.x509.publicKey,
+      x5c: chain.map(({ x509 }) => x509.raw.toString('base64')),
+    }))
+  return {
+    find: (publicKey) => chains.find(({ key }) => key?.equals(publicKey))?.x5c,
+    findUnused: (publicKeys) =>
+      chains.flatMap(({ key }, index) => (publicKeys.some((one) => key?.equals(one)) ? [] : [index])),
+  }
+}
