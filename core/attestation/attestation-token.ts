@@ -4,12 +4,10 @@ import { maxTokenLength } from '../jose/compact-jws.js'
 import type { JwsAlg } from '../jose/jwk.js'
 import type { KeyRing } from '../keys/ports.js'
 import { newOpaqueToken } from '../opaque-token.js'
-import { createPrepared } from '../tokens/prepared.js'
-import { createSignToken, type SignedToken } from '../tokens/sign-token.js'
+import { createCeremonyTokens } from './ceremony-tokens.js'
 import { hookFault } from './ask-hook.js'
 import { attestationError } from './errors.js'
 import { writeEvidenceClaims } from './evidence-claims.js'
-import type { StatusQuestion } from './ports.js'
 import { createAttestationReader, type AttestationContent } from './read-attestation.js'
 import { indexCount } from './status-list/index-order.js'
 import type { StatusIndex } from './status-list/indexes.js'
@@ -52,9 +50,8 @@ const tooLong = (grantedBy: string | undefined): Error =>
 
 export const createAttestationTokens = (options: AttestationTokenOptions) => {
   const { issuer, clock, ttlSeconds, graceSeconds, toleranceSeconds, alg, typ, hasStatus } = options
-  const sign = createSignToken(options.ring)
-  const unsigned = createPrepared<PreparedAttestation, { readonly jkt: string; readonly claims: JsonObject }>()
   const profile = { typ, purpose: 'attestation', maxLength: maxTokenLength } as const
+  const made = createCeremonyTokens<PreparedAttestation>({ ring: options.ring, profile, alg })
   const read = createAttestationReader({ ring: options.ring, issuer, clock, typ, toleranceSeconds })
   const statusBytes = hasStatus ? Buffer.byteLength(JSON.stringify(statusClaim(issuer, longestIndex))) : 0
 
@@ -90,15 +87,10 @@ export const createAttestationTokens = (options: AttestationTokenOptions) => {
       // Room for the status of which nobody knows so far: what can be enrolled can be completed.
       if (Buffer.byteLength(JSON.stringify(claims)) + statusBytes > maxClaimBytes) throw tooLong(grantedBy)
       const whole = status === undefined ? claims : { ...claims, ...statusClaim(issuer, status) }
-      return unsigned.put({ jti, expiresAt: claims.exp }, { jkt, claims: whole })
+      return made.put({ jti, expiresAt: claims.exp }, { jkt, claims: whole })
     },
 
-    /** Throws `Unavailable`, and for what it did not prepare or has signed before. */
-    async sign(prepared: PreparedAttestation, step: StatusQuestion['step'], signal: AbortSignal): Promise<SignedToken> {
-      const { jkt, claims } = unsigned.take(prepared)
-      const by = { priority: step === 'renewal' ? 'renewal' : 'machine', clientId: jkt, signal } as const
-      return sign(profile, alg, claims, by)
-    },
+    sign: made.sign,
 
     /**
      * What an attestation of ours says that is to be renewed, signed by any key that is published or retired, and not

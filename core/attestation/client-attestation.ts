@@ -3,11 +3,10 @@ import type { JsonObject } from '../json.js'
 import { maxTokenLength } from '../jose/compact-jws.js'
 import type { JwsAlg, PublicJwk } from '../jose/jwk.js'
 import type { KeyRing } from '../keys/ports.js'
-import { createPrepared } from '../tokens/prepared.js'
 import type { TokenProfile } from '../tokens/profiles.js'
-import { createSignToken, type SignedToken } from '../tokens/sign-token.js'
 import { verifyOwnToken, type OwnTokenVerification } from '../tokens/verify-own-token.js'
-import type { Principal, PrincipalType, StatusQuestion } from './ports.js'
+import { createCeremonyTokens } from './ceremony-tokens.js'
+import type { Principal, PrincipalType } from './ports.js'
 
 /** `typ` of the attestation of a client (draft-ietf-oauth-attestation-based-client-auth §4). */
 export const clientAttestationType = 'oauth-client-attestation+jwt'
@@ -45,9 +44,8 @@ const fits = ({ principal_type: type, subjects }: ClientAttestationRule, princip
  */
 export const createClientAttestations = (options: ClientAttestationOptions) => {
   const { issuer, ring, clock, alg, rules, certificatesOf } = options
-  const sign = createSignToken(ring)
   const profile = { ...ownProfile, certificatesOf }
-  const unsigned = createPrepared<PreparedClientAttestation, { readonly jkt: string; readonly claims: JsonObject }>()
+  const made = createCeremonyTokens<PreparedClientAttestation>({ ring, profile, alg })
 
   return {
     /** By the first rule that fits; undefined where none does. `expiresAt`: seconds since the epoch. */
@@ -60,19 +58,10 @@ export const createClientAttestations = (options: ClientAttestationOptions) => {
       const clientId = rule.client_id
       // Without an id: it would be one more name for the device.
       const claims = { iss: issuer, sub: clientId, iat: epochSeconds(clock), exp: expiresAt, cnf: { jwk: { ...jwk } } }
-      return unsigned.put({ clientId }, { jkt, claims })
+      return made.put({ clientId }, { jkt, claims })
     },
 
-    /** Throws `Unavailable`, and for what it did not prepare or has signed before. */
-    async sign(
-      prepared: PreparedClientAttestation,
-      step: StatusQuestion['step'],
-      signal: AbortSignal,
-    ): Promise<SignedToken> {
-      const { jkt, claims } = unsigned.take(prepared)
-      const by = { priority: step === 'renewal' ? 'renewal' : 'machine', clientId: jkt, signal } as const
-      return sign(profile, alg, claims, by)
-    },
+    sign: made.sign,
   }
 }
 

@@ -1,12 +1,10 @@
 import { epochSeconds, type Clock } from '../clock.js'
 import { maxTokenLength } from '../jose/compact-jws.js'
-import type { JsonObject } from '../json.js'
 import type { JwsAlg, PublicJwk } from '../jose/jwk.js'
 import type { KeyRing } from '../keys/ports.js'
 import { newOpaqueToken } from '../opaque-token.js'
-import { createPrepared } from '../tokens/prepared.js'
-import { createSignToken, type SignedToken } from '../tokens/sign-token.js'
-import type { Principal, StatusQuestion } from './ports.js'
+import { createCeremonyTokens } from './ceremony-tokens.js'
+import type { Principal } from './ports.js'
 
 /** `typ` of a Workload Identity Token (draft-ietf-wimse-workload-creds-02 §5.1). */
 export const workloadIdentityType = 'wit+jwt'
@@ -43,8 +41,7 @@ const nameWorkload = (template: string, { subject, principalId }: Principal): st
  * domain in `sub` says who vouches.
  */
 export const createWorkloadIdentities = ({ ring, clock, alg, identifier }: WorkloadIdentityOptions) => {
-  const sign = createSignToken(ring)
-  const unsigned = createPrepared<PreparedWorkloadIdentity, { readonly jkt: string; readonly claims: JsonObject }>()
+  const made = createCeremonyTokens<PreparedWorkloadIdentity>({ ring, profile, alg })
 
   return {
     /** Undefined for devices, and for services whose names fit into no URI. `expiresAt`: seconds since the epoch. */
@@ -58,19 +55,10 @@ export const createWorkloadIdentities = ({ ring, clock, alg, identifier }: Workl
       // What is enrolled here is P-256 and signs with ES256 alone.
       const cnf = { jwk: { ...jwk, alg: 'ES256' } }
       const claims = { sub: workload, iat, nbf: iat, exp: expiresAt, jti: newOpaqueToken().slice(0, 22), cnf }
-      return unsigned.put({ workload }, { jkt, claims })
+      return made.put({ workload }, { jkt, claims })
     },
 
-    /** Throws `Unavailable`, and for what it did not prepare or has signed before. */
-    async sign(
-      prepared: PreparedWorkloadIdentity,
-      step: StatusQuestion['step'],
-      signal: AbortSignal,
-    ): Promise<SignedToken> {
-      const { jkt, claims } = unsigned.take(prepared)
-      const by = { priority: step === 'renewal' ? 'renewal' : 'machine', clientId: jkt, signal } as const
-      return sign(profile, alg, claims, by)
-    },
+    sign: made.sign,
   }
 }
 

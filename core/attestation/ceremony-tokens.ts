@@ -1,0 +1,29 @@
+import type { JsonObject } from '../json.js'
+import type { JwsAlg } from '../jose/jwk.js'
+import type { KeyRing } from '../keys/ports.js'
+import { createPrepared } from '../tokens/prepared.js'
+import type { TokenProfile } from '../tokens/profiles.js'
+import { createSignToken, type SignedToken } from '../tokens/sign-token.js'
+import type { StatusQuestion } from './ports.js'
+
+export interface CeremonyTokenOptions {
+  readonly ring: Pick<KeyRing, 'sign'>
+  readonly profile: TokenProfile
+  readonly alg: JwsAlg
+}
+
+/** Signs what an enrolment or a renewal answers: first its claims are put aside, and they are signed once the proof was right. */
+export const createCeremonyTokens = <Prepared extends object>({ ring, profile, alg }: CeremonyTokenOptions) => {
+  const sign = createSignToken(ring)
+  const unsigned = createPrepared<Prepared, { readonly jkt: string; readonly claims: JsonObject }>()
+
+  return {
+    put: unsigned.put,
+    /** Throws `Unavailable`, and for what was not put aside here or was signed before. */
+    async sign(prepared: Prepared, step: StatusQuestion['step'], signal: AbortSignal): Promise<SignedToken> {
+      const { jkt, claims } = unsigned.take(prepared)
+      const by = { priority: step === 'renewal' ? 'renewal' : 'machine', clientId: jkt, signal } as const
+      return sign(profile, alg, claims, by)
+    },
+  }
+}
