@@ -3,6 +3,7 @@
  * is reported there.
  */
 
+const product = '^(core|plugins|signers|config|libraries)/'
 const ours = '^(core|plugins|signers|config|libraries|test|bench)/'
 /** Root files of core: they import nothing of ours, and any room may import them. */
 const roots =
@@ -31,7 +32,7 @@ const reserved = (name, packages, folder) => ({
   name,
   comment: `Only ${folder} knows ${packages}.`,
   severity: 'error',
-  from: { path: '^(core|plugins|signers|config|libraries)/', pathNot: `^${folder}/` },
+  from: { path: product, pathNot: `^${folder}/` },
   to: { path: npm(packages) },
 })
 
@@ -94,7 +95,7 @@ module.exports = {
       comment: 'The entry, the command line, and what looks at a deployment from outside stand above the host.',
       severity: 'error',
       from: {
-        path: '^(core|plugins|signers|config|libraries)/',
+        path: product,
         pathNot: ['^core/(host|workers|cli|operate)/', '^core/main\\.ts$'],
       },
       to: { path: '^core/host/' },
@@ -181,7 +182,7 @@ module.exports = {
     room('observe', [], 'Everybody may be observed, so observing knows nobody.'),
     forbid(
       'only-host-sees-adapters',
-      { path: '^(core|plugins|signers|config|libraries)/', pathNot: ['^core/host/', adapters] },
+      { path: product, pathNot: ['^core/host/', adapters] },
       { path: adapters },
       'Who stores is the composition root’s choice.',
     ),
@@ -241,11 +242,7 @@ module.exports = {
       { path: '^libraries/device/(?!node/)' },
       { dependencyTypes: ['npm', 'npm-dev', 'npm-optional'], pathNot: npm('jose') },
     ),
-    forbid(
-      'only-tests-import-tests',
-      { path: '^(core|plugins|signers|config|libraries)/' },
-      { path: '^(test|bench)/' },
-    ),
+    forbid('only-tests-import-tests', { path: product }, { path: '^(test|bench)/' }),
     forbid(
       'tests-share-test-support',
       { path: '^test/([^/]+)/' },
@@ -272,21 +269,20 @@ module.exports = {
       {},
       'A file that neither imports nor is imported is dead. A plugin at least imports the door.',
     ),
-    {
-      name: 'no-dead-files-in-core',
-      comment: 'What the entry does not reach, nobody runs. The door is reached from plugins.',
-      severity: 'error',
-      from: { path: '^core/main\\.ts$' },
-      to: {
+    forbid(
+      'no-dead-files-in-core',
+      { path: '^core/main\\.ts$' },
+      // Those left out are loaded at run time: by plugins, by browsers, and by a thread.
+      {
         path: '^core/',
-        // Loaded at run time: by browsers, and by a thread.
         pathNot: ['^core/(api|testing)/', '^core/interaction/assets/', '^core/keys/verify-worker\\.js$'],
         reachable: false,
       },
-    },
+      'What the entry does not reach, nobody runs. The door is reached from plugins.',
+    ),
     forbid(
       'no-development-packages',
-      { path: '^(core|plugins|signers|config|libraries)/' },
+      { path: product },
       { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['npm', 'npm-optional'] },
       'Who installs the product gets no development packages.',
     ),
