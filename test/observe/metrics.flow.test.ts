@@ -3,6 +3,7 @@ import { configSchema } from '../../config/schema.js'
 import { observeDeployment } from '../../core/host/instruments/service-metrics.js'
 import { Counts, Durations, durationBounds } from '../../core/observe/counts.js'
 import { createMetrics } from '../../core/observe/metrics.js'
+import { withAttestation } from '../support/clients/attestation.js'
 import { basic } from '../support/clients/clients.js'
 import { startTokenServer, type TokenServer } from '../support/server/token-server.js'
 import { readDocument } from '../support/document.js'
@@ -10,7 +11,8 @@ import { publicClient, serviceClient, subject, testConfiguration, webClient } fr
 
 let host: TokenServer
 beforeAll(async () => {
-  host = await startTokenServer()
+  // All that can be measured.
+  host = await startTokenServer({ configure: withAttestation({ status_list: {} }) })
 })
 afterAll(() => host[Symbol.asyncDispose]())
 
