@@ -91,7 +91,7 @@ it('are those of no other key: such a chain is left out, and the log says so', a
   await using server = await start([`${certificate.pem}\n${issuing.pem}`, other.pem], { ...noLog, warn })
   const { attestation } = await enrol(server)
   expect(decodeJws(attestation).header['x5c']).toEqual([base64(certificate), base64(issuing)])
-  expect(warnings).toEqual([['No key has this certificate chain for client attestations', { index: 1 }]])
+  expect(warnings).toContainEqual(['No key has this certificate chain for client attestations', { index: 1 }])
   await using uncertified = await start([other.pem])
   expect(decodeJws((await enrol(uncertified)).attestation).header).not.toHaveProperty('x5c')
 })
