@@ -149,6 +149,7 @@ describeWith('chromium', 'the demo page', (executablePath) => {
       await open(
         async (page) => {
           const problem = page.locator('#register-problem')
+          await page.locator('#demo-registration').waitFor({ state: 'visible' })
           const metadata = await page.inputValue('#register-metadata')
           await page.fill('#register-metadata', metadata.replace('"none"', '"client_secret_basic"'))
           await page.click('#register-start')
