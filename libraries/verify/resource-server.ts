@@ -43,7 +43,7 @@ export interface ResourceServerOptions {
 
 /** Who calls, and what for. */
 export interface VerifiedAccessToken extends AccessToken {
-  /** The key or the certificate that the client has proved; without one, whoever has the token is believed. */
+  /** The key or the certificate that the client has proved; without one, the verifier believes anyone who has the token. */
   readonly confirmation: 'dpop' | 'certificate' | 'dpop and certificate' | undefined
   /** For the answer, whatever it is: the next `DPoP-Nonce`. The adapters set them. */
   readonly headers: Readonly<Record<string, string>>

@@ -83,7 +83,7 @@ describe('a client in ping mode', () => {
     for (const secret of [token, started.auth_req_id]) expect(lines).not.toContain(secret)
   })
 
-  it('is told of a denial, and of nothing that was refused', async () => {
+  it('hears of a denial, and of nothing that was refused', async () => {
     const id = await server.start(ask)
     const [waiting] = await phone.list()
     const changed = { ...waiting!, request: { ...waiting!.request, scope: 'openid' } }

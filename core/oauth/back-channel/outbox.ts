@@ -35,7 +35,7 @@ export interface QueuedDelivery<N extends Notice> {
  * replica may deliver it. Everything throws `Unavailable`.
  */
 export interface Outbox<N extends Notice> {
-  /** Durable when it resolves. Due a moment later: what it tells of is written next. */
+  /** Durable when it resolves. Due a moment later: what it reports is written next. */
   add(notices: readonly N[]): Promise<void>
   /** What is due, the longest waiting first, at most `limit`, from after the id `after`. */
   due(after: string | undefined, limit: number): Promise<readonly QueuedDelivery<N>[]>
@@ -61,7 +61,7 @@ export interface OutboxOptions<N extends Notice> {
   readonly clock: Clock
 }
 
-/** Milliseconds from the notice to the first attempt: what it tells of is written by then. */
+/** Milliseconds from the notice to the first attempt: what it reports is written by then. */
 const settleMs = 250
 /** Milliseconds from one attempt to the next: three within a minute. */
 const pausesMs = [10_000, 45_000] as const

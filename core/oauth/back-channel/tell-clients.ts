@@ -18,7 +18,7 @@ export interface ToldOf {
 
 /**
  * Leaves word for the clients that got something in sessions of a person that they are over (OIDC Back-Channel Logout §2.5): one
- * notice for each session of each client. Called before what it tells of is written, so that no end goes untold. Throws
+ * notice for each session of each client. Called before what it reports is written, so that no end goes untold. Throws
  * `Unavailable`.
  */
 export type TellClients = (subject: string, only?: ToldOf) => Promise<void>
