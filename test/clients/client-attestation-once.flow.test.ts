@@ -49,7 +49,7 @@ describe('client attestation', () => {
     const old = await strict.challenge()
     strict.host.later(301_000)
     await expectChallenge(old)
-    // Whoever has not the key gets none of these answers.
+    // Anyone without the key gets none of these answers.
     await strict.expectRefused(strict.attestation(), strict.proof({ challenge: 'mine' }, {}, newInstance()))
   })
 
