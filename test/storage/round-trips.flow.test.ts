@@ -22,8 +22,11 @@ import { describeWith } from '../support/services/describe-with.js'
 
 /** The driver's own, and the service's look at whether the store is well. */
 const housekeeping = new Set(['hello', 'isMaster', 'ismaster', 'listIndexes', 'endSessions', 'buildInfo'])
-/** A question for its health is a write to the first; what processes tell of their shares, once a second, is in the other. */
-const asides = new Set<unknown>(['health', 'shares'])
+/**
+ * What every process does by its own clock: the question for the store's health is a write to the first, shares are told once a
+ * second in the next, and the others are looked through for what is to be sent, withdrawn or found out.
+ */
+const asides = new Set<unknown>(['health', 'shares', 'logout_deliveries', 'ping_deliveries', 'key_publications'])
 const isHousekeeping = (message: Buffer, command: string): boolean =>
   housekeeping.has(command) || asides.has(BSON.deserialize(message.subarray(21))[command])
 
