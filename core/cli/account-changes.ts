@@ -1,5 +1,6 @@
 import type { Config } from '../../config/schema.js'
 import { endSubjectIn } from '../host/end-subject.js'
+import type { Stores } from '../host/stores.js'
 import type { AccountRecord } from '../interaction/account-directory.js'
 import {
   changePassword,
@@ -11,6 +12,7 @@ import {
 import { createPasswordHasher } from '../interaction/password-hasher.js'
 import { canonicalUsername } from '../interaction/username.js'
 import type { EndSubject } from '../oauth/subject-end.js'
+import { personFactorsIn } from './account-factors.js'
 import type { AccountOptions } from './accounts.js'
 import { readDeployment, recordChange, withStores } from './deployment.js'
 import { CommandFailed } from './failure.js'
@@ -20,7 +22,12 @@ import { askPassword, readPassword } from './password.js'
 /** `signet accounts remove`. */
 export const removeAccountFrom = async (username: string, options: AccountOptions): Promise<void> => {
   const config = await readChangeable(username, options)
-  const removed = await changeAccount(config, 'remove', username, (store, end) => removeAccount(store, username, end))
+  const removed = await changeAccount(config, 'remove', username, async (store, end, stores) => {
+    const account = await removeAccount(store, username, end)
+    // After the account: a sign-in with one of them no longer finds it.
+    if (account) await personFactorsIn(stores).removeAll(account.sub)
+    return account
+  })
   report(`Removed ${username}`, removed, 'removed', options)
 }
 
@@ -63,12 +70,12 @@ const changeAccount = async (
   config: Config,
   action: string,
   username: string,
-  change: (store: AccountStore, end: EndSubject) => Promise<AccountRecord | undefined>,
+  change: (store: AccountStore, end: EndSubject, stores: Stores) => Promise<AccountRecord | undefined>,
 ): Promise<AccountRecord> => {
   const changed = await recordChange(config, { action: `account.${action}`, username }, () =>
     withStores(config, async (stores) => {
       const end = endSubjectIn(stores, config, Date.now)
-      return (await change(openAccountStore(stores.records), end)) ?? false
+      return (await change(openAccountStore(stores.records), end, stores)) ?? false
     }),
   )
   if (changed === false) throw new CommandFailed('There is no such account in the store.')

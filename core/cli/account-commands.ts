@@ -1,6 +1,7 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import type { JsonObject } from '../json.js'
 import type { SetPasswordOptions } from './account-changes.js'
+import type { AccountFactorOptions } from './account-factors.js'
 import type { AccountOptions, AddAccountOptions } from './accounts.js'
 import { configOption, jsonOption, wideOption } from './options.js'
 
@@ -42,10 +43,47 @@ export const addAccountCommands = (accounts: Command): void => {
     async (username: string, options: AccountOptions) =>
       (await import('./account-changes.js')).setDisabledOf(username, false, options),
   )
-  oneAccount(accounts, 'remove', 'remove an account from the store: its sessions and tokens end with it').action(
-    async (username: string, options: AccountOptions) =>
-      (await import('./account-changes.js')).removeAccountFrom(username, options),
+  oneAccount(
+    accounts,
+    'remove',
+    'remove an account from the store: its sessions, tokens and factors end with it',
+  ).action(async (username: string, options: AccountOptions) =>
+    (await import('./account-changes.js')).removeAccountFrom(username, options),
   )
+  ofAccountOrPerson(
+    accounts
+      .command('factors')
+      .description('list the passkeys, one-time passwords and recovery codes of a person')
+      .argument('[username]'),
+  )
+    .addOption(wideOption())
+    .action(async (username: string | undefined, options: AccountFactorOptions, command: Command) =>
+      (await import('./account-factors.js')).printFactors(nameOne(username, options, command)),
+    )
+  ofAccountOrPerson(
+    accounts
+      .command('remove-factor')
+      .description('remove a factor of a person, by its id in `accounts factors`')
+      .argument('<factor>')
+      .argument('[username]'),
+  ).action(async (factor: string, username: string | undefined, options: AccountFactorOptions, command: Command) =>
+    (await import('./account-factors.js')).removeFactorFrom(factor, nameOne(username, options, command)),
+  )
+}
+
+const ofAccountOrPerson = (command: Command): Command =>
+  command
+    .option('--sub <sub>', 'the subject of a person, instead of a username')
+    .addOption(configOption())
+    .addOption(jsonOption())
+
+const nameOne = (
+  username: string | undefined,
+  options: AccountFactorOptions,
+  command: Command,
+): AccountFactorOptions => {
+  if ((username === undefined) === (options.sub === undefined)) command.error('error: give a username or --sub')
+  return { ...options, ...(username !== undefined && { username }) }
 }
 
 const oneAccount = (accounts: Command, name: string, description: string): Command =>

@@ -8,6 +8,7 @@ import { addAccount, findAccount, listAccounts, openAccountStore } from '../inte
 import { createPasswordHasher } from '../interaction/password-hasher.js'
 import { canonicalUsername } from '../interaction/username.js'
 import type { JsonObject } from '../json.js'
+import { personFactorsIn } from './account-factors.js'
 import { describeState, findClient, isConfigured } from './clients.js'
 import { listAll, readDeployment, recordChange, withStores, type DeploymentOptions } from './deployment.js'
 import { CommandFailed } from './failure.js'
@@ -85,7 +86,10 @@ export const addAccountTo = async (username: string, options: AddAccountOptions)
       const result = await addAccount(openAccountStore(stores.records), createPasswordHasher(), added)
       if (result.outcome === 'refused') throw new CommandFailed(result.reason)
       // What another account of this subject may have left behind is nothing of the new one's.
-      if (sub !== undefined) await endSubjectIn(stores, config, Date.now)(sub)
+      if (sub !== undefined) {
+        await endSubjectIn(stores, config, Date.now)(sub)
+        await personFactorsIn(stores).removeAll(sub)
+      }
       return result.account
     }),
   )

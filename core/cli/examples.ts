@@ -49,6 +49,11 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'accounts disable': ['accounts disable alice --config my.yaml'],
   'accounts enable': ['accounts enable alice --config my.yaml'],
   'accounts remove': ['accounts remove alice --config my.yaml'],
+  'accounts factors': [
+    'accounts factors alice --config my.yaml',
+    'accounts factors --sub 248289761001 --config my.yaml',
+  ],
+  'accounts remove-factor': ['accounts remove-factor totp alice --config my.yaml'],
   'sessions list': ['sessions list --sub 248289761001 --config my.yaml'],
   'sessions end': [
     'sessions end --sub 248289761001 --config my.yaml',

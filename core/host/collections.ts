@@ -4,6 +4,7 @@ import type { ListInUse } from '../attestation/status-list/indexes.js'
 import type { StatusEntry } from '../attestation/status-list/token-status.js'
 import type { Interaction } from '../interaction/interaction.js'
 import type { Consent } from '../interaction/consent.js'
+import type { PersonFactor } from '../interaction/factors/person-factor.js'
 import type { Session, SessionEntry } from '../interaction/session.js'
 import type { JsonObject } from '../json.js'
 import type { Client } from '../oauth/client.js'
@@ -57,6 +58,7 @@ export const collections = ({ records, ephemeral, shares }: Stores) => {
     openClients: within('registrations', shareRecords, clients),
     initialAccessTokens: records.records<InitialAccessToken>('initial_access_tokens'),
     consents: records.records<Consent>('consents'),
+    personFactors: records.records<PersonFactor & { readonly subject: string }>('person_factors'),
     publications: records.records<KeyPublication>('key_publications'),
     sessionIndex: records.records<SessionEntry>('session_index'),
     grantIndex: records.records<GrantEntry>('grant_index'),

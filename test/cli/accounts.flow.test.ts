@@ -2,7 +2,11 @@ import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openAccountStore } from '../../core/interaction/accounts.js'
+import type { Passkey } from '../../core/interaction/factors/person-factor.js'
+import { createPersonFactors } from '../../core/interaction/factors/person-factors.js'
+import { newRecoveryCodes } from '../../core/interaction/factors/recovery-codes.js'
 import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
+import { collectionsOf } from '../support/forge/mint.js'
 import { configuration, openCommandLine, type CommandLine } from '../support/server/command-line.js'
 
 const fixed =
@@ -133,5 +137,66 @@ describe('signet accounts', () => {
     const { stdout } = await accounts(['list', '--json'])
     const listed = (JSON.parse(stdout) as { username: string }[]).map((row) => row.username)
     expect(listed.filter((name) => name.startsWith('user-'))).toEqual(names)
+  })
+})
+
+describe('signet accounts factors', () => {
+  const now = 1_800_000_000
+  const openFactors = async () => {
+    const backend = await openEmbedded({ path: join(cli.folder, 'data', 'store'), clock: Date.now })
+    const { personFactors: store } = collectionsOf(backend)
+    return {
+      factors: createPersonFactors({ store, clock: () => now * 1000 }),
+      close: () => backend[Symbol.asyncDispose](),
+    }
+  }
+  const passkey = (credentialId: string, name: string): Passkey => ({
+    ...{ kind: 'passkey', credentialId, publicKey: 'cHVibGlj', counter: 0, name, createdAt: now },
+    ...{ backupEligible: true, backedUp: true, transports: [] },
+  })
+
+  it('lists and removes what a person signs in with, and the audit log says so', async () => {
+    const { factors, close } = await openFactors()
+    await factors.addPasskey('248289761001', passkey('one', 'Phone\u001b[2J'))
+    await factors.putRecoveryCodes('248289761001', newRecoveryCodes())
+    await factors.addPasskey('elsewhere', passkey('two', 'Laptop'))
+    await close()
+    const { stdout } = await accounts(['factors', 'Alice', '--json'])
+    const id = (JSON.parse(stdout) as { id: string }[])[0]?.id ?? ''
+    expect(JSON.parse(stdout)).toEqual([
+      { id, kind: 'passkey', name: 'Phone\u001b[2J', backed_up: true, created_at: '2027-01-15T08:00:00Z' },
+      { id: 'recovery_codes', kind: 'recovery_codes', left: 10, created_at: '2027-01-15T08:00:00Z' },
+    ])
+    const table = await accounts(['factors', 'alice'])
+    expect(table.stdout).toContain('10 left')
+    expect(table.stdout).not.toContain('\u001b')
+    expect((await accounts(['factors', '--sub', 'elsewhere'])).stdout).toContain('Laptop')
+    expect(await accounts(['remove-factor', id, 'nobody'])).toMatchObject({ code: 1, stdout: '' })
+    expect(await accounts(['remove-factor', id, '--sub', 'elsewhere'])).toMatchObject({ code: 1, stdout: '' })
+    expect(await accounts(['remove-factor', id])).toMatchObject({ code: 2, stderr: expect.stringContaining('--sub') })
+    expect(await accounts(['remove-factor', id, 'alice'])).toEqual({ code: 0, stdout: `Removed ${id}\n`, stderr: '' })
+    expect(await accounts(['remove-factor', id, 'alice'])).toMatchObject({ code: 1 })
+    const audit = await readFile(join(cli.folder, 'data', 'audit.jsonl'), 'utf8')
+    const done = (action: string) => `"event":"administration","action":"${action}","username":"alice"`
+    expect(audit).toContain(done('account.list_factors'))
+    expect(audit.split(`${done('account.remove_factor')},"factor":"${id}"`)).toHaveLength(2)
+  })
+
+  it('end with the account, and are nothing of the next one of the subject', async () => {
+    const add = (name: string) => accounts(['add', name, '--password-stdin', '--sub', 'sub-zoe'], 'correct horse')
+    const listed = async () => JSON.parse((await accounts(['factors', '--sub', 'sub-zoe', '--json'])).stdout)
+    const register = async () => {
+      const { factors, close } = await openFactors()
+      await factors.addPasskey('sub-zoe', passkey('zoe', 'Phone'))
+      await close()
+    }
+    await add('zoe')
+    await register()
+    expect(await listed()).toHaveLength(1)
+    expect(await accounts(['remove', 'zoe'])).toMatchObject({ code: 0 })
+    expect(await listed()).toEqual([])
+    await register()
+    expect(await add('zoe')).toMatchObject({ code: 0 })
+    expect(await listed()).toEqual([])
   })
 })

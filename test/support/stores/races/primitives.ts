@@ -1,4 +1,10 @@
 import type { JsonObject, Principal, SecondFactorVerifier } from '../../../../core/api/index.js'
+import {
+  createPersonFactors,
+  type PersonFactors,
+  type PersonFactorsOptions,
+} from '../../../../core/interaction/factors/person-factors.js'
+import { newRecoveryCodes } from '../../../../core/interaction/factors/recovery-codes.js'
 import { createAttemptLimiter } from '../../../../core/storage/attempts.js'
 import type { RecordStore } from '../../../../core/storage/ports.js'
 import { once, storageVerbs, type RaceBackend, type RaceVerb } from '../../../../core/testing/storage/races/verbs.js'
@@ -24,6 +30,12 @@ const openFactor = (backend: RaceBackend, kind: 'totp' | 'bootstrap_secret'): Pr
     : createFactor(bootstrap, undefined, services)
 }
 
+const factorsIn = (backend: RaceBackend): PersonFactors =>
+  createPersonFactors({
+    store: backend.records('race_person_factors') as PersonFactorsOptions['store'],
+    clock: Date.now,
+  })
+
 /** The verbs of the published races, and those of the second factors that come with us. */
 export const primitives = {
   ...storageVerbs,
@@ -42,5 +54,13 @@ export const primitives = {
       const factor = await openFactor(backend, 'bootstrap_secret')
       return once((await enrol(factor, deviceOf(id), String(given), 'bootstrap_secret')) === true)
     },
+  },
+  'use a recovery code': {
+    prepare: async (backend, id) => {
+      const [code = '', ...others] = newRecoveryCodes()
+      await factorsIn(backend).putRecoveryCodes(id, [code, ...others])
+      return code
+    },
+    attempt: async (backend, id, _process, given) => once(await factorsIn(backend).useRecoveryCode(id, String(given))),
   },
 } as const satisfies Record<string, RaceVerb>
