@@ -60,13 +60,17 @@ export type { AccountDirectory, AccountRecord, PasswordHasher } from '../interac
 export { addressBucket } from '../address-bucket.js'
 export { canonicalUsername } from '../interaction/username.js'
 export { findPasswordFault } from '../interaction/password-strength.js'
+export type { PasswordChange, PasswordChangeRequest, PasswordDecision } from '../interaction/password-change.js'
 export type {
+  Answer,
   LoginOrigin,
-  LoginProvider,
-  LoginResult,
-  PasswordChangeRequest,
-  PasswordDecision,
-} from '../interaction/login-provider.js'
+  PassedMethods,
+  Prompt,
+  SignInAttempt,
+  SignInMethod,
+  SignInRequest,
+  SignInResult,
+} from '../interaction/sign-in-method.js'
 export type { JsonObject, JsonValue } from '../json.js'
 export { isObject } from '../json.js'
 export type { AlgorithmRow, KeyType, KeyTypeRow } from '../jose/algorithms.js'

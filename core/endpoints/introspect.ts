@@ -1,5 +1,5 @@
 import { epochSeconds, type Clock } from '../clock.js'
-import type { LoginProvider } from '../interaction/login-provider.js'
+import type { AccountLookup } from '../oauth/account.js'
 import type { JsonObject } from '../json.js'
 import type { JwsAlg } from '../jose/jwk.js'
 import type { ClientAuthentication } from '../oauth/client-authentication.js'
@@ -25,7 +25,7 @@ export interface IntrospectionOptions {
   readonly identify: IdentifyToken
   readonly clients: Pick<ClientDirectory, 'findEnabled'>
   /** Absent where nobody signs in. */
-  readonly login?: LoginProvider | undefined
+  readonly accounts?: AccountLookup | undefined
   readonly revocations: RevocationStore
   readonly subjects: Subjects
   readonly tokens: TokenIssuer
@@ -92,7 +92,7 @@ export const introspectionEndpoint = {
 } as const satisfies Declaration
 
 export const createIntrospectionEndpoint = (options: IntrospectionOptions): RecordedHandler => {
-  const { issuer, authenticateClient, identify, clients, login, revocations, tokens, audit } = options
+  const { issuer, authenticateClient, identify, clients, accounts, revocations, tokens, audit } = options
   /** The answer for an access token is the same for as long as it is remembered: 3 of 44 µs. */
   const answers = new WeakMap<IdentifiedAccessToken, Answer>()
 
@@ -107,7 +107,7 @@ export const createIntrospectionEndpoint = (options: IntrospectionOptions): Reco
 
   /** A person who is gone has nothing active any more. */
   const isPresent = async (subject: string, signal: AbortSignal): Promise<boolean> =>
-    (await login?.find(subject, signal)) !== undefined
+    (await accounts?.find(subject, signal)) !== undefined
 
   const describeAccessToken = async (caller: Client, token: IdentifiedAccessToken, signal: AbortSignal) => {
     const { claims, clientId, subject, jti, grantId, signIn, expiresAt } = token

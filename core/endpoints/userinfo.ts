@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { epochSeconds, type Clock } from '../clock.js'
-import type { LoginProvider } from '../interaction/login-provider.js'
+import type { AccountLookup } from '../oauth/account.js'
 import type { JwsAlg } from '../jose/jwk.js'
 import type { ClientDirectory } from '../oauth/client.js'
 import type { Dpop } from '../oauth/dpop.js'
@@ -20,7 +20,7 @@ export interface UserinfoOptions {
   /** A token for another resource server opens nothing here. */
   readonly audiences: readonly string[]
   readonly clients: Pick<ClientDirectory, 'findEnabled'>
-  readonly login: LoginProvider
+  readonly accounts: AccountLookup
   /** What the sign-in behind a token must be like (RFC 9470). */
   readonly requires: RequiredAuthentication
   readonly revocations: RevocationStore
@@ -64,7 +64,7 @@ export const userinfoEndpoint = {
 } as const satisfies Declaration
 
 export const createUserinfoEndpoint = (options: UserinfoOptions): Handler => {
-  const { accessTokenVerifier, audiences, clients, login, revocations, tokens, audit, refusals, dpop, clock } = options
+  const { accessTokenVerifier, audiences, clients, accounts, revocations, tokens, audit, refusals, dpop, clock } = options
   const { readToken, checkSender, challenge, ...access } = createAccessTokens('/userinfo', dpop)
 
   const check = async (request: EndpointRequest, presented: PresentedToken, seen: RequestTrail) => {
@@ -91,7 +91,7 @@ export const createUserinfoEndpoint = (options: UserinfoOptions): Handler => {
       throw new OAuthError('insufficient_user_authentication', unmet.description, {
         headers: challenge(scheme, 'insufficient_user_authentication', unmet.parameters),
       })
-    const account = (await login.find(subject, request.signal)) ?? refuse('the account is gone or disabled')
+    const account = (await accounts.find(subject, request.signal)) ?? refuse('the account is gone or disabled')
     return { client, account, scope, requested: strings(claims['userinfo_claims']), jti, proof }
   }
 

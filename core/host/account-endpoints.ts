@@ -40,13 +40,13 @@ export const createAccountEndpoints = (
         attestationTtlSeconds: attestation.attestation_ttl_secs + tolerance,
       }),
     )
-  const { login } = options
-  if (login.changePassword !== undefined)
+  const { passwordChange } = get(tokens.registries)
+  if (passwordChange !== undefined)
     sections.push(
       createPasswordSection(
         {
           ...options,
-          changePassword: login.changePassword.bind(login),
+          changePassword: passwordChange,
           endSubject: createEndSubject({ ...options, lifetimeSeconds: subjectLifetime(get(tokens.config)), tell }),
         },
         flow,

@@ -218,7 +218,7 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
     tracing,
   })
   cleanUp.add(() => listeners.admin.close(0))
-  if (registries.login !== undefined) {
+  if (registries.signIn.size > 0) {
     const sender = startBackChannel(
       (token) => container.resolve(token),
       () => serving,

@@ -51,7 +51,7 @@ export const declarations: readonly Limited[] = Object.values({
 /** The endpoints of one generation, those that its configuration and plugins call for. */
 export const createEndpoints = (get: Resolve): readonly Endpoint[] => {
   const { attestation: section, registration } = get(tokens.config)
-  const { login, clientAuthenticators } = get(tokens.registries)
+  const { signIn: methods, accounts, clientAuthenticators } = get(tokens.registries)
   const behindLimits = createBehindLimits(get)
 
   const listed = <Declared extends Readonly<Record<string, Limited>>>(
@@ -62,8 +62,8 @@ export const createEndpoints = (get: Resolve): readonly Endpoint[] => {
 
   const others: Endpoint[] = []
   if (get(tokens.grants).size > 0) others.push(...listed(grantEndpoints, createGrantEndpoints(get)))
-  if (login !== undefined) {
-    const signIn = createSignIn(get, login)
+  if (methods.size > 0 && accounts !== undefined) {
+    const signIn = createSignIn(get, methods, accounts)
     others.push(...listed(peopleEndpoints, createPeopleEndpoints(get, signIn)))
     if (get(tokens.config).account_page) others.push(...listed(accountEndpoints, createAccountEndpoints(get, signIn)))
     if (get(tokens.grants).has(deviceCodeGrant))

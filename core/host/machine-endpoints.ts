@@ -91,7 +91,7 @@ export const createGrantEndpoints = (get: Resolve): HandlersOf<typeof grantEndpo
   const limits = get(tokens.rateLimits)
   const authenticateClient = get(tokens.clientAuthentication)
   const clients = get(tokens.clients)
-  const { login } = get(tokens.registries)
+  const { accounts } = get(tokens.registries)
   const { codes, deviceCodes, backchannelRequests, families, revocations } = get(tokens.collections)
   const identify = createIdentifyToken({ accessTokenVerifier: get(tokens.accessTokenVerifier), families })
   return {
@@ -99,7 +99,7 @@ export const createGrantEndpoints = (get: Resolve): HandlersOf<typeof grantEndpo
       detailsTypes: get(tokens.detailsTypes),
       authenticateClient: limits.byClient('token', rates.token.client_per_minute, authenticateClient),
       grants: get(tokens.grants),
-      login,
+      accounts,
       defaultAudience: config.default_audience,
       tokens: get(tokens.tokenIssuer),
       redeem: createRedeem({
@@ -111,7 +111,7 @@ export const createGrantEndpoints = (get: Resolve): HandlersOf<typeof grantEndpo
         grantIndex: get(tokens.grantIndex),
         revocations,
         tell: tellClientsOf(get),
-        login,
+        accounts,
         clients,
         audit,
         clock,
@@ -128,7 +128,7 @@ export const createGrantEndpoints = (get: Resolve): HandlersOf<typeof grantEndpo
       authenticateClient: limits.byClient('introspect', rates.introspect.client_per_minute, authenticateClient),
       identify,
       clients,
-      login,
+      accounts,
       revocations,
       subjects: get(tokens.subjects),
       tokens: get(tokens.tokenIssuer),

@@ -12,9 +12,10 @@ import { createSelectPage, selectPage } from '../endpoints/interaction/select.js
 import { createLogoutEndpoint, logoutEndpoint } from '../endpoints/logout.js'
 import { createPushedAuthorizationEndpoint, pushedAuthorizationEndpoint } from '../endpoints/pushed-authorization.js'
 import { createUserinfoEndpoint, userinfoEndpoint } from '../endpoints/userinfo.js'
-import type { LoginProvider } from '../interaction/login-provider.js'
+import type { SignInMethod } from '../interaction/sign-in-method.js'
 import { createPlaces, type Places } from '../interaction/places.js'
 import { grantLifetime } from '../keys/lifecycle/open-ring.js'
+import type { AccountLookup } from '../oauth/account.js'
 import { createTellClients } from '../oauth/back-channel/tell-clients.js'
 import { createPushedRequests } from '../oauth/pushed-request.js'
 import type { RequiredAuthentication } from '../oauth/required-authentication.js'
@@ -56,7 +57,11 @@ export const placesFor = (
 ): Places =>
   createPlaces({ occupancy: get(tokens.collections).occupancy, limit, most, hits: get(tokens.rateLimits).hits })
 
-export const createSignIn = (get: Resolve, login: LoginProvider): SignIn => {
+export const createSignIn = (
+  get: Resolve,
+  methods: ReadonlyMap<string, SignInMethod>,
+  accounts: AccountLookup,
+): SignIn => {
   const config = get(tokens.config)
   const verification = { ...get(tokens.verification), ring: get(tokens.hintKeys) }
   const { codes, sessions, sessionIndex, interactions, pushedRequests, consents, secrets, revocations } = get(
@@ -76,7 +81,8 @@ export const createSignIn = (get: Resolve, login: LoginProvider): SignIn => {
     clock: get(tokens.clock),
     audit: get(tokens.audit),
     refusals: get(tokens.refusals),
-    login,
+    methods,
+    accounts,
     pages: get(tokens.pages),
     clients: get(tokens.clients),
     verifyIdTokenHint: (text) => verifyIdTokenHint(text, verification),
@@ -158,7 +164,7 @@ export const createPeopleEndpoints = (get: Resolve, { options, flow }: SignIn): 
       accessTokenVerifier: get(tokens.accessTokenVerifier),
       audiences: [options.issuer, options.defaultAudience],
       clients: options.clients,
-      login: options.login,
+      accounts: options.accounts,
       requires: requiredAuthentication(get(tokens.config)),
       clock: options.clock,
       revocations: options.revocations,

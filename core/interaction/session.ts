@@ -4,7 +4,7 @@ import type { RecordLookup, RecordStore } from '../storage/ports.js'
 import type { BrowserNames } from './browser-names.js'
 import { mostPeople, setBrowserSessions, type BrowserSessions } from './browser-sessions.js'
 import type { Cookies } from './cookies.js'
-import type { LoginResult } from './login-provider.js'
+import type { SignInResult } from './sign-in-method.js'
 
 /** One person signed in, in one browser. Stored under the hash of the cookie. */
 export interface Session {
@@ -35,7 +35,7 @@ export interface SessionEntry extends Pick<Session, 'sid' | 'subject' | 'authTim
 export const sessionEntryId = ({ subject, key }: Pick<SessionEntry, 'subject' | 'key'>): string =>
   subjectRecordId(subject, key)
 
-export type PassedLogin = Extract<LoginResult, { readonly outcome: 'passed' }>
+export type PassedSignIn = Extract<SignInResult, { readonly outcome: 'passed' }>
 
 /** A session with the cookie that it was found by. */
 export interface FoundSession {
@@ -54,7 +54,7 @@ export interface Sessions {
    * beyond, whose sessions are for the caller to end. Throws `Unavailable`.
    */
   start(
-    login: PassedLogin,
+    login: PassedSignIn,
     at: {
       readonly authTime: number
       readonly interactionId: string

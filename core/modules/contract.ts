@@ -7,8 +7,10 @@ import type { ClientCertificates } from '../certificates/client-certificates.js'
 import type { Clock } from '../clock.js'
 import type { AccountDirectory, PasswordHasher } from '../interaction/account-directory.js'
 import type { JsonObject } from '../json.js'
-import type { LoginProvider } from '../interaction/login-provider.js'
+import type { PasswordChange } from '../interaction/password-change.js'
+import type { SignInMethod } from '../interaction/sign-in-method.js'
 import type { SignerProvider } from '../keys/ports.js'
+import type { AccountLookup } from '../oauth/account.js'
 import type { AuthorizationDetailsType } from '../oauth/authorization-details.js'
 import type { ClientAuthenticator } from '../oauth/client-authenticator.js'
 import type { ClientKeys } from '../oauth/client-keys.js'
@@ -114,7 +116,11 @@ export type ServiceName = keyof Services
 export interface Contributions {
   readonly grants?: readonly GrantHandler[]
   readonly clientAuthenticators?: readonly ClientAuthenticator[]
-  readonly login?: LoginProvider
+  /** Ways to sign in, by `id`. */
+  readonly signIn?: readonly SignInMethod[]
+  /** Where accounts are found. Several plugins may have one: they are asked in order, until one knows the subject. */
+  readonly accounts?: AccountLookup
+  readonly passwordChange?: PasswordChange
   readonly secondFactors?: readonly SecondFactorVerifier[]
   readonly statusProvider?: AttestationStatusProvider
   readonly evidence?: readonly EvidenceVerifier[]

@@ -1,12 +1,15 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { findNearMiss } from '../../config/near-miss.js'
+import type { SignInMethod } from '../interaction/sign-in-method.js'
 import type { GrantHandler } from '../oauth/grant.js'
 import type { Contributions } from './contract.js'
 
 const contributionNames: Readonly<Record<keyof Contributions, true>> = {
   grants: true,
   clientAuthenticators: true,
-  login: true,
+  signIn: true,
+  accounts: true,
+  passwordChange: true,
   secondFactors: true,
   statusProvider: true,
   evidence: true,
@@ -46,16 +49,33 @@ const findGrantFault = (grant: GrantHandler): string | undefined => {
   return misspelt === undefined ? undefined : `with ${misspelt}${didYouMean(misspelt, Object.keys(grantMembers))}`
 }
 
+const methodKinds: readonly unknown[] = ['form', 'ceremony', 'redirect']
+
+const findMethodFault = (method: SignInMethod): string | undefined => {
+  const { id, kind, amr, after } = method as Readonly<Record<keyof SignInMethod, unknown>>
+  const isNames = (value: unknown): boolean => Array.isArray(value) && value.every((name) => typeof name === 'string')
+  if (typeof method.begin !== 'function' || typeof method.finish !== 'function') return 'without begin or finish'
+  if (typeof id !== 'string' || !/^[a-z0-9][a-z0-9-]{0,31}$/.test(id))
+    return `whose id is not a name of lower-case letters, digits and hyphens: ${String(id)}`
+  if (!methodKinds.includes(kind)) return `whose kind is none of ${methodKinds.join(', ')}`
+  if (!isNames(amr)) return 'without amr'
+  return after === undefined || isNames(after) ? undefined : 'whose after is no list of ids'
+}
+
 /** What is wrong with what `create` returned, for the author of the plugin; undefined: nothing. */
 export const findContributionFault = (contributions: unknown): string | undefined => {
   if (typeof contributions !== 'object' || contributions === null) return 'create returned no contributions'
+  if ('login' in contributions)
+    return 'create returned login, which signIn and accounts have replaced: see "Moving a plugin from the old port" in docs/sign-in.md'
   const unknown = Object.keys(contributions).find((name) => !Object.hasOwn(contributionNames, name))
   if (unknown !== undefined)
     return `create returned ${unknown}, which is not a contribution${didYouMean(unknown, Object.keys(contributionNames))}`
   const {
     grants = [],
     clientAuthenticators = [],
-    login,
+    signIn = [],
+    accounts,
+    passwordChange,
     secondFactors = [],
     statusProvider,
     evidence = [],
@@ -71,8 +91,11 @@ export const findContributionFault = (contributions: unknown): string | undefine
     )
   )
     return 'create returned a client authenticator without method, detect or authenticate'
-  if (login !== undefined && (typeof login.authenticate !== 'function' || typeof login.find !== 'function'))
-    return 'create returned a login provider without authenticate or find'
+  const methodFault = signIn.map(findMethodFault).find((fault) => fault !== undefined)
+  if (methodFault !== undefined) return `create returned a sign-in method ${methodFault}`
+  if (accounts !== undefined && typeof accounts.find !== 'function') return 'create returned accounts without find'
+  if (passwordChange !== undefined && typeof passwordChange !== 'function')
+    return 'create returned a passwordChange that is no function'
   if (!secondFactors.every((factor) => typeof factor.kind === 'string' && typeof factor.verify === 'function'))
     return 'create returned a second factor without kind or verify'
   if (statusProvider !== undefined && typeof statusProvider.current !== 'function')

@@ -1,7 +1,10 @@
 import { formatPath, type Problem, ConfigurationError } from '../../config/problems.js'
 import type { AttestationStatusProvider, EvidenceVerifier, SecondFactorVerifier } from '../attestation/ports.js'
-import type { LoginProvider } from '../interaction/login-provider.js'
+import type { PasswordChange } from '../interaction/password-change.js'
+import type { SignInMethod } from '../interaction/sign-in-method.js'
 import type { SignerProvider } from '../keys/ports.js'
+import type { AccountLookup } from '../oauth/account.js'
+import { joinAccounts } from '../oauth/account.js'
 import type { AuthorizationDetailsType, AuthorizationDetailsTypes } from '../oauth/authorization-details.js'
 import type { ApprovalNotifier } from '../oauth/ciba/notifier.js'
 import type { ClientAuthenticator } from '../oauth/client-authenticator.js'
@@ -19,7 +22,11 @@ export interface Registries extends AsyncDisposable {
   readonly grants: ReadonlyMap<string, GrantHandler>
   /** By `token_endpoint_auth_method`. */
   readonly clientAuthenticators: ReadonlyMap<string, ClientAuthenticator>
-  readonly login?: LoginProvider
+  /** By `id`, in the order of the configuration. */
+  readonly signIn: ReadonlyMap<string, SignInMethod>
+  /** What all plugins know of people. */
+  readonly accounts?: AccountLookup
+  readonly passwordChange?: PasswordChange
   /** By `kind`. */
   readonly secondFactors: ReadonlyMap<string, SecondFactorVerifier>
   readonly statusProvider?: AttestationStatusProvider
@@ -89,7 +96,9 @@ export const createRegistries = async (
   const problems: Problem[] = []
   const grants = new Registry<GrantHandler>('grant')
   const clientAuthenticators = new Registry<ClientAuthenticator>('client authentication method')
-  const logins = new Registry<LoginProvider>('login')
+  const methods = new Registry<SignInMethod>('sign-in method')
+  const passwordChanges = new Registry<PasswordChange>('change of passwords')
+  const lookups: AccountLookup[] = []
   const secondFactors = new Registry<SecondFactorVerifier>('second factor')
   const evidence = new Registry<EvidenceVerifier>('kind of evidence')
   const approvalNotifiers = new Registry<ApprovalNotifier>('approval notifier')
@@ -115,7 +124,10 @@ export const createRegistries = async (
     for (const grant of contributions.grants ?? []) problems.push(...grants.add(grant.grantType, grant, plugin))
     for (const item of contributions.clientAuthenticators ?? [])
       problems.push(...clientAuthenticators.add(item.method, item, plugin))
-    if (contributions.login !== undefined) problems.push(...logins.add('provider', contributions.login, plugin))
+    for (const method of contributions.signIn ?? []) problems.push(...methods.add(method.id, method, plugin))
+    if (contributions.accounts !== undefined) lookups.push(contributions.accounts)
+    if (contributions.passwordChange !== undefined)
+      problems.push(...passwordChanges.add('decision', contributions.passwordChange, plugin))
     for (const factor of contributions.secondFactors ?? [])
       problems.push(...secondFactors.add(factor.kind, factor, plugin))
     for (const one of contributions.evidence ?? []) problems.push(...evidence.add(one.kind, one, plugin))
@@ -135,12 +147,15 @@ export const createRegistries = async (
     await cleanUp.close().catch(() => undefined)
     throw error
   }
-  const login = logins.entries.get('provider')
+  const accounts = joinAccounts(lookups)
+  const passwordChange = passwordChanges.entries.get('decision')
   const statusProvider = statusProviders.entries.get('provider')
   return Object.freeze({
     grants: freezeMap(grants.entries),
     clientAuthenticators: freezeMap(clientAuthenticators.entries),
-    ...(login !== undefined && { login }),
+    signIn: freezeMap(methods.entries),
+    ...(accounts !== undefined && { accounts }),
+    ...(passwordChange !== undefined && { passwordChange }),
     secondFactors: freezeMap(secondFactors.entries),
     ...(statusProvider !== undefined && { statusProvider }),
     evidence: freezeMap(evidence.entries),

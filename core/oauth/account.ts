@@ -21,8 +21,34 @@ export const displayName = ({ subject, claims }: Account): string => {
   return subject
 }
 
-/** Where accounts are found: the login provider. */
+/** Where accounts are found: in what plugins contribute as `accounts`. */
 export interface AccountLookup {
   /** The account, or undefined when it is gone or disabled: then nothing more is issued for it. Throws `Unavailable`. */
   find(subject: string, signal: AbortSignal): Promise<Account | undefined>
+  /**
+   * The account that somebody who signs in calls by this name, of any length; undefined when there is none, or it is disabled. With
+   * it, clients of CIBA name people as they name themselves. Throws `Unavailable`.
+   */
+  findByUsername?(username: string, signal: AbortSignal): Promise<Account | undefined>
+}
+
+const firstFound = async (
+  asks: readonly (() => Promise<Account | undefined> | undefined)[],
+): Promise<Account | undefined> => {
+  for (const ask of asks) {
+    const account = await ask()
+    if (account !== undefined) return account
+  }
+  return undefined
+}
+
+/** Asks one after another. An outage of one is never told as an account that is gone. Undefined where there is none. */
+export const joinAccounts = (lookups: readonly AccountLookup[]): AccountLookup | undefined => {
+  const [first, ...others] = lookups
+  if (first === undefined || others.length === 0) return first
+  return {
+    find: (subject, signal) => firstFound(lookups.map((lookup) => () => lookup.find(subject, signal))),
+    findByUsername: (username, signal) =>
+      firstFound(lookups.map((lookup) => () => lookup.findByUsername?.(username, signal))),
+  }
 }

@@ -22,7 +22,7 @@ export interface WantedAcr {
 
 interface SignIn {
   readonly amr: readonly string[]
-  /** Of a login provider that knows it better. */
+  /** Of a sign-in method that knows it better. */
   readonly acr?: string
 }
 
@@ -60,7 +60,7 @@ const named = (claim: JsonObject | null | undefined): readonly JsonValue[] | und
 
 /**
  * What the claim `acr` of the ID token asks for (OIDC Core §5.5.1.1), else `acr_values`, else the client's
- * `default_acr_values`. Values that the deployment does not name are dropped; where it names none, only a login provider
+ * `default_acr_values`. Values that the deployment does not name are dropped; where it names none, only a sign-in method
  * can know. Throws `unmet_authentication_requirements` when an essential one cannot be had (RFC 9470 §5),
  * `invalid_request`.
  */

@@ -35,7 +35,7 @@ export interface RedeemOptions {
   /** Gets the id of each grant that turned out to be revoked: nothing more is signed for it in this process. */
   readonly revokedGrants: RevokedGrants
   /** Absent where nobody signs in. */
-  readonly login?: AccountLookup | undefined
+  readonly accounts?: AccountLookup | undefined
   readonly clients: Pick<ClientDirectory, 'findEnabled'>
   readonly audit: AuditLog
   readonly clock: Clock
@@ -68,7 +68,7 @@ export const createRedeem = (options: RedeemOptions) => {
     grantIndex,
     revocations,
     tell,
-    login,
+    accounts,
     clients,
     audit,
     clock,
@@ -170,7 +170,7 @@ export const createRedeem = (options: RedeemOptions) => {
         : await Promise.all([
             asking,
             redeem && grant && isOver(grant, redeem),
-            authentication && login?.find(subject, signal),
+            authentication && accounts?.find(subject, signal),
           ])
     if (registered === undefined)
       return new OAuthError('invalid_client', 'Client authentication failed.', {

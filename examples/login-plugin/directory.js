@@ -27,12 +27,20 @@ export default definePlugin({
       }
     }
     return {
-      login: {
-        async authenticate(credentials, _from, signal) {
-          const person = await ask('/authenticate', credentials, signal)
-          if (person === undefined) return { outcome: 'refused' }
-          return { outcome: 'passed', subject: person.id, amr: ['pwd'] }
+      signIn: [
+        {
+          id: 'directory',
+          kind: 'form',
+          amr: ['pwd'],
+          begin: async () => ({ kind: 'form', fields: 'password' }),
+          async finish({ signal }, { username, password }) {
+            const person = await ask('/authenticate', { username, password }, signal)
+            if (person === undefined) return { outcome: 'refused' }
+            return { outcome: 'passed', subject: person.id, amr: ['pwd'] }
+          },
         },
+      ],
+      accounts: {
         async find(subject, signal) {
           const person = await ask('/person', { id: subject }, signal)
           return person && { subject: person.id, claims: person.claims }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createEndSubject, type EndSubject } from '../../core/oauth/subject-end.js'
 import { UserAgent } from '../support/clients/user-agent.js'
+import { passwordDouble } from '../support/server/password-double.js'
 import { alice, startProvider, type Provider } from '../support/server/authorize-provider.js'
 
 /** Sunday, and half a second: sessions know whole seconds only. */
@@ -14,11 +15,11 @@ describe('SE05 a sign-in beside the end of what sign-ins have opened', () => {
 
   beforeAll(async () => {
     provider = await startProvider({
-      login: {
-        authenticate: async ({ username }) => {
-          await meanwhile()
-          return { outcome: 'passed', subject: `sub-${username}`, amr: ['pwd'] }
-        },
+      methods: passwordDouble(async ({ username }) => {
+        await meanwhile()
+        return { outcome: 'passed', subject: `sub-${username}`, amr: ['pwd'] }
+      }),
+      accounts: {
         find: async (subject) => ({ subject, claims: {} }),
       },
     })

@@ -15,7 +15,10 @@ const problemsOf = (
   const deployment = {
     config,
     clients: [defaults && { default_acr_values: defaults }],
-    registries: { login: methods && { methods }, grants: new Map(grants.map((name) => [name, undefined])) },
+    registries: {
+      signIn: new Map(methods?.map((name) => [name, { amr: [name] }])),
+      grants: new Map(grants.map((name) => [name, undefined])),
+    },
     report: (path: Path, message: string) => void problems.push(`${formatPath(path)} ${message}`),
     warn: () => undefined,
     isWhole: () => true,
@@ -34,7 +37,7 @@ describe('acr_values_supported', () => {
     expect(problemsOf({ acr_values_supported: contexts }, ['pwd', 'otp'])).toEqual([])
     expect(problemsOf({ acr_values_supported: contexts })).toEqual([])
     expect(problemsOf({ acr_values_supported: [...contexts, contexts[0]!] }, ['pwd'])).toEqual([
-      expect.stringMatching(/^acr_values_supported\[1\]\.methods\[1\] is no method of the login plugin, which has pwd/),
+      expect.stringMatching(/^acr_values_supported\[1\]\.methods\[1\] is the amr of no sign-in method; there are pwd/),
       'acr_values_supported[2].acr stands here twice',
     ])
   })

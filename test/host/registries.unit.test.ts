@@ -5,6 +5,7 @@ import { canonicalUsername } from '../../core/interaction/username.js'
 import type { LoadedPlugin, LoadedSigner } from '../../core/modules/load-modules.js'
 import type { PluginModule, Services, SignerModule } from '../../core/modules/contract.js'
 import { createRegistries, createSignerProviders } from '../../core/modules/registries.js'
+import type { SignInMethod } from '../../core/interaction/sign-in-method.js'
 import { Unavailable } from '../../core/unavailable.js'
 import { noLog } from '../../core/observe/log.js'
 
@@ -22,7 +23,13 @@ const plugin = (index: number, module: Partial<PluginModule>): LoadedPlugin => (
 
 const grant = (grantType: string) => ({ grantType, handle: () => Promise.reject(new Error('unused')) })
 const method = (name: string) => ({ method: name, detect: () => undefined, authenticate: async () => ({}) })
-const login = { authenticate: async () => ({ outcome: 'refused' as const }), find: async () => undefined }
+const signInMethod = (id: string): SignInMethod => ({
+  ...{ id, kind: 'form', amr: ['pwd'] },
+  begin: async () => ({ kind: 'form', fields: 'password' }),
+  finish: async () => ({ outcome: 'refused' }),
+})
+const accounts = { find: async () => undefined }
+const passwordChange = async () => ({ outcome: 'refused' as const })
 
 const failure = async (action: Promise<unknown>): Promise<unknown> =>
   action.then(
@@ -35,20 +42,28 @@ describe('registries', () => {
     const registries = await createRegistries(
       [
         plugin(0, { create: () => ({ grants: [grant('a'), grant('urn:b')] }) }),
-        plugin(1, { create: async () => ({ clientAuthenticators: [method('none')], login }) }),
+        plugin(1, {
+          create: async () => ({
+            clientAuthenticators: [method('none')],
+            signIn: [signInMethod('one')],
+            accounts,
+            passwordChange,
+          }),
+        }),
       ],
       services,
     )
     expect([...registries.grants.keys()]).toEqual(['a', 'urn:b'])
     expect(registries.clientAuthenticators.get('none')?.method).toBe('none')
-    expect(registries.login).toBe(login)
+    expect([...registries.signIn.keys()]).toEqual(['one'])
+    expect(registries).toMatchObject({ accounts, passwordChange })
     for (const name of ['__proto__', 'constructor', 'toString', 'set'])
       expect(registries.grants.get(name)).toBeUndefined()
     const open = registries.grants as Map<string, unknown>
     expect(() => open.set('c', {})).toThrow(TypeError)
     expect(() => open.delete('a')).toThrow(TypeError)
     expect(() => open.clear()).toThrow(TypeError)
-    expect(() => Object.assign(registries, { login: undefined })).toThrow(TypeError)
+    expect(() => Object.assign(registries, { accounts: undefined })).toThrow(TypeError)
     expect(registries.grants.size).toBe(2)
   })
 
@@ -64,9 +79,9 @@ describe('registries', () => {
     const error = await failure(
       createRegistries(
         [
-          plugin(0, { create: () => ({ grants: [grant('a')], login }) }),
+          plugin(0, { create: () => ({ grants: [grant('a')], signIn: [signInMethod('one')], passwordChange }) }),
           plugin(1, { create: () => ({ grants: [grant('a')], clientAuthenticators: [method('m'), method('m')] }) }),
-          plugin(2, { create: () => ({ login }) }),
+          plugin(2, { create: () => ({ signIn: [signInMethod('two'), signInMethod('one')], passwordChange }) }),
         ],
         services,
       ),
@@ -80,7 +95,11 @@ describe('registries', () => {
       },
       {
         path: 'plugins[2]',
-        message: 'plugin-2 provides the login provider, which plugin-0 (plugins[0]) provides already',
+        message: 'plugin-2 provides the sign-in method one, which plugin-0 (plugins[0]) provides already',
+      },
+      {
+        path: 'plugins[2]',
+        message: 'plugin-2 provides the change of passwords decision, which plugin-0 (plugins[0]) provides already',
       },
     ])
   })
@@ -100,8 +119,14 @@ describe('registries', () => {
       { grants: [{ ...grant('a'), clientAuthentication: ['none', 7] }] },
       /neither `confidential` nor a list of methods$/,
     ],
-    [{ login: { authenticate: login.authenticate } }, /without authenticate or find/],
-    [{ login: { find: login.find } }, /without authenticate or find/],
+    [{ login: { find: accounts.find } }, /"Moving a plugin from the old port" in docs\/sign-in\.md$/],
+    [{ accounts: {} }, /accounts without find/],
+    [{ passwordChange: {} }, /passwordChange that is no function/],
+    [{ signIn: [{ id: 'a', kind: 'form', amr: [] }] }, /sign-in method without begin or finish/],
+    [{ signIn: [signInMethod('A b')] }, /whose id is not a name/],
+    [{ signIn: [{ ...signInMethod('a'), kind: 'page' }] }, /whose kind is none of form, ceremony, redirect/],
+    [{ signIn: [{ ...signInMethod('a'), amr: 'pwd' }] }, /without amr/],
+    [{ signIn: [{ ...signInMethod('a'), after: 'password' }] }, /whose after is no list/],
     [{ secondFactors: [{ kind: 'otp' }] }, /second factor without kind or verify/],
     [{ secondFactors: [{ verify: () => undefined }] }, /second factor without kind or verify/],
     [{ statusProvider: {} }, /status provider without current/],
@@ -110,6 +135,29 @@ describe('registries', () => {
     expect((error as ConfigurationError).problems).toEqual([
       { path: 'plugins[0]', message: expect.stringMatching(message) },
     ])
+  })
+
+  it('ask for accounts in order, and never tell an outage as an account that is gone', async () => {
+    const lookup = (known: string) => ({
+      find: async (subject: string) => (subject === known ? { subject, claims: {} } : undefined),
+      findByUsername: async (name: string) => (name === known ? { subject: `sub-${name}`, claims: {} } : undefined),
+    })
+    const down = {
+      find: async (subject: string): Promise<undefined> => {
+        if (subject === 'nobody') throw new Unavailable('directory', 'no', 'The directory did not answer.')
+      },
+    }
+    const plugins = [lookup('a'), down, lookup('b')].map((found, n) =>
+      plugin(n, { create: () => ({ accounts: found }) }),
+    )
+    await using registries = await createRegistries(plugins, services)
+    const { signal } = new AbortController()
+    for (const known of ['a', 'b']) {
+      expect(await registries.accounts?.find(known, signal)).toEqual({ subject: known, claims: {} })
+      expect(await registries.accounts?.findByUsername?.(known, signal)).toMatchObject({ subject: `sub-${known}` })
+    }
+    expect(await registries.accounts?.find('c', signal)).toBeUndefined()
+    await expect(registries.accounts?.find('nobody', signal)).rejects.toThrow(Unavailable)
   })
 
   it('accept a grant with members of its own', async () => {

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { LoginProvider, LoginResult, PasswordHasher, PluginModule, Services } from '../../core/api/index.js'
+import type { Contributions, PasswordHasher, PluginModule, Services, SignInResult } from '../../core/api/index.js'
 import {
   addAccount,
   createAccountDirectory,
@@ -16,6 +16,7 @@ import { createAttemptLimiter } from '../../core/storage/attempts.js'
 import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
 import type { StorageBackend } from '../../core/storage/ports.js'
 import { Unavailable } from '../../core/unavailable.js'
+import { finishPassword } from '../support/server/password-double.js'
 import plugin from '../../plugins/login/password/index.js'
 
 const address = '192.0.2.1'
@@ -28,7 +29,7 @@ const alice = { username: 'alice', password: 'correct horse', sub: 'sub-alice' }
 let folder: string
 let backend: StorageBackend
 let now = Date.UTC(2026, 10, 20)
-let login: LoginProvider
+let login: Contributions
 /** How often a password was verified. */
 let verified = 0
 
@@ -40,7 +41,7 @@ const counting: PasswordHasher = {
   },
 }
 
-const createLogin = async (passwords: PasswordHasher): Promise<LoginProvider> => {
+const createLogin = async (passwords: PasswordHasher): Promise<Contributions> => {
   const module = plugin as PluginModule<unknown, 'accounts' | 'passwords' | 'attempts'>
   const checked = await module.options?.['~standard'].validate(undefined)
   if (!checked || checked.issues) throw new Error('no options')
@@ -52,13 +53,11 @@ const createLogin = async (passwords: PasswordHasher): Promise<LoginProvider> =>
     passwords,
     attempts: createAttemptLimiter(backend.counters('counters')),
   }
-  const created = await module.create(checked.value, services)
-  if (!created.login) throw new Error('no login')
-  return created.login
+  return module.create(checked.value, services)
 }
 
-const attempt = (username: string, password: string): Promise<LoginResult> =>
-  login.authenticate({ username, password }, { address }, signal)
+const attempt = (username: string, password: string): Promise<SignInResult> =>
+  finishPassword(login, { username, password }, address)
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'signet-login-'))
@@ -81,8 +80,8 @@ afterAll(async () => {
 describe('changePassword', () => {
   const next = 'the next password of Bob'
   const ask = (current: string, to = next, subject = 'sub-bob') => {
-    if (login.changePassword === undefined) throw new Error('no change')
-    return login.changePassword({ subject, current, next: to }, { address }, signal)
+    if (login.passwordChange === undefined) throw new Error('no change')
+    return login.passwordChange({ subject, current, next: to }, { address }, signal)
   }
 
   it('changes nothing before it is applied, and is applied once', async () => {

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { LoginProvider, LoginResult, PasswordHasher, PluginModule, Services } from '../../core/api/index.js'
+import type { Contributions, PasswordHasher, PluginModule, Services, SignInResult } from '../../core/api/index.js'
 import {
   addAccount,
   createAccountDirectory,
@@ -13,6 +13,7 @@ import { createPasswordHasher } from '../../core/interaction/password-hasher.js'
 import { createAttemptLimiter } from '../../core/storage/attempts.js'
 import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
 import type { StorageBackend } from '../../core/storage/ports.js'
+import { finishPassword } from '../support/server/password-double.js'
 import plugin from '../../plugins/login/password/index.js'
 import { addressBucket } from '../../core/address-bucket.js'
 
@@ -23,7 +24,7 @@ const hasher = createPasswordHasher()
 let folder: string
 let backend: StorageBackend
 let now = Date.UTC(2026, 10, 20)
-let login: LoginProvider
+let login: Contributions
 /** Whether each password that came to be verified had a hash to be verified with. */
 let verified: boolean[] = []
 
@@ -42,13 +43,11 @@ const createLogin = async (options: unknown, services: Used) => {
   const module = plugin as PluginModule<unknown, 'accounts' | 'passwords' | 'attempts'>
   const checked = await module.options?.['~standard'].validate(options)
   if (!checked || checked.issues) throw new Error(JSON.stringify(checked?.issues))
-  const contributions = await module.create(checked.value, services)
-  if (!contributions.login) throw new Error('no login')
-  return contributions.login
+  return module.create(checked.value, services)
 }
 
-const attempt = (username: string, password: string, from = address): Promise<LoginResult> =>
-  login.authenticate({ username, password }, { address: from }, signal)
+const attempt = (username: string, password: string, from = address): Promise<SignInResult> =>
+  finishPassword(login, { username, password }, from)
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'signet-login-'))
@@ -190,18 +189,18 @@ describe('guesses', () => {
 
 describe('find', () => {
   it('gives the claims of whom a token may be issued for', async () => {
-    expect(await login.find('sub-alice', signal)).toEqual({
+    expect(await login.accounts?.find('sub-alice', signal)).toEqual({
       subject: 'sub-alice',
       claims: { name: 'Alice Adams' },
       passwordFixed: true,
     })
-    expect(await login.find('sub-bob', signal)).toEqual({ subject: 'sub-bob', claims: { name: 'Bob' } })
+    expect(await login.accounts?.find('sub-bob', signal)).toEqual({ subject: 'sub-bob', claims: { name: 'Bob' } })
   })
 
   it.each(['sub-carol', 'sub-nobody', '', 'bob', '__proto__', 'ü', 'x'.repeat(2000)])(
     'gives nobody for %j',
     async (sub) => {
-      expect(await login.find(sub, signal)).toBeUndefined()
+      expect(await login.accounts?.find(sub, signal)).toBeUndefined()
     },
   )
 })

@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.js'
-import type { LoginProvider } from '../../interaction/login-provider.js'
+import type { PasswordChange } from '../../interaction/password-change.js'
 import type { PasswordProblem } from '../../interaction/pages/account-page.js'
 import { OAuthError } from '../../oauth/errors.js'
 import { findAuthTime, type EndSubject } from '../../oauth/subject-end.js'
@@ -11,7 +11,7 @@ import type { Refusals } from '../refusals.js'
 import type { AccountSection, Action, Outcome, Visit } from './section.js'
 
 export interface PasswordSectionOptions {
-  readonly changePassword: NonNullable<LoginProvider['changePassword']>
+  readonly changePassword: PasswordChange
   readonly endSubject: EndSubject
   readonly revocations: RevocationStore
   readonly audit: AuditLog

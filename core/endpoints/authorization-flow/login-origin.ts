@@ -1,4 +1,4 @@
-import type { LoginOrigin } from '../../interaction/login-provider.js'
+import type { LoginOrigin } from '../../interaction/sign-in-method.js'
 import type { EndpointRequest } from '../message.js'
 import type { Flow } from './flow.js'
 

@@ -1,7 +1,8 @@
 import type { Clock } from '../../clock.js'
 import type { Consent } from '../../interaction/consent.js'
 import type { Interaction } from '../../interaction/interaction.js'
-import type { LoginProvider } from '../../interaction/login-provider.js'
+import type { SignInMethod } from '../../interaction/sign-in-method.js'
+import type { AccountLookup } from '../../oauth/account.js'
 import type { Pages } from '../../interaction/pages/pages.js'
 import type { Places } from '../../interaction/places.js'
 import type { JwsAlg } from '../../jose/jwk.js'
@@ -49,7 +50,9 @@ export interface AuthorizationOptions {
   readonly clock: Clock
   readonly audit: AuditLog
   readonly refusals: Refusals
-  readonly login: LoginProvider
+  /** How people sign in, by id, in the order of the configuration. */
+  readonly methods: ReadonlyMap<string, SignInMethod>
+  readonly accounts: AccountLookup
   readonly pages: Pages
   readonly clients: ClientDirectory
   /** Undefined unless it is an id_token of this issuer under any published key, expired or not. */

@@ -41,18 +41,18 @@ export interface People {
   choiceOf(http: EndpointRequest, interactionId: string, session: Session): string
 }
 
-type PeopleOptions = Pick<AuthorizationOptions, 'login' | 'revocations' | 'subjects'> & {
+type PeopleOptions = Pick<AuthorizationOptions, 'accounts' | 'revocations' | 'subjects'> & {
   readonly cookies: Cookies
   readonly sessions: Sessions
 }
 
-export const createPeople = ({ login, revocations, subjects, cookies, sessions }: PeopleOptions): People => {
+export const createPeople = ({ accounts, revocations, subjects, cookies, sessions }: PeopleOptions): People => {
   const sessionsOf: People['sessionsOf'] = (http) => readBrowserSessions(cookies, (name) => http.cookie(name))
 
   const personOf = async (found: FoundSession, signal: AbortSignal): Promise<Person | undefined> => {
     const { subject, authTime } = found.session
     const [account, isOver] = await Promise.all([
-      login.find(subject, signal),
+      accounts.find(subject, signal),
       revocations.isRevoked([], signInOf(subject, authTime)),
     ])
     return account && !isOver ? { ...found, account } : undefined

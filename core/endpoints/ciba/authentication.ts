@@ -1,7 +1,6 @@
 import { isPlainText } from '../../attestation/read-body.js'
 import { epochSeconds } from '../../clock.js'
-import type { LoginProvider } from '../../interaction/login-provider.js'
-import type { Account } from '../../oauth/account.js'
+import type { Account, AccountLookup } from '../../oauth/account.js'
 import type { NotifyDevices } from '../../oauth/ciba/notifier.js'
 import { readNotificationToken } from '../../oauth/ciba/ping.js'
 import { cibaGrant, type BackchannelRequest } from '../../oauth/ciba/request.js'
@@ -25,7 +24,7 @@ export interface BackchannelAuthenticationOptions
   extends CibaOptions, RequestRules, Pick<AuthorizationOptions, 'clock' | 'audit'> {
   readonly authenticateClient: ClientAuthentication
   readonly requestObjects: RequestObjects
-  readonly login: Pick<LoginProvider, 'find' | 'findByUsername'>
+  readonly accounts: AccountLookup
   readonly notifyDevices: NotifyDevices
   /** The most that a request may wait, and what it waits where its client does not say. */
   readonly ttlSeconds: number
@@ -55,11 +54,11 @@ export const backchannelAuthenticationEndpoint = {
 } as const satisfies Declaration
 
 export const createBackchannelAuthenticationEndpoint = (options: BackchannelAuthenticationOptions): RecordedHandler => {
-  const { authenticateClient, requestObjects, login, requests, waiting, limits, clock, audit } = options
+  const { authenticateClient, requestObjects, accounts, requests, waiting, limits, clock, audit } = options
 
   /** The name of one person that is the subject of another names nobody. */
   const findByHint = async (hint: string, signal: AbortSignal): Promise<Account | undefined> => {
-    const [named, own] = await Promise.all([login.findByUsername?.(hint, signal), login.find(hint, signal)])
+    const [named, own] = await Promise.all([accounts.findByUsername?.(hint, signal), accounts.find(hint, signal)])
     return named && own && named.subject !== own.subject ? undefined : (named ?? own)
   }
 
@@ -67,7 +66,7 @@ export const createBackchannelAuthenticationEndpoint = (options: BackchannelAuth
     const { loginHint, subject } = asked
     checkWait(await limits.takeHint(client.client_id), 'too many hints that name nobody')
     const account =
-      loginHint === undefined ? await login.find(subject ?? '', signal) : await findByHint(loginHint, signal)
+      loginHint === undefined ? await accounts.find(subject ?? '', signal) : await findByHint(loginHint, signal)
     if (account === undefined) throw new OAuthError('unknown_user_id', 'The hint does not name a person.')
     await limits.giveBackHint(client.client_id)
     return account

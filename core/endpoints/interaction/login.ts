@@ -3,8 +3,12 @@ import { csrfToken, isCsrfToken } from '../../interaction/csrf.js'
 import type { AccountVisit, InteractionPage } from '../../interaction/interaction.js'
 import { logoOrigins } from '../../interaction/pages/client-on-page.js'
 import type { LoginPage } from '../../interaction/pages/pages.js'
+import type { SignInRequest } from '../../interaction/sign-in-method.js'
 import { formatUserCode } from '../../oauth/device-code.js'
 import { OAuthError } from '../../oauth/errors.js'
+import { newOpaqueToken } from '../../opaque-token.js'
+import type { AuthorizationRequest } from '../../oauth/authorization-request.js'
+import type { Client } from '../../oauth/client.js'
 import { findAuthTime } from '../../oauth/subject-end.js'
 import { accountUrl } from '../authorization-flow/account-url.js'
 import { createEndSession, type EndSessionOptions } from '../authorization-flow/end-session.js'
@@ -30,7 +34,7 @@ import {
 /** What a login page is shown for. */
 interface LoginContext {
   readonly page: Partial<LoginPage>
-  readonly clientId?: string
+  readonly asked: SignInRequest
 }
 
 /** GET and POST `/interaction/{id}/login`. Where to go next is the interaction's own; nothing in the form can say. */
@@ -43,7 +47,7 @@ export const loginPage = {
 } as const satisfies Declaration
 
 export const createLoginPage = (options: AuthorizationOptions & EndSessionOptions, flow: Flow): Handler => {
-  const { issuer, pages, login, audit, clock, revocations } = options
+  const { issuer, pages, methods, audit, clock, revocations } = options
 
   const endSession = createEndSession(options, flow.sessions)
 
@@ -72,8 +76,19 @@ export const createLoginPage = (options: AuthorizationOptions & EndSessionOption
     const [username, password] = [field('username'), field('password')]
     const begun = clock()
     const from = await findLoginOrigin(http, flow, username)
-    const result = await login.authenticate({ username, password }, from, http.signal)
-    const refused = { event: 'login.refused', claimedClientId: context.clientId } as const
+    const [method] = methods.values()
+    if (method === undefined) throw new Error('there is no sign-in method')
+    const attempt = {
+      id: newOpaqueToken(),
+      interactionId,
+      challenge: newOpaqueToken(),
+      callbackUrl: `${issuer}/sign-in/${method.id}/callback`,
+      from,
+      request: context.asked,
+      signal: http.signal,
+    }
+    const result = await method.finish(attempt, { username, password })
+    const refused = { event: 'login.refused', claimedClientId: context.asked.clientId } as const
     if (result.outcome !== 'passed')
       await options.refusals.record(http, { ...refused, why: result.outcome, guessed: result.subject })
     switch (result.outcome) {
@@ -104,7 +119,7 @@ export const createLoginPage = (options: AuthorizationOptions & EndSessionOption
         const started = await flow.sessions.start(result, at, flow.sessionsOf(http))
         for (const displaced of started.displaced) await endSession(http.requestId, displaced)
         const { subject, sid } = started.session
-        const trail = { request_id: http.requestId, client_id: context.clientId }
+        const trail = { request_id: http.requestId, client_id: context.asked.clientId }
         await audit.record({ event: 'login.succeeded', ...trail, sub: subject, sid, amr: result.amr })
         // Got again rather than answered here: a reload, or a second click, must not send the password once more.
         return redirect(flow.interactions.pageUrl(interactionId, 'login'), [...started.cookies, ...remembered])
@@ -135,7 +150,7 @@ export const createLoginPage = (options: AuthorizationOptions & EndSessionOption
         cancel: true,
         ...(request.locale !== undefined && { locale: request.locale }),
       },
-      clientId: client.client_id,
+      asked: askedOf(client, request),
     }
     if (http.method === 'POST') {
       checkSent(own)
@@ -162,7 +177,7 @@ export const createLoginPage = (options: AuthorizationOptions & EndSessionOption
     url: string,
     mayEnter: (person: Person) => boolean = () => true,
   ): Promise<Reply> => {
-    const context: LoginContext = { page: { purpose } }
+    const context: LoginContext = { page: { purpose }, asked: { scopes: [], acrValues: [], uiLocales: [] } }
     if (own.http.method === 'POST') {
       checkSent(own)
       return submit(own, context)
@@ -198,3 +213,14 @@ export const createLoginPage = (options: AuthorizationOptions & EndSessionOption
     return leadingBack(open.client, issuer, () => forClient(own, open))
   }
 }
+
+const askedOf = (client: Client, request: AuthorizationRequest): SignInRequest => ({
+  clientId: client.client_id,
+  ...(client.client_name !== undefined && { clientName: client.client_name }),
+  scopes: request.scope,
+  acrValues: request.wantedAcr?.values ?? [],
+  ...(request.maxAge !== undefined && { maxAge: request.maxAge }),
+  ...(request.prompt.length > 0 && { prompt: request.prompt.join(' ') }),
+  ...(request.loginHint !== undefined && { loginHint: request.loginHint }),
+  uiLocales: request.locale === undefined ? [] : [request.locale],
+})

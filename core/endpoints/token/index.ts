@@ -1,5 +1,5 @@
 import type { SignaturePriority } from '../../keys/ports.js'
-import type { LoginProvider } from '../../interaction/login-provider.js'
+import type { AccountLookup } from '../../oauth/account.js'
 import type { ClientAuthentication } from '../../oauth/client-authentication.js'
 import type { Client } from '../../oauth/client.js'
 import type { Dpop, DpopProof } from '../../oauth/dpop.js'
@@ -27,7 +27,7 @@ export interface TokenOptions {
   /** By `grant_type`: what is loaded and switched on. */
   readonly grants: ReadonlyMap<string, GrantHandler>
   /** Absent where nobody signs in. */
-  readonly login?: LoginProvider | undefined
+  readonly accounts?: AccountLookup | undefined
   readonly defaultAudience: string
   readonly detailsTypes: AuthorizationDetailsTypes
   readonly tokens: TokenIssuer
@@ -54,7 +54,7 @@ export const tokenEndpoint = {
 } as const satisfies Declaration
 
 export const createTokenEndpoint = (options: TokenOptions): RecordedHandler => {
-  const { authenticateClient, grants, login, tokens, redeem, noteUse, audit, dpop } = options
+  const { authenticateClient, grants, accounts, tokens, redeem, noteUse, audit, dpop } = options
 
   /** Registered and loaded are two things: RFC 6749 §5.2 names them differently. */
   const grantOf = (params: ReadonlyMap<string, string>, client: Client): GrantHandler => {
@@ -70,7 +70,7 @@ export const createTokenEndpoint = (options: TokenOptions): RecordedHandler => {
   /** A person who is gone gets nothing more (OIDC Core §16). */
   const accountOf = async (decision: GrantDecision, signal: AbortSignal) => {
     if (decision.authentication === undefined) return undefined
-    const account = await login?.find(decision.subject, signal)
+    const account = await accounts?.find(decision.subject, signal)
     if (account !== undefined) return account
     throw new OAuthError('invalid_grant', 'The grant is invalid, expired, revoked or was already used.', {
       reason: 'the account is gone or disabled',

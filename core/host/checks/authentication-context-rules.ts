@@ -6,7 +6,8 @@ const contexts: Rule = ({ config, registries, report, isWhole }) => {
   if (!isWhole('acr_values_supported', 'plugins')) return
   const { acr_values_supported: configured } = config
   const onDevices = enabledGrants(config, registries.grants.keys()).includes(cibaGrant) ? approvalMethods : []
-  const possible = registries.login?.methods && [...registries.login.methods, ...onDevices]
+  const ofMethods = [...registries.signIn.values()].flatMap(({ amr }) => amr)
+  const possible = ofMethods.length === 0 ? undefined : [...new Set([...ofMethods, ...onDevices])]
   const seen = new Set<string>()
   for (const [index, context] of (configured ?? []).entries()) {
     const { acr, methods } = context ?? {}
@@ -16,7 +17,7 @@ const contexts: Rule = ({ config, registries, report, isWhole }) => {
       if (method !== undefined && possible?.includes(method) === false)
         report(
           ['acr_values_supported', index, 'methods', place],
-          `is no method of the login plugin, which has ${possible.join(', ')}: no sign-in could have this acr`,
+          `is the amr of no sign-in method; there are ${possible.join(', ')}: no sign-in could have this acr`,
         )
   }
 }

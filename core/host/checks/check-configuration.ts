@@ -63,10 +63,11 @@ const tryRegistries = async (modules: LoadedModules, issuer: string) => {
 
 const nothing: Pick<
   Registries,
-  'grants' | 'clientAuthenticators' | 'secondFactors' | 'evidence' | 'authorizationDetails'
+  'grants' | 'clientAuthenticators' | 'signIn' | 'secondFactors' | 'evidence' | 'authorizationDetails'
 > = {
   authorizationDetails: new Map(),
   grants: new Map(),
+  signIn: new Map(),
   secondFactors: new Map(),
   evidence: new Map(),
   clientAuthenticators: new Map(),

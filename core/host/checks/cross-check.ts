@@ -99,6 +99,7 @@ const grantsHavePlugins: Rule = ({ config, clients, registries, report, warn, is
   if (config.token_exchange_enabled === false && provided.includes(tokenExchange))
     warn(['token_exchange_enabled'], 'token exchange is loaded but not enabled')
 
+  const signsIn = registries.signIn.size > 0 && registries.accounts !== undefined
   const enabled = enabledGrants(config, provided)
   for (const [index, client] of clients.entries())
     for (const [position, name] of (client?.grant_types ?? []).entries()) {
@@ -112,12 +113,11 @@ const grantsHavePlugins: Rule = ({ config, clients, registries, report, warn, is
             : 'this grant needs token_exchange_enabled',
         )
     }
-  if (enabled.includes('authorization_code') && registries.login === undefined)
+  if (enabled.includes('authorization_code') && !signsIn)
     report(['plugins'], 'the grant authorization_code needs a login plugin')
-  if (enabled.includes(deviceCodeGrant) && registries.login === undefined)
-    report(['plugins'], 'the device_code grant needs a login plugin')
+  if (enabled.includes(deviceCodeGrant) && !signsIn) report(['plugins'], 'the device_code grant needs a login plugin')
   if (enabled.includes(cibaGrant)) {
-    if (registries.login === undefined) report(['plugins'], 'the CIBA grant needs a login plugin')
+    if (!signsIn) report(['plugins'], 'the CIBA grant needs a login plugin')
     if (isWhole('attestation')) {
       if (config.attestation === undefined)
         report(['plugins'], 'the CIBA grant needs the section attestation: an enrolled device approves')
@@ -125,8 +125,7 @@ const grantsHavePlugins: Rule = ({ config, clients, registries, report, warn, is
         warn(['plugins'], 'without a status provider, such as plugins/attestation/registry, no device can be revoked')
     }
   }
-  if ((config.accounts?.length ?? 0) > 0 && registries.login === undefined)
-    report(['accounts'], 'no login plugin is configured')
+  if ((config.accounts?.length ?? 0) > 0 && !signsIn) report(['accounts'], 'no login plugin is configured')
   if (!enabled.includes('refresh_token') || !isWhole('scopes_supported')) return
   if (!config.scopes_supported?.includes('offline_access'))
     warn(['scopes_supported'], 'without offline_access no refresh token is issued')

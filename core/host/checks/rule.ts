@@ -7,7 +7,14 @@ import type { Client } from '../../oauth/client.js'
 
 export type CheckedRegistries = Pick<
   Registries,
-  'grants' | 'clientAuthenticators' | 'login' | 'secondFactors' | 'statusProvider' | 'evidence' | 'authorizationDetails'
+  | 'grants'
+  | 'clientAuthenticators'
+  | 'signIn'
+  | 'accounts'
+  | 'secondFactors'
+  | 'statusProvider'
+  | 'evidence'
+  | 'authorizationDetails'
 >
 
 /** A configuration with what its clients and plugins are. */

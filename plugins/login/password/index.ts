@@ -9,7 +9,7 @@ import {
   type AccountRecord,
   type AttemptPolicy,
   type LoginOrigin,
-  type LoginResult,
+  type SignInResult,
 } from '../../../core/api/index.js'
 
 const policy = (defaults: { free: number; base: number; max: number; forget: number }) =>
@@ -74,33 +74,40 @@ export default definePlugin({
     }
 
     return {
-      login: {
-        methods: ['pwd'],
-        authenticate: async ({ username, password }, from) => {
-          const attemptId = attemptIdOf(username)
-          // Before the look-up and the hash, so that parallel guesses are counted and unknown names lock alike.
-          const refusal = await takeAttempt(attemptId, from)
-          if (refusal) return refusal
-          const account = await accounts.findByUsername(username)
-          const matches = await passwords.verify(password, account?.password_hash)
-          if (!account || !matches || account.disabled) return { outcome: 'refused', subject: account?.sub }
-          await clearAttempts(attemptId, from)
-          return { outcome: 'passed', subject: account.sub, amr: ['pwd'] }
+      signIn: [
+        {
+          id: 'password',
+          kind: 'form',
+          amr: ['pwd'],
+          begin: async () => ({ kind: 'form', fields: 'password' }),
+          finish: async ({ from }, { username = '', password = '' }) => {
+            const attemptId = attemptIdOf(username)
+            // Before the look-up and the hash, so that parallel guesses are counted and unknown names lock alike.
+            const refusal = await takeAttempt(attemptId, from)
+            if (refusal) return refusal
+            const account = await accounts.findByUsername(username)
+            const matches = await passwords.verify(password, account?.password_hash)
+            if (!account || !matches || account.disabled) return { outcome: 'refused', subject: account?.sub }
+            await clearAttempts(attemptId, from)
+            return { outcome: 'passed', subject: account.sub, amr: ['pwd'] }
+          },
         },
-        changePassword: async ({ subject, current, next }, from) => {
-          const account = await accounts.findBySubject(subject)
-          if (account === undefined || account.disabled) return { outcome: 'refused' }
-          const attemptId = attemptIdOf(account.username)
-          const refusal = await takeAttempt(attemptId, from)
-          if (refusal) return refusal
-          if (!(await passwords.verify(current, account.password_hash))) return { outcome: 'refused' }
-          await clearAttempts(attemptId, from)
-          const fault =
-            next === current ? 'must not be the one that you have now' : findPasswordFault(next, account.username)
-          if (fault !== undefined) return { outcome: 'unacceptable', fault }
-          const hash = await passwords.hash(next)
-          return { outcome: 'allowed', apply: () => accounts.replacePassword(account, hash) }
-        },
+      ],
+      passwordChange: async ({ subject, current, next }, from) => {
+        const account = await accounts.findBySubject(subject)
+        if (account === undefined || account.disabled) return { outcome: 'refused' }
+        const attemptId = attemptIdOf(account.username)
+        const refusal = await takeAttempt(attemptId, from)
+        if (refusal) return refusal
+        if (!(await passwords.verify(current, account.password_hash))) return { outcome: 'refused' }
+        await clearAttempts(attemptId, from)
+        const fault =
+          next === current ? 'must not be the one that you have now' : findPasswordFault(next, account.username)
+        if (fault !== undefined) return { outcome: 'unacceptable', fault }
+        const hash = await passwords.hash(next)
+        return { outcome: 'allowed', apply: () => accounts.replacePassword(account, hash) }
+      },
+      accounts: {
         find: async (subject) => toAccount(await accounts.findBySubject(subject)),
         findByUsername: async (username) => toAccount(await accounts.findByUsername(username)),
       },
@@ -114,6 +121,6 @@ const toAccount = (record: AccountRecord | undefined): Account | undefined => {
   return { subject: sub, claims, ...(fixed && { passwordFixed: fixed }) }
 }
 
-type Locked = Extract<LoginResult, { readonly outcome: 'locked' }>
+type Locked = Extract<SignInResult, { readonly outcome: 'locked' }>
 
 const locked = (retryAfterSeconds: number): Locked => ({ outcome: 'locked', retryAfterSeconds })

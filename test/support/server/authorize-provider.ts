@@ -18,8 +18,8 @@ import type { Interaction } from '../../../core/interaction/interaction.js'
 import { createPushedRequests, type PushedRequest } from '../../../core/oauth/pushed-request.js'
 import { createRequestObjects } from '../../../core/oauth/request-object.js'
 import { createPlaces } from '../../../core/interaction/places.js'
-import type { LoginProvider } from '../../../core/interaction/login-provider.js'
 import type { Session, SessionEntry } from '../../../core/interaction/session.js'
+import type { AccountLookup } from '../../../core/oauth/account.js'
 import type { Client } from '../../../core/oauth/client.js'
 import type { AuthorizationCode } from '../../../core/oauth/grant.js'
 import { createSubjects } from '../../../core/oauth/subjects.js'
@@ -33,6 +33,7 @@ import { startFixture } from './http-server.js'
 import { createOccupancy } from '../../../core/storage/occupancy.js'
 import { freePort } from '../free-port.js'
 import { countRefusals } from '../forge/refusals.js'
+import { passwordDouble } from './password-double.js'
 import { UserAgent } from '../clients/user-agent.js'
 import { watchOneTime, watchRecords } from '../stores/watched-store.js'
 import { standardReleases } from './claim-releases.js'
@@ -107,12 +108,12 @@ export const startProvider = async (
     secrets: backend.records<string>('secrets'),
     revocations: backend.revocations('revocations'),
   }
-  const login: LoginProvider = {
-    async authenticate({ username, password }) {
-      if (locked.seconds > 0) return { outcome: 'locked', retryAfterSeconds: locked.seconds }
-      const known = [alice, bob].some((person) => person.username === username && person.password === password)
-      return known ? { outcome: 'passed', subject: `sub-${username}`, amr: ['pwd'] } : { outcome: 'refused' }
-    },
+  const methods = passwordDouble(async ({ username, password }) => {
+    if (locked.seconds > 0) return { outcome: 'locked', retryAfterSeconds: locked.seconds }
+    const known = [alice, bob].some((person) => person.username === username && person.password === password)
+    return known ? { outcome: 'passed', subject: `sub-${username}`, amr: ['pwd'] } : { outcome: 'refused' }
+  })
+  const accounts: AccountLookup = {
     find: async (subject) =>
       disabled.has(subject) ? undefined : { subject, claims: { name: `${subject.slice(4)} <b>Adams</b>` } },
   }
@@ -136,7 +137,8 @@ export const startProvider = async (
     clock,
     audit,
     refusals,
-    login,
+    methods,
+    accounts,
     pages: createPages({ assetsPath: '/assets', assets: loadAssets() }),
     clients: createClientDirectory([], {
       find: async (clientId) => {

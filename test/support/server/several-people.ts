@@ -1,9 +1,9 @@
 import { expect } from 'vitest'
-import type { LoginProvider } from '../../../core/interaction/login-provider.js'
 import type { Session } from '../../../core/interaction/session.js'
 import type { Sent } from '../clients/authorize-ask.js'
 import { UserAgent } from '../clients/user-agent.js'
 import { startProvider } from './authorize-provider.js'
+import { passwordDouble } from './password-double.js'
 
 export type Name = 'alice' | 'bob' | 'carol' | 'dave' | 'erin' | 'frank'
 
@@ -11,18 +11,19 @@ export type Name = 'alice' | 'bob' | 'carol' | 'dave' | 'erin' | 'frank'
 export const startSharedBrowser = async () => {
   const ended: string[] = []
   const gone = new Set<string>()
-  const login: LoginProvider = {
-    authenticate: async ({ username, password }) =>
-      password === 'right'
-        ? { outcome: 'passed', subject: `sub-${username}`, amr: ['pwd'] }
-        : { outcome: 'refused', subject: undefined },
-    find: async (subject) =>
+  const methods = passwordDouble(async ({ username, password }) =>
+    password === 'right'
+      ? { outcome: 'passed', subject: `sub-${username}`, amr: ['pwd'] }
+      : { outcome: 'refused', subject: undefined },
+  )
+  const accounts = {
+    find: async (subject: string) =>
       gone.has(subject)
         ? undefined
         : { subject, claims: { name: subject.slice(4).toUpperCase(), email: `${subject.slice(4)}@bank.example` } },
   }
   const provider = await startProvider(
-    { login },
+    { methods, accounts },
     async (_, all) => new Map(all.map(({ sid }) => [sid, ended.push(sid)])),
   )
   const reads: string[] = []

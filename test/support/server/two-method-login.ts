@@ -8,15 +8,22 @@ export default definePlugin({
   options: z.strictObject({}).prefault({}),
   needs: ['accounts', 'passwords'],
   create: (_, { accounts, passwords }) => ({
-    login: {
-      methods: ['pwd', 'otp'],
-      authenticate: async ({ username, password }) => {
-        const [word = '', code] = password.split('#')
-        const account = await accounts.findByUsername(username)
-        if (!(await passwords.verify(word, account?.password_hash)) || account === undefined)
-          return { outcome: 'refused' }
-        return { outcome: 'passed', subject: account.sub, amr: code === '123456' ? ['pwd', 'otp'] : ['pwd'] }
+    signIn: [
+      {
+        id: 'password',
+        kind: 'form',
+        amr: ['pwd', 'otp'],
+        begin: async () => ({ kind: 'form', fields: 'password' }),
+        finish: async (_attempt, { username = '', password = '' }) => {
+          const [word = '', code] = password.split('#')
+          const account = await accounts.findByUsername(username)
+          if (!(await passwords.verify(word, account?.password_hash)) || account === undefined)
+            return { outcome: 'refused' }
+          return { outcome: 'passed', subject: account.sub, amr: code === '123456' ? ['pwd', 'otp'] : ['pwd'] }
+        },
       },
+    ],
+    accounts: {
       find: async (wanted) => {
         const account = await accounts.findBySubject(wanted)
         return account && { subject: account.sub, claims: account.claims }

@@ -1,0 +1,43 @@
+import type { LoginOrigin } from './sign-in-method.js'
+
+/** What somebody who is signed in has typed to change the password. Untrusted, of any length. */
+export interface PasswordChangeRequest {
+  /** `sub` of the account whose session it is. */
+  readonly subject: string
+  readonly current: string
+  readonly next: string
+}
+
+/** What a plugin says of a change of the password. The core does the rest. */
+export type PasswordDecision =
+  /**
+   * The current password is right, and the other one will do. Nothing has changed yet: the core ends what sign-ins have opened,
+   * calls `apply`, and ends what was opened meanwhile.
+   */
+  | {
+      readonly outcome: 'allowed'
+      /**
+       * Puts the new password in force, for one caller: false when the account has another password by now, or has gone. Throws
+       * `Unavailable`.
+       */
+      readonly apply: () => Promise<boolean>
+    }
+  /** The current password is wrong. */
+  | { readonly outcome: 'refused' }
+  | { readonly outcome: 'locked'; readonly retryAfterSeconds: number }
+  /**
+   * The current password is right, and the other one will not do. `fault` is shown to the person: the end of an English sentence
+   * that begins with "The new password" (`must have at least 8 characters`). It repeats nothing of a password.
+   */
+  | { readonly outcome: 'unacceptable'; readonly fault: string }
+
+/**
+ * Decides whether a person may have the new password. Without it people change no password at `/account`. Guesses at the
+ * current one count together with the sign-ins of that account from that origin, and take the same time. Not called for an
+ * account with `passwordFixed`. Throws `Unavailable`; then nothing has changed.
+ */
+export type PasswordChange = (
+  request: PasswordChangeRequest,
+  from: LoginOrigin,
+  signal: AbortSignal,
+) => Promise<PasswordDecision>
