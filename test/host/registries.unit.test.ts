@@ -137,29 +137,6 @@ describe('registries', () => {
     ])
   })
 
-  it('ask for accounts in order, and never tell an outage as an account that is gone', async () => {
-    const lookup = (known: string) => ({
-      find: async (subject: string) => (subject === known ? { subject, claims: {} } : undefined),
-      findByUsername: async (name: string) => (name === known ? { subject: `sub-${name}`, claims: {} } : undefined),
-    })
-    const down = {
-      find: async (subject: string): Promise<undefined> => {
-        if (subject === 'nobody') throw new Unavailable('directory', 'no', 'The directory did not answer.')
-      },
-    }
-    const plugins = [lookup('a'), down, lookup('b')].map((found, n) =>
-      plugin(n, { create: () => ({ accounts: found }) }),
-    )
-    await using registries = await createRegistries(plugins, services)
-    const { signal } = new AbortController()
-    for (const known of ['a', 'b']) {
-      expect(await registries.accounts?.find(known, signal)).toEqual({ subject: known, claims: {} })
-      expect(await registries.accounts?.findByUsername?.(known, signal)).toMatchObject({ subject: `sub-${known}` })
-    }
-    expect(await registries.accounts?.find('c', signal)).toBeUndefined()
-    await expect(registries.accounts?.find('nobody', signal)).rejects.toThrow(Unavailable)
-  })
-
   it('accept a grant with members of its own', async () => {
     const own = { ...grant('a'), cache: new Map(), loans: 7 }
     await using registries = await createRegistries([plugin(0, { create: () => ({ grants: [own] }) })], services)
