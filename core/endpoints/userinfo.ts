@@ -64,7 +64,8 @@ export const userinfoEndpoint = {
 } as const satisfies Declaration
 
 export const createUserinfoEndpoint = (options: UserinfoOptions): Handler => {
-  const { accessTokenVerifier, audiences, clients, accounts, revocations, tokens, audit, refusals, dpop, clock } = options
+  const { accessTokenVerifier, audiences, clients, accounts, revocations, tokens, audit, refusals, dpop, clock } =
+    options
   const { readToken, checkSender, challenge, ...access } = createAccessTokens('/userinfo', dpop)
 
   const check = async (request: EndpointRequest, presented: PresentedToken, seen: RequestTrail) => {
