@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { claimName, scopeToken, text } from './fields.js'
 
 /** Text on one line, of at most so many characters. */
-const lineOf = (most: number) =>
+export const lineOf = (most: number) =>
   z
     .string()
     .max(most, `must have at most ${String(most)} characters`)

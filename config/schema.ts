@@ -22,6 +22,7 @@ import {
 import { clientCertificateHeader, mtls } from './mtls.js'
 import { registration } from './registration.js'
 import { storage } from './storage.js'
+import { ui } from './ui.js'
 
 const day = 86_400
 
@@ -85,6 +86,7 @@ export const configObject = z.strictObject({
   pairwise_key_replaced: z.boolean().default(false),
   /** People see and end what they have at `/account`. */
   account_page: z.boolean().default(true),
+  ui,
   registration,
   token_exchange_enabled: z.boolean().default(false),
   default_audience: resourceUri.optional(),

@@ -1,5 +1,6 @@
 import type { Principal } from '../attestation/ports.js'
 import type { Asset } from '../interaction/pages/load-assets.js'
+import type { Look } from '../interaction/pages/look.js'
 import { compileTemplates } from '../interaction/pages/templates.js'
 import type { Declaration } from './endpoint.js'
 import { page, type Handler } from './message.js'
@@ -33,6 +34,7 @@ export interface HomeOptions {
   readonly version: string
   readonly assetsPath: string
   readonly assets: ReadonlyMap<string, Asset>
+  readonly look: Look
   readonly demo?: Demo
   /** The person's own page; absent: there is none. */
   readonly accountUrl?: string
@@ -51,8 +53,8 @@ export const homeEndpoint = {
 } as const satisfies Declaration
 
 export const createHomeEndpoint = (options: HomeOptions): Handler => {
-  const { issuer, name, version, demo, assetsPath, assets, accountUrl } = options
-  const render = compileTemplates({ brand: demo ? name : new URL(issuer).host, assetsPath, assets })
+  const { issuer, version, demo, look, assetsPath, assets, accountUrl } = options
+  const render = compileTemplates({ look, name: demo ? options.name : new URL(issuer).host, assetsPath, assets })
   const html = demo
     ? render('demo', {
         title: 'Demo',

@@ -96,7 +96,7 @@ export const startHost = async (checked: CheckedConfiguration, options: HostOpti
     // Why the start failed matters more than what else went wrong then.
     await cleanUp.close().catch(() => undefined)
     if (!isWorthWaiting(checked.config, error)) throw error
-    await waitForStores(checked.config, options, error)
+    await waitForStores(checked, options, error)
     return startHost(checked, options)
   }
 }
@@ -203,7 +203,7 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
   const listeners = await serve({
     config,
     log,
-    pages: container.resolve(tokens.pages),
+    errorPage: (shown) => serving.pages.error(shown),
     routes: routes(
       config.issuer,
       liveEndpoints(() => serving),
@@ -260,9 +260,15 @@ const servingOf = (container: DependencyContainer, generation: Generation): Serv
   wireGeneration(own)
   own.register(tokens.config, { useValue: generation.checked.config })
   own.register(tokens.clients, { useValue: generation.clients })
+  own.register(tokens.look, { useValue: generation.checked.look })
   own.register(tokens.ring, { useValue: traceSignatures(generation.ring, container.resolve(tokens.options).tracing) })
   const endpoints = new Map(own.resolve(tokens.endpoints).map((endpoint) => [endpoint.path, endpoint]))
-  return { endpoints, uses: generation.uses, signLogoutToken: own.resolve(tokens.signLogoutToken) }
+  return {
+    endpoints,
+    pages: own.resolve(tokens.pages),
+    uses: generation.uses,
+    signLogoutToken: own.resolve(tokens.signLogoutToken),
+  }
 }
 
 /** Plugins live longer than a generation. */

@@ -28,6 +28,7 @@ import {
   peopleEndpoints,
 } from './people-endpoints.js'
 import { createRegistrationEndpoints, registrationEndpoints } from './registration-endpoints.js'
+import type { Pages } from '../interaction/pages/pages.js'
 import type { SignLogoutToken } from '../tokens/logout-token.js'
 import type { InFlight } from './in-flight.js'
 
@@ -108,6 +109,8 @@ export interface Serving {
   readonly uses: InFlight
   /** Those that stand on it, by path. */
   readonly endpoints: ReadonlyMap<string, Endpoint>
+  /** In its look. */
+  readonly pages: Pages
   /** By its keys. */
   readonly signLogoutToken: SignLogoutToken
 }

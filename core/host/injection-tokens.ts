@@ -9,6 +9,7 @@ import type { Refusals } from '../endpoints/refusals.js'
 import type { Endpoint } from '../endpoints/endpoint.js'
 import type { AccountDirectory, PasswordHasher } from '../interaction/account-directory.js'
 import type { Asset } from '../interaction/pages/load-assets.js'
+import type { Look } from '../interaction/pages/look.js'
 import type { Pages } from '../interaction/pages/pages.js'
 import type { KeyRing } from '../keys/ports.js'
 import type { AuditLog } from '../observe/audit.js'
@@ -94,6 +95,7 @@ export const tokens = {
   accessTokenVerifier: token<AccessTokenVerifier>('accessTokenVerifier'),
   /** Path of the folder of assets, for links in pages. */
   assetsPath: token<string>('assetsPath'),
+  look: token<Look>('look'),
   assets: token<ReadonlyMap<string, Asset>>('assets'),
   pages: token<Pages>('pages'),
   releases: token<ClaimReleases>('releases'),

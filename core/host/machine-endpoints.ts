@@ -75,6 +75,7 @@ export const createMachineEndpoints = (
       version: packageVersion,
       assetsPath: get(tokens.assetsPath),
       assets,
+      look: get(tokens.look),
       ...(demo && { demo: demo.page }),
       ...(config.account_page && { accountUrl: accountUrl(issuer) }),
     }),

@@ -100,7 +100,7 @@ export const createReload = (options: ReloadOptions): Reload => {
       if (error instanceof ConfigurationError) return refused(error.problems)
       throw error
     }
-    const changes = compareConfigurations(running.checked.config, checked.config)
+    const changes = compareConfigurations(running.checked, checked)
     if (changes.restart.length > 0) return refused(needsRestart(changes))
     const isSame = Object.keys(changes.sections).length + changes.algorithms.length === 0 && !changes.reordered
     if (isSame) return { outcome: 'unchanged' }

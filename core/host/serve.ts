@@ -1,13 +1,13 @@
 import type { Config } from '../../config/schema.js'
 import { adminRoutes } from '../http/admin.js'
 import { createApp } from '../http/app.js'
+import type { ErrorPage } from '../http/error-response.js'
 import { createConnectionCertificates, createHeaderCertificates } from '../http/client-certificate.js'
 import type { TraceContexts } from '../http/carry-trace.js'
 import type { RequestObserver } from '../http/request-log.js'
 import type { LoadShedding } from '../http/shed-load.js'
 import type { Route } from '../http/route.js'
 import type { Listening } from '../http/server.js'
-import type { Pages } from '../interaction/pages/pages.js'
 import type { Readiness } from '../observe/health.js'
 import type { Log } from '../observe/log.js'
 import type { Metrics } from '../observe/metrics.js'
@@ -22,7 +22,7 @@ const requestBudgetMs = 3000
 export interface ServeOptions {
   readonly config: Config
   readonly log: Log
-  readonly pages: Pages
+  readonly errorPage: ErrorPage
   readonly routes: readonly Route[]
   readonly readiness: Readiness
   readonly reload: Reload
@@ -49,10 +49,10 @@ const isForPeople = ({ errorTitle }: Route): boolean => errorTitle !== undefined
 
 /** Opens the public listener, the one for mutual TLS if there is one, and the admin listener, each with a table of its own. */
 export const serve = async (options: ServeOptions): Promise<Listeners> => {
-  const { config, log, pages, routes, readiness, reload, metrics, observe, traces, tracing, shedding } = options
+  const { config, log, errorPage, routes, readiness, reload, metrics, observe, traces, tracing, shedding } = options
   const common = {
     log,
-    errorPage: pages.error.bind(pages),
+    errorPage,
     requestBudgetMs,
   }
   const { listen, mtls, client_certificate_header: header, trusted_proxies: trustedProxies } = config

@@ -10,6 +10,7 @@ import type { Log } from '../observe/log.js'
 import { createMetrics } from '../observe/metrics.js'
 import { Unavailable } from '../unavailable.js'
 import { CleanUp } from '../clean-up.js'
+import type { CheckedConfiguration } from './checks/check-configuration.js'
 import { collections } from './collections.js'
 import { declarations } from './endpoint-list.js'
 import { readPublications } from '../keys/lifecycle/publications.js'
@@ -43,7 +44,11 @@ const refuse: Handler = () => {
  * A dependency is down at the start (F32): listens, says that it is not ready and answers every request with 503, until
  * the stores can be read. Rejects when `stopping` is aborted.
  */
-export const waitForStores = async (config: Config, options: WaitOptions, failure: Unavailable): Promise<void> => {
+export const waitForStores = async (
+  { config, look }: Pick<CheckedConfiguration, 'config' | 'look'>,
+  options: WaitOptions,
+  failure: Unavailable,
+): Promise<void> => {
   const { clock, log, stopping } = options
   const cleanUp = new CleanUp()
   try {
@@ -65,7 +70,7 @@ export const waitForStores = async (config: Config, options: WaitOptions, failur
     const listeners = await serve({
       config,
       log,
-      pages: createPages({ assetsPath: '', assets: loadAssets() }),
+      errorPage: createPages({ assetsPath: '', assets: new Map([...loadAssets(), ...look.assets]), look }).error,
       routes: routes(
         config.issuer,
         declarations.map((declaration) => ({ ...declaration, answer: refuse })),

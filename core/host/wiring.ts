@@ -60,15 +60,6 @@ export const wire = (container: DependencyContainer): void => {
   provide(tokens.revokedGrants, () => new RecentMap<string, string>(maxRevokedGrants))
   provide(tokens.passwords, () => createPasswordHasher())
   provide(tokens.assetsPath, (get) => `${new URL(get(tokens.config).issuer).pathname.replace(/\/$/, '')}/assets`)
-  provide(tokens.assets, () => loadAssets())
-  provide(tokens.pages, (get) =>
-    createPages({
-      assetsPath: get(tokens.assetsPath),
-      assets: get(tokens.assets),
-      scopes: get(tokens.config).scopes,
-      ...(get(tokens.config).account_page && { accountUrl: accountUrl(get(tokens.config).issuer) }),
-    }),
-  )
   provide(tokens.releases, (get) => createClaimReleases(get(tokens.config)))
   provide(
     tokens.detailsTypes,
@@ -185,9 +176,19 @@ export const wire = (container: DependencyContainer): void => {
   })
 }
 
-/** Registers what stands on keys, clients and accounts, which a reload replaces. */
+/** Registers what stands on keys, clients, accounts and the look of pages, which a reload replaces. */
 export const wireGeneration = (container: DependencyContainer): void => {
   const provide = providerFor(container)
+  provide(tokens.assets, (get) => new Map([...loadAssets(), ...get(tokens.look).assets]))
+  provide(tokens.pages, (get) =>
+    createPages({
+      assetsPath: get(tokens.assetsPath),
+      assets: get(tokens.assets),
+      look: get(tokens.look),
+      scopes: get(tokens.config).scopes,
+      ...(get(tokens.config).account_page && { accountUrl: accountUrl(get(tokens.config).issuer) }),
+    }),
+  )
   provide(tokens.tokenIssuer, (get) => {
     const config = get(tokens.config)
     return createTokenIssuer({

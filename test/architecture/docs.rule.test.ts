@@ -173,7 +173,7 @@ describe('docs/configuration.md', () => {
 
   it('names every key of the file, and no other', () => {
     const schema = JSON.parse(readDocument('config/schema.json')) as Schema
-    const sections = ['Service', 'Protocol', 'Keys, modules, storage', 'Clients and accounts']
+    const sections = ['Service', 'Protocol', 'Keys, modules, storage', 'Pages', 'Clients and accounts']
     const documented = sections.flatMap((title) => firstCells(section(path, title)))
     expect(documented.toSorted()).toEqual([...new Set(keysOf(schema))].toSorted())
   })

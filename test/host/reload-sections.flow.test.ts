@@ -32,6 +32,28 @@ describe('POST /reload', () => {
     expect(await running.reload()).toEqual({ status: 200, body: { status: 'unchanged' } })
   })
 
+  it('changes how pages look, also where only a file has changed', async () => {
+    const running = await open()
+    const pageOf = async (path: string) => (await fetch(running.issuer + path)).text()
+    const sheet = join(running.directory, 'extra.css')
+    await writeFile(sheet, 'h1 { color: green }')
+    await running.edit((file) => ({ ...file, ui: { name: 'Example Bank', stylesheet: './extra.css' } }))
+    expect(await running.reload()).toMatchObject({
+      body: { status: 'reloaded', changes: { ui: { added: ['name', 'stylesheet'], removed: [], changed: ['files'] } } },
+    })
+    const before = await pageOf('/')
+    expect(before).toContain('<title>OpenID Provider · Example Bank</title>')
+    expect(await pageOf('/authorize')).toContain('· Example Bank</title>')
+    await writeFile(sheet, 'h1 { color: blue }')
+    expect(await running.reload()).toMatchObject({ body: { changes: { ui: { changed: ['files'] } } } })
+    const [, address = ''] = /href="([^"]*brand-[^"]*)"/.exec(await pageOf('/')) ?? []
+    expect(before).not.toContain(address)
+    expect(await (await fetch(new URL(address, running.issuer))).text()).toBe('h1 { color: blue }')
+    await writeFile(sheet, '@import "x";')
+    expect(await running.reload()).toMatchObject({ status: 400, body: { problems: [{ path: 'ui.stylesheet' }] } })
+    expect(await running.reload()).toMatchObject({ status: 400 })
+  })
+
   it('sees that a secret has changed, which looks like the one before', async () => {
     const sound = await open()
     const secret = 'another-secret-of-more-than-256-bits-for-tests-only'

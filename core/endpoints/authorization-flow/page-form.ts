@@ -29,6 +29,7 @@ const returnsTo = (redirectUri: string | undefined): Pick<ClientOnPage, 'returns
 
 /** `redirectUri`: where this page's request leads back to. */
 export const clientOnPage = (client: Client, redirectUri?: string): ClientOnPage => ({
+  clientId: client.client_id,
   name: client.client_name ?? client.client_id,
   ...(client.logo_uri !== undefined && { logoUri: client.logo_uri }),
   ...(client.client_uri !== undefined && { clientUri: client.client_uri }),

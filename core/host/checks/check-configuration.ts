@@ -6,8 +6,10 @@ import type { Config } from '../../../config/schema.js'
 import type { Client } from '../../oauth/client.js'
 import { parseClientMetadata, type MetadataProblem } from '../../oauth/client-metadata.js'
 import { createCheckSector } from '../../oauth/check-sector.js'
+import type { Look } from '../../interaction/pages/look.js'
 import { createOutboundFetch } from '../../outbound/outbound-fetch.js'
 import { crossCheck } from './cross-check.js'
+import { readLook } from './read-look.js'
 import type { CheckedRegistries } from './rule.js'
 import { checkAdapters } from '../../modules/load-adapter.js'
 import { loadModules, type LoadedModules } from '../../modules/load-modules.js'
@@ -22,6 +24,8 @@ export interface CheckedConfiguration {
   /** Those of `config.clients`, in its order. */
   readonly clients: readonly Client[]
   readonly modules: LoadedModules
+  /** Of the pages, with the files that the section `ui` names. */
+  readonly look: Look
   readonly warnings: readonly Problem[]
   /** Reads and checks the file again. Throws as `checkConfiguration`. */
   again(): Promise<CheckedConfiguration>
@@ -95,9 +99,12 @@ export const checkConfiguration = async (
     salvaged.issuer ?? 'https://issuer.invalid',
   )
   const adapterProblems = await checkAdapters(salvaged, dirname(reading.file))
+  const { look, problems: lookProblems } = readLook(salvaged.ui, dirname(reading.file))
   // What could not be read is empty, and its module would say so too.
   const told = new Set(reading.problems.map(({ path }) => path))
-  const inModules = [...modules.problems, ...createProblems, ...adapterProblems].filter(({ path }) => !told.has(path))
+  const inModules = [...modules.problems, ...createProblems, ...adapterProblems, ...lookProblems].filter(
+    ({ path }) => !told.has(path),
+  )
   const found = [...reading.problems, ...clientProblems, ...inModules]
   try {
     const checked = crossCheck(salvaged, clients, registries ?? nothing, new Set(found.map(sectionOf)))
@@ -109,6 +116,7 @@ export const checkConfiguration = async (
       config,
       clients: clients.filter((client) => client !== undefined),
       modules,
+      look,
       warnings: reading.locate([...clientWarnings, ...checked.warnings]),
       again: () => checkConfiguration(reading.file, env, port),
     }

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { formatPath, type Path } from '../../../config/problems.js'
 import type { Config } from '../../../config/schema.js'
+import type { Look } from '../../interaction/pages/look.js'
 import { revealOptions } from '../../../config/substitute.js'
 
 /** Names of what came, went, and is not what it was. */
@@ -11,7 +12,7 @@ export interface ListChange {
 }
 
 /** What may change while the service runs. */
-export const reloadable = ['keys', 'signers', 'clients', 'accounts'] as const
+export const reloadable = ['keys', 'signers', 'clients', 'accounts', 'ui'] as const
 
 export type ReloadableSection = (typeof reloadable)[number]
 
@@ -30,11 +31,19 @@ export interface ConfigChanges {
 
 type Entries = ReadonlyMap<string, unknown>
 
-const entriesOf = (config: Config): Readonly<Record<ReloadableSection, Entries>> => ({
+/** A configuration with the files that the section `ui` names. */
+interface Compared {
+  readonly config: Config
+  readonly look: Pick<Look, 'assets'>
+}
+
+const entriesOf = ({ config, look }: Compared): Readonly<Record<ReloadableSection, Entries>> => ({
   keys: new Map(config.keys.map((key) => [key.kid, key])),
   signers: new Map(Object.entries(config.signers)),
   clients: new Map(config.clients.map((client) => [String(client['client_id']), client])),
   accounts: new Map(config.accounts.map((account) => [account.username, account])),
+  // Assets are named by what they contain.
+  ui: new Map<string, unknown>([...Object.entries(config.ui), ['files', [...look.assets.keys()]]]),
 })
 
 /** Secrets are compared by what they hide: two that look alike need not be. */
@@ -60,9 +69,10 @@ const findDifferences = (left: unknown, right: unknown, path: Path): readonly Pa
   return [...names].flatMap((name) => findDifferences(left[name], right[name], [...path, name]))
 }
 
-/** What is different in `after`. Reports no value of either. Pure. */
-export const compareConfigurations = (before: Config, after: Config): ConfigChanges => {
-  const [old, now] = [entriesOf(before), entriesOf(after)]
+/** What is different in `next`. Reports no value of either. Pure. */
+export const compareConfigurations = (running: Compared, next: Compared): ConfigChanges => {
+  const [old, now] = [entriesOf(running), entriesOf(next)]
+  const [before, after] = [running.config, next.config]
   const changes = reloadable.map((section) => [section, compareEntries(old[section], now[section])] as const)
   const kept = [...old.keys.keys()].filter((kid) => now.keys.has(kid))
   const order = [...now.keys.keys()].filter((kid) => old.keys.has(kid))

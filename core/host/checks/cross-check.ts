@@ -15,6 +15,7 @@ import { keyRules } from './key-rules.js'
 import { authenticationContextRules } from './authentication-context-rules.js'
 import { authorizationDetailsRules } from './authorization-details-rules.js'
 import { pairwiseRules } from './pairwise-rules.js'
+import { looksAreOfClients } from './read-look.js'
 import { profileRules } from './profile-rules.js'
 import { registrationRules } from './registration-rules.js'
 import { requestUriRules } from './request-uri-rules.js'
@@ -255,6 +256,7 @@ const rules: readonly Rule[] = [
   ...authorizationDetailsRules,
   ...authenticationContextRules,
   ...profileRules,
+  looksAreOfClients,
   ...requestUriRules,
   ...cibaRules,
   ...registrationRules,

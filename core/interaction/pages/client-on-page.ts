@@ -1,5 +1,7 @@
 /** The client as a person may see it. Everything here comes from registration and is untrusted text. */
 export interface ClientOnPage {
+  /** By which the deployment may have given it a look of its own. */
+  readonly clientId?: string
   /** `client_name`, or the `client_id` where there is none. */
   readonly name: string
   readonly logoUri?: string

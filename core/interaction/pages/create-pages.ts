@@ -3,13 +3,14 @@ import { showClient, webAddress } from './client-on-page.js'
 import type { ConsentPage, LoginPage, Pages } from './pages.js'
 import { describeAccount } from './account-view.js'
 import { deviceResults } from './device-results.js'
+import { plainLook, type Look } from './look.js'
 import { compileTemplates } from './templates.js'
 import { tooManyText } from './wait-text.js'
 import { createDescribeWishes, textOf, type ScopeTexts } from './wishes.js'
 
 export interface PagesOptions {
-  /** Shown over each page. Default: Signet. */
-  readonly issuerName?: string
+  /** Default: that of Signet. */
+  readonly look?: Look
   /** Path of the assets, without a trailing slash: `/assets`, `/op/assets`. */
   readonly assetsPath: string
   readonly assets: ReadonlyMap<string, Asset>
@@ -23,7 +24,7 @@ export interface PagesOptions {
 export const createPages = (options: PagesOptions): Pages => {
   const { assetsPath, assets, accountUrl } = options
   const describeWishes = createDescribeWishes(options.scopes ?? [])
-  const render = compileTemplates({ brand: options.issuerName ?? 'Signet', assetsPath, assets })
+  const render = compileTemplates({ look: options.look ?? plainLook, name: 'Signet', assetsPath, assets })
   return {
     login: (page) =>
       render('login', {
@@ -32,6 +33,7 @@ export const createPages = (options: PagesOptions): Pages => {
         csrf: page.csrf,
         sealedClient: page.sealedClient,
         client: page.client && showClient(page.client),
+        clientId: page.client?.clientId,
         lead: loginLeads[page.purpose ?? 'device'],
         username: page.username ?? '',
         problem: problemText(page, 'Incorrect username or password.'),
@@ -44,6 +46,7 @@ export const createPages = (options: PagesOptions): Pages => {
         csrf: page.csrf,
         sealedClient: page.sealedClient,
         client: page.client && showClient(page.client),
+        clientId: page.client?.clientId,
         accounts: page.accounts.map((account) => ({ ...account, initial: initialOf(account.name) })),
         otherUrl: page.otherUrl,
         problem: page.problem && 'This account is no longer signed in. Choose another one, or sign in again.',
@@ -56,6 +59,7 @@ export const createPages = (options: PagesOptions): Pages => {
         csrf: page.csrf,
         sealedClient: page.sealedClient,
         client: showClient(page.client),
+        clientId: page.client.clientId,
         ...showAccount(page.account),
         accountUrl,
         wishes: describeWishes(page.scopes, page.claims, page.resources),
@@ -80,19 +84,26 @@ export const createPages = (options: PagesOptions): Pages => {
         action: page.action,
         csrf: page.csrf,
         client: showClient(page.client),
+        clientId: page.client.clientId,
         ...showAccount(page.account),
         userCode: page.userCode,
         place: page.place,
         wishes: describeWishes(page.scopes, [], page.resources),
       }),
     deviceResult: (page) =>
-      render('device-result', { ...deviceResults[page.outcome], client: page.client?.name, startUrl: page.startUrl }),
+      render('device-result', {
+        ...deviceResults[page.outcome],
+        client: page.client?.name,
+        clientId: page.client?.clientId,
+        startUrl: page.startUrl,
+      }),
     logout: (page) =>
       render('logout', {
         title: 'Sign out',
         action: page.action,
         csrf: page.csrf,
         client: page.client && showClient(page.client),
+        clientId: page.client?.clientId,
         ...showAccount(page.account),
         others: page.others,
         parameters: Object.entries(page.parameters),
@@ -101,6 +112,7 @@ export const createPages = (options: PagesOptions): Pages => {
       render('signed-out', {
         title: 'Signed out',
         client: page.client && showClient(page.client),
+        clientId: page.client?.clientId,
         backUrl: webAddress(page.backUrl),
         others: page.others,
         accountUrl,

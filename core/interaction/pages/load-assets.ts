@@ -16,7 +16,19 @@ const contentTypes = new Map([
   ['.css', 'text/css; charset=utf-8'],
   ['.js', 'text/javascript; charset=utf-8'],
   ['.svg', 'image/svg+xml'],
+  ['.png', 'image/png'],
+  ['.jpg', 'image/jpeg'],
+  ['.jpeg', 'image/jpeg'],
+  ['.webp', 'image/webp'],
+  ['.ico', 'image/x-icon'],
 ])
+
+/** Undefined for a name whose ending has no content type. */
+export const createAsset = (name: string, body: Buffer): Asset | undefined => {
+  const contentType = contentTypes.get(extname(name).toLowerCase())
+  if (contentType === undefined) return undefined
+  return { contentType, body, version: createHash('sha256').update(body).digest('base64url').slice(0, 16) }
+}
 
 /** Modules that scripts of the pages import: of a package, and of our own library, as the build makes it for browsers. */
 const modules = new Map([
@@ -30,11 +42,9 @@ export const loadAssets = (): ReadonlyMap<string, Asset> => {
   const assets = new Map<string, Asset>()
   const own = readdirSync(folder).map((name) => [name, join(folder, name)] as const)
   for (const [name, file] of [...own, ...modules]) {
-    const contentType = contentTypes.get(extname(name))
-    if (contentType === undefined) throw new Error(`core/interaction/assets/${name}: no content type is known for it`)
-    const body = readFileSync(file)
-    const version = createHash('sha256').update(body).digest('base64url').slice(0, 16)
-    assets.set(name, { contentType, body, version })
+    const asset = createAsset(name, readFileSync(file))
+    if (asset === undefined) throw new Error(`core/interaction/assets/${name}: no content type is known for it`)
+    assets.set(name, asset)
   }
   return assets
 }

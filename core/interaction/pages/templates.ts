@@ -3,29 +3,54 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { packageRoot } from '../../package-root.js'
 import type { Asset } from './load-assets.js'
+import type { Brand, Look } from './look.js'
+import { textOf } from './wishes.js'
 
 export interface TemplateOptions {
-  /** The name over each page: the operator's, or the product's. */
-  readonly brand: string
+  readonly look: Pick<Look, 'brand' | 'byClient'>
+  /** What stands over each page where the brand has neither logo nor name. */
+  readonly name: string
   /** Path of the assets, without a trailing slash: `/assets`, `/op/assets`. */
   readonly assetsPath: string
   readonly assets: ReadonlyMap<string, Asset>
 }
 
+/** What a view is given, beside what every page has. */
+export interface ViewData {
+  readonly title: string
+  /** Whose request the page belongs to: the page has the brand of this client. */
+  readonly clientId?: string | undefined
+  readonly [name: string]: unknown
+}
+
 /** Renders `views/{view}.eta` to a whole document. Every interpolation is escaped. */
-export type Render = (view: string, data: { readonly title: string; readonly [name: string]: unknown }) => string
+export type Render = (view: string, data: ViewData) => string
 
 /** Compiles every view now, so that a broken one stops the start and rendering reads no file. */
 export const compileTemplates = (options: TemplateOptions): Render => {
+  const { look, assets, assetsPath } = options
   const eta = new Eta({ autoEscape: true, cache: true, rmWhitespace: false })
   const folder = join(packageRoot, 'core/interaction/views')
   for (const file of readdirSync(folder)) {
     eta.loadTemplate(`@${basename(file, '.eta')}`, readFileSync(join(folder, file), 'utf8'))
   }
-  const asset = (name: string): string => {
-    const found = options.assets.get(name)
+  const find = (name: string): Asset => {
+    const found = assets.get(name)
     if (!found) throw new Error(`There is no asset called ${name}.`)
-    return `${options.assetsPath}/${name}?v=${found.version}`
+    return found
   }
-  return (view, data) => eta.render(`@${view}`, { brand: options.brand, asset, ...data })
+  const asset = (name: string): string => `${assetsPath}/${name}?v=${find(name).version}`
+  const show = ({ name, logo, logoDark, icon = 'signet.svg', sheets, links }: Brand) => ({
+    name: name ?? options.name,
+    logo: logo && asset(logo),
+    logoDark: logoDark && asset(logoDark),
+    /** Of the product, where the deployment has no name of its own. */
+    hasSeal: name === undefined,
+    icon: { url: asset(icon), type: find(icon).contentType },
+    sheets: sheets.map(asset),
+    links: links.map(({ title, url }) => ({ title: title && textOf(title), url })),
+  })
+  const common = show(look.brand)
+  const byClient = new Map([...look.byClient].map(([id, brand]) => [id, show(brand)]))
+  return (view, data) => eta.render(`@${view}`, { brand: byClient.get(data.clientId ?? '') ?? common, asset, ...data })
 }

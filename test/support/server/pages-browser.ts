@@ -1,4 +1,5 @@
 import { chromium, type BrowserContextOptions, type Page } from 'playwright-core'
+import type { Asset } from '../../../core/interaction/pages/load-assets.js'
 import { startPagesServer, type PagesServer } from './pages-server.js'
 
 export interface PagesBrowser extends AsyncDisposable {
@@ -12,9 +13,12 @@ export interface PagesBrowser extends AsyncDisposable {
 }
 
 /** Chromium beside a server of pages. */
-export const openPagesBrowser = async (executablePath: string): Promise<PagesBrowser> => {
+export const openPagesBrowser = async (
+  executablePath: string,
+  assets?: ReadonlyMap<string, Asset>,
+): Promise<PagesBrowser> => {
   const browser = await chromium.launch({ executablePath })
-  const server = await startPagesServer()
+  const server = await startPagesServer(assets)
   return {
     server,
     show: async (html, look, context = {}) => {

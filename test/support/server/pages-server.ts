@@ -15,10 +15,10 @@ export interface PagesServer extends AsyncDisposable {
 }
 
 /** Serves the given HTML and the real assets under the pages' Content-Security-Policy. */
-export const startPagesServer = async (): Promise<PagesServer> => {
+export const startPagesServer = async (served = loadAssets()): Promise<PagesServer> => {
   const pages = new Map<string, string>()
   const posted: { path: string; body: string }[] = []
-  const assets = createAssetEndpoint(loadAssets())
+  const assets = createAssetEndpoint(served)
   const server = createServer((request, response) => {
     void (async () => {
       const url = new URL(request.url ?? '/', 'http://localhost')

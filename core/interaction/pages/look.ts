@@ -1,0 +1,172 @@
+import { extname } from 'node:path'
+import { accentSheet, findAccentFaults, type Accent } from './accent.js'
+import { createAsset, type Asset } from './load-assets.js'
+
+/** A link at the foot of each page. */
+export interface BrandLink {
+  /** By language tag; absent: it leads to help. */
+  readonly title?: Readonly<Record<string, string>> | undefined
+  readonly url: string
+}
+
+/** Whose pages these are. Pictures and stylesheets are names of assets. */
+export interface Brand {
+  readonly name?: string | undefined
+  readonly logo?: string | undefined
+  readonly logoDark?: string | undefined
+  readonly icon?: string | undefined
+  /** After those of the pages, in this order. */
+  readonly sheets: readonly string[]
+  readonly links: readonly BrandLink[]
+}
+
+/** What a deployment makes of the pages. */
+export interface Look {
+  readonly brand: Brand
+  /** On the pages of a client's requests, by `client_id`. */
+  readonly byClient: ReadonlyMap<string, Brand>
+  /** What they name. */
+  readonly assets: ReadonlyMap<string, Asset>
+}
+
+/** The pages as they come. */
+export const plainLook: Look = { brand: { sheets: [], links: [] }, byClient: new Map(), assets: new Map() }
+
+interface BrandOptions extends Accent {
+  readonly name?: string | undefined
+  readonly logo?: string | undefined
+  readonly logo_dark?: string | undefined
+  readonly support_url?: string | undefined
+  readonly footer?:
+    | readonly (
+        | { readonly title?: Record<string, string | undefined> | undefined; readonly url?: string | undefined }
+        | undefined
+      )[]
+    | undefined
+}
+
+/** The section `ui` of a configuration; of a file with mistakes members may be missing. */
+export interface LookOptions extends BrandOptions {
+  readonly favicon?: string | undefined
+  readonly stylesheet?: string | undefined
+  readonly clients?: Readonly<Record<string, BrandOptions | undefined>> | undefined
+}
+
+export interface LookFault {
+  /** Within the section: `['clients', 'teller', 'logo']`. */
+  readonly path: readonly string[]
+  readonly message: string
+}
+
+const mebibyte = 1_048_576
+
+/** How files of each kind begin; a picture that is none would be missing on every page. */
+const beginnings: readonly (readonly [type: string, pattern: RegExp])[] = [
+  ['image/png', /^\x89PNG/],
+  ['image/jpeg', /^\xff\xd8\xff/],
+  ['image/webp', /^RIFF[^]{4}WEBP/],
+  ['image/x-icon', /^\0\0\x01\0/],
+  ['image/svg+xml', /<svg[\s>]/],
+]
+
+const findPictureFault = ({ contentType, body }: Asset): string | undefined => {
+  const beginning = beginnings.find(([type]) => type === contentType)?.[1]
+  if (beginning === undefined) return 'must be a picture: .svg, .png, .jpg, .webp or .ico'
+  return beginning.test(body.toString('latin1')) ? undefined : `is not what its ending says: ${contentType}`
+}
+
+/** The policy of the pages lets a stylesheet load nothing that Signet does not serve. */
+const findSheetFault = ({ contentType, body }: Asset): string | undefined => {
+  if (!contentType.startsWith('text/css')) return 'must be a stylesheet: .css'
+  const text = body.toString('utf8').replaceAll(/\/\*[^]*?\*\//g, '')
+  const loads = /@import|url\(\s*["']?(?!#)/i.exec(text)
+  return loads
+    ? 'loads other files with @import or url(), which the security policy of the pages does not let it'
+    : undefined
+}
+
+/**
+ * Reads the files that the section names, and finds what is wrong with them and with the colours. `read` throws an error
+ * whose message is for the operator.
+ */
+export const createLook = (
+  ui: LookOptions,
+  read: (path: string) => Buffer,
+): { readonly look: Look; readonly faults: readonly LookFault[] } => {
+  const faults: LookFault[] = []
+  const assets = new Map<string, Asset>()
+
+  const keep = (name: string, asset: Asset): string => {
+    assets.set(name, asset)
+    return name
+  }
+
+  const open = (
+    file: string | undefined,
+    path: readonly string[],
+    findFault: (asset: Asset) => string | undefined,
+  ): string | undefined => {
+    if (file === undefined) return undefined
+    const fail = (message: string): undefined => void faults.push({ path, message })
+    let body: Buffer
+    try {
+      body = read(file)
+    } catch (error) {
+      return fail((error as Error).message)
+    }
+    if (body.length > mebibyte) return fail('must have at most 1 MiB')
+    const asset = createAsset(file, body)
+    const fault = asset === undefined ? 'has an ending that is not known' : findFault(asset)
+    if (asset === undefined || fault !== undefined) return fail(fault ?? '')
+    // Named by what it is, so that no file takes the place of another one.
+    return keep(`brand-${asset.version}${extname(file).toLowerCase()}`, asset)
+  }
+
+  const colours = (options: BrandOptions, path: readonly string[]): readonly string[] => {
+    for (const [name, message] of Object.entries(findAccentFaults(options)))
+      if (message !== undefined) faults.push({ path: [...path, name], message })
+    const text = accentSheet(options)
+    const asset = text === undefined ? undefined : createAsset('accent.css', Buffer.from(text))
+    return asset === undefined ? [] : [keep(`accent-${asset.version}.css`, asset)]
+  }
+
+  const linksOf = ({ footer, support_url: url }: BrandOptions): readonly BrandLink[] | undefined => {
+    if (footer === undefined && url === undefined) return undefined
+    const links = (footer ?? []).flatMap((link) =>
+      link?.url === undefined ? [] : [{ title: link.title as BrandLink['title'], url: link.url }],
+    )
+    return [...(url === undefined ? [] : [{ url }]), ...links]
+  }
+
+  const logosOf = (options: BrandOptions, path: readonly string[]): Pick<Brand, 'name' | 'logo' | 'logoDark'> => ({
+    name: options.name,
+    logo: open(options.logo, [...path, 'logo'], findPictureFault),
+    logoDark: open(options.logo_dark, [...path, 'logo_dark'], findPictureFault),
+  })
+
+  const named = logosOf(ui, [])
+  const accent = colours(ui, [])
+  const stylesheet = open(ui.stylesheet, ['stylesheet'], findSheetFault)
+  const own = stylesheet === undefined ? [] : [stylesheet]
+  const brand: Brand = {
+    ...named,
+    icon: open(ui.favicon, ['favicon'], findPictureFault) ?? named.logo,
+    sheets: [...accent, ...own],
+    links: linksOf(ui) ?? [],
+  }
+  const ofClient = (options: BrandOptions, path: readonly string[]): Brand => {
+    const its = logosOf(options, path)
+    const colour = colours(options, path)
+    return {
+      ...brand,
+      // The logo of one brand and the name of another would say two things.
+      ...(its.name !== undefined && { ...its, icon: its.logo ?? brand.icon }),
+      ...(colour.length > 0 && { sheets: [...colour, ...own] }),
+      links: linksOf(options) ?? brand.links,
+    }
+  }
+  const byClient = new Map(
+    Object.entries(ui.clients ?? {}).map(([id, options]) => [id, ofClient(options ?? {}, ['clients', id])] as const),
+  )
+  return { look: { brand, byClient, assets }, faults }
+}
