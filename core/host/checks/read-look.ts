@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import type { Salvaged } from '../../../config/explain.js'
 import { describeReadFault, formatPath, type Problem } from '../../../config/problems.js'
 import type { Config } from '../../../config/schema.js'
-import { createLook, type Look, type LookOptions } from '../../interaction/pages/look.js'
+import { createLook, type Look } from '../../interaction/pages/look.js'
 import { meant, type Rule } from './rule.js'
 
 /** The section `ui` with the files that it names, relative to `directory`, and all that is wrong with them. */
@@ -11,14 +11,14 @@ export const readLook = (
   ui: Salvaged<Config>['ui'],
   directory: string,
 ): { readonly look: Look; readonly problems: readonly Problem[] } => {
-  const read = (path: string): Buffer => {
+  const read = (path: string): Buffer | string => {
     try {
       return readFileSync(resolve(directory, path))
     } catch (error) {
-      throw new Error(`the file ${path} ${describeReadFault(error)}`)
+      return `the file ${path} ${describeReadFault(error)}`
     }
   }
-  const { look, faults } = createLook((ui ?? {}) as LookOptions, read)
+  const { look, faults } = createLook(ui ?? {}, read)
   return { look, problems: faults.map(({ path, message }) => ({ path: formatPath(['ui', ...path]), message })) }
 }
 

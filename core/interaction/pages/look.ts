@@ -60,19 +60,21 @@ export interface LookFault {
 
 const mebibyte = 1_048_576
 
-/** How files of each kind begin; a picture that is none would be missing on every page. */
-const beginnings: readonly (readonly [type: string, pattern: RegExp])[] = [
-  ['image/png', /^\x89PNG/],
-  ['image/jpeg', /^\xff\xd8\xff/],
-  ['image/webp', /^RIFF[^]{4}WEBP/],
-  ['image/x-icon', /^\0\0\x01\0/],
-  ['image/svg+xml', /<svg[\s>]/],
-]
+/** How files of each kind begin, in hexadecimal. */
+const beginnings: Readonly<Record<string, string>> = {
+  'image/png': '89504e47',
+  'image/jpeg': 'ffd8ff',
+  'image/webp': '52494646',
+  'image/x-icon': '00000100',
+}
 
+/** A picture that is none would be missing on every page. */
 const findPictureFault = ({ contentType, body }: Asset): string | undefined => {
-  const beginning = beginnings.find(([type]) => type === contentType)?.[1]
-  if (beginning === undefined) return 'must be a picture: .svg, .png, .jpg, .webp or .ico'
-  return beginning.test(body.toString('latin1')) ? undefined : `is not what its ending says: ${contentType}`
+  const beginning = beginnings[contentType]
+  const isSvg = contentType === 'image/svg+xml'
+  if (beginning === undefined && !isSvg) return 'must be a picture: .svg, .png, .jpg, .webp or .ico'
+  const isRight = isSvg ? /<svg[\s>]/.test(body.toString()) : body.toString('hex', 0, 4).startsWith(beginning ?? '')
+  return isRight ? undefined : `is not what its ending says: ${contentType}`
 }
 
 /** The policy of the pages lets a stylesheet load nothing that Signet does not serve. */
@@ -86,12 +88,12 @@ const findSheetFault = ({ contentType, body }: Asset): string | undefined => {
 }
 
 /**
- * Reads the files that the section names, and finds what is wrong with them and with the colours. `read` throws an error
- * whose message is for the operator.
+ * Reads the files that the section names, and finds what is wrong with them and with the colours. `read` returns the
+ * contents of a file, or in words why it cannot be read.
  */
 export const createLook = (
   ui: LookOptions,
-  read: (path: string) => Buffer,
+  read: (path: string) => Buffer | string,
 ): { readonly look: Look; readonly faults: readonly LookFault[] } => {
   const faults: LookFault[] = []
   const assets = new Map<string, Asset>()
@@ -108,12 +110,8 @@ export const createLook = (
   ): string | undefined => {
     if (file === undefined) return undefined
     const fail = (message: string): undefined => void faults.push({ path, message })
-    let body: Buffer
-    try {
-      body = read(file)
-    } catch (error) {
-      return fail((error as Error).message)
-    }
+    const body = read(file)
+    if (typeof body === 'string') return fail(body)
     if (body.length > mebibyte) return fail('must have at most 1 MiB')
     const asset = createAsset(file, body)
     const fault = asset === undefined ? 'has an ending that is not known' : findFault(asset)
