@@ -8,7 +8,8 @@ export const lineOf = (most: number) =>
     .max(most, `must have at most ${String(most)} characters`)
     .regex(/^[^\p{Cc}\p{Cs}]*[^\s\p{Cc}\p{Cs}][^\p{Cc}\p{Cs}]*$/u, 'must be one line of text')
 
-const languageTag = z
+/** RFC 5646. */
+export const languageTag = z
   .string()
   .regex(/^[A-Za-z]{2,8}(?:-[A-Za-z\d]{1,8}){0,4}$/, 'must be a language tag, such as en or pt-BR (RFC 5646)')
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { lineOf, textForPeople } from './claims.js'
+import { languageTag, lineOf, textForPeople } from './claims.js'
 import { isLoopbackHost, text } from './fields.js'
 
 const colour = z
@@ -58,6 +58,14 @@ export const ui = namedLogos(
     ...brand,
     favicon: path.optional(),
     stylesheet: path.optional(),
+    /** The languages of the pages, the default first. Absent: every one that there is. */
+    locales: z
+      .array(languageTag)
+      .min(1, 'must name at least one language')
+      .refine((tags) => new Set(tags).size === tags.length, 'names a language twice')
+      .optional(),
+    /** A folder with `{language}.json`. */
+    messages: path.optional(),
     /** What differs on the pages of one client's requests, by `client_id`. */
     clients: z.record(text, namedLogos(z.strictObject(brand))).default({}),
   }),

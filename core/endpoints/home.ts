@@ -1,9 +1,12 @@
 import type { Principal } from '../attestation/ports.js'
 import type { Asset } from '../interaction/pages/load-assets.js'
 import type { Look } from '../interaction/pages/look.js'
-import { compileTemplates } from '../interaction/pages/templates.js'
+import { english, type Messages } from '../interaction/languages/built-in.js'
+import { createChooseLanguage } from '../interaction/languages/choose-language.js'
+import { createWords } from '../interaction/languages/words.js'
+import { compileTemplates, type Render } from '../interaction/pages/templates.js'
 import type { Declaration } from './endpoint.js'
-import { page, type Handler } from './message.js'
+import { page, type Handler, type Reply } from './message.js'
 
 /** What the demo page may show to everybody who opens it: of the demo configuration alone, on loopback alone. */
 export interface Demo {
@@ -35,6 +38,7 @@ export interface HomeOptions {
   readonly assetsPath: string
   readonly assets: ReadonlyMap<string, Asset>
   readonly look: Look
+  readonly messages: Messages
   readonly demo?: Demo
   /** The person's own page; absent: there is none. */
   readonly accountUrl?: string
@@ -53,22 +57,36 @@ export const homeEndpoint = {
 } as const satisfies Declaration
 
 export const createHomeEndpoint = (options: HomeOptions): Handler => {
-  const { issuer, version, demo, look, assetsPath, assets, accountUrl } = options
-  const render = compileTemplates({ look, name: demo ? options.name : new URL(issuer).host, assetsPath, assets })
-  const html = demo
-    ? render('demo', {
-        title: 'Demo',
-        issuer,
-        version,
-        accountUrl,
-        demo: { ...demo, scope: demo.scope.join(' '), shopScope: demo.shop?.scope.join(' ') },
-        curl: clientCredentialsCommand(issuer, demo.service),
-        commands: demo.enrolment && principalCommands(demo.enrolment),
-      })
-    : render('home', { title: 'OpenID Provider', issuer })
-  const reply = page(200, html)
-  return () => reply
+  const { issuer, demo, look, assetsPath, assets, messages } = options
+  const renderIn = compileTemplates({ look, name: demo ? options.name : new URL(issuer).host, assetsPath, assets })
+  if (demo) {
+    const reply = page(200, renderDemo(renderIn(createWords('en', english)), options, demo), 'en')
+    return () => reply
+  }
+  const choose = createChooseLanguage(messages.languages)
+  const replies = new Map(
+    messages.languages.map((language) => {
+      const words = createWords(language, messages.texts.get(language) ?? new Map())
+      return [language, page(200, renderIn(words)('home', { title: words.text('home.title'), issuer }), language)]
+    }),
+  )
+  return (http) => {
+    const uiLocales = http.query.values.get('ui_locales')
+    return replies.get(choose({ uiLocales, acceptLanguage: http.header('accept-language') })) as Reply
+  }
 }
+
+/** For people who are trying out the product: in English. */
+const renderDemo = (render: Render, { issuer, version, accountUrl }: HomeOptions, demo: Demo): string =>
+  render('demo', {
+    title: 'Demo',
+    issuer,
+    version,
+    accountUrl,
+    demo: { ...demo, scope: demo.scope.join(' '), shopScope: demo.shop?.scope.join(' ') },
+    curl: clientCredentialsCommand(issuer, demo.service),
+    commands: demo.enrolment && principalCommands(demo.enrolment),
+  })
 
 /** The `curl` that gets a token by client credentials, safe to paste into a shell. */
 export const clientCredentialsCommand = (issuer: string, service: Demo['service']): string => {

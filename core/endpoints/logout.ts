@@ -12,6 +12,7 @@ import type { Flow } from './authorization-flow/flow.js'
 import { logoutCsrf } from './authorization-flow/logout-form.js'
 import type { AuthorizationOptions, IdTokenHint } from './authorization-flow/options.js'
 import { clientOnPage, leadBack, refuseForgery } from './authorization-flow/page-form.js'
+import { pagesFor } from './authorization-flow/pages-for.js'
 import { getParameters } from './authorization-flow/parameters.js'
 import { isStateTooLong } from './authorization-flow/target.js'
 import type { Declaration } from './endpoint.js'
@@ -24,10 +25,11 @@ interface LogoutRequest {
   readonly client?: Client | undefined
   /** Where the browser goes afterwards, with `state`. Absent: to a page of ours. */
   readonly target?: string
+  readonly uiLocales?: string | undefined
 }
 
 /** Sent again by the form of the page. */
-const names = ['id_token_hint', 'client_id', 'post_logout_redirect_uri', 'state'] as const
+const names = ['id_token_hint', 'client_id', 'post_logout_redirect_uri', 'state', 'ui_locales'] as const
 
 /** GET and POST `/logout` (OpenID Connect RP-Initiated Logout 1.0). */
 export const logoutEndpoint = {
@@ -72,10 +74,11 @@ export const createLogoutEndpoint = (
     const back = hint && client && leadBack(client, issuer)
     const [uri, state] = [values.get('post_logout_redirect_uri'), values.get('state')]
     if (state !== undefined && isStateTooLong(state)) invalid('The state is too long.', back)
-    if (uri === undefined || client === undefined) return { hint, client }
+    const uiLocales = values.get('ui_locales')
+    if (uri === undefined || client === undefined) return { hint, client, uiLocales }
     if (client.post_logout_redirect_uris?.includes(uri) !== true)
       invalid('The post_logout_redirect_uri is not registered for this client.', back)
-    return { hint, client, target: state === undefined ? uri : withQuery(uri, { state }) }
+    return { hint, client, uiLocales, target: state === undefined ? uri : withQuery(uri, { state }) }
   }
 
   /** Of a form that names all who are signed in: good for the sessions that the browser has. */
@@ -99,13 +102,14 @@ export const createLogoutEndpoint = (
     if (target !== undefined) return redirect(target, set)
     const others = await namesOf(http, left)
     const login = client?.initiate_login_uri
-    const html = pages.signedOut({
+    const spoken = pagesFor(pages, http, request.uiLocales)
+    const html = spoken.signedOut({
       ...(client && { client: clientOnPage(client) }),
       // OIDC Core §4.
       ...(login !== undefined && { backUrl: withQuery(login, { iss: issuer }) }),
       ...(others.length > 0 && { others: { names: others, action: url, csrf: allCsrf(left) } }),
     })
-    return page(200, html, set)
+    return page(200, html, spoken.language, set)
   }
 
   const namesOf = async (http: EndpointRequest, browser: BrowserSessions): Promise<readonly string[]> =>
@@ -114,12 +118,13 @@ export const createLogoutEndpoint = (
   const ask = async (
     http: EndpointRequest,
     current: FoundSession,
-    { client }: LogoutRequest,
+    { client, uiLocales }: LogoutRequest,
     sent: ParameterList['values'],
   ): Promise<Reply> => {
     const person = await flow.signedIn(http)
     const shown = client && clientOnPage(client)
-    const html = pages.logout({
+    const spoken = pagesFor(pages, http, uiLocales)
+    const html = spoken.logout({
       action: url,
       csrf: logoutCsrf(http, cookies, current.session),
       ...(shown && { client: shown }),
@@ -127,7 +132,7 @@ export const createLogoutEndpoint = (
       others: await namesOf(http, { current: undefined, others: flow.sessionsOf(http).others }),
       parameters: Object.fromEntries(names.flatMap((name) => (sent.has(name) ? [[name, sent.get(name) ?? '']] : []))),
     })
-    return { ...page(200, html), images: logoOrigins([shown]) }
+    return { ...page(200, html, spoken.language), images: logoOrigins([shown]) }
   }
 
   /** A form that another site posts comes without our cookies; the same request by GET has them. */

@@ -54,10 +54,15 @@ export const json = (status: number, body: unknown, headers?: Readonly<Record<st
 /** The same for JSON that was written before. */
 export const jsonText = (status: number, text: string): Reply => ({ status, headers: jsonHeaders, body: text })
 
-/** A page. Its security headers are the middleware's (`core/http`). */
-export const page = (status: number, html: string, cookies: readonly string[] = []): Reply => ({
+/** A page in this language. Its security headers are the middleware's (`core/http`). */
+export const page = (status: number, html: string, language: string, cookies: readonly string[] = []): Reply => ({
   status,
-  headers: { 'Content-Type': 'text/html; charset=utf-8', ...noStore },
+  headers: {
+    'Content-Type': 'text/html; charset=utf-8',
+    'Content-Language': language,
+    Vary: 'Accept-Language',
+    ...noStore,
+  },
   cookies,
   body: html,
 })

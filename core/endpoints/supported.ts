@@ -28,6 +28,8 @@ export interface Supported {
   readonly securityProfile: SecurityProfile
   /** What sign-ins may be asked to have (RFC 9470 §7). */
   readonly acrValues: readonly string[]
+  /** Of the pages, the default first. */
+  readonly uiLocales: readonly string[]
   /** OIDC Core §8. */
   readonly subjectTypes: readonly string[]
   /** Absent: DPoP is not available. */

@@ -34,7 +34,7 @@ import { liveEndpoints, type Serving } from './endpoint-list.js'
 import { describeKeys, probeKeys } from '../keys/lifecycle/open-ring.js'
 import { createRegistries } from '../modules/registries.js'
 import { createReload, type Reload } from './reload.js'
-import { serve, type Listeners } from './serve.js'
+import { errorPageOf, serve, type Listeners } from './serve.js'
 import {
   observeDeployment,
   observeIgnoredCertificates,
@@ -203,7 +203,7 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
   const listeners = await serve({
     config,
     log,
-    errorPage: (shown) => serving.pages.error(shown),
+    errorPage: (shown, languages) => errorPageOf(serving.pages)(shown, languages),
     routes: routes(
       config.issuer,
       liveEndpoints(() => serving),
@@ -261,6 +261,7 @@ const servingOf = (container: DependencyContainer, generation: Generation): Serv
   own.register(tokens.config, { useValue: generation.checked.config })
   own.register(tokens.clients, { useValue: generation.clients })
   own.register(tokens.look, { useValue: generation.checked.look })
+  own.register(tokens.messages, { useValue: generation.checked.messages })
   own.register(tokens.ring, { useValue: traceSignatures(generation.ring, container.resolve(tokens.options).tracing) })
   const endpoints = new Map(own.resolve(tokens.endpoints).map((endpoint) => [endpoint.path, endpoint]))
   return {

@@ -10,6 +10,7 @@ import type { Endpoint } from '../endpoints/endpoint.js'
 import type { AccountDirectory, PasswordHasher } from '../interaction/account-directory.js'
 import type { Asset } from '../interaction/pages/load-assets.js'
 import type { Look } from '../interaction/pages/look.js'
+import type { Messages } from '../interaction/languages/built-in.js'
 import type { Pages } from '../interaction/pages/pages.js'
 import type { KeyRing } from '../keys/ports.js'
 import type { AuditLog } from '../observe/audit.js'
@@ -97,6 +98,7 @@ export const tokens = {
   assetsPath: token<string>('assetsPath'),
   look: token<Look>('look'),
   assets: token<ReadonlyMap<string, Asset>>('assets'),
+  messages: token<Messages>('messages'),
   pages: token<Pages>('pages'),
   releases: token<ClaimReleases>('releases'),
   tokenIssuer: token<TokenIssuer>('tokenIssuer'),

@@ -8,6 +8,7 @@ import type { RequestObserver } from '../http/request-log.js'
 import type { LoadShedding } from '../http/shed-load.js'
 import type { Route } from '../http/route.js'
 import type { Listening } from '../http/server.js'
+import type { Pages } from '../interaction/pages/pages.js'
 import type { Readiness } from '../observe/health.js'
 import type { Log } from '../observe/log.js'
 import type { Metrics } from '../observe/metrics.js'
@@ -43,6 +44,14 @@ export interface Listeners {
   /** The public listener, and the one for mutual TLS, which come and go together. */
   readonly clients: Pick<Listening, 'drain' | 'close'>
 }
+
+/** Error pages in the language of who sees them. */
+export const errorPageOf =
+  (pages: Pick<Pages, 'for'>): ErrorPage =>
+  (shown, languages) => {
+    const spoken = pages.for(languages)
+    return { html: spoken.error(shown), language: spoken.language }
+  }
 
 /** What people see: a browser must not ask them for a certificate. */
 const isForPeople = ({ errorTitle }: Route): boolean => errorTitle !== undefined

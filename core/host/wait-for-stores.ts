@@ -14,7 +14,7 @@ import type { CheckedConfiguration } from './checks/check-configuration.js'
 import { collections } from './collections.js'
 import { declarations } from './endpoint-list.js'
 import { readPublications } from '../keys/lifecycle/publications.js'
-import { serve } from './serve.js'
+import { errorPageOf, serve } from './serve.js'
 import { observeReadiness } from './instruments/service-metrics.js'
 import { watchStoreHealth } from './store-health.js'
 import { openStores, type Stores } from './stores.js'
@@ -45,7 +45,7 @@ const refuse: Handler = () => {
  * the stores can be read. Rejects when `stopping` is aborted.
  */
 export const waitForStores = async (
-  { config, look }: Pick<CheckedConfiguration, 'config' | 'look'>,
+  { config, look, messages }: Pick<CheckedConfiguration, 'config' | 'look' | 'messages'>,
   options: WaitOptions,
   failure: Unavailable,
 ): Promise<void> => {
@@ -70,7 +70,9 @@ export const waitForStores = async (
     const listeners = await serve({
       config,
       log,
-      errorPage: createPages({ assetsPath: '', assets: new Map([...loadAssets(), ...look.assets]), look }).error,
+      errorPage: errorPageOf(
+        createPages({ assetsPath: '', assets: new Map([...loadAssets(), ...look.assets]), look, messages }),
+      ),
       routes: routes(
         config.issuer,
         declarations.map((declaration) => ({ ...declaration, answer: refuse })),

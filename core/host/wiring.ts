@@ -185,6 +185,7 @@ export const wireGeneration = (container: DependencyContainer): void => {
       assetsPath: get(tokens.assetsPath),
       assets: get(tokens.assets),
       look: get(tokens.look),
+      messages: get(tokens.messages),
       scopes: get(tokens.config).scopes,
       ...(get(tokens.config).account_page && { accountUrl: accountUrl(get(tokens.config).issuer) }),
     }),

@@ -3,7 +3,7 @@ import { OAuthError, type ErrorCode } from '../oauth/errors.js'
 import type { Log } from '../observe/log.js'
 import { Unavailable } from '../unavailable.js'
 import { answer } from './answer.js'
-import type { Exchange, Middleware } from './exchange.js'
+import type { Context, Exchange, Middleware } from './exchange.js'
 
 /** What an error page shows. All of it is escaped; `message` is a constant text. */
 export interface ShownError {
@@ -17,7 +17,18 @@ export interface ShownError {
   readonly backUrl?: string | undefined
 }
 
-export type ErrorPage = (shown: ShownError) => string
+/** What is said of the languages that the person reads. Untrusted. */
+export interface ErrorLanguages {
+  /** `ui_locales`: tags in order of preference. */
+  readonly uiLocales?: string | undefined
+  readonly acceptLanguage?: string | undefined
+}
+
+/** An HTML document, and the language that it is in. */
+export type ErrorPage = (
+  shown: ShownError,
+  languages: ErrorLanguages,
+) => { readonly html: string; readonly language: string }
 
 interface Failure {
   readonly status: number
@@ -26,6 +37,7 @@ interface Failure {
   readonly errorCode?: string | undefined
   readonly clientName?: string | undefined
   readonly backUrl?: string | undefined
+  readonly uiLocales?: string | undefined
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -38,7 +50,7 @@ export const errorFunnel =
     } catch (error) {
       const failure = toFailure(error, ctx.state, log)
       ctx.state.error = failure.code
-      answer(ctx, errorReply(failure, ctx.state, errorPage))
+      answer(ctx, errorReply(failure, ctx, errorPage))
     }
   }
 
@@ -80,16 +92,18 @@ const errorCodeOf = ({ status, code }: Failure): string | undefined => {
   return code === 'invalid_request' ? 'InvalidRequest' : undefined
 }
 
-const errorReply = (failure: Failure, exchange: Exchange, errorPage: ErrorPage): Reply => {
+const errorReply = (failure: Failure, { state: exchange, req }: Context, errorPage: ErrorPage): Reply => {
   const { status, code, description, headers } = failure
   const title = exchange.errorTitle
   if (title === undefined) {
     const error_code = exchange.hasErrorCodes ? (failure.errorCode ?? errorCodeOf(failure)) : undefined
     return json(status, { error: code, error_description: description, error_code }, headers)
   }
-  const { requestId } = exchange
+  const { requestId, search } = exchange
   const { clientName, backUrl } = failure
+  const uiLocales = failure.uiLocales ?? new URLSearchParams(search).get('ui_locales') ?? undefined
   const shown = { status, title, message: description, requestId, clientName, backUrl }
-  const reply = page(status, errorPage(shown))
+  const { html, language } = errorPage(shown, { uiLocales, acceptLanguage: req.headers['accept-language'] })
+  const reply = page(status, html, language)
   return { ...reply, headers: { ...reply.headers, ...headers } }
 }

@@ -15,6 +15,8 @@ export interface AnswerTarget {
   readonly responseMode: ResponseMode
   /** Echoed as it came. */
   readonly state?: string
+  /** The well-formed tags of `ui_locales`, with blanks between them. */
+  readonly locale?: string
   /** The id of the pushed request that the answer uses up (RFC 9126 §4). */
   readonly pushed?: string
 }
@@ -39,6 +41,4 @@ export interface AuthorizationRequest extends AnswerTarget {
   /** The one subject that may answer: of `id_token_hint`, or of the claim `sub` (OIDC Core §3.1.2.1, §5.5.1). */
   readonly subject?: string
   readonly loginHint?: string
-  /** The first well-formed tag of `ui_locales`. */
-  readonly locale?: string
 }

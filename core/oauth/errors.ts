@@ -59,6 +59,8 @@ export interface ErrorDetails {
   readonly clientName?: string | undefined
   /** For the error page only: where that client begins, of the addresses that it registered. */
   readonly backUrl?: string | undefined
+  /** For the error page only: `ui_locales` of the request that it ends. */
+  readonly uiLocales?: string | undefined
   /** Another status than the table's: 405, 413, 415, 429. */
   readonly status?: number
   /** Answered as `error_code`: the named errors of attestation. */
@@ -86,6 +88,7 @@ export class OAuthError extends Error {
   readonly clientAuthentication: AttemptedAuthentication | undefined
   readonly clientName: string | undefined
   readonly backUrl: string | undefined
+  readonly uiLocales: string | undefined
   readonly headers: Readonly<Record<string, string>>
 
   constructor(code: ErrorCode, description: string, details: ErrorDetails = {}) {
@@ -99,6 +102,7 @@ export class OAuthError extends Error {
     this.clientAuthentication = details.clientAuthentication
     this.clientName = details.clientName
     this.backUrl = details.backUrl
+    this.uiLocales = details.uiLocales
     this.headers = details.headers ?? {}
   }
 
@@ -111,7 +115,7 @@ export class OAuthError extends Error {
 /** The same refusal, with these details in the place of its own. */
 export const withDetails = (error: OAuthError, details: ErrorDetails): OAuthError => {
   const { code, description, status, reason, errorCode, claimedClientId, clientAuthentication, headers, cause } = error
-  const { clientName, backUrl } = error
+  const { clientName, backUrl, uiLocales } = error
   return new OAuthError(code, description, {
     status,
     reason,
@@ -119,6 +123,7 @@ export const withDetails = (error: OAuthError, details: ErrorDetails): OAuthErro
     clientAuthentication,
     clientName,
     backUrl,
+    uiLocales,
     headers,
     cause,
     ...(errorCode !== undefined && { errorCode }),

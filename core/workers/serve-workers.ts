@@ -47,7 +47,7 @@ export const serveWorkers = async (config: Config, log: Log): Promise<ServingWor
   const app = createApp({
     routes: adminRoutes({ readiness, token: config.admin.token?.reveal(), reload: endpoint, metrics }),
     log,
-    errorPage: ({ title, message }) => `${title}: ${message}`,
+    errorPage: ({ title, message }) => ({ html: `${title}: ${message}`, language: 'en' }),
     secure: false,
     trustedProxies: [],
     requestBudgetMs: reloadDeadlines.all,

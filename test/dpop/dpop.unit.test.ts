@@ -138,6 +138,7 @@ describe('without a replay guard', () => {
         grantTypes: [],
         clientAuthMethods: [],
         acrValues: [],
+        uiLocales: [],
         subjectTypes: ['public'],
         securityProfile: 'oauth2',
         requirePushedRequests: false,

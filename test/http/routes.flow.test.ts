@@ -16,7 +16,7 @@ beforeAll(async () => {
       },
       login: (request) => {
         if (request.path.get('id') !== 'bad')
-          return page(200, `${request.path.get('id')} ${request.form.values.get('username')}`)
+          return page(200, `${request.path.get('id')} ${request.form.values.get('username')}`, 'en')
         throw new OAuthError('invalid_client', 'Unknown client.', { headers: { 'WWW-Authenticate': 'Basic' } })
       },
     },
@@ -84,12 +84,15 @@ describe('the route table', () => {
     expect(refusal.status).toBe(401)
     expect(refusal.headers.get('www-authenticate')).toBe('Basic')
     expect(await refusal.text()).toBe(
-      errorPage({
-        status: 401,
-        title: 'Sign-in error',
-        message: 'Unknown client.',
-        requestId: refusal.headers.get('x-request-id') ?? '',
-      }),
+      errorPage(
+        {
+          status: 401,
+          title: 'Sign-in error',
+          message: 'Unknown client.',
+          requestId: refusal.headers.get('x-request-id') ?? '',
+        },
+        {},
+      ).html,
     )
   })
 

@@ -74,7 +74,7 @@ describe('the security headers of pages', () => {
     const { origin } = await startUntilTestEnds({
       endpoints: {
         home: () => {
-          const reply = page(200, 'x')
+          const reply = page(200, 'x', 'en')
           return { ...reply, headers: { ...reply.headers, 'Content-Security-Policy': own } }
         },
       },

@@ -1,6 +1,6 @@
 import { csrfToken, isCsrfToken } from '../../interaction/csrf.js'
 import { tieToBrowser, type AccountVisit } from '../../interaction/interaction.js'
-import { accountNotices, isAccountNotice, type AccountNotice } from '../../interaction/pages/account-texts.js'
+import { accountNotices, isAccountNotice, type AccountNotice } from '../../interaction/pages/account-notices.js'
 import { logoOrigins } from '../../interaction/pages/client-on-page.js'
 import { displayName } from '../../oauth/account.js'
 import { OAuthError } from '../../oauth/errors.js'
@@ -12,6 +12,7 @@ import { logoutCsrf } from '../authorization-flow/logout-form.js'
 import type { AuthorizationOptions } from '../authorization-flow/options.js'
 import { otherAccountUrl, otherPersonUrl, wantsOtherAccount } from '../authorization-flow/other-account.js'
 import { checkForm, refuseForgery } from '../authorization-flow/page-form.js'
+import { pagesFor } from '../authorization-flow/pages-for.js'
 import { isRecent } from '../authorization-flow/recent-sign-in.js'
 import type { Declaration, HandlersOf } from '../endpoint.js'
 import { page, redirect, type EndpointRequest, type Reply } from '../message.js'
@@ -64,7 +65,8 @@ export const createAccountPages = (
     const { http, person } = visit
     const { browser, cookies: set } = tieToBrowser(cookies, http.cookie(cookies.browser))
     const notice = noticeIn(http, browser)
-    const html = pages.account({
+    const spoken = pagesFor(pages, http)
+    const html = spoken.account({
       account: { name: displayName(person.account), otherUrl: otherAccountUrl(accountUrl(issuer)) },
       url: accountUrl(issuer),
       isPart,
@@ -77,7 +79,10 @@ export const createAccountPages = (
       ...(notice && { notice }),
     })
     const applications = shown.flatMap(({ section }) => (section.view === 'applications' ? section.applications : []))
-    return { ...page(status, html, set), images: logoOrigins(applications.map(({ client }) => client)) }
+    return {
+      ...page(status, html, spoken.language, set),
+      images: logoOrigins(applications.map(({ client }) => client)),
+    }
   }
 
   const settle = (visit: Visit, outcome: Outcome): Reply => {
@@ -85,7 +90,7 @@ export const createAccountPages = (
       const { notice, cookies: set = [] } = outcome
       const tied = tieToBrowser(cookies, visit.http.cookie(cookies.browser))
       const url = withQuery(accountUrl(issuer), { notice, seal: sealOf(tied.browser, notice) })
-      return redirect(`${url}#${accountNotices[notice].section}`, [...tied.cookies, ...set])
+      return redirect(`${url}#${accountNotices[notice]}`, [...tied.cookies, ...set])
     }
     const { status, section, retryAfterSeconds } = outcome
     const reply = render(visit, [{ section }], true, status)

@@ -1,5 +1,5 @@
 import type { SectionOnPage } from '../../interaction/pages/account-page.js'
-import type { AccountNotice } from '../../interaction/pages/account-texts.js'
+import type { AccountNotice } from '../../interaction/pages/account-notices.js'
 import type { Person } from '../authorization-flow/people.js'
 import type { EndpointRequest } from '../message.js'
 

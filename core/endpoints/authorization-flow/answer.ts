@@ -5,6 +5,7 @@ import type { OAuthError } from '../../oauth/errors.js'
 import { isSignedMode } from '../../oauth/response-mode.js'
 import { page, redirect, type EndpointRequest, type Reply } from '../message.js'
 import type { AuthorizationOptions } from './options.js'
+import { pagesFor } from './pages-for.js'
 import { canSignResponses, responseAlgOf } from './response-alg.js'
 
 /** Whom an answer is for. */
@@ -52,11 +53,14 @@ export const createAnswers = (options: AnswerOptions): Answers => {
   }
 
   const answer = async (to: Recipient, result: Parameters, priority: SignaturePriority): Promise<Reply> => {
-    const { redirectUri, responseMode, state } = to.request
+    const { redirectUri, responseMode, state, locale } = to.request
     const response = { ...result, ...(state !== undefined && { state }) }
     const isSigned = isSignedMode(responseMode) && canSignResponses(to.client, options)
     const parameters = isSigned ? await signed(to, response, priority) : { ...response, iss: issuer }
-    if (responseMode.startsWith('form_post')) return page(200, pages.formPost({ action: redirectUri, parameters }))
+    if (responseMode.startsWith('form_post')) {
+      const spoken = pagesFor(pages, to.http, locale)
+      return page(200, spoken.formPost({ action: redirectUri, parameters }), spoken.language)
+    }
     return redirect(withQuery(redirectUri, parameters))
   }
 

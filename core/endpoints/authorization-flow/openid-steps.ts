@@ -54,10 +54,8 @@ const languageTag = /^[a-z]{2,8}(?:-[a-z\d]{1,8}){0,4}$/i
 
 export const readLocale: Step = (input) => {
   const tags = readText(input, 'ui_locales', 256)?.split(' ')
-  return found(
-    'locale',
-    tags?.find((tag) => languageTag.test(tag)),
-  )
+  const locale = tags?.filter((tag) => languageTag.test(tag)).join(' ')
+  return found('locale', locale === '' ? undefined : locale)
 }
 
 export const readClaims: Step = ({ params, client, rules }) => {

@@ -53,10 +53,11 @@ export const leadingBack = async <Result>(
   client: Client,
   issuer: string,
   answer: () => Result | Promise<Result>,
+  uiLocales?: string,
 ): Promise<Result> => {
   try {
     return await answer()
   } catch (error) {
-    throw error instanceof OAuthError ? withDetails(error, leadBack(client, issuer)) : error
+    throw error instanceof OAuthError ? withDetails(error, { ...leadBack(client, issuer), uiLocales }) : error
   }
 }

@@ -37,6 +37,7 @@ export const authorizationEndpoint = {
     responseAlgs,
     detailsTypes,
     acrValues,
+    uiLocales,
     securityProfile,
   }) =>
     grantTypes.includes('authorization_code')
@@ -49,6 +50,7 @@ export const authorizationEndpoint = {
           code_challenge_methods_supported: ['S256'],
           prompt_values_supported: ['none', 'login', 'consent', 'select_account'],
           display_values_supported: ['page', 'popup', 'touch', 'wap'],
+          ui_locales_supported: uiLocales,
           ...(acrValues.length > 0 && { acr_values_supported: acrValues }),
           ...(detailsTypes.length > 0 && { authorization_details_types_supported: detailsTypes }),
           claims_parameter_supported: true,

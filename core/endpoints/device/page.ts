@@ -6,6 +6,7 @@ import { formatUserCode, readUserCode } from '../../oauth/device-code.js'
 import { checkNoneRepeated } from '../../oauth/params.js'
 import type { Flow } from '../authorization-flow/flow.js'
 import type { Person } from '../authorization-flow/people.js'
+import { pagesFor } from '../authorization-flow/pages-for.js'
 import type { AuthorizationOptions } from '../authorization-flow/options.js'
 import type { Declaration } from '../endpoint.js'
 import { otherAccountUrl, otherPersonUrl, wantsOtherAccount } from '../authorization-flow/other-account.js'
@@ -26,13 +27,14 @@ export const createShowEntry =
   ({ issuer, pages }: Pick<AuthorizationOptions, 'issuer' | 'pages'>, flow: Flow) =>
   (http: EndpointRequest, person: Person, extra: Partial<DevicePage> = {}, status = 200): Reply => {
     const { browser, cookies } = tieToBrowser(flow.cookies, http.cookie(flow.cookies.browser))
-    const html = pages.device({
+    const spoken = pagesFor(pages, http)
+    const html = spoken.device({
       action: `${issuer}/device/verify`,
       csrf: deviceCsrf(browser, person),
       account: accountOnPage(issuer, person, extra.userCode),
       ...extra,
     })
-    return page(status, html, cookies)
+    return page(status, html, spoken.language, cookies)
   }
 
 /**

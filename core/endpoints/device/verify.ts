@@ -17,6 +17,7 @@ import type { Flow } from '../authorization-flow/flow.js'
 import type { Person } from '../authorization-flow/people.js'
 import type { AuthorizationOptions } from '../authorization-flow/options.js'
 import { checkForm, clientOnPage, refuseForgery } from '../authorization-flow/page-form.js'
+import { pagesFor } from '../authorization-flow/pages-for.js'
 import type { Declaration } from '../endpoint.js'
 import { page, type Handler, type EndpointRequest, type Reply } from '../message.js'
 import { giveBackUserCodeAttempt, takeUserCodeAttempt } from './attempts.js'
@@ -85,14 +86,20 @@ export const createDeviceVerification = (options: AuthorizationOptions & DeviceO
     return showEntry(sent.http, sent.person, { problem: 'wrong' }, 400)
   }
 
+  const result = ({ http }: Sent, status: number, shown: Omit<DeviceResultPage, 'startUrl'>): Reply => {
+    const spoken = pagesFor(pages, http)
+    return page(status, spoken.deviceResult({ ...shown, startUrl: `${issuer}/device` }), spoken.language)
+  }
+
   const isOver = async (sent: Sent, state: Exclude<DeviceCodeState, 'pending'>): Promise<Reply> => {
     await refuse(sent, `the code is ${state}`)
-    return page(400, pages.deviceResult({ outcome: overOutcomes[state], startUrl: `${issuer}/device` }))
+    return result(sent, 400, { outcome: overOutcomes[state] })
   }
 
   const show = ({ http, person, browser }: Sent, { userCode, request }: Waiting, client: Client): Reply => {
     const shown = clientOnPage(client)
-    const html = pages.deviceConfirm({
+    const spoken = pagesFor(pages, http)
+    const html = spoken.deviceConfirm({
       action: `${issuer}/device/verify`,
       csrf: deviceCsrf(browser, person, userCode),
       client: shown,
@@ -102,7 +109,7 @@ export const createDeviceVerification = (options: AuthorizationOptions & DeviceO
       resources: request.resource,
       place: { address: request.address, here: request.address === http.address },
     })
-    return { ...page(200, html), images: logoOrigins([shown]) }
+    return { ...page(200, html, spoken.language), images: logoOrigins([shown]) }
   }
 
   const approvalOf = ({ clientId, scope, resource }: DeviceRequest, { session }: Person): DeviceApproval => ({
@@ -142,7 +149,7 @@ export const createDeviceVerification = (options: AuthorizationOptions & DeviceO
       device_address: request.address,
       address: sent.http.address,
     })
-    return page(200, pages.deviceResult({ outcome, client: clientOnPage(client), startUrl: `${issuer}/device` }))
+    return result(sent, 200, { outcome, client: clientOnPage(client) })
   }
 
   const locked = async (sent: Sent, retryAfterSeconds: number): Promise<Reply> => {

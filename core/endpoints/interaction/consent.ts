@@ -10,6 +10,7 @@ import { OAuthError } from '../../oauth/errors.js'
 import type { Flow } from '../authorization-flow/flow.js'
 import type { AuthorizationOptions } from '../authorization-flow/options.js'
 import { checkForm, clientOnPage, leadingBack, refuseForgery } from '../authorization-flow/page-form.js'
+import { pagesFor } from '../authorization-flow/pages-for.js'
 import type { Declaration } from '../endpoint.js'
 import { keepChoice, otherPersonUrl } from '../authorization-flow/other-account.js'
 import type { Person } from '../authorization-flow/people.js'
@@ -37,7 +38,8 @@ export const createConsentPage = (options: AuthorizationOptions, flow: Flow): Ha
     const { authorizationDetails } = request
     const details = authorizationDetails && (await describeDetails(authorizationDetails, http.signal))
     const shown = clientOnPage(client, request.redirectUri)
-    const html = pages.consent({
+    const spoken = pagesFor(pages, http, request.locale)
+    const html = spoken.consent({
       action: keepChoice(http, flow.interactions.pageUrl(interactionId, 'consent')),
       csrf: csrfOf(open, session),
       sealedClient: sealClient(open),
@@ -51,9 +53,8 @@ export const createConsentPage = (options: AuthorizationOptions, flow: Flow): Ha
       claims: personalClaims(request.requestedClaims),
       resources: request.resource,
       ...(details && { details }),
-      ...(request.locale !== undefined && { locale: request.locale }),
     })
-    return { ...page(200, html), images: logoOrigins([shown]) }
+    return { ...page(200, html, spoken.language), images: logoOrigins([shown]) }
   }
 
   /** A page that leaves out what is approved is worse than none: the configuration may have changed meanwhile. */
@@ -105,6 +106,6 @@ export const createConsentPage = (options: AuthorizationOptions, flow: Flow): Ha
 
   return async (http) => {
     const open = await openInteraction(await getInteraction(http, flow, options), options.clients)
-    return leadingBack(open.client, options.issuer, () => answer(open))
+    return leadingBack(open.client, options.issuer, () => answer(open), open.request.locale)
   }
 }

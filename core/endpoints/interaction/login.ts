@@ -16,6 +16,7 @@ import type { Flow } from '../authorization-flow/flow.js'
 import { findLoginOrigin } from '../authorization-flow/login-origin.js'
 import type { AuthorizationOptions } from '../authorization-flow/options.js'
 import { checkForm, clientOnPage, leadingBack, refuseForgery } from '../authorization-flow/page-form.js'
+import { pagesFor } from '../authorization-flow/pages-for.js'
 import type { Declaration } from '../endpoint.js'
 import { keepChoice, wantsOtherAccount } from '../authorization-flow/other-account.js'
 import { isHinted, type Person } from '../authorization-flow/people.js'
@@ -56,12 +57,14 @@ export const createLoginPage = (options: AuthorizationOptions & EndSessionOption
 
   const show = (
     own: OwnInteraction,
-    { page: about }: LoginContext,
+    { page: about, asked }: LoginContext,
     status = 200,
     extra: Partial<LoginPage> = {},
   ): Reply => {
     const action = flow.interactions.pageUrl(own.interactionId, 'login')
-    const reply = page(status, pages.login({ action, csrf: csrfOf(own), ...about, ...extra }))
+    const spoken = pagesFor(pages, own.http, asked.uiLocales.length > 0 ? asked.uiLocales.join(' ') : undefined)
+    const html = spoken.login({ action, csrf: csrfOf(own), ...about, ...extra })
+    const reply = page(status, html, spoken.language)
     return { ...reply, images: logoOrigins([about.client]) }
   }
 
@@ -148,7 +151,6 @@ export const createLoginPage = (options: AuthorizationOptions & EndSessionOption
         client: clientOnPage(client, request.redirectUri),
         sealedClient: sealClient(open),
         cancel: true,
-        ...(request.locale !== undefined && { locale: request.locale }),
       },
       asked: askedOf(client, request),
     }
@@ -222,5 +224,5 @@ const askedOf = (client: Client, request: AuthorizationRequest): SignInRequest =
   ...(request.maxAge !== undefined && { maxAge: request.maxAge }),
   ...(request.prompt.length > 0 && { prompt: request.prompt.join(' ') }),
   ...(request.loginHint !== undefined && { loginHint: request.loginHint }),
-  uiLocales: request.locale === undefined ? [] : [request.locale],
+  uiLocales: request.locale?.split(' ') ?? [],
 })

@@ -9,6 +9,7 @@ import type { AuthorizationOptions } from '../authorization-flow/options.js'
 import { otherAccountUrl, withAccount } from '../authorization-flow/other-account.js'
 import { checkForm, clientOnPage, leadingBack, refuseForgery } from '../authorization-flow/page-form.js'
 import { isHinted, secondName, type Person } from '../authorization-flow/people.js'
+import { pagesFor } from '../authorization-flow/pages-for.js'
 import type { Declaration } from '../endpoint.js'
 import { page, redirect, type Handler, type Reply } from '../message.js'
 import {
@@ -57,11 +58,11 @@ export const createSelectPage = (options: AuthorizationOptions & EndSessionOptio
     if (people.length === 0) return redirect(otherAccountUrl(login))
     const hint = open?.request.loginHint
     const client = open && clientOnPage(open.client, open.request.redirectUri)
-    const html = pages.select({
+    const spoken = pagesFor(pages, own.http, open?.request.locale)
+    const html = spoken.select({
       action: interactions.pageUrl(own.interactionId, 'select'),
       csrf: csrfOf(own),
       ...(open && client && { client, cancel: true, sealedClient: sealClient(open) }),
-      ...(open?.request.locale !== undefined && { locale: open.request.locale }),
       accounts: people.map((person) => ({
         id: person.session.sid,
         name: displayName(person.account),
@@ -71,7 +72,7 @@ export const createSelectPage = (options: AuthorizationOptions & EndSessionOptio
       otherUrl: otherAccountUrl(login),
       ...(problem && { problem }),
     })
-    return { ...page(problem === undefined ? 200 : 400, html), images: logoOrigins([client]) }
+    return { ...page(problem === undefined ? 200 : 400, html, spoken.language), images: logoOrigins([client]) }
   }
 
   const choose = async ({ own, open }: Selection, { cookie, session }: Person): Promise<Reply> => {
@@ -112,6 +113,6 @@ export const createSelectPage = (options: AuthorizationOptions & EndSessionOptio
     const own = await getInteraction(http, flow, options)
     const open = own.purpose.request && (await openInteraction(own, options.clients))
     const answer = () => (http.method === 'POST' ? submit({ own, open }) : show({ own, open }))
-    return open === undefined ? answer() : leadingBack(open.client, options.issuer, answer)
+    return open === undefined ? answer() : leadingBack(open.client, options.issuer, answer, open.request.locale)
   }
 }

@@ -6,6 +6,7 @@ import type { Config } from '../../../config/schema.js'
 import type { Client } from '../../oauth/client.js'
 import { parseClientMetadata, type MetadataProblem } from '../../oauth/client-metadata.js'
 import { createCheckSector } from '../../oauth/check-sector.js'
+import type { Messages } from '../../interaction/languages/built-in.js'
 import type { Look } from '../../interaction/pages/look.js'
 import { createOutboundFetch } from '../../outbound/outbound-fetch.js'
 import { crossCheck } from './cross-check.js'
@@ -13,6 +14,7 @@ import { readLook } from './read-look.js'
 import type { CheckedRegistries } from './rule.js'
 import { checkAdapters } from '../../modules/load-adapter.js'
 import { loadModules, type LoadedModules } from '../../modules/load-modules.js'
+import { readMessages } from '../../modules/read-messages.js'
 import { inertServices } from '../../modules/inert-services.js'
 import { createRegistries, type Registries } from '../../modules/registries.js'
 
@@ -26,6 +28,7 @@ export interface CheckedConfiguration {
   readonly modules: LoadedModules
   /** Of the pages, with the files that the section `ui` names. */
   readonly look: Look
+  readonly messages: Messages
   readonly warnings: readonly Problem[]
   /** Reads and checks the file again. Throws as `checkConfiguration`. */
   again(): Promise<CheckedConfiguration>
@@ -100,11 +103,16 @@ export const checkConfiguration = async (
   )
   const adapterProblems = await checkAdapters(salvaged, dirname(reading.file))
   const { look, problems: lookProblems } = readLook(salvaged.ui, dirname(reading.file))
+  const { messages, problems: textProblems, warnings: textWarnings } = readMessages(salvaged.ui, dirname(reading.file))
   // What could not be read is empty, and its module would say so too.
   const told = new Set(reading.problems.map(({ path }) => path))
-  const inModules = [...modules.problems, ...createProblems, ...adapterProblems, ...lookProblems].filter(
-    ({ path }) => !told.has(path),
-  )
+  const inModules = [
+    ...modules.problems,
+    ...createProblems,
+    ...adapterProblems,
+    ...lookProblems,
+    ...textProblems,
+  ].filter(({ path }) => !told.has(path))
   const found = [...reading.problems, ...clientProblems, ...inModules]
   try {
     const checked = crossCheck(salvaged, clients, registries ?? nothing, new Set(found.map(sectionOf)))
@@ -117,7 +125,8 @@ export const checkConfiguration = async (
       clients: clients.filter((client) => client !== undefined),
       modules,
       look,
-      warnings: reading.locate([...clientWarnings, ...checked.warnings]),
+      messages,
+      warnings: reading.locate([...clientWarnings, ...textWarnings, ...checked.warnings]),
       again: () => checkConfiguration(reading.file, env, port),
     }
   } finally {

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { formatPath, type Path } from '../../../config/problems.js'
 import type { Config } from '../../../config/schema.js'
+import type { Messages } from '../../interaction/languages/built-in.js'
 import type { Look } from '../../interaction/pages/look.js'
 import { revealOptions } from '../../../config/substitute.js'
 
@@ -35,15 +36,20 @@ type Entries = ReadonlyMap<string, unknown>
 interface Compared {
   readonly config: Config
   readonly look: Pick<Look, 'assets'>
+  readonly messages: Pick<Messages, 'texts'>
 }
 
-const entriesOf = ({ config, look }: Compared): Readonly<Record<ReloadableSection, Entries>> => ({
+const entriesOf = ({ config, look, messages }: Compared): Readonly<Record<ReloadableSection, Entries>> => ({
   keys: new Map(config.keys.map((key) => [key.kid, key])),
   signers: new Map(Object.entries(config.signers)),
   clients: new Map(config.clients.map((client) => [String(client['client_id']), client])),
   accounts: new Map(config.accounts.map((account) => [account.username, account])),
   // Assets are named by what they contain.
-  ui: new Map<string, unknown>([...Object.entries(config.ui), ['files', [...look.assets.keys()]]]),
+  ui: new Map<string, unknown>([
+    ...Object.entries(config.ui),
+    ['files', [...look.assets.keys()]],
+    ['texts', [...messages.texts].map(([language, texts]) => [language, Object.fromEntries(texts)])],
+  ]),
 })
 
 /** Secrets are compared by what they hide: two that look alike need not be. */

@@ -1,6 +1,6 @@
 import type { BrowserNames } from '../browser-names.js'
 import type { DescribedDetail } from '../../oauth/authorization-details.js'
-import type { AccountNotice } from './account-texts.js'
+import type { AccountNotice } from './account-notices.js'
 import type { ClientOnPage } from './client-on-page.js'
 
 /** A form of the page: its fields are `csrf`, `action`, and what the action is about. */

@@ -1,3 +1,5 @@
+import type { BrowserNames } from '../browser-names.js'
+import type { Words } from '../languages/words.js'
 import type {
   AccountPage,
   ApplicationOnPage,
@@ -6,97 +8,135 @@ import type {
   SectionOnPage,
   SessionOnPage,
 } from './account-page.js'
-import { accountNotices, accountTexts, browserText, timeText } from './account-texts.js'
+import { accountNotices } from './account-notices.js'
 import { showClient } from './client-on-page.js'
+import { describeDetails } from './describe-details.js'
 import { tooManyText } from './wait-text.js'
-import { textOf, type createDescribeWishes } from './wishes.js'
+import type { DescribeWishes } from './wishes.js'
 
-type DescribeWishes = ReturnType<typeof createDescribeWishes>
+/** In one language. */
+interface Describing {
+  readonly words: Words
+  readonly describeWishes: DescribeWishes
+}
 
 /** As an element `time` has it. */
-const timeOnPage = (seconds: number) => ({
-  text: timeText(seconds),
+const timeOnPage = (words: Words, seconds: number) => ({
+  text: words.time(seconds),
   iso: new Date(seconds * 1000).toISOString(),
 })
 
-const describeSession = ({ seen, since, ...session }: SessionOnPage) => ({
+/** `Firefox on Windows`. */
+export const browserText = (words: Words, { browser, system }: BrowserNames): string => {
+  if (browser === undefined && system === undefined) return words.text('sessions.unknown_browser')
+  if (system === undefined) return browser ?? ''
+  return browser === undefined
+    ? words.text('sessions.some_browser', { system })
+    : words.text('sessions.browser', { browser, system })
+}
+
+const describeSession = ({ words }: Describing, { seen, since, ...session }: SessionOnPage) => ({
   ...session,
-  title: browserText(seen),
-  time: timeOnPage(since),
+  title: browserText(words, seen),
+  time: timeOnPage(words, since),
 })
 
 const describeApplication = (
-  { client, scopes, claims, resources, details, since, ...application }: ApplicationOnPage,
-  describeWishes: DescribeWishes,
+  { words, describeWishes }: Describing,
+  { client, scopes, claims, resources, details, moreDetails, since, ...application }: ApplicationOnPage,
 ) => ({
   ...application,
   client: showClient(client),
   wishes: describeWishes(scopes, claims, resources),
-  details: details.map(({ title, lines }) => ({
-    title: textOf(title),
-    lines: lines.map(({ label, text }) => ({ label: textOf(label), text })),
-  })),
-  time: since === undefined ? undefined : timeOnPage(since),
+  details: describeDetails(words, details),
+  more: moreDetails > 0 ? words.count('applications.more', moreDetails) : undefined,
+  time: since === undefined ? undefined : timeOnPage(words, since),
 })
 
-const describeDevice = ({ id, name, type, since, renewedAt, revokedAt }: DeviceOnPage) => ({
+const describeDevice = ({ words }: Describing, { id, name, type, since, renewedAt, revokedAt }: DeviceOnPage) => ({
   id,
   name,
-  type: accountTexts.devices.types[type],
-  time: timeOnPage(since),
-  renewed: renewedAt === undefined ? undefined : timeOnPage(renewedAt),
-  revoked: revokedAt === undefined ? undefined : timeOnPage(revokedAt),
+  type: words.text(`devices.${type}`),
+  time: timeOnPage(words, since),
+  renewed: renewedAt === undefined ? undefined : timeOnPage(words, renewedAt),
+  revoked: revokedAt === undefined ? undefined : timeOnPage(words, revokedAt),
 })
 
-const passwordFields = (
-  [
-    ['current_password', 'current-password'],
-    ['new_password', 'new-password'],
-    ['new_password_again', 'new-password'],
-  ] as const
-).map(([name, autocomplete]) => ({
-  name,
-  id: name.replaceAll('_', '-'),
-  label: accountTexts.password.fields[name],
-  autocomplete,
-}))
+/** How long others may accept what a device has got. */
+const acceptedText = ({ words }: Describing, seconds: number): string =>
+  seconds >= 2 * 3600
+    ? words.count('devices.accepted_hours', Math.ceil(seconds / 3600))
+    : words.count('devices.accepted_minutes', Math.ceil(seconds / 60))
+
+const passwordFields = [
+  ['current_password', 'password.current', 'current-password'],
+  ['new_password', 'password.new', 'new-password'],
+  ['new_password_again', 'password.new_again', 'new-password'],
+] as const
+
+const describePasswordFields = (words: Words) =>
+  passwordFields.map(([name, label, autocomplete]) => ({
+    name,
+    id: name.replaceAll('_', '-'),
+    label: words.text(label),
+    autocomplete,
+  }))
+
+interface PasswordProblemOnPage {
+  readonly field?: string
+  readonly text: string
+  /** In English, where nothing else is known. */
+  readonly english?: string
+}
 
 /** Beside its field, or over the form where it is of none. */
-const describePasswordProblem = (problem: PasswordProblem): { readonly field?: string; readonly text: string } => {
-  const { wrong, different, unacceptable } = accountTexts.password
+const describePasswordProblem = (words: Words, problem: PasswordProblem): PasswordProblemOnPage => {
   switch (problem.kind) {
     case 'wrong':
-      return { field: 'current_password', text: wrong }
+      return { field: 'current_password', text: words.text('password.wrong') }
     case 'locked':
-      return { text: tooManyText(problem.retryAfterSeconds) }
+      return { text: tooManyText(words, problem.retryAfterSeconds) }
     case 'different':
-      return { field: 'new_password_again', text: different }
-    case 'unacceptable':
-      return { field: 'new_password', text: unacceptable(problem.fault) }
+      return { field: 'new_password_again', text: words.text('password.different') }
+    case 'unacceptable': {
+      const said = `The new password ${problem.fault}.`
+      const known = words.said(said)
+      return known === undefined
+        ? { field: 'new_password', text: words.text('password.unacceptable'), english: said }
+        : { field: 'new_password', text: known }
+    }
   }
 }
 
-const rowsOf = (section: SectionOnPage, describeWishes: DescribeWishes) => {
+const rowsOf = (describing: Describing, section: SectionOnPage) => {
+  const { words } = describing
   switch (section.view) {
     case 'sessions':
-      return section.sessions.map(describeSession)
+      return section.sessions.map((one) => describeSession(describing, one))
     case 'applications':
-      return section.applications.map((one) => describeApplication(one, describeWishes))
+      return section.applications.map((one) => describeApplication(describing, one))
     case 'devices':
-      return section.devices.map(describeDevice)
+      return section.devices.map((one) => describeDevice(describing, one))
     case 'password':
-      return { fields: passwordFields, problem: section.problem && describePasswordProblem(section.problem) }
+      return {
+        fields: describePasswordFields(words),
+        problem: section.problem && describePasswordProblem(words, section.problem),
+      }
   }
 }
 
 /** What the view `your-account` is given: everything in words. */
 export const describeAccount = (
   { sections, notice, ...page }: Omit<AccountPage, 'account'>,
-  describeWishes: DescribeWishes,
+  describing: Describing,
 ) => ({
   ...page,
-  title: accountTexts.title,
-  t: accountTexts,
-  notice: notice && accountNotices[notice],
-  sections: sections.map((section) => ({ ...section, rows: rowsOf(section, describeWishes) })),
+  title: describing.words.text('account.title'),
+  notice: notice && { section: accountNotices[notice], text: describing.words.text(`notice.${notice}`) },
+  sections: sections.map((section) => ({
+    ...section,
+    title: describing.words.text(`${section.view}.title`),
+    rows: rowsOf(describing, section),
+    ...(section.view === 'devices' && { accepted: acceptedText(describing, section.attestationTtlSeconds) }),
+  })),
 })

@@ -1,12 +1,16 @@
+import { builtIn, type Messages } from '../languages/built-in.js'
+import { createChooseLanguage } from '../languages/choose-language.js'
+import { createWords, type Words } from '../languages/words.js'
 import type { Asset } from './load-assets.js'
 import { showClient, webAddress } from './client-on-page.js'
-import type { ConsentPage, LoginPage, Pages } from './pages.js'
+import type { ConsentPage, LoginPage, Pages, SpokenPages } from './pages.js'
 import { describeAccount } from './account-view.js'
+import { describeDetails } from './describe-details.js'
 import { deviceResults } from './device-results.js'
 import { plainLook, type Look } from './look.js'
-import { compileTemplates } from './templates.js'
+import { compileTemplates, type Render } from './templates.js'
 import { tooManyText } from './wait-text.js'
-import { createDescribeWishes, textOf, type ScopeTexts } from './wishes.js'
+import { createDescribeWishes, type ScopeTexts } from './wishes.js'
 
 export interface PagesOptions {
   /** Default: that of Signet. */
@@ -18,30 +22,46 @@ export interface PagesOptions {
   readonly accountUrl?: string
   /** Scopes with texts of the operator's. */
   readonly scopes?: readonly ScopeTexts[]
+  /** Absent: those that come with the product. */
+  readonly messages?: Messages
 }
 
 /** The built-in pages from `views/`. Text that comes from clients and people is data everywhere, never markup. */
 export const createPages = (options: PagesOptions): Pages => {
-  const { assetsPath, assets, accountUrl } = options
-  const describeWishes = createDescribeWishes(options.scopes ?? [])
-  const render = compileTemplates({ look: options.look ?? plainLook, name: 'Signet', assetsPath, assets })
+  const { assetsPath, assets, messages = builtIn } = options
+  const renderIn = compileTemplates({ look: options.look ?? plainLook, name: 'Signet', assetsPath, assets })
+  const choose = createChooseLanguage(messages.languages)
+  const spoken = new Map(
+    messages.languages.map((language) => {
+      const words = createWords(language, messages.texts.get(language) ?? new Map())
+      return [language, createSpokenPages(words, renderIn(words), options)]
+    }),
+  )
+  const first = spoken.get(messages.languages[0]) as SpokenPages
+  return { ...first, for: (wishes) => spoken.get(choose(wishes)) ?? first }
+}
+
+const createSpokenPages = (words: Words, render: Render, { accountUrl, scopes }: PagesOptions): SpokenPages => {
+  const { text } = words
+  const describeWishes = createDescribeWishes(words, scopes ?? [])
   return {
+    language: words.language,
     login: (page) =>
       render('login', {
-        title: 'Sign in',
+        title: text('login.title'),
         action: page.action,
         csrf: page.csrf,
         sealedClient: page.sealedClient,
         client: page.client && showClient(page.client),
         clientId: page.client?.clientId,
-        lead: loginLeads[page.purpose ?? 'device'],
+        lead: text(`login.to_${page.purpose ?? 'device'}`),
         username: page.username ?? '',
-        problem: problemText(page, 'Incorrect username or password.'),
+        problem: problemText(words, page, 'login.wrong'),
         cancel: page.cancel === true,
       }),
     select: (page) =>
       render('select', {
-        title: 'Choose an account',
+        title: text('select.title'),
         action: page.action,
         csrf: page.csrf,
         sealedClient: page.sealedClient,
@@ -49,12 +69,12 @@ export const createPages = (options: PagesOptions): Pages => {
         clientId: page.client?.clientId,
         accounts: page.accounts.map((account) => ({ ...account, initial: initialOf(account.name) })),
         otherUrl: page.otherUrl,
-        problem: page.problem && 'This account is no longer signed in. Choose another one, or sign in again.',
+        problem: page.problem && text('select.gone'),
         cancel: page.cancel === true,
       }),
     consent: (page) =>
       render('consent', {
-        title: 'Allow access',
+        title: text('consent.title'),
         action: page.action,
         csrf: page.csrf,
         sealedClient: page.sealedClient,
@@ -63,24 +83,21 @@ export const createPages = (options: PagesOptions): Pages => {
         ...showAccount(page.account),
         accountUrl,
         wishes: describeWishes(page.scopes, page.claims, page.resources),
-        details: (page.details ?? []).map(({ title, lines }) => ({
-          title: textOf(title),
-          lines: lines.map(({ label, text }) => ({ label: textOf(label), text })),
-        })),
+        details: describeDetails(words, page.details ?? []),
       }),
     device: (page) =>
       render('device', {
-        title: 'Connect a device',
+        title: text('device.title'),
         action: page.action,
         csrf: page.csrf,
         ...showAccount(page.account),
         userCode: page.userCode ?? '',
-        problem: problemText(page, 'We don’t recognise this code. Check it against your device and try again.'),
+        problem: problemText(words, page, 'device.wrong'),
         invalid: page.problem === 'wrong',
       }),
     deviceConfirm: (page) =>
       render('device-confirm', {
-        title: 'Allow this device',
+        title: text('device_confirm.title'),
         action: page.action,
         csrf: page.csrf,
         client: showClient(page.client),
@@ -90,16 +107,15 @@ export const createPages = (options: PagesOptions): Pages => {
         place: page.place,
         wishes: describeWishes(page.scopes, [], page.resources),
       }),
-    deviceResult: (page) =>
-      render('device-result', {
-        ...deviceResults[page.outcome],
-        client: page.client?.name,
-        clientId: page.client?.clientId,
-        startUrl: page.startUrl,
-      }),
+    deviceResult: ({ outcome, client, startUrl }) => {
+      const { mark, hasNext } = deviceResults[outcome]
+      const part = (name: string) => text(`device_result.${outcome}.${name}`)
+      const said = { title: part('title'), message: part('message'), next: hasNext && part('next') }
+      return render('device-result', { ...said, mark, client: client?.name, clientId: client?.clientId, startUrl })
+    },
     logout: (page) =>
       render('logout', {
-        title: 'Sign out',
+        title: text('logout.title'),
         action: page.action,
         csrf: page.csrf,
         client: page.client && showClient(page.client),
@@ -110,7 +126,7 @@ export const createPages = (options: PagesOptions): Pages => {
       }),
     signedOut: (page) =>
       render('signed-out', {
-        title: 'Signed out',
+        title: text('signed_out.title'),
         client: page.client && showClient(page.client),
         clientId: page.client?.clientId,
         backUrl: webAddress(page.backUrl),
@@ -118,26 +134,38 @@ export const createPages = (options: PagesOptions): Pages => {
         accountUrl,
       }),
     account: ({ account, ...page }) =>
-      render('your-account', { ...describeAccount(page, describeWishes), ...showAccount(account) }),
-    error: ({ status, ...page }) =>
-      render('error', { ...page, backUrl: webAddress(page.backUrl), advice: adviceOn(status) }),
+      render('your-account', {
+        ...describeAccount(page, { words, describeWishes }),
+        ...showAccount(account),
+      }),
+    error: ({ status, title, message, ...page }) =>
+      render('error', {
+        ...page,
+        title: words.said(title) ?? title,
+        ...describeError(words, message),
+        backUrl: webAddress(page.backUrl),
+        advice: adviceOn(words, status),
+      }),
     formPost: (page) =>
-      render('form-post', { title: 'Continue', action: page.action, parameters: Object.entries(page.parameters) }),
+      render('form-post', {
+        title: text('form_post.title'),
+        action: page.action,
+        parameters: Object.entries(page.parameters),
+      }),
   }
 }
 
-/** Under the heading of the login page, where no client waits. */
-const loginLeads = {
-  device: 'to connect a device',
-  account: 'to see your account',
-  confirmation: 'once more, to confirm that it is you',
+/** What only developers need is there in English alone: others see it beside a sentence of their own language. */
+const describeError = (words: Words, message: string): { readonly message: string; readonly detail?: string } => {
+  const said = words.said(message)
+  if (said !== undefined) return { message: said }
+  return words.language.startsWith('en') ? { message } : { message: words.text('error.general'), detail: message }
 }
 
 /** What to do, where the message of an error does not say it. */
-const adviceOn = (status: number): string => {
-  if (status === 404) return 'Check the address.'
-  const report = 'If you keep seeing this page, give the request ID to the support team of the application.'
-  return status >= 500 ? `Try again in a moment. ${report}` : report
+const adviceOn = ({ text }: Words, status: number): string => {
+  if (status === 404) return text('error.check_address')
+  return status >= 500 ? `${text('error.try_again')} ${text('error.report')}` : text('error.report')
 }
 
 const showAccount = ({ name, otherUrl }: ConsentPage['account']) => ({
@@ -153,9 +181,9 @@ interface AttemptPage {
   readonly retryAfterSeconds?: number
 }
 
-const problemText = (page: AttemptPage, wrong: string): string | undefined => {
-  if (page.problem === 'wrong') return wrong
-  if (page.problem === 'again') return 'The account changed while you signed in. Sign in again.'
+const problemText = (words: Words, page: AttemptPage, wrong: string): string | undefined => {
+  if (page.problem === 'wrong') return words.text(wrong)
+  if (page.problem === 'again') return words.text('login.again')
   if (page.problem === undefined) return undefined
-  return tooManyText(page.retryAfterSeconds ?? 0)
+  return tooManyText(words, page.retryAfterSeconds ?? 0)
 }

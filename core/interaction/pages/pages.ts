@@ -1,4 +1,5 @@
 import type { DescribedDetail } from '../../oauth/authorization-details.js'
+import type { LanguageWishes } from '../languages/choose-language.js'
 import type { AccountPage } from './account-page.js'
 import type { ClientOnPage } from './client-on-page.js'
 
@@ -8,8 +9,6 @@ interface FormPage {
   readonly action: string
   /** Value of the hidden field `csrf`. */
   readonly csrf: string
-  /** The first of `ui_locales` that is a well-formed language tag (OIDC Core §3.1.2.1). */
-  readonly locale?: string
 }
 
 /** A form that a client waits for. */
@@ -134,9 +133,9 @@ export interface SignedOutPage {
 
 export interface ErrorPage {
   readonly status: number
-  /** Heading: `Authorization error`. */
+  /** Heading, in English: `Authorization error`. */
   readonly title: string
-  /** A constant text. */
+  /** A constant text, in English. */
   readonly message: string
   readonly requestId: string
   /** The client that sent the person. Untrusted. */
@@ -155,8 +154,10 @@ export interface FormPostPage {
   readonly parameters: Readonly<Record<string, string>>
 }
 
-/** The built-in pages. Each returns a whole HTML document that works without JavaScript; every value is escaped. */
-export interface Pages {
+/** The pages in one language. Each returns a whole HTML document that works without JavaScript; every value is escaped. */
+export interface SpokenPages {
+  /** A language tag (RFC 5646), for `Content-Language`. */
+  readonly language: string
   select(page: SelectPage): string
   login(page: LoginPage): string
   consent(page: ConsentPage): string
@@ -168,4 +169,10 @@ export interface Pages {
   account(page: AccountPage): string
   error(page: ErrorPage): string
   formPost(page: FormPostPage): string
+}
+
+/** The built-in pages. By themselves they speak the first language of the deployment. */
+export interface Pages extends SpokenPages {
+  /** Those in the language that fits best. */
+  for(wishes: LanguageWishes): SpokenPages
 }

@@ -2,9 +2,9 @@ import { Eta } from 'eta/core'
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { packageRoot } from '../../package-root.js'
+import type { Words } from '../languages/words.js'
 import type { Asset } from './load-assets.js'
 import type { Brand, Look } from './look.js'
-import { textOf } from './wishes.js'
 
 export interface TemplateOptions {
   readonly look: Pick<Look, 'brand' | 'byClient'>
@@ -23,11 +23,14 @@ export interface ViewData {
   readonly [name: string]: unknown
 }
 
-/** Renders `views/{view}.eta` to a whole document. Every interpolation is escaped. */
+/**
+ * Renders `views/{view}.eta` to a whole document. Every interpolation is escaped. Views write their texts by
+ * `it.t('login.title')`, and `it.around('login.to_client')` gives what stands before and after a name.
+ */
 export type Render = (view: string, data: ViewData) => string
 
-/** Compiles every view now, so that a broken one stops the start and rendering reads no file. */
-export const compileTemplates = (options: TemplateOptions): Render => {
+/** Compiles every view now, so that a broken one stops the start and rendering reads no file. It renders in the language of the words. */
+export const compileTemplates = (options: TemplateOptions): ((words: Words) => Render) => {
   const { look, assets, assetsPath } = options
   const eta = new Eta({ autoEscape: true, cache: true, rmWhitespace: false })
   const folder = join(packageRoot, 'core/interaction/views')
@@ -40,17 +43,26 @@ export const compileTemplates = (options: TemplateOptions): Render => {
     return found
   }
   const asset = (name: string): string => `${assetsPath}/${name}?v=${find(name).version}`
-  const show = ({ name, logo, logoDark, icon = 'signet.svg', sheets, links }: Brand) => ({
-    name: name ?? options.name,
-    logo: logo && asset(logo),
-    logoDark: logoDark && asset(logoDark),
-    /** Of the product, where the deployment has no name of its own. */
-    hasSeal: name === undefined,
-    icon: { url: asset(icon), type: find(icon).contentType },
-    sheets: sheets.map(asset),
-    links: links.map(({ title, url }) => ({ title: title && textOf(title), url })),
-  })
-  const common = show(look.brand)
-  const byClient = new Map([...look.byClient].map(([id, brand]) => [id, show(brand)]))
-  return (view, data) => eta.render(`@${view}`, { brand: byClient.get(data.clientId ?? '') ?? common, asset, ...data })
+  const showIn =
+    (words: Words) =>
+    ({ name, logo, logoDark, icon = 'signet.svg', sheets, links }: Brand) => ({
+      name: name ?? options.name,
+      logo: logo && asset(logo),
+      logoDark: logoDark && asset(logoDark),
+      /** Of the product, where the deployment has no name of its own. */
+      hasSeal: name === undefined,
+      icon: { url: asset(icon), type: find(icon).contentType },
+      sheets: sheets.map(asset),
+      links: links.map(({ title, url }) => ({ title: words.own(title) ?? words.text('common.help'), url })),
+    })
+  return (words) => {
+    const { language, dir, text: t, around } = words
+    const show = showIn(words)
+    const common = show(look.brand)
+    const byClient = new Map([...look.byClient].map(([id, brand]) => [id, show(brand)]))
+    return (view, data) => {
+      const brand = byClient.get(data.clientId ?? '') ?? common
+      return eta.render(`@${view}`, { brand, asset, language, dir, t, around, ...data })
+    }
+  }
 }

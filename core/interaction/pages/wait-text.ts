@@ -1,8 +1,8 @@
-const waitText = (seconds: number): string => {
-  if (seconds > 90) return `${Math.ceil(seconds / 60)} minutes`
-  return seconds > 1 ? `${Math.ceil(seconds)} seconds` : 'a moment'
-}
+import type { Words } from '../languages/words.js'
 
 /** What a page says to somebody who has guessed too often. */
-export const tooManyText = (retryAfterSeconds: number): string =>
-  `Too many attempts. Try again in ${waitText(retryAfterSeconds)}.`
+export const tooManyText = (words: Words, retryAfterSeconds: number): string => {
+  if (retryAfterSeconds > 90) return words.count('attempts.minutes', Math.ceil(retryAfterSeconds / 60))
+  if (retryAfterSeconds > 1) return words.count('attempts.seconds', Math.ceil(retryAfterSeconds))
+  return words.text('attempts.moment')
+}

@@ -1,3 +1,5 @@
+import type { Words } from '../languages/words.js'
+
 /** One line of what a client asks for. `raw` is text of the client's or the operator's own. */
 export interface Wish {
   readonly text: string
@@ -12,63 +14,46 @@ export interface ScopeTexts {
   readonly description?: Readonly<Record<string, string>> | undefined
 }
 
-/** OIDC Core §5.4 and §11. */
-const scopeTexts = new Map([
-  ['openid', 'Know who you are'],
-  ['profile', 'See your profile, such as your name and picture'],
-  ['email', 'See your email address'],
-  ['address', 'See your postal address'],
-  ['phone', 'See your phone number'],
-  ['offline_access', 'Keep this access while you are away'],
+/** OIDC Core §5.4 and §11: texts `scope.{name}`. */
+const scopeNames = new Set(['openid', 'profile', 'email', 'address', 'phone', 'offline_access'])
+
+/** OIDC Core §5.1: texts `claim.{name}`. */
+const claimNames = new Set([
+  ...[
+    'sub',
+    'name',
+    'given_name',
+    'family_name',
+    'middle_name',
+    'nickname',
+    'preferred_username',
+    'profile',
+    'picture',
+  ],
+  ...['website', 'email', 'email_verified', 'gender', 'birthdate', 'zoneinfo', 'locale', 'phone_number'],
+  ...['phone_number_verified', 'address', 'updated_at'],
 ])
 
-/** OIDC Core §5.1, where the name alone would not be plain. */
-const claimTexts = new Map([
-  ['sub', 'your identifier'],
-  ['name', 'your full name'],
-  ['given_name', 'your given name'],
-  ['family_name', 'your family name'],
-  ['middle_name', 'your middle name'],
-  ['nickname', 'your nickname'],
-  ['preferred_username', 'your username'],
-  ['profile', 'your profile page'],
-  ['picture', 'your picture'],
-  ['website', 'your website'],
-  ['email', 'your email address'],
-  ['email_verified', 'whether your email address is verified'],
-  ['gender', 'your gender'],
-  ['birthdate', 'your date of birth'],
-  ['zoneinfo', 'your time zone'],
-  ['locale', 'your language'],
-  ['phone_number', 'your phone number'],
-  ['phone_number_verified', 'whether your phone number is verified'],
-  ['address', 'your postal address'],
-  ['updated_at', 'when your profile last changed'],
-])
-
-/** The language of the pages, else the first that there is. */
-export const textOf = (texts: ScopeTexts['title']): string | undefined => texts?.['en'] ?? Object.values(texts ?? {})[0]
-
-const describeScope = (scope: string, { title, description }: Partial<ScopeTexts> = {}): Wish => {
-  const text = textOf(title) ?? scopeTexts.get(scope)
-  const about = textOf(description)
+const describeScope = (words: Words, scope: string, { title, description }: Partial<ScopeTexts> = {}): Wish => {
+  const text = words.own(title) ?? (scopeNames.has(scope) ? words.text(`scope.${scope}`) : undefined)
+  const about = words.own(description)
   return {
-    ...(text === undefined ? { text: 'Use the permission', raw: scope } : { text }),
+    ...(text === undefined ? { text: words.text('wish.scope'), raw: scope } : { text }),
     ...(about !== undefined && { description: about }),
   }
 }
 
+const describeClaim = (words: Words, claim: string): Wish =>
+  claimNames.has(claim) ? { text: words.text(`claim.${claim}`) } : { text: words.text('wish.claim'), raw: claim }
+
+export type DescribeWishes = ReturnType<typeof createDescribeWishes>
+
 /** What the consent page lists: scopes in the words of the configuration or in plain words, other names as they are. */
-export const createDescribeWishes = (texts: readonly ScopeTexts[]) => {
+export const createDescribeWishes = (words: Words, texts: readonly ScopeTexts[]) => {
   const byName = new Map(texts.map((scope) => [scope.name, scope]))
   return (scopes: readonly string[], claims: readonly string[], resources: readonly string[]): readonly Wish[] => [
-    ...scopes.map((scope) => describeScope(scope, byName.get(scope))),
-    ...claims.map(describeClaim),
-    ...resources.map((resource): Wish => ({ text: 'Use this access at', raw: resource })),
+    ...scopes.map((scope) => describeScope(words, scope, byName.get(scope))),
+    ...claims.map((claim) => describeClaim(words, claim)),
+    ...resources.map((resource): Wish => ({ text: words.text('wish.resource'), raw: resource })),
   ]
-}
-
-const describeClaim = (claim: string): Wish => {
-  const text = claimTexts.get(claim)
-  return text === undefined ? { text: 'See the detail', raw: claim } : { text: `See ${text}` }
 }

@@ -28,8 +28,10 @@ export const memoryLog = (): Log & { readonly lines: LogLine[] } => {
   return { lines, debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }
 
-export const errorPage: AppOptions['errorPage'] = ({ status, title, message, requestId }) =>
-  `<!doctype html><title>${title}</title><h1>${title}</h1><p>${message}</p><p>${status} ${requestId}</p>`
+export const errorPage: AppOptions['errorPage'] = ({ status, title, message, requestId }) => ({
+  html: `<!doctype html><title>${title}</title><h1>${title}</h1><p>${message}</p><p>${status} ${requestId}</p>`,
+  language: 'en',
+})
 
 /** Tells back what it was given. */
 export const echo: Handler = (request) =>
@@ -56,8 +58,9 @@ const tinyEndpoints = (issuer: string, given: TinyEndpoints): readonly Endpoint[
     openidConfiguration: discovery,
     authorizationServerMetadata: discovery,
     keySet: () => json(200, { keys: [] }),
-    home: () => page(200, '<h1>Signet</h1>'),
-    login: (request) => page(200, `<h1>Sign in</h1>${request.path.get('id')} ${request.form.values.get('username')}`),
+    home: () => page(200, '<h1>Signet</h1>', 'en'),
+    login: (request) =>
+      page(200, `<h1>Sign in</h1>${request.path.get('id')} ${request.form.values.get('username')}`, 'en'),
     ...given,
   }
   return Object.entries(declared).map(([name, declaration]) => ({

@@ -1,6 +1,6 @@
 import type { PasswordProblem } from '../../../core/interaction/pages/account-page.js'
 import { deviceResults } from '../../../core/interaction/pages/device-results.js'
-import type { DeviceResultPage, Pages } from '../../../core/interaction/pages/pages.js'
+import type { DeviceResultPage, SpokenPages } from '../../../core/interaction/pages/pages.js'
 
 const long = 'Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetz'
 const account = { name: 'Alice Adams', otherUrl: '#other' }
@@ -25,7 +25,7 @@ const passwordProblems: readonly (PasswordProblem | undefined)[] = [
 ]
 
 /** Every page of people in the states that they meet, by a name for its picture. `logo` is a picture that loads. */
-export const samplePages = (pages: Pages, origin: string, logo: string): ReadonlyMap<string, string> => {
+export const samplePages = (pages: SpokenPages, origin: string, logo: string): ReadonlyMap<string, string> => {
   const form = { action: `${origin}/post`, csrf: 'token' }
   const plain = { name: 'Teller' }
   const links = {

@@ -1,0 +1,28 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { packageRoot } from '../../package-root.js'
+import type { Texts } from './words.js'
+
+/** The texts of the pages in every language that they can be shown in. */
+export interface Messages {
+  /** Language tags (RFC 5646), the default first. */
+  readonly languages: readonly [string, ...string[]]
+  /** By language tag. */
+  readonly texts: ReadonlyMap<string, Texts>
+}
+
+const readTexts = (language: string): Texts => {
+  const file = join(packageRoot, 'config/messages', `${language}.json`)
+  return new Map(Object.entries(JSON.parse(readFileSync(file, 'utf8')) as Record<string, string>))
+}
+
+/** What comes with the product: `config/messages/{language}.json`. */
+const languages = ['en', 'de'] as const
+
+export const builtIn: Messages = {
+  languages,
+  texts: new Map(languages.map((language) => [language, readTexts(language)])),
+}
+
+/** Has every text that there is, and what the others lack. */
+export const english: Texts = builtIn.texts.get('en') ?? new Map()

@@ -1,0 +1,60 @@
+/** The language of this list that fits a range best (RFC 4647 §3.4): `de-CH-1996`, then `de-CH`, then `de`. */
+const lookUp = (range: string, languages: ReadonlyMap<string, string>): string | undefined => {
+  let tag = range.toLowerCase()
+  while (tag !== '') {
+    const found = languages.get(tag)
+    if (found !== undefined) return found
+    // A single letter begins an extension, and means nothing without it.
+    tag = tag.slice(0, Math.max(0, tag.lastIndexOf('-'))).replace(/-[a-z\d]$/, '')
+  }
+  return undefined
+}
+
+/** Longer lists come from no browser. */
+const mostRead = 512
+
+/** `de-CH, fr;q=0.8` as ranges, the preferred first; what has no weight or a broken one is left out (RFC 9110 §12.5.4). */
+const readAcceptLanguage = (header: string): readonly string[] =>
+  header
+    .slice(0, mostRead)
+    .split(',')
+    .flatMap((part) => {
+      const [, range, weight = '1'] = /^\s*([a-z\d-]{1,64})\s*(?:;\s*q=(\d(?:\.\d{0,3})?)\s*)?$/i.exec(part) ?? []
+      return range === undefined || Number(weight) === 0 ? [] : [{ range, weight: Number(weight) }]
+    })
+    .sort((one, other) => other.weight - one.weight)
+    .map(({ range }) => range)
+
+/** What a request says of the languages that its person reads. Untrusted. */
+export interface LanguageWishes {
+  /** `ui_locales` (OIDC Core §3.1.2.1): tags in order of preference, with blanks between them. */
+  readonly uiLocales?: string | undefined
+  /** The header. */
+  readonly acceptLanguage?: string | undefined
+}
+
+/** Chooses among `languages`, of which the first is the default. */
+export const createChooseLanguage = (
+  languages: readonly [string, ...string[]],
+): ((wishes: LanguageWishes) => string) => {
+  const byTag = new Map(languages.map((language) => [language.toLowerCase(), language]))
+  const first = (ranges: readonly string[]): string | undefined => {
+    for (const range of ranges) {
+      const found = lookUp(range, byTag)
+      if (found !== undefined) return found
+    }
+    return undefined
+  }
+  return ({ uiLocales, acceptLanguage }) =>
+    (uiLocales === undefined ? undefined : first(uiLocales.slice(0, mostRead).split(' '))) ??
+    (acceptLanguage === undefined ? undefined : first(readAcceptLanguage(acceptLanguage))) ??
+    languages[0]
+}
+
+/** What the operator has written for people, by language tag, in this language; else in a language that there is. */
+export const textIn = (language: string, texts: Readonly<Record<string, string>> | undefined): string | undefined => {
+  if (texts === undefined) return undefined
+  const byTag = new Map(Object.keys(texts).map((tag) => [tag.toLowerCase(), tag]))
+  const found = lookUp(language, byTag) ?? lookUp('en', byTag)
+  return found === undefined ? Object.values(texts)[0] : texts[found]
+}

@@ -1,0 +1,86 @@
+import { english } from './built-in.js'
+import { textIn } from './choose-language.js'
+
+/** The texts of one language by key. Complete: what a language lacks is there in another. */
+export type Texts = ReadonlyMap<string, string>
+
+type Values = Readonly<Record<string, string>>
+
+/** What pages are written with, in one language. */
+export interface Words {
+  /** A language tag (RFC 5646). */
+  readonly language: string
+  readonly dir: 'ltr' | 'rtl'
+  /** The text of a key, with the values in the place of `{name}`. Throws for a key that there is not. */
+  text(key: string, values?: Values): string
+  /** The form of a text that goes with a number (`key#one`, `key#few` …), with the number in the place of `{count}`. */
+  count(key: string, count: number): string
+  /** What stands before and after the one `{name}` of a text, which the view sets in markup of its own. */
+  around(key: string): readonly [before: string, after: string]
+  /** A text that the product says in English elsewhere, such as the description of an error; undefined: it is not known here. */
+  said(english: string): string | undefined
+  /** Of no place in particular: nobody has told where the person is. In seconds since the epoch. */
+  time(seconds: number): string
+  /** What the operator has written. */
+  own(texts: Values | undefined): string | undefined
+}
+
+/** Keys of texts that are found by their English words. */
+const saidKeys = new Map([...english].filter(([key]) => key.startsWith('said.')).map(([key, text]) => [text, key]))
+
+/** Scripts of Unicode that are written from right to left and have languages that people choose. */
+const rightToLeft = new Set(['Adlm', 'Arab', 'Hebr', 'Mand', 'Nkoo', 'Rohg', 'Samr', 'Syrc', 'Thaa'])
+
+const directionOf = (language: string): Words['dir'] =>
+  rightToLeft.has(new Intl.Locale(language).maximize().script ?? '') ? 'rtl' : 'ltr'
+
+/** English without a country has the dates of most countries: the day first. */
+const formatsOf = (language: string): string => (language === 'en' ? 'en-GB' : language)
+
+/** Texts and names in turn: `Go back to {client}` has the name at index 1. */
+const partsOf = (text: string): readonly string[] => text.split(/\{(\w+)\}/)
+
+const fill = (parts: readonly string[], values: Values): string =>
+  parts.map((part, index) => (index % 2 === 0 ? part : (values[part] ?? ''))).join('')
+
+/** Prepares everything that does not depend on a request. */
+export const createWords = (language: string, texts: Texts): Words => {
+  const prepared = new Map([...texts].map(([key, text]) => [key, partsOf(text)]))
+  const times = new Intl.DateTimeFormat(formatsOf(language), {
+    dateStyle: 'long',
+    timeStyle: 'short',
+    timeZone: 'UTC',
+  })
+  const numbers = new Intl.NumberFormat(formatsOf(language))
+  const plurals = new Intl.PluralRules(language)
+
+  const find = (key: string): readonly string[] => {
+    const parts = prepared.get(key)
+    if (parts === undefined) throw new Error(`There is no text ${key}.`)
+    return parts
+  }
+  const text: Words['text'] = (key, values) => {
+    const parts = find(key)
+    return parts.length === 1 ? (parts[0] ?? '') : fill(parts, values ?? {})
+  }
+
+  return {
+    language,
+    dir: directionOf(language),
+    text,
+    count(key, count) {
+      const form = `${key}#${plurals.select(count)}`
+      return fill(prepared.get(form) ?? find(`${key}#other`), { count: numbers.format(count) })
+    },
+    around(key) {
+      const [before = '', , after = ''] = find(key)
+      return [before, after]
+    },
+    said(words) {
+      const key = saidKeys.get(words)
+      return key === undefined ? undefined : text(key)
+    },
+    time: (seconds) => text('common.utc', { time: times.format(seconds * 1000) }),
+    own: (written) => textIn(language, written),
+  }
+}

@@ -1,0 +1,18 @@
+import type { SectionOnPage } from './account-page.js'
+
+/** What the page says of an action (`notice.{name}`), and the part that it is about. */
+export const accountNotices = {
+  session_ended: 'sessions',
+  session_gone: 'sessions',
+  others_ended: 'sessions',
+  access_withdrawn: 'applications',
+  access_gone: 'applications',
+  device_revoked: 'devices',
+  device_gone: 'devices',
+  password_changed: 'password',
+} as const satisfies Readonly<Record<string, SectionOnPage['view']>>
+
+export type AccountNotice = keyof typeof accountNotices
+
+/** Is this the name of a notice, and not one that every object has? */
+export const isAccountNotice = (name: string): name is AccountNotice => Object.hasOwn(accountNotices, name)
