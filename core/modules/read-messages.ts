@@ -4,8 +4,7 @@ import type { Salvaged } from '../../config/explain.js'
 import { findNearMiss } from '../../config/near-miss.js'
 import { describeReadFault } from '../../config/problems.js'
 import type { Config } from '../../config/schema.js'
-import { builtIn, english, type Messages } from '../interaction/languages/built-in.js'
-import type { Texts } from '../interaction/languages/words.js'
+import { builtIn, english, type Messages, type Texts } from '../interaction/languages/built-in.js'
 
 export interface MessagesReading {
   readonly messages: Messages

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from '../../package-root.js'
-import type { Texts } from './words.js'
+
+/** The texts of one language by key. Complete: what a language lacks is there in another. */
+export type Texts = ReadonlyMap<string, string>
 
 /** The texts of the pages in every language that they can be shown in. */
 export interface Messages {

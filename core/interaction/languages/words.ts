@@ -1,8 +1,5 @@
-import { english } from './built-in.js'
+import { english, type Texts } from './built-in.js'
 import { textIn } from './choose-language.js'
-
-/** The texts of one language by key. Complete: what a language lacks is there in another. */
-export type Texts = ReadonlyMap<string, string>
 
 type Values = Readonly<Record<string, string>>
 

@@ -1,5 +1,3 @@
-import type { SectionOnPage } from './account-page.js'
-
 /** What the page says of an action (`notice.{name}`), and the part that it is about. */
 export const accountNotices = {
   session_ended: 'sessions',
@@ -10,7 +8,7 @@ export const accountNotices = {
   device_revoked: 'devices',
   device_gone: 'devices',
   password_changed: 'password',
-} as const satisfies Readonly<Record<string, SectionOnPage['view']>>
+} as const
 
 export type AccountNotice = keyof typeof accountNotices
 
