@@ -28,6 +28,7 @@ export const describeReadFault = (error: unknown): string => {
   const words: Readonly<Record<string, string>> = {
     ENOENT: 'there is no such file',
     EISDIR: 'it is a folder',
+    ENOTDIR: 'it is no folder',
     EACCES: 'this user may not read it',
   }
   return `cannot be read: ${words[code] ?? code}`

@@ -66,6 +66,8 @@ export const ui = namedLogos(
       .optional(),
     /** A folder with `{language}.json`. */
     messages: path.optional(),
+    /** A folder of files that take the place of views. */
+    templates: path.optional(),
     /** What differs on the pages of one client's requests, by `client_id`. */
     clients: z.record(text, namedLogos(z.strictObject(brand))).default({}),
   }),

@@ -30,7 +30,7 @@ const { look, faults } = createLook(
     ],
     clients: { shop: { name: 'Example Shop', accent: '#7a1f5c' } },
   },
-  (path) => Buffer.from(files.get(path) ?? ''),
+  { read: (path) => Buffer.from(files.get(path) ?? ''), list: () => [] },
 )
 
 describeWith('chromium', 'a branded page', (executablePath) => {
@@ -100,5 +100,16 @@ describeWith('chromium', 'a branded page', (executablePath) => {
       return page.evaluate<boolean>(`document.documentElement.hasAttribute('data-ran')`)
     })
     expect(seen).toBe(false)
+  })
+
+  it('PG05 runs no script that a template has within the page', async () => {
+    const text = `<% layout('@layout') -%><h1>Sign in</h1><script>document.documentElement.setAttribute('data-ran', '')</script>`
+    const own = { ...look, views: new Map([['login', text]]) }
+    const html = createPages({ assetsPath: '/assets', assets, look: own }).login({ action: '/post', csrf: 'token' })
+    const { seen, complaints } = await opened.show(html, (page) =>
+      page.evaluate<boolean>(`document.documentElement.hasAttribute('data-ran')`),
+    )
+    expect(seen).toBe(false)
+    expect(complaints.join()).toContain('Content Security Policy')
   })
 })

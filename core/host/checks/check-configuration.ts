@@ -102,8 +102,8 @@ export const checkConfiguration = async (
     salvaged.issuer ?? 'https://issuer.invalid',
   )
   const adapterProblems = await checkAdapters(salvaged, dirname(reading.file))
-  const { look, problems: lookProblems } = readLook(salvaged.ui, dirname(reading.file))
   const { messages, problems: textProblems, warnings: textWarnings } = readMessages(salvaged.ui, dirname(reading.file))
+  const { look, problems: lookProblems } = readLook(salvaged.ui, dirname(reading.file), messages)
   // What could not be read is empty, and its module would say so too.
   const told = new Set(reading.problems.map(({ path }) => path))
   const inModules = [

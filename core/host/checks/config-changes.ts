@@ -35,7 +35,7 @@ type Entries = ReadonlyMap<string, unknown>
 /** A configuration with the files that the section `ui` names. */
 interface Compared {
   readonly config: Config
-  readonly look: Pick<Look, 'assets'>
+  readonly look: Pick<Look, 'assets' | 'views'>
   readonly messages: Pick<Messages, 'texts'>
 }
 
@@ -47,7 +47,7 @@ const entriesOf = ({ config, look, messages }: Compared): Readonly<Record<Reload
   // Assets are named by what they contain.
   ui: new Map<string, unknown>([
     ...Object.entries(config.ui),
-    ['files', [...look.assets.keys()]],
+    ['files', [[...look.assets.keys()], [...look.views]]],
     ['texts', [...messages.texts].map(([language, texts]) => [language, Object.fromEntries(texts)])],
   ]),
 })

@@ -1,8 +1,11 @@
-import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import type { Salvaged } from '../../../config/explain.js'
 import { describeReadFault, formatPath, type Problem } from '../../../config/problems.js'
 import type { Config } from '../../../config/schema.js'
+import type { Messages } from '../../interaction/languages/built-in.js'
+import { findTemplateFaults } from '../../interaction/pages/check-templates.js'
+import { loadAssets } from '../../interaction/pages/load-assets.js'
 import { createLook, type Look } from '../../interaction/pages/look.js'
 import { meant, type Rule } from './rule.js'
 
@@ -10,6 +13,7 @@ import { meant, type Rule } from './rule.js'
 export const readLook = (
   ui: Salvaged<Config>['ui'],
   directory: string,
+  messages: Messages,
 ): { readonly look: Look; readonly problems: readonly Problem[] } => {
   const read = (path: string): Buffer | string => {
     try {
@@ -18,8 +22,19 @@ export const readLook = (
       return `the file ${path} ${describeReadFault(error)}`
     }
   }
-  const { look, faults } = createLook(ui ?? {}, read)
-  return { look, problems: faults.map(({ path, message }) => ({ path: formatPath(['ui', ...path]), message })) }
+  const list = (path: string): readonly string[] | string => {
+    try {
+      return readdirSync(resolve(directory, path))
+        .filter((name) => !name.startsWith('.'))
+        .map((name) => join(path, name))
+    } catch (error) {
+      return `the folder ${path} ${describeReadFault(error)}`
+    }
+  }
+  const { look, faults } = createLook(ui ?? {}, { read, list })
+  const inTemplates = look.views.size === 0 || faults.length > 0 ? [] : findTemplateFaults(look, messages, loadAssets())
+  const all = [...faults, ...inTemplates.map((message) => ({ path: ['templates'], message }))]
+  return { look, problems: all.map(({ path, message }) => ({ path: formatPath(['ui', ...path]), message })) }
 }
 
 /** Clients of the store are not known here. */

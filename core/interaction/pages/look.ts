@@ -1,6 +1,7 @@
-import { extname } from 'node:path'
+import { basename, extname } from 'node:path'
 import { accentSheet, findAccentFaults, type Accent } from './accent.js'
 import { createAsset, type Asset } from './load-assets.js'
+import { replaceableViews } from './view-files.js'
 
 /** A link at the foot of each page. */
 export interface BrandLink {
@@ -27,10 +28,17 @@ export interface Look {
   readonly byClient: ReadonlyMap<string, Brand>
   /** What they name. */
   readonly assets: ReadonlyMap<string, Asset>
+  /** Templates in place of those in `views/`, by name without ending. */
+  readonly views: ReadonlyMap<string, string>
 }
 
 /** The pages as they come. */
-export const plainLook: Look = { brand: { sheets: [], links: [] }, byClient: new Map(), assets: new Map() }
+export const plainLook: Look = {
+  brand: { sheets: [], links: [] },
+  byClient: new Map(),
+  assets: new Map(),
+  views: new Map(),
+}
 
 interface BrandOptions extends Accent {
   readonly name?: string | undefined
@@ -49,6 +57,7 @@ interface BrandOptions extends Accent {
 export interface LookOptions extends BrandOptions {
   readonly favicon?: string | undefined
   readonly stylesheet?: string | undefined
+  readonly templates?: string | undefined
   readonly clients?: Readonly<Record<string, BrandOptions | undefined>> | undefined
 }
 
@@ -87,13 +96,18 @@ const findSheetFault = ({ contentType, body }: Asset): string | undefined => {
     : undefined
 }
 
-/**
- * Reads the files that the section names, and finds what is wrong with them and with the colours. `read` returns the
- * contents of a file, or in words why it cannot be read.
- */
+/** Each returns in words why something cannot be read. */
+export interface LookFiles {
+  /** The contents of a file. */
+  read(path: string): Buffer | string
+  /** Paths of what is in a folder. */
+  list(path: string): readonly string[] | string
+}
+
+/** Reads the files that the section names, and finds what is wrong with them and with the colours. */
 export const createLook = (
   ui: LookOptions,
-  read: (path: string) => Buffer | string,
+  { read, list }: LookFiles,
 ): { readonly look: Look; readonly faults: readonly LookFault[] } => {
   const faults: LookFault[] = []
   const assets = new Map<string, Asset>()
@@ -142,6 +156,23 @@ export const createLook = (
     logoDark: open(options.logo_dark, [...path, 'logo_dark'], findPictureFault),
   })
 
+  const readViews = (): Map<string, string> => {
+    const views = new Map<string, string>()
+    const fail = (message: string) => faults.push({ path: ['templates'], message })
+    const listed = ui.templates === undefined ? [] : list(ui.templates)
+    if (typeof listed === 'string') fail(listed)
+    else
+      for (const file of listed) {
+        const name = basename(file, '.eta')
+        const text = read(file)
+        if (extname(file) !== '.eta' || !replaceableViews.includes(name))
+          fail(`${basename(file)} is no template of Signet: ${replaceableViews.join(', ')}, each with the ending .eta`)
+        else if (typeof text === 'string') fail(text)
+        else views.set(name, text.toString())
+      }
+    return views
+  }
+
   const named = logosOf(ui, [])
   const accent = colours(ui, [])
   const stylesheet = open(ui.stylesheet, ['stylesheet'], findSheetFault)
@@ -166,5 +197,5 @@ export const createLook = (
   const byClient = new Map(
     Object.entries(ui.clients ?? {}).map(([id, options]) => [id, ofClient(options ?? {}, ['clients', id])] as const),
   )
-  return { look: { brand, byClient, assets }, faults }
+  return { look: { brand, byClient, assets, views: readViews() }, faults }
 }

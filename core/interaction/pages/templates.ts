@@ -1,13 +1,11 @@
 import { Eta } from 'eta/core'
-import { readdirSync, readFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
-import { packageRoot } from '../../package-root.js'
 import type { Words } from '../languages/words.js'
 import type { Asset } from './load-assets.js'
 import type { Brand, Look } from './look.js'
+import { readViews } from './view-files.js'
 
 export interface TemplateOptions {
-  readonly look: Pick<Look, 'brand' | 'byClient'>
+  readonly look: Pick<Look, 'brand' | 'byClient' | 'views'>
   /** What stands over each page where the brand has neither logo nor name. */
   readonly name: string
   /** Path of the assets, without a trailing slash: `/assets`, `/op/assets`. */
@@ -29,14 +27,19 @@ export interface ViewData {
  */
 export type Render = (view: string, data: ViewData) => string
 
+const compile = (eta: Eta, name: string, text: string): void => {
+  try {
+    eta.loadTemplate(`@${name}`, text)
+  } catch (error) {
+    throw new Error(`${name}.eta: ${(error as Error).message}`, { cause: error })
+  }
+}
+
 /** Compiles every view now, so that a broken one stops the start and rendering reads no file. It renders in the language of the words. */
 export const compileTemplates = (options: TemplateOptions): ((words: Words) => Render) => {
   const { look, assets, assetsPath } = options
   const eta = new Eta({ autoEscape: true, cache: true, rmWhitespace: false })
-  const folder = join(packageRoot, 'core/interaction/views')
-  for (const file of readdirSync(folder)) {
-    eta.loadTemplate(`@${basename(file, '.eta')}`, readFileSync(join(folder, file), 'utf8'))
-  }
+  for (const [name, text] of [...readViews(), ...look.views]) compile(eta, name, text)
   const find = (name: string): Asset => {
     const found = assets.get(name)
     if (!found) throw new Error(`There is no asset called ${name}.`)
@@ -55,14 +58,27 @@ export const compileTemplates = (options: TemplateOptions): ((words: Words) => R
       sheets: sheets.map(asset),
       links: links.map(({ title, url }) => ({ title: words.own(title) ?? words.text('common.help'), url })),
     })
+  const plain =
+    look.views.size === 0 ? undefined : compileTemplates({ ...options, look: { ...look, views: new Map() } })
   return (words) => {
     const { language, dir, text: t, around } = words
     const show = showIn(words)
     const common = show(look.brand)
     const byClient = new Map([...look.byClient].map(([id, brand]) => [id, show(brand)]))
-    return (view, data) => {
+    const render: Render = (view, data) => {
       const brand = byClient.get(data.clientId ?? '') ?? common
       return eta.render(`@${view}`, { brand, asset, language, dir, t, around, ...data })
+    }
+    const plainly = plain?.(words)
+    if (plainly === undefined) return render
+    return (view, data) => {
+      if (view !== 'error') return render(view, data)
+      // What goes wrong on the page of errors would have no page.
+      try {
+        return render(view, data)
+      } catch {
+        return plainly(view, data)
+      }
     }
   }
 }

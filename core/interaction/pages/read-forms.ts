@@ -1,0 +1,57 @@
+/** A start tag, or the end of a form. */
+export interface Tag {
+  /** In small letters; `/form`. */
+  readonly name: string
+  /** Values as they are written, by name in small letters. */
+  readonly attributes: ReadonlyMap<string, string>
+}
+
+/** The tags of a page that was rendered here, without those in comments. */
+export const readTags = (html: string): readonly Tag[] =>
+  [...html.replaceAll(/<!--[^]*?-->/g, '').matchAll(/<(\/form|[a-z][\w-]*)((?:[^>"']|"[^"]*"|'[^']*')*)>/gi)].map(
+    ([, name = '', inner = '']) => ({
+      name: name.toLowerCase(),
+      attributes: new Map(
+        [...inner.matchAll(/([^\s"'=/]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"']+)))?/g)].map(
+          ([, key = '', double, single, bare]) => [key.toLowerCase(), double ?? single ?? bare ?? ''] as const,
+        ),
+      ),
+    }),
+  )
+
+const isButton = ({ name, attributes }: Tag): boolean =>
+  name === 'button' || (name === 'input' && attributes.get('type') === 'submit')
+
+/** What a form sends or scripts look for, in words. */
+const describeControl = (tag: Tag): readonly string[] => {
+  const { name, attributes } = tag
+  const [field, id, value] = ['name', 'id', 'value'].map((key) => attributes.get(key))
+  if (isButton(tag))
+    return [
+      ...(id === undefined ? [] : [`the button #${id}`]),
+      ...(field === undefined ? [] : [`a button that sends ${field}=${value ?? ''}`]),
+    ]
+  if (field === undefined || !['input', 'select', 'textarea'].includes(name)) return []
+  return attributes.get('type') === 'hidden' ? [`the hidden field ${field}=${value ?? ''}`] : [`the field ${field}`]
+}
+
+export interface Form {
+  /** `post /form`. */
+  readonly target: string
+  readonly controls: ReadonlySet<string>
+}
+
+/** The forms of a page. */
+export const readForms = (tags: readonly Tag[]): readonly Form[] => {
+  const forms: { target: string; controls: Set<string> }[] = []
+  let isOpen = false
+  for (const tag of tags) {
+    if (tag.name === 'form') {
+      const method = tag.attributes.get('method')?.toLowerCase() ?? 'get'
+      forms.push({ target: `${method} ${tag.attributes.get('action') ?? ''}`, controls: new Set() })
+      isOpen = true
+    } else if (tag.name === '/form') isOpen = false
+    else if (isOpen) for (const control of describeControl(tag)) forms.at(-1)?.controls.add(control)
+  }
+  return forms
+}

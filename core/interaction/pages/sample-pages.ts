@@ -1,0 +1,121 @@
+import { deviceResults } from './device-results.js'
+import type { DeviceResultPage, Pages } from './pages.js'
+
+/** Stands in every text that comes from people and clients; a page that has it as it is does not escape its values. */
+export const unescaped = '<signet-sample>'
+
+const name = `Sample ${unescaped} "name" & 'more'`
+const client = {
+  clientId: 'sample',
+  name,
+  logoUri: 'https://client.example/logo.png',
+  clientUri: 'https://client.example/',
+  policyUri: 'https://client.example/policy',
+  tosUri: 'https://client.example/terms',
+}
+const account = { name, otherUrl: '/other' }
+const form = { action: '/form', csrf: 'csrf-of-the-sample' }
+const ofClient = { ...form, sealedClient: 'sealed-client', client }
+const asked = { scopes: ['openid', 'sample:scope'], resources: ['https://api.example/'] }
+const place = { address: '192.0.2.1', here: false }
+
+/** Every page, by a name for messages, in the states that have all of its forms. */
+export const samplePages: ReadonlyMap<string, (pages: Pages) => string> = new Map([
+  ['login', (pages) => pages.login({ ...ofClient, username: name, problem: 'wrong', cancel: true })],
+  ['login (own page)', (pages) => pages.login({ ...form, purpose: 'account' })],
+  [
+    'select',
+    (pages) =>
+      pages.select({
+        ...ofClient,
+        accounts: ['a', 'b'].map((id) => ({ id, name, secondName: name, isHinted: false })),
+        otherUrl: '/other',
+        problem: 'gone',
+        cancel: true,
+      }),
+  ],
+  ['consent', (pages) => pages.consent({ ...ofClient, ...asked, account, claims: ['birthdate', 'sample'] })],
+  ['device', (pages) => pages.device({ ...form, account, userCode: name, problem: 'wrong' })],
+  [
+    'device-confirm',
+    (pages) => pages.deviceConfirm({ ...form, ...asked, client, account, userCode: 'BCDF-GHJK', place }),
+  ],
+  ...(Object.keys(deviceResults) as DeviceResultPage['outcome'][]).map(
+    (outcome) =>
+      [
+        `device-result (${outcome})`,
+        (pages: Pages) => pages.deviceResult({ outcome, client, startUrl: '/device' }),
+      ] as const,
+  ),
+  [
+    'logout',
+    (pages) => pages.logout({ ...form, client, account, others: [name], parameters: { state: 'state-of-the-sample' } }),
+  ],
+  [
+    'signed-out',
+    (pages) => pages.signedOut({ client, backUrl: 'https://client.example/', others: { ...form, names: [name] } }),
+  ],
+  [
+    'your-account',
+    (pages) =>
+      pages.account({
+        account,
+        url: '/account',
+        isPart: false,
+        signOut: { url: '/account', csrf: 'sign-out' },
+        sections: [
+          {
+            view: 'sessions',
+            form: { url: '/account/sessions', csrf: 'sessions' },
+            sessions: ['a', 'b'].map((sid) => ({ sid, here: sid === 'a', since: 1_790_000_000, seen: {} })),
+          },
+          {
+            view: 'applications',
+            form: { url: '/account/applications', csrf: 'applications' },
+            applications: [
+              {
+                ...asked,
+                ...{ clientId: 'sample', client, claims: [], details: [], moreDetails: 0 },
+                ...{ since: 1_790_000_000, returns: true },
+              },
+            ],
+          },
+          {
+            view: 'devices',
+            form: { url: '/account/devices', csrf: 'devices' },
+            attestationTtlSeconds: 86_400,
+            devices: [{ id: 'a', name, type: 'device', since: 1_790_000_000 }],
+          },
+        ],
+      }),
+  ],
+  [
+    'account-password',
+    (pages) =>
+      pages.account({
+        account,
+        url: '/account',
+        isPart: true,
+        signOut: { url: '/account', csrf: 'sign-out' },
+        sections: [{ view: 'password', form: { url: '/account/password', csrf: 'password' }, isFixed: false }],
+      }),
+  ],
+  [
+    'error',
+    (pages) =>
+      pages.error({
+        ...{
+          status: 400,
+          title: 'Sample error',
+          message: 'A message.',
+          requestId: 'request-id',
+          error: 'access_denied',
+        },
+        ...{ clientName: name, backUrl: 'https://client.example/' },
+      }),
+  ],
+  [
+    'form-post',
+    (pages) => pages.formPost({ action: 'https://client.example/cb', parameters: { code: 'c', state: name } }),
+  ],
+])
