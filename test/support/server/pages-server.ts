@@ -22,7 +22,6 @@ export const startPagesServer = async (served = loadAssets()): Promise<PagesServ
   const server = createServer((request, response) => {
     void (async () => {
       const url = new URL(request.url ?? '/', 'http://localhost')
-      response.setHeader('Content-Security-Policy', pagePolicy())
       response.setHeader('X-Content-Type-Options', 'nosniff')
       if (request.method === 'POST') {
         const chunks: Buffer[] = []
@@ -36,6 +35,7 @@ export const startPagesServer = async (served = loadAssets()): Promise<PagesServ
       }
       const html = pages.get(url.pathname)
       if (html !== undefined) {
+        response.setHeader('Content-Security-Policy', pagePolicy())
         response.setHeader('Content-Type', 'text/html; charset=utf-8')
         response.end(html)
         return
