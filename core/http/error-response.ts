@@ -13,6 +13,8 @@ export interface ShownError {
   readonly requestId: string
   /** The client that sent the person. */
   readonly clientName?: string | undefined
+  /** The client whose look the page has. */
+  readonly clientId?: string | undefined
   /** Where that client begins. */
   readonly backUrl?: string | undefined
 }
@@ -36,6 +38,7 @@ interface Failure {
   readonly description: string
   readonly errorCode?: string | undefined
   readonly clientName?: string | undefined
+  readonly clientId?: string | undefined
   readonly backUrl?: string | undefined
   readonly uiLocales?: string | undefined
   readonly headers?: Readonly<Record<string, string>>
@@ -100,9 +103,9 @@ const errorReply = (failure: Failure, { state: exchange, req }: Context, errorPa
     return json(status, { error: code, error_description: description, error_code }, headers)
   }
   const { requestId, search } = exchange
-  const { clientName, backUrl } = failure
+  const { clientName, clientId, backUrl } = failure
   const uiLocales = failure.uiLocales ?? new URLSearchParams(search).get('ui_locales') ?? undefined
-  const shown = { status, title, message: description, requestId, clientName, backUrl }
+  const shown = { status, title, message: description, requestId, clientName, clientId, backUrl }
   const { html, language } = errorPage(shown, { uiLocales, acceptLanguage: req.headers['accept-language'] })
   const reply = page(status, html, language)
   return { ...reply, headers: { ...reply.headers, ...headers } }

@@ -57,6 +57,8 @@ export interface ErrorDetails {
   readonly clientAuthentication?: AttemptedAuthentication | undefined
   /** For the error page only: the client that sent the person, by the name that people know. */
   readonly clientName?: string | undefined
+  /** For the error page only: the client whose look it has. One that is known for certain. */
+  readonly clientId?: string | undefined
   /** For the error page only: where that client begins, of the addresses that it registered. */
   readonly backUrl?: string | undefined
   /** For the error page only: `ui_locales` of the request that it ends. */
@@ -87,6 +89,7 @@ export class OAuthError extends Error {
   readonly claimedClientId: string | undefined
   readonly clientAuthentication: AttemptedAuthentication | undefined
   readonly clientName: string | undefined
+  readonly clientId: string | undefined
   readonly backUrl: string | undefined
   readonly uiLocales: string | undefined
   readonly headers: Readonly<Record<string, string>>
@@ -101,6 +104,7 @@ export class OAuthError extends Error {
     this.claimedClientId = details.claimedClientId
     this.clientAuthentication = details.clientAuthentication
     this.clientName = details.clientName
+    this.clientId = details.clientId
     this.backUrl = details.backUrl
     this.uiLocales = details.uiLocales
     this.headers = details.headers ?? {}
@@ -115,13 +119,14 @@ export class OAuthError extends Error {
 /** The same refusal, with these details in the place of its own. */
 export const withDetails = (error: OAuthError, details: ErrorDetails): OAuthError => {
   const { code, description, status, reason, errorCode, claimedClientId, clientAuthentication, headers, cause } = error
-  const { clientName, backUrl, uiLocales } = error
+  const { clientName, clientId, backUrl, uiLocales } = error
   return new OAuthError(code, description, {
     status,
     reason,
     claimedClientId,
     clientAuthentication,
     clientName,
+    clientId,
     backUrl,
     uiLocales,
     headers,

@@ -2,6 +2,7 @@ import { access, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 import { afterEach, describe, expect, it } from 'vitest'
+import { authorizeUrl } from '../support/forge/mint.js'
 import { serviceClient } from '../support/server/server.js'
 import { key, kidOf, startReloadServer, type Json, type ReloadServer } from '../support/server/reloading.js'
 
@@ -52,6 +53,29 @@ describe('POST /reload', () => {
     await writeFile(sheet, '@import "x";')
     expect(await running.reload()).toMatchObject({ status: 400, body: { problems: [{ path: 'ui.stylesheet' }] } })
     expect(await running.reload()).toMatchObject({ status: 400 })
+  })
+
+  it('gives each page of a client its own look: sign-in, error, and the way back', async () => {
+    const look = { name: 'Example Bank', clients: { web: { name: 'The Shop' } } }
+    const running = await open((file) => ({ ...file, ui: look }))
+    const titleOf = async (response: Response) => /<title>.* · (.*)<\/title>/.exec(await response.text())?.[1]
+    const at = (client_id: string, more: Record<string, string> = {}) =>
+      authorizeUrl(running.issuer, { client_id, ...more })
+    const begun = await fetch(at('web'), { redirect: 'manual' })
+    const page = new URL(begun.headers.get('location') ?? '', running.issuer)
+    const headers = {
+      cookie: begun.headers
+        .getSetCookie()
+        .map((cookie) => cookie.split(';')[0])
+        .join('; '),
+    }
+    expect(await titleOf(await fetch(page, { headers }))).toBe('The Shop')
+    const forged = await fetch(page, { method: 'POST', headers, body: new URLSearchParams({ username: 'alice' }) })
+    expect(forged.status).toBe(403)
+    expect(await titleOf(forged)).toBe('The Shop')
+    const silent = { prompt: 'none', response_mode: 'form_post' }
+    expect(await titleOf(await fetch(at('web', silent)))).toBe('The Shop')
+    expect(await titleOf(await fetch(at('app', silent)))).toBe('Example Bank')
   })
 
   it('sees that a secret has changed, which looks like the one before', async () => {

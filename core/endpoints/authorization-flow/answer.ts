@@ -59,7 +59,11 @@ export const createAnswers = (options: AnswerOptions): Answers => {
     const parameters = isSigned ? await signed(to, response, priority) : { ...response, iss: issuer }
     if (responseMode.startsWith('form_post')) {
       const spoken = pagesFor(pages, to.http, locale)
-      return page(200, spoken.formPost({ action: redirectUri, parameters }), spoken.language)
+      return page(
+        200,
+        spoken.formPost({ clientId: to.client.client_id, action: redirectUri, parameters }),
+        spoken.language,
+      )
     }
     return redirect(withQuery(redirectUri, parameters))
   }

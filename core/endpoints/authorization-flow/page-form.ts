@@ -39,10 +39,14 @@ export const clientOnPage = (client: Client, redirectUri?: string): ClientOnPage
 })
 
 /**
- * For an error page of a client that is known for certain: its name, and where it begins a sign-in (OIDC Core §4) or has its
+ * For an error page of a client that is known for certain: its look and its name, and where it begins a sign-in (OIDC Core §4) or has its
  * home. The page leads to no other address, whatever the request says.
  */
-export const leadBack = (client: Client, issuer: string): Pick<ErrorDetails, 'clientName' | 'backUrl'> => ({
+export const leadBack = (
+  client: Client,
+  issuer: string,
+): Pick<ErrorDetails, 'clientId' | 'clientName' | 'backUrl'> => ({
+  clientId: client.client_id,
   clientName: client.client_name ?? client.client_id,
   backUrl:
     client.initiate_login_uri === undefined ? client.client_uri : withQuery(client.initiate_login_uri, { iss: issuer }),

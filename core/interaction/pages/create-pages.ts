@@ -150,6 +150,7 @@ const createSpokenPages = (words: Words, render: Render, { accountUrl, scopes }:
       render('form-post', {
         title: text('form_post.title'),
         action: page.action,
+        clientId: page.clientId,
         parameters: Object.entries(page.parameters),
       }),
   }

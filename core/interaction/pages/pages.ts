@@ -140,6 +140,8 @@ export interface ErrorPage {
   readonly requestId: string
   /** The client that sent the person. Untrusted. */
   readonly clientName?: string | undefined
+  /** The client whose look the page has. */
+  readonly clientId?: string | undefined
   /** Where the client begins. */
   readonly backUrl?: string | undefined
   /** The error code, for developers. */
@@ -148,6 +150,8 @@ export interface ErrorPage {
 
 /** A page that posts `parameters` to the client at once, by script or by its button (OAuth 2.0 Form Post Response Mode §2). */
 export interface FormPostPage {
+  /** The client whose look the page has. */
+  readonly clientId?: string
   /** The redirect URI: any scheme that the client registered. */
   readonly action: string
   /** In this order. Values are untrusted: `state` is whatever the client sent. */
