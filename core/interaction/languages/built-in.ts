@@ -19,7 +19,7 @@ const readTexts = (language: string): Texts => {
 }
 
 /** What comes with the product: `config/messages/{language}.json`. */
-const languages = ['en', 'de'] as const
+const languages = ['en', 'de', 'fr', 'es', 'ar'] as const
 
 export const builtIn: Messages = {
   languages,

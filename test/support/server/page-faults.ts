@@ -59,6 +59,35 @@ export const findSmallTargets = (page: Page): Promise<string[]> =>
       .map((one) => `too small for a thumb: ${one.outerHTML}`),
   )
 
+/** How much wider than the window the page is. */
+const findOverflow = async (page: Page, width: number): Promise<string[]> => {
+  await page.setViewportSize({ width, height: 740 })
+  const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+  // From right to left it begins on the other side.
+  const cut = await page.evaluate<number>('-Math.min(0, document.querySelector("main").getBoundingClientRect().left)')
+  return overflow + cut > 0 ? [`${String(overflow + cut)} pixels too wide at ${String(width)}`] : []
+}
+
+const keepPicture = async (page: Page, name: string): Promise<void> => {
+  if (pictures === undefined) return
+  mkdirSync(pictures, { recursive: true })
+  await page.screenshot({ path: `${pictures}/${name}.png`, fullPage: true })
+}
+
+/** What another language can spoil: the width of a phone, and what axe-core sees in words. */
+export const findLanguageFaults = async (page: Page, name: string): Promise<string[]> => {
+  if (pictures !== undefined)
+    for (const colorScheme of schemes) {
+      await page.emulateMedia({ colorScheme })
+      for (const width of [1280, 375]) {
+        await page.setViewportSize({ width, height: 740 })
+        await keepPicture(page, `${name}-${String(width)}-${colorScheme}`)
+      }
+    }
+  await page.emulateMedia({ colorScheme: 'light' })
+  return [...(await findOverflow(page, 375)), ...(await runAxe(page, {}))]
+}
+
 /**
  * What is wrong with the page as it stands, narrow and wide, light and dark: by axe-core, by its width, and by keyboard.
  */
@@ -67,13 +96,8 @@ export const findPageFaults = async (page: Page, name: string): Promise<string[]
   for (const colorScheme of schemes.toReversed()) {
     await page.emulateMedia({ colorScheme })
     for (const width of widths) {
-      await page.setViewportSize({ width, height: 740 })
-      const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
-      if (overflow > 0) faults.push(`${String(overflow)} pixels too wide at ${String(width)}`)
-      if (pictures !== undefined && width !== 320) {
-        mkdirSync(pictures, { recursive: true })
-        await page.screenshot({ path: `${pictures}/${name}-${String(width)}-${colorScheme}.png`, fullPage: true })
-      }
+      faults.push(...(await findOverflow(page, width)))
+      if (width !== 320) await keepPicture(page, `${name}-${String(width)}-${colorScheme}`)
     }
     // Only colours differ between the two.
     const rules = colorScheme === 'light' ? {} : ({ runOnly: ['color-contrast'] } satisfies axe.RunOptions)

@@ -1,0 +1,28 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createPages } from '../../core/interaction/pages/create-pages.js'
+import { loadAssets } from '../../core/interaction/pages/load-assets.js'
+import { findLanguageFaults } from '../support/server/page-faults.js'
+import { openPagesBrowser, type PagesBrowser } from '../support/server/pages-browser.js'
+import { samplePages } from '../support/server/sample-pages.js'
+import { describeWith } from '../support/services/describe-with.js'
+
+const pages = createPages({ assetsPath: '/assets', assets: loadAssets(), accountUrl: '/account' })
+
+describeWith('chromium', 'long words and words from right to left', (executablePath) => {
+  let opened: PagesBrowser
+  beforeAll(async () => {
+    opened = await openPagesBrowser(executablePath)
+  })
+  afterAll(() => opened[Symbol.asyncDispose]())
+
+  it.each(['de', 'ar'])('fit in %s, and are clean for axe-core', async (language) => {
+    const { origin } = opened.server
+    const samples = samplePages(pages.for({ uiLocales: language }), origin, `${origin}/assets/signet.svg`)
+    const found: Record<string, readonly string[]> = {}
+    for (const [name, html] of samples) {
+      const { seen, complaints } = await opened.show(html, (page) => findLanguageFaults(page, `${language}-${name}`))
+      if (seen.length + complaints.length > 0) found[name] = [...seen, ...complaints]
+    }
+    expect(found).toEqual({})
+  })
+})
