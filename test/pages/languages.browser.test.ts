@@ -8,6 +8,9 @@ import { describeWith } from '../support/services/describe-with.js'
 
 const pages = createPages({ assetsPath: '/assets', assets: loadAssets(), accountUrl: '/account' })
 
+/** Which have all kinds of elements between them. */
+const withAxe = new Set(['login-stranger', 'select', 'consent-full', 'device-confirm', 'account', 'error'])
+
 describeWith('chromium', 'long words and words from right to left', (executablePath) => {
   let opened: PagesBrowser
   beforeAll(async () => {
@@ -15,14 +18,20 @@ describeWith('chromium', 'long words and words from right to left', (executableP
   })
   afterAll(() => opened[Symbol.asyncDispose]())
 
-  it.each(['de', 'ar'])('fit in %s, and are clean for axe-core', async (language) => {
-    const { origin } = opened.server
-    const samples = samplePages(pages.for({ uiLocales: language }), origin, `${origin}/assets/signet.svg`)
-    const found: Record<string, readonly string[]> = {}
-    for (const [name, html] of samples) {
-      const { seen, complaints } = await opened.show(html, (page) => findLanguageFaults(page, `${language}-${name}`))
-      if (seen.length + complaints.length > 0) found[name] = [...seen, ...complaints]
-    }
-    expect(found).toEqual({})
-  })
+  it.each(['de', 'ar'])(
+    'fit in %s, and are clean for axe-core',
+    async (language) => {
+      const { origin } = opened.server
+      const samples = samplePages(pages.for({ uiLocales: language }), origin, `${origin}/assets/signet.svg`)
+      const found: Record<string, readonly string[]> = {}
+      for (const [name, html] of samples) {
+        const { seen, complaints } = await opened.show(html, (page) =>
+          findLanguageFaults(page, `${language}-${name}`, withAxe.has(name)),
+        )
+        if (seen.length + complaints.length > 0) found[name] = [...seen, ...complaints]
+      }
+      expect(found).toEqual({})
+    },
+    120_000,
+  )
 })
