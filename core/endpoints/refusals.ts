@@ -29,6 +29,8 @@ export interface Refused extends RequestTrail {
   readonly event: AuditEventName
   /** An error, or only why. */
   readonly why: OAuthError | string
+  /** Id of the sign-in method. */
+  readonly method?: string | undefined
   /** The account that somebody tried to sign in to: distinguished from others, and not a proof of anything. */
   readonly guessed?: string | undefined
 }
@@ -124,10 +126,10 @@ export const createRefusals = ({ audit, hasRoom, limits }: RefusalOptions): Refu
     timer = setTimeout(() => void flush(), intervalMs).unref()
   }
 
-  const record: Refusals['record'] = async (http, { event, why, client, sub, guessed, trail, ...named }) => {
+  const record: Refusals['record'] = async (http, { event, why, client, sub, method, guessed, trail, ...named }) => {
     const { code, errorCode, reason, status, claimedClientId, clientAuthentication } =
       why instanceof OAuthError ? why : ({ reason: why } as Partial<OAuthError>)
-    const refusal = { event, error: code, error_code: errorCode, reason, ...describe(clientAuthentication) }
+    const refusal = { event, error: code, error_code: errorCode, reason, method, ...describe(clientAuthentication) }
     const isProved = sub !== undefined || (client !== undefined && !isPublicClient(client))
     const clientId = named.claimedClientId ?? claimedClientId ?? client?.client_id
     const own = { request_id: http.requestId, ...trail }

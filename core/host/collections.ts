@@ -3,6 +3,7 @@ import type { ChallengeRecord } from '../attestation/challenges.js'
 import type { ListInUse } from '../attestation/status-list/indexes.js'
 import type { StatusEntry } from '../attestation/status-list/token-status.js'
 import type { Interaction } from '../interaction/interaction.js'
+import type { AttemptRecord } from '../interaction/sign-in-attempts.js'
 import type { Consent } from '../interaction/consent.js'
 import type { PersonFactor } from '../interaction/factors/person-factor.js'
 import type { Session, SessionEntry } from '../interaction/session.js'
@@ -94,6 +95,7 @@ export const collections = ({ records, ephemeral, shares }: Stores) => {
     statusListEntries: records.records<StatusEntry>('status_list_entries'),
     sessions: within('sessions', shareSessions, ephemeral.records<Session>('sessions')),
     interactions: within('requests', shareOneTime, ephemeral.oneTime<Interaction>('interactions')),
+    signInAttempts: within('requests', shareOneTime, ephemeral.oneTime<AttemptRecord>('sign_in_attempts')),
     challenges: within('challenges', shareOneTime, ephemeral.oneTime<ChallengeRecord>('challenges')),
     usedEvidenceChallenges: within('replay', shareReplays, ephemeral.replayGuard('evidence_challenges')),
     returnedEvidence: within('challenges', shareLookup, ephemeral.records<JsonObject>('returned_evidence')),

@@ -6,6 +6,8 @@ import { createDeviceAuthorizationEndpoint, deviceAuthorizationEndpoint } from '
 import { createDevicePage, devicePage } from '../endpoints/device/page.js'
 import { createDeviceVerification, deviceVerification } from '../endpoints/device/verify.js'
 import type { HandlersOf } from '../endpoints/endpoint.js'
+import { createSignInCallback, signInCallback } from '../endpoints/interaction/callback.js'
+import { createSignInParts } from '../endpoints/interaction/sign-in-parts.js'
 import { consentPage, createConsentPage } from '../endpoints/interaction/consent.js'
 import { createLoginPage, loginPage } from '../endpoints/interaction/login.js'
 import { createSelectPage, selectPage } from '../endpoints/interaction/select.js'
@@ -32,6 +34,7 @@ export const peopleEndpoints = {
   pushedAuthorization: pushedAuthorizationEndpoint,
   select: selectPage,
   login: loginPage,
+  signInCallback,
   consent: consentPage,
   logout: logoutEndpoint,
 }
@@ -64,9 +67,18 @@ export const createSignIn = (
 ): SignIn => {
   const config = get(tokens.config)
   const verification = { ...get(tokens.verification), ring: get(tokens.hintKeys) }
-  const { codes, sessions, sessionIndex, interactions, pushedRequests, consents, secrets, revocations } = get(
-    tokens.collections,
-  )
+  const {
+    codes,
+    sessions,
+    sessionIndex,
+    interactions,
+    signInAttempts,
+    attemptCounters,
+    pushedRequests,
+    consents,
+    secrets,
+    revocations,
+  } = get(tokens.collections)
   const options: AuthorizationOptions = {
     issuer: config.issuer,
     defaultAudience: config.default_audience,
@@ -83,6 +95,11 @@ export const createSignIn = (
     refusals: get(tokens.refusals),
     methods,
     accounts,
+    signInAttempts,
+    openAttempts: placesFor(get, 'sign_in_open', config.rate_limits.authorize),
+    secondFactorGuesses: attemptCounters,
+    clockToleranceSeconds: config.clock_tolerance_secs,
+    log: get(tokens.log),
     pages: get(tokens.pages),
     clients: get(tokens.clients),
     verifyIdTokenHint: (text) => verifyIdTokenHint(text, verification),
@@ -159,6 +176,7 @@ const endGrantsOf = (get: Resolve) => {
 
 export const createPeopleEndpoints = (get: Resolve, { options, flow }: SignIn): HandlersOf<typeof peopleEndpoints> => {
   const ending = { ...options, endGrants: endGrantsOf(get) }
+  const parts = createSignInParts(ending, flow)
   return {
     userinfo: createUserinfoEndpoint({
       accessTokenVerifier: get(tokens.accessTokenVerifier),
@@ -176,7 +194,8 @@ export const createPeopleEndpoints = (get: Resolve, { options, flow }: SignIn): 
     authorization: createAuthorizationEndpoint(options, flow),
     pushedAuthorization: createPushedAuthorization(get, options),
     select: createSelectPage(ending, flow),
-    login: createLoginPage(ending, flow),
+    login: createLoginPage(options, flow, parts),
+    signInCallback: createSignInCallback(options, flow, parts),
     consent: createConsentPage(options, flow),
     logout: createLogoutEndpoint(ending, flow),
   }

@@ -1,4 +1,4 @@
-/** The four cookies that we set, however many logins run side by side in one browser. */
+/** The five cookies that we set, however many logins run side by side in one browser. */
 export interface Cookies {
   /** Name of the cookie that carries the session. */
   readonly session: string
@@ -8,6 +8,8 @@ export interface Cookies {
   readonly browser: string
   /** Name of the cookie that proves who has signed in in this browser before. It signs nobody in. */
   readonly knownBrowser: string
+  /** Name of the cookie that carries the id of the method by which somebody has last signed in in this browser. */
+  readonly method: string
   /** A `Set-Cookie` value; without `maxAgeSeconds` the cookie ends with the browser. */
   set(name: string, value: string, maxAgeSeconds?: number): string
 }
@@ -26,6 +28,7 @@ export const createCookies = (issuer: string): Cookies => {
     otherSessions: `${prefix}signet-other-sessions`,
     browser: `${prefix}signet-browser`,
     knownBrowser: `${prefix}signet-known-browser`,
+    method: `${prefix}signet-method`,
     set: (name, value, maxAgeSeconds) =>
       `${name}=${value}${attributes}${maxAgeSeconds === undefined ? '' : `; Max-Age=${maxAgeSeconds}`}`,
   }

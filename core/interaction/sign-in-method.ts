@@ -77,8 +77,6 @@ export type SignInResult =
       readonly acr?: string
       /** Seconds since the epoch, where the person signed in somewhere else, and earlier. Absent: now. */
       readonly authTime?: number
-      /** What the method learned of the person. The core keeps it, and finds it again where no plugin's `accounts` knows the subject. */
-      readonly claims?: JsonObject
       /** What the person typed, or is called where the sign-in was. */
       readonly username?: string
     }

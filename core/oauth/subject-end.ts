@@ -50,17 +50,19 @@ export const createEndSubject =
 /**
  * `auth_time` of a sign-in that `begun` at this time, in milliseconds since the epoch: the second in which it began, or the
  * first one that is not over. Undefined when the subject was ended since: what was right a moment ago, the old password,
- * opens nothing that outlives the change. Throws `Unavailable`.
+ * opens nothing that outlives the change. `authTime`: when the person signed in somewhere else, in seconds; no earlier than
+ * the end. Throws `Unavailable`.
  */
 export const findAuthTime = async (
   revocations: Pick<RevocationStore, 'endedBefore'>,
   subject: string,
   begun: number,
+  authTime?: number,
 ): Promise<number | undefined> => {
   const ended = (await revocations.endedBefore(idOf(subject))) ?? 0
   const moment = ended === 0 ? 0 : ((await revocations.endedBefore(momentIdOf(subject))) ?? 0)
   if (begun < moment) return undefined
-  return Math.max(Math.floor(begun / 1000), nextSecond(ended))
+  return Math.max(Math.min(Math.floor(begun / 1000), authTime ?? Infinity), nextSecond(ended))
 }
 
 /** Finds the sign-ins of a subject that are over, by their `auth_time`: one question for many. Throws `Unavailable`. */

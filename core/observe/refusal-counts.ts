@@ -9,6 +9,8 @@ export interface RefusalKind {
   /** How a client tried to authenticate, and how it is registered to. */
   readonly client_auth_method?: string | undefined
   readonly registered_auth_method?: string | undefined
+  /** How somebody tried to sign in. */
+  readonly method?: string | undefined
   /** The account that somebody tried to sign in to. */
   readonly sub?: string | undefined
 }

@@ -6,6 +6,7 @@ import { createLook } from '../../core/interaction/pages/look.js'
 import { findPageFaults, findSmallTargets } from '../support/server/page-faults.js'
 import { openPagesBrowser, type PagesBrowser } from '../support/server/pages-browser.js'
 import { describeWith } from '../support/services/describe-with.js'
+import { onlyPassword } from '../support/server/only-password.js'
 
 /** A script in it would leave a mark on the page that it is opened as. */
 const logo = (colour: string) =>
@@ -44,6 +45,7 @@ describeWith('chromium', 'a branded page', (executablePath) => {
 
   const login = (clientId: string) =>
     createPages({ assetsPath: '/assets', assets, look }).login({
+      ...onlyPassword(),
       action: `${opened.server.origin}/post`,
       csrf: 'token',
       client: { clientId, name: 'Teller' },

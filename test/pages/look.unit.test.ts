@@ -8,6 +8,7 @@ import { createPages } from '../../core/interaction/pages/create-pages.js'
 import { loadAssets } from '../../core/interaction/pages/load-assets.js'
 import { packageRoot } from '../../core/package-root.js'
 import { folderWith, minimal, plugins } from '../support/server/config-files.js'
+import { onlyPassword } from '../support/server/only-password.js'
 
 const svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 4 1"><path d="M0 0h4v1H0z"/></svg>'
 const files = {
@@ -34,7 +35,12 @@ const problemsOf = async (ui: string, more?: Readonly<Record<string, string>>): 
 const loginPage = async (ui: string, clientId?: string): Promise<string> => {
   const { look } = await checkLook(ui)
   const pages = createPages({ assetsPath: '/assets', assets: new Map([...loadAssets(), ...look.assets]), look })
-  return pages.login({ action: '/post', csrf: 'c', ...(clientId && { client: { clientId, name: 'An application' } }) })
+  return pages.login({
+    ...onlyPassword(),
+    action: '/post',
+    csrf: 'c',
+    ...(clientId && { client: { clientId, name: 'An application' } }),
+  })
 }
 
 describe('contrast', () => {

@@ -3,6 +3,7 @@ import { loadAssets } from '../../core/interaction/pages/load-assets.js'
 import { createPages } from '../../core/interaction/pages/create-pages.js'
 import { describeWith } from '../support/services/describe-with.js'
 import { openPagesBrowser, type PagesBrowser } from '../support/server/pages-browser.js'
+import { onlyPassword } from '../support/server/only-password.js'
 
 const pages = createPages({ assetsPath: '/assets', assets: loadAssets() })
 const client = { name: 'Teller' }
@@ -25,6 +26,7 @@ describeWith('chromium', 'what pages look like', (executablePath) => {
 
   it('a logo that does not load leaves no frame', async () => {
     const html = pages.login({
+      ...onlyPassword(),
       action,
       csrf: 'token',
       client: { ...client, logoUri: `${opened.server.origin}/none.png` },

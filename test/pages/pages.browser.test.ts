@@ -4,6 +4,7 @@ import { loadAssets } from '../../core/interaction/pages/load-assets.js'
 import { createPages } from '../../core/interaction/pages/create-pages.js'
 import { describeWith } from '../support/services/describe-with.js'
 import { openPagesBrowser, type PagesBrowser } from '../support/server/pages-browser.js'
+import { onlyPassword } from '../support/server/only-password.js'
 
 const pages = createPages({ assetsPath: '/assets', assets: loadAssets() })
 const client = { name: 'Teller', policyUri: 'https://teller.example/privacy', tosUri: 'http://teller.example/terms' }
@@ -33,7 +34,7 @@ describeWith('chromium', 'the pages in a browser', (executablePath) => {
 
   describe.each([true, false])('with javaScriptEnabled: %s', (javaScriptEnabled) => {
     it('signs in by a plain form whose first field has the focus', async () => {
-      const html = pages.login({ action, csrf: 'token', client })
+      const html = pages.login({ ...onlyPassword(), action, csrf: 'token', client })
       const { seen, complaints } = await show(
         html,
         async (page) => {
@@ -54,7 +55,7 @@ describeWith('chromium', 'the pages in a browser', (executablePath) => {
     })
 
     it('cancels without username and password', async () => {
-      const html = pages.login({ action, csrf: 'token', client, cancel: true })
+      const html = pages.login({ ...onlyPassword(), action, csrf: 'token', client, cancel: true })
       const { seen } = await show(html, (page) => submit(page, '#login-cancel'), { javaScriptEnabled })
       expect(new Map(seen).get('decision')).toBe('cancel')
     })
@@ -102,7 +103,8 @@ describeWith('chromium', 'the pages in a browser', (executablePath) => {
   })
 
   describe('the login page', () => {
-    const wrong = () => pages.login({ action, csrf: 'token', client, username: 'alice', problem: 'wrong' })
+    const wrong = () =>
+      pages.login({ ...onlyPassword({ problem: 'wrong' }), action, csrf: 'token', client, username: 'alice' })
 
     it('tells browsers and password stores what its fields are', async () => {
       const { seen } = await show(wrong(), (page) =>
@@ -134,7 +136,7 @@ describeWith('chromium', 'the pages in a browser', (executablePath) => {
     })
 
     it('shows the password on demand, and sends it as one all the same', async () => {
-      const html = pages.login({ action, csrf: 'token', client, username: 'alice' })
+      const html = pages.login({ ...onlyPassword(), action, csrf: 'token', client, username: 'alice' })
       const type = (page: Page) => page.getAttribute('#password', 'type')
       const { seen, complaints } = await show(html, async (page) => {
         await page.fill('#password', 'correct horse')
@@ -160,7 +162,7 @@ describeWith('chromium', 'the pages in a browser', (executablePath) => {
     })
 
     it('offers nothing of that without a script', async () => {
-      const html = pages.login({ action, csrf: 'token', client })
+      const html = pages.login({ ...onlyPassword(), action, csrf: 'token', client })
       const { seen } = await show(html, (page) => page.isVisible('#password-reveal'), { javaScriptEnabled: false })
       expect(seen).toBe(false)
     })
@@ -170,9 +172,9 @@ describeWith('chromium', 'the pages in a browser', (executablePath) => {
       [30, '30 seconds'],
       [899.5, '15 minutes'],
     ])('says how long %s seconds are', (retryAfterSeconds, text) => {
-      expect(pages.login({ action, csrf: 'c', client, problem: 'locked', retryAfterSeconds })).toContain(
-        `Too many attempts. Try again in ${text}.`,
-      )
+      expect(
+        pages.login({ ...onlyPassword({ problem: 'locked', retryAfterSeconds }), action, csrf: 'c', client }),
+      ).toContain(`Too many attempts. Try again in ${text}.`)
     })
   })
 

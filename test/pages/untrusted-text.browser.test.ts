@@ -3,6 +3,7 @@ import { loadAssets } from '../../core/interaction/pages/load-assets.js'
 import { createPages } from '../../core/interaction/pages/create-pages.js'
 import { describeWith } from '../support/services/describe-with.js'
 import { openPagesBrowser, type PagesBrowser } from '../support/server/pages-browser.js'
+import { onlyPassword } from '../support/server/only-password.js'
 
 const pages = createPages({ assetsPath: '/assets', assets: loadAssets() })
 const account = { name: 'Alice Adams' }
@@ -33,7 +34,14 @@ describeWith('chromium', 'untrusted text on the pages', (executablePath) => {
     ]
 
     const everyPage = (text: string): string[] => [
-      pages.login({ action, csrf: text, client: { name: text }, username: text, problem: 'wrong', cancel: true }),
+      pages.login({
+        ...onlyPassword({ problem: 'wrong' }),
+        action,
+        csrf: text,
+        client: { name: text },
+        username: text,
+        cancel: true,
+      }),
       pages.select({
         action,
         csrf: text,

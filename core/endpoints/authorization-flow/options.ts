@@ -4,6 +4,7 @@ import type { Interaction } from '../../interaction/interaction.js'
 import type { SignInMethod } from '../../interaction/sign-in-method.js'
 import type { AccountLookup } from '../../oauth/account.js'
 import type { Pages } from '../../interaction/pages/pages.js'
+import type { AttemptRecord } from '../../interaction/sign-in-attempts.js'
 import type { Places } from '../../interaction/places.js'
 import type { JwsAlg } from '../../jose/jwk.js'
 import type { Session, SessionEntry } from '../../interaction/session.js'
@@ -17,8 +18,9 @@ import type { PushedRequests } from '../../oauth/pushed-request.js'
 import type { RequestObjects } from '../../oauth/request-object.js'
 import type { MessageSigning } from '../../oauth/security-profile.js'
 import type { Subjects } from '../../oauth/subjects.js'
+import type { Log } from '../../observe/log.js'
 import type { AuditLog } from '../../observe/audit.js'
-import type { OneTimeStore, RecordLookup, RecordStore, RevocationStore } from '../../storage/ports.js'
+import type { AttemptLimiter, OneTimeStore, RecordLookup, RecordStore, RevocationStore } from '../../storage/ports.js'
 import type { ClaimReleases } from '../../tokens/claim-releases.js'
 import type { TokenIssuer } from '../../tokens/issuer.js'
 import type { Refusals } from '../refusals.js'
@@ -53,6 +55,14 @@ export interface AuthorizationOptions {
   /** How people sign in, by id, in the order of the configuration. */
   readonly methods: ReadonlyMap<string, SignInMethod>
   readonly accounts: AccountLookup
+  readonly signInAttempts: OneTimeStore<AttemptRecord>
+  /** How many of them one address may have open. */
+  readonly openAttempts: Places
+  /** Counts guesses at second factors. */
+  readonly secondFactorGuesses: AttemptLimiter
+  /** How far the clock of another may be off. */
+  readonly clockToleranceSeconds: number
+  readonly log: Log
   readonly pages: Pages
   readonly clients: ClientDirectory
   /** Undefined unless it is an id_token of this issuer under any published key, expired or not. */

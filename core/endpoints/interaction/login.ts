@@ -1,27 +1,22 @@
-import { readBrowserNames } from '../../interaction/browser-names.js'
-import { csrfToken, isCsrfToken } from '../../interaction/csrf.js'
+import { isCsrfToken } from '../../interaction/csrf.js'
 import type { AccountVisit, InteractionPage } from '../../interaction/interaction.js'
-import { logoOrigins } from '../../interaction/pages/client-on-page.js'
+import { firstMethods } from '../../interaction/method-choice.js'
 import type { LoginPage } from '../../interaction/pages/pages.js'
-import type { SignInRequest } from '../../interaction/sign-in-method.js'
+import type { SignInMethod } from '../../interaction/sign-in-method.js'
 import { formatUserCode } from '../../oauth/device-code.js'
 import { OAuthError } from '../../oauth/errors.js'
-import { newOpaqueToken } from '../../opaque-token.js'
-import type { AuthorizationRequest } from '../../oauth/authorization-request.js'
-import type { Client } from '../../oauth/client.js'
-import { findAuthTime } from '../../oauth/subject-end.js'
 import { accountUrl } from '../authorization-flow/account-url.js'
-import { createEndSession, type EndSessionOptions } from '../authorization-flow/end-session.js'
+import { withQuery } from '../authorization-flow/answer.js'
 import type { Flow } from '../authorization-flow/flow.js'
-import { findLoginOrigin } from '../authorization-flow/login-origin.js'
 import type { AuthorizationOptions } from '../authorization-flow/options.js'
 import { checkForm, clientOnPage, leadingBack, refuseForgery } from '../authorization-flow/page-form.js'
-import { pagesFor } from '../authorization-flow/pages-for.js'
 import type { Declaration } from '../endpoint.js'
 import { keepChoice, wantsOtherAccount } from '../authorization-flow/other-account.js'
 import { isHinted, type Person } from '../authorization-flow/people.js'
 import { isRecent } from '../authorization-flow/recent-sign-in.js'
-import { page, redirect, type Handler, type Reply } from '../message.js'
+import { redirect, type EndpointRequest, type Handler, type Reply } from '../message.js'
+import type { CompleteVisit } from './complete-sign-in.js'
+import { readLoginAddress, stepUrl } from './login-address.js'
 import {
   claimInteraction,
   findInteraction,
@@ -31,11 +26,15 @@ import {
   type OpenInteraction,
   type OwnInteraction,
 } from './open-interaction.js'
+import { MethodFailed } from './run-method.js'
+import { createShowLogin, loginCsrf } from './show-login.js'
+import type { SignInParts } from './sign-in-parts.js'
+import { clientVisit, ownPageVisit } from './sign-in-visit.js'
 
 /** What a login page is shown for. */
 interface LoginContext {
+  readonly visit: CompleteVisit
   readonly page: Partial<LoginPage>
-  readonly asked: SignInRequest
 }
 
 /** GET and POST `/interaction/{id}/login`. Where to go next is the interaction's own; nothing in the form can say. */
@@ -47,87 +46,83 @@ export const loginPage = {
   limit: { byAddress: 'interaction', byRefusals: false },
 } as const satisfies Declaration
 
-export const createLoginPage = (options: AuthorizationOptions & EndSessionOptions, flow: Flow): Handler => {
-  const { issuer, pages, methods, audit, clock, revocations } = options
+const notAnswers: ReadonlySet<string> = new Set(['csrf', 'client', 'decision', 'method', 'attempt'])
 
-  const endSession = createEndSession(options, flow.sessions)
-
-  const csrfOf = ({ browserCookie, interactionId }: OwnInteraction): string =>
-    csrfToken(browserCookie, interactionId, 'login')
-
-  const show = (
-    own: OwnInteraction,
-    { page: about, asked }: LoginContext,
-    status = 200,
-    extra: Partial<LoginPage> = {},
-  ): Reply => {
-    const action = flow.interactions.pageUrl(own.interactionId, 'login')
-    const spoken = pagesFor(pages, own.http, asked.uiLocales.length > 0 ? asked.uiLocales.join(' ') : undefined)
-    const html = spoken.login({ action, csrf: csrfOf(own), ...about, ...extra })
-    const reply = page(status, html, spoken.language)
-    return { ...reply, images: logoOrigins([about.client]) }
-  }
+export const createLoginPage = (options: AuthorizationOptions, flow: Flow, parts: SignInParts): Handler => {
+  const { issuer, methods, clock } = options
+  const { attempts, run, complete } = parts
+  const show = createShowLogin(options, flow, parts)
 
   const checkSent = (own: OwnInteraction): void => {
     checkForm(own.http)
-    if (!isCsrfToken(csrfOf(own), own.http.form.values.get('csrf'))) refuseForgery()
+    if (!isCsrfToken(loginCsrf(own), own.http.form.values.get('csrf'))) refuseForgery()
   }
 
-  const submit = async (own: OwnInteraction, context: LoginContext): Promise<Reply> => {
-    const { http, interactionId } = own
-    const field = (name: string): string => http.form.values.get(name) ?? ''
-    const [username, password] = [field('username'), field('password')]
-    const begun = clock()
-    const from = await findLoginOrigin(http, flow, username)
-    const [method] = methods.values()
-    if (method === undefined) throw new Error('there is no sign-in method')
-    const attempt = {
-      id: newOpaqueToken(),
-      interactionId,
-      challenge: newOpaqueToken(),
-      callbackUrl: `${issuer}/sign-in/${method.id}/callback`,
-      from,
-      request: context.asked,
-      signal: http.signal,
+  /** A form that says no method is that of the first one that has a form. */
+  const methodOf = (own: OwnInteraction): SignInMethod => {
+    const id = own.http.form.values.get('method')
+    const method = id === undefined ? firstMethods(methods).find(({ kind }) => kind === 'form') : methods.get(id)
+    if (method === undefined) throw new OAuthError('invalid_request', 'There is no such way to sign in.')
+    return method
+  }
+
+  /** Somebody has pressed the button of a method that is not in front, or is elsewhere. */
+  const begin = async ({ visit, page: about }: LoginContext, method: SignInMethod): Promise<Reply> => {
+    const address = flow.interactions.pageUrl(visit.own.interactionId, 'login')
+    if (method.kind !== 'redirect') return redirect(withQuery(address, { method: method.id }))
+    try {
+      const { prompt } = await run.begin(visit, method, clock())
+      if (prompt.kind === 'redirect') return redirect(prompt.url)
+    } catch (error) {
+      if (!(error instanceof MethodFailed)) throw error
     }
-    const result = await method.finish(attempt, { username, password })
-    const refused = { event: 'login.refused', claimedClientId: context.asked.clientId } as const
-    if (result.outcome !== 'passed')
-      await options.refusals.record(http, { ...refused, why: result.outcome, guessed: result.subject })
-    switch (result.outcome) {
-      case 'refused':
-        return show(own, context, 403, { username, problem: 'wrong' })
-      case 'locked': {
-        const { retryAfterSeconds } = result
-        const reply = show(own, context, 429, { username, problem: 'locked', retryAfterSeconds })
-        return { ...reply, headers: { ...reply.headers, 'Retry-After': String(retryAfterSeconds) } }
-      }
-      case 'passed': {
-        const [authTime, namesake] = await Promise.all([
-          findAuthTime(revocations, result.subject, begun),
-          options.clients.find(result.subject),
-        ])
-        // RFC 9700 §4.15: who reads `sub` alone must not take a service for this person.
-        if (namesake !== undefined) {
-          const why = 'the subject is the id of a client'
-          await options.refusals.record(http, { ...refused, why, sub: result.subject })
-          return show(own, context, 403, { username, problem: 'wrong' })
-        }
-        if (authTime === undefined) {
-          await options.refusals.record(http, { ...refused, why: 'ended meanwhile', sub: result.subject })
-          return show(own, context, 403, { username, problem: 'again' })
-        }
-        const at = { authTime, interactionId, username, seen: readBrowserNames(http.header('user-agent')) }
-        const remembered = await flow.knownBrowsers.remember(http.cookie(flow.cookies.knownBrowser), username)
-        const started = await flow.sessions.start(result, at, flow.sessionsOf(http))
-        for (const displaced of started.displaced) await endSession(http.requestId, displaced)
-        const { subject, sid } = started.session
-        const trail = { request_id: http.requestId, client_id: context.asked.clientId }
-        await audit.record({ event: 'login.succeeded', ...trail, sub: subject, sid, amr: result.amr })
-        // Got again rather than answered here: a reload, or a second click, must not send the password once more.
-        return redirect(flow.interactions.pageUrl(interactionId, 'login'), [...started.cookies, ...remembered])
-      }
+    return show(visit, about, { front: undefined, failed: { method, problem: 'unavailable' } })
+  }
+
+  const submit = async (context: LoginContext): Promise<Reply> => {
+    const { visit, page: about } = context
+    const { own } = visit
+    const { values } = own.http.form
+    const method = methodOf(own)
+    if (values.has('begin') && firstMethods(methods).includes(method)) return begin(context, method)
+    const id = values.get('attempt')
+    const { interactionId, browserCookie } = own
+    const redeemed =
+      id === undefined ? undefined : await attempts.redeem(id, { browserCookie, method: method.id, interactionId })
+    const isFirstForm = id === undefined && method.kind === 'form' && firstMethods(methods).includes(method)
+    if (redeemed?.outcome !== 'won' && !isFirstForm) return show(visit, about, { failed: { method, problem: 'late' } })
+    const answer = Object.fromEntries([...values].filter(([name]) => !notAnswers.has(name)))
+    const attempt = redeemed?.outcome === 'won' && id !== undefined ? { ...redeemed.attempt, id } : undefined
+    const step = await complete(visit, { method, answer, ...(attempt && { attempt }) })
+    // Got again rather than answered here: a reload, or a second click, must not send the password once more.
+    if (step.outcome !== 'problem')
+      return redirect(stepUrl(flow.interactions, own, step), step.outcome === 'signed-in' ? step.cookies : [])
+    return show(visit, about, { front: method.id, failed: step, username: answer['username'] })
+  }
+
+  /** The page as its address says, for somebody who is to sign in. */
+  const ask = async (context: LoginContext, username: string | undefined): Promise<Reply> => {
+    const { visit, page: about } = context
+    const { http, interactionId, browserCookie } = visit.own
+    const { method: front, problem, attempt: id } = readLoginAddress(http)
+    const failed = methods.get(front ?? '')
+    const shown = { front, username, ...(problem && failed && { failed: { method: failed, problem } }) }
+    if (id !== undefined) {
+      const waiting = await attempts.find(id, browserCookie)
+      const method = methods.get(waiting?.method ?? '')
+      if (waiting?.interactionId === interactionId && waiting.passed !== undefined && method !== undefined)
+        return show(visit, about, { second: { method, begun: { id, prompt: waiting.prompt } } })
+      return show(visit, about, { ...shown, isLate: true })
     }
+    const [only, another] = firstMethods(methods)
+    if (only?.kind === 'redirect' && another === undefined && problem === undefined) return begin(context, only)
+    return show(visit, about, shown)
+  }
+
+  /** An address that was made for somebody who is to sign in, whoever is signed in already. */
+  const isAsking = (http: EndpointRequest): boolean => {
+    const { method, problem, attempt } = readLoginAddress(http)
+    return wantsOtherAccount(http) || (method ?? problem ?? attempt) !== undefined
   }
 
   /** Who wants another account does not want the one that is signed in here already. */
@@ -147,26 +142,25 @@ export const createLoginPage = (options: AuthorizationOptions & EndSessionOption
   const forClient = async (own: OwnInteraction, open: OpenInteraction): Promise<Reply> => {
     const { http, client, request, interactionId } = open
     const context: LoginContext = {
+      visit: clientVisit(own, client, request),
       page: {
         client: clientOnPage(client, request.redirectUri),
         sealedClient: sealClient(open),
         cancel: true,
       },
-      asked: askedOf(client, request),
     }
     if (http.method === 'POST') {
       checkSent(own)
       if (http.form.values.get('decision') === 'cancel')
         return flow.refuse(open, new OAuthError('access_denied', 'The user did not sign in.'))
-      return submit(own, context)
+      return submit(context)
     }
-    const named = (username: string | undefined): LoginContext => ({ ...context, page: { ...context.page, username } })
-    if (wantsOtherAccount(http)) return show(own, named(await hintOfAnother(open)))
+    if (isAsking(http)) return ask(context, await hintOfAnother(open))
     const to = (next: InteractionPage) => () =>
       redirect(keepChoice(http, flow.interactions.pageUrl(interactionId, next)))
     return flow.goOn(open, {
       select: to('select'),
-      login: (person) => show(own, named(usernameOf(open, person))),
+      login: (person) => ask(context, usernameOf(open, person)),
       consent: to('consent'),
       code: (session) => flow.grant(open, session),
     })
@@ -179,17 +173,17 @@ export const createLoginPage = (options: AuthorizationOptions & EndSessionOption
     url: string,
     mayEnter: (person: Person) => boolean = () => true,
   ): Promise<Reply> => {
-    const context: LoginContext = { page: { purpose }, asked: { scopes: [], acrValues: [], uiLocales: [] } }
+    const context: LoginContext = { visit: ownPageVisit(own), page: { purpose } }
     if (own.http.method === 'POST') {
       checkSent(own)
-      return submit(own, context)
+      return submit(context)
     }
-    if (wantsOtherAccount(own.http)) return show(own, context)
+    if (isAsking(own.http)) return ask(context, undefined)
     const person = await flow.signedIn(own.http)
     if (person === undefined && flow.sessionsOf(own.http).others.length > 0)
       return redirect(flow.interactions.pageUrl(own.interactionId, 'select'))
     if (person !== undefined && mayEnter(person)) return redirect(url)
-    return show(own, context, 200, { username: person?.session.username })
+    return ask(context, person?.session.username)
   }
 
   const forDevice = (own: OwnInteraction, userCode: string | undefined): Promise<Reply> => {
@@ -215,14 +209,3 @@ export const createLoginPage = (options: AuthorizationOptions & EndSessionOption
     return leadingBack(open.client, issuer, () => forClient(own, open))
   }
 }
-
-const askedOf = (client: Client, request: AuthorizationRequest): SignInRequest => ({
-  clientId: client.client_id,
-  ...(client.client_name !== undefined && { clientName: client.client_name }),
-  scopes: request.scope,
-  acrValues: request.wantedAcr?.values ?? [],
-  ...(request.maxAge !== undefined && { maxAge: request.maxAge }),
-  ...(request.prompt.length > 0 && { prompt: request.prompt.join(' ') }),
-  ...(request.loginHint !== undefined && { loginHint: request.loginHint }),
-  uiLocales: request.locale?.split(' ') ?? [],
-})

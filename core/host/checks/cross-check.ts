@@ -13,6 +13,8 @@ import { enabledGrants, tokenExchange } from './enabled-grants.js'
 import { findPrivateNetworkWithin } from './private-networks.js'
 import { keyRules } from './key-rules.js'
 import { authenticationContextRules } from './authentication-context-rules.js'
+import { signInRules } from './sign-in-rules.js'
+import { firstMethods } from '../../interaction/method-choice.js'
 import { authorizationDetailsRules } from './authorization-details-rules.js'
 import { pairwiseRules } from './pairwise-rules.js'
 import { looksAreOfClients } from './read-look.js'
@@ -100,7 +102,7 @@ const grantsHavePlugins: Rule = ({ config, clients, registries, report, warn, is
   if (config.token_exchange_enabled === false && provided.includes(tokenExchange))
     warn(['token_exchange_enabled'], 'token exchange is loaded but not enabled')
 
-  const signsIn = registries.signIn.size > 0 && registries.accounts !== undefined
+  const signsIn = firstMethods(registries.signIn).length > 0 && registries.accounts !== undefined
   const enabled = enabledGrants(config, provided)
   for (const [index, client] of clients.entries())
     for (const [position, name] of (client?.grant_types ?? []).entries()) {
@@ -255,6 +257,7 @@ const rules: readonly Rule[] = [
   ...mtlsRules,
   ...authorizationDetailsRules,
   ...authenticationContextRules,
+  ...signInRules,
   ...profileRules,
   looksAreOfClients,
   ...requestUriRules,

@@ -6,7 +6,10 @@ const show = (shown) => {
   reveal.setAttribute('aria-pressed', String(shown))
 }
 
-reveal.hidden = false
-reveal.addEventListener('click', () => show(password.type === 'password'))
-// What is sent as text, a browser might remember as text.
-password.form.addEventListener('submit', () => show(false))
+// Where another method is in front there is no password.
+if (password !== null) {
+  reveal.hidden = false
+  reveal.addEventListener('click', () => show(password.type === 'password'))
+  // What is sent as text, a browser might remember as text.
+  password.form.addEventListener('submit', () => show(false))
+}

@@ -25,7 +25,7 @@ export const webAddress = (uri: string | undefined): string | undefined => {
  * The origin of a logo, as a Content-Security-Policy names it. Undefined for a host that would mean something else there:
  * URLs may have hosts such as `*` and `a;b`, and a policy has no IPv6 addresses.
  */
-const logoOrigin = (uri: string | undefined): string | undefined => {
+export const logoOrigin = (uri: string | undefined): string | undefined => {
   const address = webAddress(uri)
   if (address === undefined) return undefined
   const { origin } = new URL(address)
@@ -33,7 +33,7 @@ const logoOrigin = (uri: string | undefined): string | undefined => {
 }
 
 /** Where a page with these clients takes their logos from. */
-export const logoOrigins = (clients: readonly (ClientOnPage | undefined)[]): readonly string[] => [
+export const logoOrigins = (clients: readonly (Pick<ClientOnPage, 'logoUri'> | undefined)[]): readonly string[] => [
   ...new Set(clients.map((client) => logoOrigin(client?.logoUri)).filter((origin) => origin !== undefined)),
 ]
 

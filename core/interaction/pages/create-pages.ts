@@ -3,7 +3,8 @@ import { createChooseLanguage } from '../languages/choose-language.js'
 import { createWords, type Words } from '../languages/words.js'
 import type { Asset } from './load-assets.js'
 import { showClient, webAddress } from './client-on-page.js'
-import type { ConsentPage, LoginPage, Pages, SpokenPages } from './pages.js'
+import type { ConsentPage, Pages, SpokenPages } from './pages.js'
+import { describeMethods } from './login-view.js'
 import { describeAccount } from './account-view.js'
 import { describeDetails } from './describe-details.js'
 import { deviceResults } from './device-results.js'
@@ -56,7 +57,7 @@ const createSpokenPages = (words: Words, render: Render, { accountUrl, scopes }:
         clientId: page.client?.clientId,
         lead: text(`login.to_${page.purpose ?? 'device'}`),
         username: page.username ?? '',
-        problem: problemText(words, page, 'login.wrong'),
+        ...describeMethods(words, page),
         cancel: page.cancel === true,
       }),
     select: (page) =>
@@ -178,13 +179,12 @@ const showAccount = ({ name, otherUrl }: ConsentPage['account']) => ({
 const initialOf = (name: string): string => [...name.trim()][0]?.toUpperCase() ?? ''
 
 interface AttemptPage {
-  readonly problem?: NonNullable<LoginPage['problem']>
+  readonly problem?: 'wrong' | 'locked'
   readonly retryAfterSeconds?: number
 }
 
 const problemText = (words: Words, page: AttemptPage, wrong: string): string | undefined => {
   if (page.problem === 'wrong') return words.text(wrong)
-  if (page.problem === 'again') return words.text('login.again')
   if (page.problem === undefined) return undefined
   return tooManyText(words, page.retryAfterSeconds ?? 0)
 }

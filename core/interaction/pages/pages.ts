@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../json.js'
 import type { DescribedDetail } from '../../oauth/authorization-details.js'
 import type { LanguageWishes } from '../languages/choose-language.js'
 import type { AccountPage } from './account-page.js'
@@ -40,17 +41,39 @@ export interface SelectPage extends ClientFormPage {
   readonly cancel?: boolean
 }
 
-/** Fields `csrf`, `username`, `password`; button `#login-submit`. */
+/**
+ * Why a method signed nobody in. `again`: what was sent was right, and something changed meanwhile. `late`: what was sent was used
+ * before, or is over.
+ */
+export type SignInProblem = 'wrong' | 'locked' | 'again' | 'late' | 'unavailable'
+
+/** A way to sign in. Its form has the fields `method`, and `attempt` where it has one; `begin` asks for another one. */
+export interface MethodOnPage {
+  readonly id: string
+  /** What its button says, by language; absent: the id. */
+  readonly title?: Readonly<Record<string, string>>
+  /** An https address. */
+  readonly logo?: string
+  /** Fields `username` and `password`, a field `code`, a browser API whose answer is the field `answer`, or a button. */
+  readonly ask:
+    { readonly kind: 'password' | 'code' | 'button' } | { readonly kind: 'ceremony'; readonly options: JsonObject }
+  readonly attempt?: string | undefined
+  readonly problem?: SignInProblem
+  /** With `locked`: how long until the next attempt counts. */
+  readonly retryAfterSeconds?: number
+}
+
+/** Fields `csrf`, and those of a method; button `#login-submit` for the one in front. */
 export interface LoginPage extends ClientFormPage {
   readonly client?: ClientOnPage
   /** What the sign-in is for where no client waits; `confirmation`: the person is signed in, and not since a moment ago. */
   readonly purpose?: 'device' | 'account' | 'confirmation'
   /** What to write into the field `username`: `login_hint`, or what was typed before. Untrusted. */
   readonly username?: string | undefined
-  /** `again`: what was sent was right, and something changed meanwhile. */
-  readonly problem?: 'wrong' | 'locked' | 'again'
-  /** With `locked`: how long until the next attempt counts. */
-  readonly retryAfterSeconds?: number
+  /** The one in front first. */
+  readonly methods: readonly MethodOnPage[]
+  /** The first method is passed: the one on the page comes after it. */
+  readonly isSecond?: boolean
   /** Offer a button with `name="decision" value="cancel"` that needs no username or password. */
   readonly cancel?: boolean
 }

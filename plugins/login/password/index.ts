@@ -79,6 +79,7 @@ export default definePlugin({
           id: 'password',
           kind: 'form',
           amr: ['pwd'],
+          title: { en: 'Password', de: 'Passwort', fr: 'Mot de passe', es: 'Contraseña', ar: 'كلمة المرور' },
           begin: async () => ({ kind: 'form', fields: 'password' }),
           finish: async ({ from }, { username = '', password = '' }) => {
             const attemptId = attemptIdOf(username)

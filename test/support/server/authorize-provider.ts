@@ -8,6 +8,8 @@ import { createAuthorizationEndpoint } from '../../../core/endpoints/authorize/i
 import { createConsentPage } from '../../../core/endpoints/interaction/consent.js'
 import { createLogoutEndpoint } from '../../../core/endpoints/logout.js'
 import { createSelectPage } from '../../../core/endpoints/interaction/select.js'
+import { createSignInCallback } from '../../../core/endpoints/interaction/callback.js'
+import { createSignInParts } from '../../../core/endpoints/interaction/sign-in-parts.js'
 import { createLoginPage } from '../../../core/endpoints/interaction/login.js'
 import { createClientDirectory } from '../../../core/oauth/client-directory.js'
 import { createRefusals } from '../../../core/endpoints/refusals.js'
@@ -18,6 +20,7 @@ import type { Interaction } from '../../../core/interaction/interaction.js'
 import { createPushedRequests, type PushedRequest } from '../../../core/oauth/pushed-request.js'
 import { createRequestObjects } from '../../../core/oauth/request-object.js'
 import { createPlaces } from '../../../core/interaction/places.js'
+import type { AttemptRecord } from '../../../core/interaction/sign-in-attempts.js'
 import type { Session, SessionEntry } from '../../../core/interaction/session.js'
 import type { AccountLookup } from '../../../core/oauth/account.js'
 import type { Client } from '../../../core/oauth/client.js'
@@ -30,6 +33,8 @@ import type { AuditEvent, AuditLog } from '../../../core/observe/audit.js'
 import { Counts } from '../../../core/observe/counts.js'
 import { openEmbedded } from '../../../core/storage/embedded/open-embedded.js'
 import { startFixture } from './http-server.js'
+import { createAttemptLimiter } from '../../../core/storage/attempts.js'
+import { noLog } from '../../../core/observe/log.js'
 import { createOccupancy } from '../../../core/storage/occupancy.js'
 import { freePort } from '../free-port.js'
 import { countRefusals } from '../forge/refusals.js'
@@ -93,6 +98,7 @@ export const startProvider = async (
   const stores = {
     codes: watchOneTime(backend.oneTime<AuthorizationCode>('codes')),
     sessions: watchRecords(backend.records<Session>('sessions')),
+    signInAttempts: watchOneTime(backend.oneTime<AttemptRecord>('sign_in_attempts')),
     interactions: watchOneTime(backend.oneTime<Interaction>('interactions')),
     consents: watchRecords(backend.records<Consent>('consents')),
     sessionIndex: backend.records<SessionEntry>('session_index'),
@@ -163,15 +169,21 @@ export const startProvider = async (
       requiredForFapi: false,
     }),
     subjects: createSubjects(),
+    openAttempts: createPlaces({ occupancy, limit: 'sign_in_open', most: 1000, hits: new Counts('limit') }),
+    secondFactorGuesses: createAttemptLimiter(backend.counters('counters')),
+    clockToleranceSeconds: 10,
+    log: noLog,
     ...stores,
     ...overrides,
   }
   const flow = createFlow(options)
   const ending = { ...options, endGrants }
+  const parts = createSignInParts(ending, flow)
   const endpoints = {
     authorization: refusals.recording('authorization.refused', createAuthorizationEndpoint(options, flow)),
     select: createSelectPage(ending, flow),
-    login: createLoginPage(ending, flow),
+    login: createLoginPage(options, flow, parts),
+    signInCallback: createSignInCallback(options, flow, parts),
     consent: createConsentPage(options, flow),
     logout: refusals.recording('logout.refused', createLogoutEndpoint(ending, flow)),
   }

@@ -1,6 +1,7 @@
 import type { PasswordProblem } from '../../../core/interaction/pages/account-page.js'
 import { deviceResults } from '../../../core/interaction/pages/device-results.js'
-import type { DeviceResultPage, SpokenPages } from '../../../core/interaction/pages/pages.js'
+import type { DeviceResultPage, MethodOnPage, SpokenPages } from '../../../core/interaction/pages/pages.js'
+import { onlyPassword } from './only-password.js'
 
 const long = 'Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetz'
 const account = { name: 'Alice Adams', otherUrl: '#other' }
@@ -22,6 +23,23 @@ const passwordProblems: readonly (PasswordProblem | undefined)[] = [
   { kind: 'wrong' },
   { kind: 'locked', retryAfterSeconds: 60 },
   { kind: 'unacceptable', fault: 'must have at least 8 characters' },
+]
+
+const codeMethod: MethodOnPage = {
+  id: 'totp',
+  title: { en: 'Authenticator app' },
+  ask: { kind: 'code' },
+  problem: 'wrong',
+}
+
+const manyMethods: readonly MethodOnPage[] = [
+  { id: 'password', ask: { kind: 'password' }, title: { en: 'Password' } },
+  { id: 'corp', ask: { kind: 'button' }, title: { en: 'Corporate account' }, problem: 'unavailable' },
+  {
+    id: 'partner',
+    ask: { kind: 'button' },
+    title: { en: 'Account of a partner whose name is as long as names can be' },
+  },
 ]
 
 /** Every page of people in the states that they meet, by a name for its picture. `logo` is a picture that loads. */
@@ -47,11 +65,25 @@ export const samplePages = (pages: SpokenPages, origin: string, logo: string): R
   const error = { status: 400, title: 'Sign-in error', requestId: 'a0'.repeat(16) }
   const outcomes = Object.keys(deviceResults) as DeviceResultPage['outcome'][]
   return new Map([
-    ['login', pages.login({ ...form, client: plain, cancel: true })],
-    ['login-wrong', pages.login({ ...form, client: full, username: 'alice', problem: 'wrong', cancel: true })],
-    ['login-locked', pages.login({ ...form, client: plain, username: long, problem: 'locked', retryAfterSeconds: 90 })],
-    ['login-stranger', pages.login({ ...form, client: stranger, cancel: true })],
-    ['login-account', pages.login({ ...form, purpose: 'account' })],
+    ['login', pages.login({ ...onlyPassword(), ...form, client: plain, cancel: true })],
+    [
+      'login-wrong',
+      pages.login({ ...onlyPassword({ problem: 'wrong' }), ...form, client: full, username: 'alice', cancel: true }),
+    ],
+    [
+      'login-locked',
+      pages.login({
+        ...onlyPassword({ problem: 'locked', retryAfterSeconds: 90 }),
+        ...form,
+        client: plain,
+        username: long,
+      }),
+    ],
+    ['login-stranger', pages.login({ ...onlyPassword(), ...form, client: stranger, cancel: true })],
+    ['login-methods', pages.login({ ...form, methods: manyMethods, client: plain, cancel: true })],
+    ['login-method', pages.login({ ...form, methods: manyMethods.slice(1, 2), client: plain, cancel: true })],
+    ['login-code', pages.login({ ...form, methods: [codeMethod], isSecond: true, client: plain, cancel: true })],
+    ['login-account', pages.login({ ...onlyPassword(), ...form, purpose: 'account' })],
     ['select', pages.select({ ...form, client: full, accounts: people, otherUrl: '#other', cancel: true })],
     ['select-gone', pages.select({ ...form, client: stranger, accounts: people, otherUrl: '#other', problem: 'gone' })],
     ['consent', pages.consent({ ...form, client: plain, account, scopes: ['openid'], claims: [], resources: [] })],

@@ -1,0 +1,35 @@
+import type { Interactions } from '../../interaction/interaction.js'
+import type { EndpointRequest } from '../message.js'
+import { withQuery } from '../authorization-flow/answer.js'
+import type { SignInProblem } from '../../interaction/pages/pages.js'
+import type { SignInStep } from './complete-sign-in.js'
+import type { OwnInteraction } from './open-interaction.js'
+
+const problems: ReadonlySet<string> = new Set<SignInProblem>(['wrong', 'locked', 'again', 'late', 'unavailable'])
+
+/** What the address of the login page says, to show it as it is after a method elsewhere. */
+export interface LoginAddress {
+  /** Of the method that is to be in front, or that has a problem. */
+  readonly method?: string | undefined
+  readonly problem?: SignInProblem | undefined
+  /** Id of a second factor that waits. */
+  readonly attempt?: string | undefined
+}
+
+export const readLoginAddress = ({ query }: EndpointRequest): LoginAddress => {
+  const problem = query.values.get('problem')
+  return {
+    method: query.values.get('method'),
+    problem: problem !== undefined && problems.has(problem) ? (problem as SignInProblem) : undefined,
+    attempt: query.values.get('attempt'),
+  }
+}
+
+/** Where a browser goes after a step: got again rather than answered there, so that a reload sends nothing once more. */
+export const stepUrl = (interactions: Interactions, { interactionId }: OwnInteraction, step: SignInStep): string => {
+  const page = interactions.pageUrl(interactionId, 'login')
+  if (step.outcome === 'signed-in') return page
+  if (step.outcome === 'problem') return withQuery(page, { method: step.method.id, problem: step.problem })
+  const { id, prompt } = step.begun
+  return prompt.kind === 'redirect' ? prompt.url : withQuery(page, { attempt: id })
+}

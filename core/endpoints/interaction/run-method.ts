@@ -1,0 +1,126 @@
+import { withDeadline } from '../../deadline.js'
+import type { PassedSoFar, SignInAttempts } from '../../interaction/sign-in-attempts.js'
+import type {
+  Answer,
+  Prompt,
+  SignInAttempt,
+  SignInMethod,
+  SignInRequest,
+  SignInResult,
+} from '../../interaction/sign-in-method.js'
+import type { Log } from '../../observe/log.js'
+import { OAuthError } from '../../oauth/errors.js'
+import { newOpaqueToken } from '../../opaque-token.js'
+import { Unavailable } from '../../unavailable.js'
+import type { Flow } from '../authorization-flow/flow.js'
+import { findLoginOrigin } from '../authorization-flow/login-origin.js'
+import type { OwnInteraction } from './open-interaction.js'
+
+/** A person at an interaction, and what its client asked for. */
+export interface SignInVisit {
+  readonly own: OwnInteraction
+  readonly asked: SignInRequest
+}
+
+/** A method that was begun. */
+export interface Begun {
+  readonly id: string
+  readonly prompt: Prompt
+}
+
+/** The method hung or threw: it cannot be used now, and others can. */
+export class MethodFailed extends Error {
+  override readonly name = 'MethodFailed'
+}
+
+/** Milliseconds. A page with many methods waits for them all at once, and answers before the deadline of its request. */
+const beginMs = 1500
+const finishMs = 2500
+
+export interface RunOptions {
+  readonly issuer: string
+  readonly methods: ReadonlyMap<string, SignInMethod>
+  readonly attempts: SignInAttempts
+  readonly flow: Flow
+  readonly log: Log
+}
+
+interface Attempted {
+  readonly id: string
+  readonly challenge: string
+  readonly passed?: PassedSoFar | undefined
+  readonly kept?: SignInAttempt['kept']
+}
+
+/** Calls methods, each under a deadline: whatever one does, it fails as a `MethodFailed`, an `OAuthError` or an outage of a store. */
+export const createRunMethod = ({ issuer, methods, attempts, flow, log }: RunOptions) => {
+  const attemptFor = async (
+    { own, asked }: SignInVisit,
+    method: SignInMethod,
+    { id, challenge, passed, kept }: Attempted,
+    username: string,
+  ): Promise<Omit<SignInAttempt, 'signal'>> => ({
+    id,
+    interactionId: own.interactionId,
+    challenge,
+    callbackUrl: `${issuer}/sign-in/${method.id}/callback`,
+    from: await findLoginOrigin(own.http, flow, username),
+    request: asked,
+    ...(passed && { passed: { subject: passed.result.subject, amr: passed.result.amr } }),
+    ...(kept && { kept }),
+  })
+
+  const run = async <T>(
+    { own: { http } }: SignInVisit,
+    method: SignInMethod,
+    milliseconds: number,
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> => {
+    const late = (): Error => new Unavailable('sign-in', 'unknown', 'The sign-in method took too long')
+    try {
+      return await withDeadline(milliseconds, work, late, http.signal)
+    } catch (error) {
+      if (error instanceof OAuthError) throw error
+      // Nothing else works then, and the page of an outage says more.
+      if (method.kind === 'form' && methods.size === 1) throw error
+      log.error('A sign-in method failed', { request_id: http.requestId, method: method.id }, error)
+      throw new MethodFailed('the method failed', { cause: error })
+    }
+  }
+
+  return {
+    /** Begins a method. Forms that come first keep nothing, and are not stored. */
+    async begin(visit: SignInVisit, method: SignInMethod, begun: number, passed?: PassedSoFar): Promise<Begun> {
+      const [id, challenge] = [newOpaqueToken(), newOpaqueToken()]
+      const { http, interactionId, browserCookie } = visit.own
+      const attempt = await attemptFor(visit, method, { id, challenge, passed }, '')
+      const asked = await run(visit, method, beginMs, async (signal) => method.begin({ ...attempt, signal }))
+      if (asked.kind === 'none' || (asked.kind === 'form' && passed === undefined)) return { id, prompt: asked }
+      const { keep: kept, ...prompt } = { keep: undefined, ...asked }
+      const open = {
+        method: method.id,
+        interactionId,
+        challenge,
+        begun,
+        prompt,
+        ...(kept && { kept }),
+        ...(passed && { passed }),
+      }
+      await attempts.open(id, open, browserCookie, http.address)
+      return { id, prompt }
+    },
+    /** Gives a method the answer to what it asked. `attempted` is absent for a form that came first. */
+    async finish(
+      visit: SignInVisit,
+      method: SignInMethod,
+      answer: Answer,
+      attempted?: Attempted,
+    ): Promise<SignInResult> {
+      const used = attempted ?? { id: newOpaqueToken(), challenge: newOpaqueToken() }
+      const attempt = await attemptFor(visit, method, used, attempted?.passed?.typed ?? answer['username'] ?? '')
+      return run(visit, method, finishMs, async (signal) => method.finish({ ...attempt, signal }, answer))
+    },
+  }
+}
+
+export type RunMethod = ReturnType<typeof createRunMethod>

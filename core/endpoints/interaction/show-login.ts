@@ -1,0 +1,125 @@
+import { csrfToken } from '../../interaction/csrf.js'
+import { firstMethods } from '../../interaction/method-choice.js'
+import { logoOrigins } from '../../interaction/pages/client-on-page.js'
+import type { LoginPage, MethodOnPage, SignInProblem } from '../../interaction/pages/pages.js'
+import type { SignInMethod } from '../../interaction/sign-in-method.js'
+import { OAuthError } from '../../oauth/errors.js'
+import { Unavailable } from '../../unavailable.js'
+import type { Flow } from '../authorization-flow/flow.js'
+import type { AuthorizationOptions } from '../authorization-flow/options.js'
+import { pagesFor } from '../authorization-flow/pages-for.js'
+import { page, type Reply } from '../message.js'
+import type { OwnInteraction } from './open-interaction.js'
+import { MethodFailed, type Begun, type SignInVisit } from './run-method.js'
+import type { SignInParts } from './sign-in-parts.js'
+
+/** What the page shows beside the methods. */
+export interface ShownLogin {
+  /** Id of the method that is to be in front, if it can be. */
+  readonly front?: string | undefined
+  /** A second factor is asked, and nothing else. */
+  readonly second?: { readonly method: SignInMethod; readonly begun: Begun }
+  readonly failed?: {
+    readonly method: SignInMethod
+    readonly problem: SignInProblem
+    readonly retryAfterSeconds?: number
+    /** A second factor that may be tried again. */
+    readonly begun?: Begun
+  }
+  /** The second factor that was to be asked is over. */
+  readonly isLate?: boolean
+  readonly username?: string | undefined
+}
+
+/** Seconds until somebody should try a method again that is down. */
+const retryAfterSeconds = 3
+
+const statuses: Readonly<Record<SignInProblem, number>> = {
+  ...{ wrong: 403, again: 403, late: 403 },
+  ...{ locked: 429, unavailable: 503 },
+}
+
+export const loginCsrf = ({ browserCookie, interactionId }: OwnInteraction): string =>
+  csrfToken(browserCookie, interactionId, 'login')
+
+const onPage = ({ id, title, logo }: SignInMethod, begun?: Begun): MethodOnPage => ({
+  id,
+  ...(title && { title }),
+  ...(logo !== undefined && { logo }),
+  ...(begun === undefined ? { ask: { kind: 'button' } } : askFor(begun)),
+})
+
+const askFor = ({ id, prompt }: Begun): Pick<MethodOnPage, 'ask' | 'attempt'> => {
+  if (prompt.kind === 'form') return { ask: { kind: prompt.fields }, attempt: id }
+  if (prompt.kind === 'ceremony') return { ask: { kind: 'ceremony', options: prompt.options }, attempt: id }
+  return { ask: { kind: 'button' } }
+}
+
+/** Makes the login page from the methods. One that fails says so at its button, and the others work. */
+export const createShowLogin = ({ methods, pages, clock }: AuthorizationOptions, flow: Flow, { run }: SignInParts) => {
+  const describe = async (
+    visit: SignInVisit,
+    method: SignInMethod,
+    isFront: boolean,
+  ): Promise<readonly MethodOnPage[]> => {
+    // What is elsewhere begins with a click, and a form that is not in front with an address of its own.
+    if (method.kind === 'redirect' || (method.kind === 'form' && !isFront)) return [onPage(method)]
+    try {
+      const begun = await run.begin(visit, method, clock())
+      if (begun.prompt.kind === 'none') return []
+      const { attempt, ...shown } = onPage(method, begun)
+      return [{ ...shown, ...(method.kind !== 'form' && { attempt }) }]
+    } catch (error) {
+      if (error instanceof MethodFailed || error instanceof OAuthError || error instanceof Unavailable)
+        return [{ ...onPage(method), problem: 'unavailable' }]
+      throw error
+    }
+  }
+
+  const describeAll = async (
+    visit: SignInVisit,
+    { front, second, failed }: ShownLogin,
+  ): Promise<readonly MethodOnPage[]> => {
+    if (second !== undefined) return [onPage(second.method, second.begun)]
+    if (failed?.begun !== undefined) return [onPage(failed.method, failed.begun)]
+    const first = firstMethods(methods, [front, visit.own.http.cookie(flow.cookies.method)])
+    const all = await Promise.all(first.map((method, index) => describe(visit, method, index === 0)))
+    return all.flat()
+  }
+
+  return async (visit: SignInVisit, about: Partial<LoginPage>, shown: ShownLogin): Promise<Reply> => {
+    const { own } = visit
+    const { failed, isLate, username } = shown
+    const found = await describeAll(visit, shown)
+    const isShown = found.some(({ id }) => id === failed?.method.id)
+    const listed = found.map((method, index): MethodOnPage => {
+      if (failed !== undefined && (isShown ? method.id === failed.method.id : index === 0)) {
+        const { problem, retryAfterSeconds: wait } = failed
+        return { ...method, problem, ...(wait !== undefined && { retryAfterSeconds: wait }) }
+      }
+      return isLate === true && index === 0 ? { ...method, problem: 'late' } : method
+    })
+    const isDown = listed.every(({ problem }) => problem === 'unavailable')
+    const problem = failed?.problem ?? (isLate === true ? 'late' : isDown ? 'unavailable' : undefined)
+    const { uiLocales } = visit.asked
+    const spoken = pagesFor(pages, own.http, uiLocales.length > 0 ? uiLocales.join(' ') : undefined)
+    const html = spoken.login({
+      action: flow.interactions.pageUrl(own.interactionId, 'login'),
+      csrf: loginCsrf(own),
+      ...about,
+      ...(username !== undefined && { username }),
+      methods: listed,
+      isSecond: shown.second !== undefined || failed?.begun !== undefined,
+    })
+    const reply = page(problem === undefined ? 200 : statuses[problem], html, spoken.language)
+    const wait = failed?.retryAfterSeconds ?? (problem === 'unavailable' ? retryAfterSeconds : undefined)
+    return {
+      ...reply,
+      ...(wait !== undefined && { headers: { ...reply.headers, 'Retry-After': String(wait) } }),
+      images: logoOrigins([
+        about.client,
+        ...listed.map(({ logo }) => (logo === undefined ? undefined : { logoUri: logo })),
+      ]),
+    }
+  }
+}

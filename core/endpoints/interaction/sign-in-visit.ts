@@ -1,0 +1,43 @@
+import type { SignInRequest } from '../../interaction/sign-in-method.js'
+import type { AuthorizationRequest } from '../../oauth/authorization-request.js'
+import type { Client, ClientDirectory } from '../../oauth/client.js'
+import { recentSeconds } from '../authorization-flow/recent-sign-in.js'
+import type { CompleteVisit } from './complete-sign-in.js'
+import { openInteraction, type OwnInteraction } from './open-interaction.js'
+
+const askedBy = (client: Client, request: AuthorizationRequest): SignInRequest => ({
+  clientId: client.client_id,
+  ...(client.client_name !== undefined && { clientName: client.client_name }),
+  scopes: request.scope,
+  acrValues: request.wantedAcr?.values ?? [],
+  ...(request.maxAge !== undefined && { maxAge: request.maxAge }),
+  ...(request.prompt.length > 0 && { prompt: request.prompt.join(' ') }),
+  ...(request.loginHint !== undefined && { loginHint: request.loginHint }),
+  uiLocales: request.locale?.split(' ') ?? [],
+})
+
+/** For a page of ours. */
+export const ownPageVisit = (own: OwnInteraction): CompleteVisit => ({
+  own,
+  asked: {
+    ...{ scopes: [], acrValues: [], uiLocales: [] },
+    ...(own.purpose.account?.again && { maxAge: recentSeconds }),
+  },
+})
+
+/** For a client. */
+export const clientVisit = (own: OwnInteraction, client: Client, request: AuthorizationRequest): CompleteVisit => ({
+  own,
+  asked: askedBy(client, request),
+  wanted: request.wantedAcr,
+})
+
+/** Throws `invalid_client` for a client that has gone; `Unavailable`. */
+export const visitOf = async (
+  own: OwnInteraction,
+  { clients }: { readonly clients: Pick<ClientDirectory, 'findEnabled'> },
+): Promise<CompleteVisit> => {
+  if (own.purpose.request === undefined) return ownPageVisit(own)
+  const { client, request } = await openInteraction(own, clients)
+  return clientVisit(own, client, request)
+}

@@ -1,0 +1,48 @@
+import { isAcrMet, type AuthenticationContexts, type WantedAcr } from '../oauth/authentication-context.js'
+import type { PassedSoFar } from './sign-in-attempts.js'
+import type { SignInMethod } from './sign-in-method.js'
+
+type Methods = ReadonlyMap<string, SignInMethod>
+
+const isFirst = ({ after = [] }: SignInMethod): boolean => after.length === 0
+
+/** Methods that a sign-in can begin with; the first of `preferred` that is one of them comes first. */
+export const firstMethods = (
+  methods: Methods,
+  preferred: readonly (string | undefined)[] = [],
+): readonly SignInMethod[] => {
+  const first = [...methods.values()].filter(isFirst)
+  const front = preferred.map((id) => first.find((method) => method.id === id)).find((method) => method !== undefined)
+  return front === undefined ? first : [front, ...first.filter((method) => method !== front)]
+}
+
+export interface Choice {
+  readonly methods: Methods
+  readonly acrs: AuthenticationContexts
+  readonly wanted: WantedAcr | undefined
+  readonly passed: PassedSoFar
+  /** Methods that this person does not have. */
+  readonly skipped: ReadonlySet<string>
+}
+
+/**
+ * The method to ask next: one that is configured to come after the last, else one with which the sign-in gets the `acr` that
+ * is wanted. Undefined: the sign-in is complete.
+ */
+export const nextMethod = ({ methods, acrs, wanted, passed, skipped }: Choice): SignInMethod | undefined => {
+  const last = passed.methods.at(-1) ?? ''
+  const isNew = ({ id }: SignInMethod): boolean => !passed.methods.includes(id) && !skipped.has(id)
+  const unused = [...methods.values()].filter(isNew)
+  const configured = unused.find(({ after = [] }) => after.includes(last))
+  if (configured !== undefined || isAcrMet(acrs, passed.result, wanted)) return configured
+  const possible = unused.filter(
+    (method) => isFirst(method) || method.after?.some((id) => passed.methods.includes(id)) === true,
+  )
+  for (const value of wanted?.values ?? []) {
+    const needed = acrs.find(({ acr }) => acr === value)?.methods.filter((amr) => !passed.result.amr.includes(amr))
+    if (needed?.every((amr) => possible.some((method) => method.amr.includes(amr))) !== true) continue
+    const next = possible.find((method) => method.amr.some((amr) => needed.includes(amr)))
+    if (next !== undefined) return next
+  }
+  return undefined
+}

@@ -1,0 +1,39 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { UserAgent } from '../support/clients/user-agent.js'
+import { alice, startProvider, type Provider } from '../support/server/authorize-provider.js'
+import { ceremonyDouble, redirectDouble } from '../support/server/method-doubles.js'
+import { passwordDouble } from '../support/server/password-double.js'
+
+const key = ceremonyDouble({ id: 'key', amr: ['hwk'], title: { en: 'Passkey' } })
+const corp = redirectDouble({ id: 'corp', amr: ['ext'], title: { en: 'Corporate account' } })
+
+let provider: Provider
+beforeAll(async () => {
+  const password = passwordDouble(async ({ username }) => ({
+    outcome: 'passed',
+    subject: `sub-${username}`,
+    amr: ['pwd'],
+  }))
+  provider = await startProvider({ methods: new Map([...password, ['key', key], ['corp', corp]]) })
+})
+afterAll(() => provider.close())
+
+describe('SI14 a method that hangs', () => {
+  it('says so at its button, and the others work', async () => {
+    key.broken = 'hang'
+    const agent = new UserAgent()
+    const { response, url } = await agent.follow(provider.url())
+    const html = await response.text()
+    expect([response.status, html.includes('Passkey is not available at the moment.')]).toEqual([200, true])
+    key.broken = undefined
+    const { left } = await agent.submit(url, html, { method: 'corp', begin: 'yes' })
+    const state = left?.searchParams.get('state') ?? ''
+    const back = await agent.follow(
+      `${provider.issuer}/sign-in/corp/callback?${new URLSearchParams({ state, fail: 'hang' })}`,
+    )
+    const page = await back.response.text()
+    expect(page).toContain('Corporate account is not available at the moment.')
+    await agent.submit(back.url, page, { ...alice, method: 'password' })
+    expect(agent.cookies.has('signet-session')).toBe(true)
+  })
+})

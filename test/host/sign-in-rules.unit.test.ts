@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest'
+import { formatPath, type Path } from '../../config/problems.js'
+import type { Deployment } from '../../core/host/checks/rule.js'
+import { signInRules } from '../../core/host/checks/sign-in-rules.js'
+
+const problemsOf = (methods: Readonly<Record<string, readonly string[] | undefined>>, isWhole = true) => {
+  const problems: string[] = []
+  const deployment = {
+    registries: { signIn: new Map(Object.entries(methods).map(([id, after]) => [id, { id, after }])) },
+    report: (path: Path, message: string) => void problems.push(`${formatPath(path)} ${message}`),
+    isWhole: () => isWhole,
+  } as unknown as Deployment
+  for (const rule of signInRules) rule(deployment)
+  return problems
+}
+
+it('finds a sign-in method that comes after one that there is not', () => {
+  expect(problemsOf({ password: undefined, totp: ['password'] })).toEqual([])
+  expect(problemsOf({ password: undefined, totp: ['password', 'pasword'] })).toEqual([
+    'plugins the sign-in method totp comes after pasword, which no plugin provides; did you mean `password`?',
+  ])
+  expect(problemsOf({ totp: ['password'] }, false)).toEqual([])
+})
