@@ -107,7 +107,11 @@ describeWith('chromium', 'a branded page', (executablePath) => {
   it('PG05 runs no script that a template has within the page', async () => {
     const text = `<% layout('@layout') -%><h1>Sign in</h1><script>document.documentElement.setAttribute('data-ran', '')</script>`
     const own = { ...look, views: new Map([['login', text]]) }
-    const html = createPages({ assetsPath: '/assets', assets, look: own }).login({ action: '/post', csrf: 'token' })
+    const html = createPages({ assetsPath: '/assets', assets, look: own }).login({
+      ...onlyPassword(),
+      action: '/post',
+      csrf: 'token',
+    })
     const { seen, complaints } = await opened.show(html, (page) =>
       page.evaluate<boolean>(`document.documentElement.hasAttribute('data-ran')`),
     )

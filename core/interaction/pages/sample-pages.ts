@@ -1,5 +1,5 @@
 import { deviceResults } from './device-results.js'
-import type { DeviceResultPage, Pages } from './pages.js'
+import type { DeviceResultPage, MethodOnPage, Pages } from './pages.js'
 
 /** Stands in every text that comes from people and clients; a page that has it as it is does not escape its values. */
 export const unescaped = '<signet-sample>'
@@ -17,12 +17,27 @@ const account = { name, otherUrl: '/other' }
 const form = { action: '/form', csrf: 'csrf-of-the-sample' }
 const ofClient = { ...form, sealedClient: 'sealed-client', client }
 const asked = { scopes: ['openid', 'sample:scope'], resources: ['https://api.example/'] }
+const title = { en: name }
+const methods: readonly MethodOnPage[] = [
+  { id: 'password', title, ask: { kind: 'password' }, problem: 'wrong' },
+  {
+    id: 'elsewhere',
+    title,
+    logo: 'https://elsewhere.example/logo.png',
+    ask: { kind: 'button' },
+    problem: 'unavailable',
+  },
+  { id: 'key', title, ask: { kind: 'ceremony', options: { challenge: name } }, attempt: 'attempt-of-the-sample' },
+]
+const code: MethodOnPage = { id: 'code', title, ask: { kind: 'code' }, attempt: 'attempt-of-the-sample' }
 const place = { address: '192.0.2.1', here: false }
 
 /** Every page, by a name for messages, in the states that have all of its forms. */
 export const samplePages: ReadonlyMap<string, (pages: Pages) => string> = new Map([
-  ['login', (pages) => pages.login({ ...ofClient, username: name, problem: 'wrong', cancel: true })],
-  ['login (own page)', (pages) => pages.login({ ...form, purpose: 'account' })],
+  ['login', (pages) => pages.login({ ...ofClient, methods, username: name, cancel: true })],
+  ['login (own page)', (pages) => pages.login({ ...form, methods: methods.slice(0, 1), purpose: 'account' })],
+  ['login (method elsewhere)', (pages) => pages.login({ ...ofClient, methods: methods.slice(1), cancel: true })],
+  ['login (second factor)', (pages) => pages.login({ ...ofClient, methods: [code], isSecond: true, cancel: true })],
   [
     'select',
     (pages) =>
