@@ -35,12 +35,8 @@ const problemsOf = async (ui: string, more?: Readonly<Record<string, string>>): 
 const loginPage = async (ui: string, clientId?: string): Promise<string> => {
   const { look } = await checkLook(ui)
   const pages = createPages({ assetsPath: '/assets', assets: new Map([...loadAssets(), ...look.assets]), look })
-  return pages.login({
-    ...onlyPassword(),
-    action: '/post',
-    csrf: 'c',
-    ...(clientId && { client: { clientId, name: 'An application' } }),
-  })
+  const client = clientId && { client: { clientId, name: 'An application' } }
+  return pages.login({ ...onlyPassword(), action: '/post', csrf: 'c', ...client })
 }
 
 describe('contrast', () => {
