@@ -70,6 +70,8 @@ export const keyPurposes = [
   'jarm',
   'logout_token',
   'status_list',
+  'client_authentication',
+  'handoff',
 ] as const
 
 /** The inventory, in order of preference. */

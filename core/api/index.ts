@@ -57,6 +57,7 @@ export type {
 } from '../modules/contract.js'
 export { definePlugin, defineSigner, defineStorage } from '../modules/contract.js'
 export type { AccountDirectory, AccountRecord, PasswordHasher } from '../interaction/account-directory.js'
+export type { ExternalAccounts } from '../interaction/external-accounts.js'
 export { addressBucket } from '../address-bucket.js'
 export { canonicalUsername } from '../interaction/username.js'
 export { findPasswordFault } from '../interaction/password-strength.js'
@@ -83,7 +84,14 @@ export type { JwsAlg, PublicJwk, VerificationKey } from '../jose/jwk.js'
 export type { HeaderRules } from '../jose/jwt-header.js'
 export { readJwtHeader } from '../jose/jwt-header.js'
 export { signatureLength } from '../jose/jwk.js'
-export type { KeyPurpose, SignatureTrace, Signer, SignerProvider } from '../keys/ports.js'
+export type {
+  KeyPurpose,
+  RequestPurpose,
+  SignatureTrace,
+  SignedRequests,
+  Signer,
+  SignerProvider,
+} from '../keys/ports.js'
 export { KeyRefused } from '../keys/ports.js'
 export type { ProofKey } from '../jose/proof-keys.js'
 export { createProofKeys } from '../jose/proof-keys.js'
@@ -130,7 +138,7 @@ export { accessTokenType, defineGrant } from '../oauth/grant.js'
 export type { PolledCodes, PolledParameter } from '../oauth/poll-decision.js'
 export { decidePoll } from '../oauth/poll-decision.js'
 export { personalScopes } from '../oauth/scope.js'
-export type { OutboundBody, OutboundFetch } from '../outbound/outbound-fetch.js'
+export type { OutboundAnswer, OutboundBody, OutboundFetch, OutboundRequest } from '../outbound/outbound-fetch.js'
 export { findOutboundFault } from '../outbound/outbound-fetch.js'
 export type { Outbound, Webhook } from '../outbound/webhook.js'
 export { findWebhookSecretFault } from '../outbound/webhook.js'

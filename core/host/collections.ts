@@ -2,6 +2,8 @@ import type { Enrolment, PrincipalEntry, Revocation } from '../attestation/princ
 import type { ChallengeRecord } from '../attestation/challenges.js'
 import type { ListInUse } from '../attestation/status-list/indexes.js'
 import type { StatusEntry } from '../attestation/status-list/token-status.js'
+import type { ExternalAccount } from '../interaction/external-accounts.js'
+import type { HandoffRecord } from '../interaction/handoffs.js'
 import type { Interaction } from '../interaction/interaction.js'
 import type { AttemptRecord } from '../interaction/sign-in-attempts.js'
 import type { Consent } from '../interaction/consent.js'
@@ -84,6 +86,7 @@ export const collections = ({ records, ephemeral, shares }: Stores) => {
     pingDeliveries: records.records<Delivery<PingNotice>>('ping_deliveries'),
     logoutClaims: records.replayGuard('logout_claims'),
     factorRecords: within('approvals', shareRecords, records.records<JsonObject>('second_factors')),
+    externalAccounts: records.records<ExternalAccount>('external_accounts'),
     factorClaims: records.replayGuard('second_factor_claims'),
     principals: records.records<Enrolment>('principals'),
     principalIndex: records.records<PrincipalEntry>('principal_index'),
@@ -96,6 +99,7 @@ export const collections = ({ records, ephemeral, shares }: Stores) => {
     sessions: within('sessions', shareSessions, ephemeral.records<Session>('sessions')),
     interactions: within('requests', shareOneTime, ephemeral.oneTime<Interaction>('interactions')),
     signInAttempts: within('requests', shareOneTime, ephemeral.oneTime<AttemptRecord>('sign_in_attempts')),
+    handoffs: within('requests', shareLookup, ephemeral.records<HandoffRecord>('handoffs')),
     challenges: within('challenges', shareOneTime, ephemeral.oneTime<ChallengeRecord>('challenges')),
     usedEvidenceChallenges: within('replay', shareReplays, ephemeral.replayGuard('evidence_challenges')),
     returnedEvidence: within('challenges', shareLookup, ephemeral.records<JsonObject>('returned_evidence')),

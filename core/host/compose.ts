@@ -44,6 +44,7 @@ import {
   observeRequests,
   observeShedding,
 } from './instruments/service-metrics.js'
+import type { KeyRing } from '../keys/ports.js'
 import { deploymentNeeds } from '../keys/lifecycle/signing-needs.js'
 import { observeShares, openShares } from './shares.js'
 import { tellStoreWarnings, watchStoreHealth } from './store-health.js'
@@ -51,6 +52,7 @@ import { observeStatusLists } from './status-lists.js'
 import { openStores, type Stores } from './stores.js'
 import { tokens } from './injection-tokens.js'
 import { traceSignatures } from './instruments/traced.js'
+import { createHandoffAnswers } from './people-endpoints.js'
 import { isWorthWaiting, waitForStores } from './wait-for-stores.js'
 import { watchStores } from './instruments/watched-stores.js'
 import { wire, wireGeneration } from './wiring.js'
@@ -158,6 +160,11 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
   container.register(tokens.clients, { useValue: clients })
   const publishedKeys = { publishedKey: (kid: string) => generation.ring.publishedKey(kid) }
   container.register(tokens.publishedKeys, { useValue: publishedKeys })
+  const signingKeys: Pick<KeyRing, 'sign' | 'algorithms'> = {
+    sign: (order) => generation.uses.during(traceSignatures(generation.ring, tracing).sign(order)),
+    algorithms: (purpose) => generation.ring.algorithms(purpose),
+  }
+  container.register(tokens.signingKeys, { useValue: signingKeys })
   const inForce = () => generation.checked.config
   container.register(tokens.hintKeys, {
     useValue: createHintKeys({ published: publishedKeys, publications, config: inForce, clock }),
@@ -210,6 +217,7 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
     ),
     readiness,
     reload,
+    handoffs: createHandoffAnswers((wanted) => container.resolve(wanted)),
     metrics,
     observe: observeRequests(metrics),
     certificateIgnored: observeIgnoredCertificates(metrics),

@@ -22,9 +22,11 @@ import { createGrantEndpoints, createMachineEndpoints, grantEndpoints, machineEn
 import { accountEndpoints, createAccountEndpoints } from './account-endpoints.js'
 import {
   createDeviceEndpoints,
+  createEndedElsewhereEndpoints,
   createPeopleEndpoints,
   createSignIn,
   deviceEndpoints,
+  endedElsewhereEndpoints,
   peopleEndpoints,
 } from './people-endpoints.js'
 import { createRegistrationEndpoints, registrationEndpoints } from './registration-endpoints.js'
@@ -40,6 +42,7 @@ export const declarations: readonly Limited[] = Object.values({
   ...grantEndpoints,
   ...peopleEndpoints,
   ...accountEndpoints,
+  ...endedElsewhereEndpoints,
   ...deviceEndpoints,
   ...cibaEndpoints,
   ...attestationEndpoints,
@@ -66,6 +69,8 @@ export const createEndpoints = (get: Resolve): readonly Endpoint[] => {
   if (methods.size > 0 && accounts !== undefined) {
     const signIn = createSignIn(get, methods, accounts)
     others.push(...listed(peopleEndpoints, createPeopleEndpoints(get, signIn)))
+    if ([...methods.values()].some(({ endedElsewhere }) => endedElsewhere !== undefined))
+      others.push(...listed(endedElsewhereEndpoints, createEndedElsewhereEndpoints(get, signIn)))
     if (get(tokens.config).account_page) others.push(...listed(accountEndpoints, createAccountEndpoints(get, signIn)))
     if (get(tokens.grants).has(deviceCodeGrant))
       others.push(...listed(deviceEndpoints, createDeviceEndpoints(get, signIn)))

@@ -89,6 +89,8 @@ export const tokens = {
   ring: token<KeyRing>('ring'),
   /** The keys of whatever ring is in force. */
   publishedKeys: token<Pick<KeyRing, 'publishedKey'>>('publishedKeys'),
+  /** What signs, of whatever ring is in force. */
+  signingKeys: token<Pick<KeyRing, 'sign' | 'algorithms'>>('signingKeys'),
   /** Of ID tokens that come back as hints. */
   hintKeys: token<Pick<KeyRing, 'publishedKey'>>('hintKeys'),
   /** What our own tokens are verified by, whichever kind they are of. */

@@ -13,7 +13,11 @@ import { createLoginPage, loginPage } from '../endpoints/interaction/login.js'
 import { createSelectPage, selectPage } from '../endpoints/interaction/select.js'
 import { createLogoutEndpoint, logoutEndpoint } from '../endpoints/logout.js'
 import { createPushedAuthorizationEndpoint, pushedAuthorizationEndpoint } from '../endpoints/pushed-authorization.js'
+import { backchannelLogoutEndpoint, createBackchannelLogout } from '../endpoints/sign-in/backchannel-logout.js'
+import { createHandoffAnswer } from '../endpoints/sign-in/handoff-answer.js'
 import { createUserinfoEndpoint, userinfoEndpoint } from '../endpoints/userinfo.js'
+import { createHandoffs } from '../interaction/handoffs.js'
+import { createPersonalRecords } from '../interaction/personal-records.js'
 import type { SignInMethod } from '../interaction/sign-in-method.js'
 import { createPlaces, type Places } from '../interaction/places.js'
 import { grantLifetime } from '../keys/lifecycle/open-ring.js'
@@ -38,6 +42,9 @@ export const peopleEndpoints = {
   consent: consentPage,
   logout: logoutEndpoint,
 }
+
+/** What is served where a sign-in method hears of sign-outs elsewhere, too. */
+export const endedElsewhereEndpoints = { backchannelLogout: backchannelLogoutEndpoint }
 
 /** What is served where the device flow (RFC 8628) is enabled, too. */
 export const deviceEndpoints = {
@@ -199,6 +206,27 @@ export const createPeopleEndpoints = (get: Resolve, { options, flow }: SignIn): 
     consent: createConsentPage(options, flow),
     logout: createLogoutEndpoint(ending, flow),
   }
+}
+
+export const createEndedElsewhereEndpoints = (
+  get: Resolve,
+  { options }: SignIn,
+): HandlersOf<typeof endedElsewhereEndpoints> => {
+  const { audit, methods } = options
+  const { clock_tolerance_secs: toleranceSeconds } = get(tokens.config)
+  const lifetime = { grantLifetime: grantLifetime(get(tokens.config)), tell: tellClientsOf(get) }
+  const records = createPersonalRecords({ ...get(tokens.collections), ...lifetime })
+  return { backchannelLogout: createBackchannelLogout({ methods, records, audit, toleranceSeconds }) }
+}
+
+/** Of the admin listener. */
+export const createHandoffAnswers = (get: Resolve) => {
+  const { accounts } = get(tokens.registries)
+  const { clock_tolerance_secs: toleranceSeconds } = get(tokens.config)
+  const handoffs = createHandoffs(get(tokens.collections).handoffs)
+  const own = { audit: get(tokens.audit), clock: get(tokens.clock), toleranceSeconds }
+  const answer = createHandoffAnswer({ handoffs, accounts, ...own })
+  return { 'sign-in': answer('sign-in'), refuse: answer('refuse') }
 }
 
 export const createDeviceEndpoints = (get: Resolve, signIn: SignIn): HandlersOf<typeof deviceEndpoints> => {

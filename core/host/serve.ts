@@ -1,5 +1,5 @@
 import type { Config } from '../../config/schema.js'
-import { adminRoutes } from '../http/admin.js'
+import { adminRoutes, type AdminOptions } from '../http/admin.js'
 import { createApp } from '../http/app.js'
 import type { ErrorPage } from '../http/error-response.js'
 import { createConnectionCertificates, createHeaderCertificates } from '../http/client-certificate.js'
@@ -27,6 +27,7 @@ export interface ServeOptions {
   readonly routes: readonly Route[]
   readonly readiness: Readiness
   readonly reload: Reload
+  readonly handoffs?: AdminOptions['handoffs']
   readonly metrics: Metrics
   /** Called for each answer of the public listener. */
   readonly observe?: RequestObserver
@@ -84,6 +85,7 @@ export const serve = async (options: ServeOptions): Promise<Listeners> => {
       token: config.admin.token?.reveal(),
       reload: createReloadEndpoint(reload),
       metrics,
+      handoffs: options.handoffs,
     }),
     secure: false,
     trustedProxies: [],

@@ -7,6 +7,8 @@ import { createRateLimits } from '../endpoints/rate-limits.js'
 import { loadAssets } from '../interaction/pages/load-assets.js'
 import { createPages } from '../interaction/pages/create-pages.js'
 import { grantEntryLifetime } from '../keys/lifecycle/open-ring.js'
+import { createExternalAccounts } from '../interaction/external-accounts.js'
+import { createHandoffs } from '../interaction/handoffs.js'
 import { createPasswordHasher } from '../interaction/password-hasher.js'
 import { createCheckSector } from '../oauth/check-sector.js'
 import { createClientAuthentication } from '../oauth/client-authentication.js'
@@ -16,7 +18,7 @@ import { createSessionClients } from '../oauth/back-channel/session-clients.js'
 import { createGrantIndex } from '../oauth/grant-index.js'
 import { createSecretGuesses } from '../oauth/secret-guesses.js'
 import { createIssuerKeys } from '../outbound/issuer-keys.js'
-import { createOutboundFetch } from '../outbound/outbound-fetch.js'
+import { createOutboundFetch, createOutboundRequest } from '../outbound/outbound-fetch.js'
 import { createRemoteKeySets } from '../outbound/remote-key-sets.js'
 import { createOutbound } from '../outbound/webhook.js'
 import { createOutbox } from '../oauth/back-channel/outbox.js'
@@ -26,6 +28,7 @@ import { RecentMap } from '../recent-map.js'
 import { createAccessTokenVerifier } from '../tokens/access-token-verifier.js'
 import { createClaimReleases } from '../tokens/claim-releases.js'
 import { createAuthorizationDetailsTypes } from '../oauth/authorization-details-schema.js'
+import { createSignedRequests } from '../tokens/signed-requests.js'
 import { createSignLogoutToken } from '../tokens/logout-token.js'
 import { createTokenIssuer } from '../tokens/issuer.js'
 import { collections } from './collections.js'
@@ -130,11 +133,12 @@ export const wire = (container: DependencyContainer): void => {
     const config = get(tokens.config)
     const stored = get(tokens.collections)
     const { codes, deviceCodes, backchannelRequests, families, revocations } = stored
-    const { clientAssertions, factorRecords, factorClaims } = stored
+    const { clientAssertions, factorRecords, factorClaims, externalAccounts } = stored
     const clock = get(tokens.clock)
     const log = get(tokens.log)
     // What the deployer's own options name may be anywhere.
     const fetch = createOutboundFetch({ allowPrivateAddresses: true })
+    const request = createOutboundRequest({ allowPrivateAddresses: true })
     return {
       clock,
       log,
@@ -170,8 +174,11 @@ export const wire = (container: DependencyContainer): void => {
       factorClaims,
       evidenceChallenges: get(tokens.evidenceChallenges),
       principals: get(tokens.principals),
-      outbound: createOutbound(fetch, clock),
+      outbound: createOutbound(fetch, request, clock),
       issuerKeys: createIssuerKeys(createRemoteKeySets({ owner: 'issuer', fetch, clock, log })),
+      signedRequests: createSignedRequests({ ring: get(tokens.signingKeys), audit: get(tokens.audit) }),
+      externalAccounts: createExternalAccounts(externalAccounts),
+      handoffs: createHandoffs(stored.handoffs),
     }
   })
 }

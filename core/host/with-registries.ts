@@ -3,6 +3,7 @@ import { container as root } from 'tsyringe'
 import type { Clock } from '../clock.js'
 import { createAccountDirectory, openAccountStore, staticAccounts } from '../interaction/accounts.js'
 import type { Log } from '../observe/log.js'
+import type { AuditLog } from '../observe/audit.js'
 import { Unavailable } from '../unavailable.js'
 import type { CheckedConfiguration } from './checks/check-configuration.js'
 import { createRegistries, type Registries } from '../modules/registries.js'
@@ -10,12 +11,14 @@ import { openStores, type Stores } from './stores.js'
 import { tokens } from './injection-tokens.js'
 import { wire } from './wiring.js'
 
+/** What a command records it records itself. */
+const noAudit: AuditLog = { record: async () => undefined }
+
 /** No signer is opened for a command: what needs the keys of the service is not to be had. */
-const noKeys = {
-  publishedKey: (): never => {
-    throw new Unavailable('keys', 'no', 'A command opens no keys.')
-  },
+const noKey = (): never => {
+  throw new Unavailable('keys', 'no', 'A command opens no keys.')
 }
+const noKeys = { publishedKey: noKey, sign: noKey, algorithms: noKey }
 
 /**
  * Opens the deployment's stores, creates its plugins with live services, does `work` with what they contribute, and
@@ -34,6 +37,8 @@ export const withRegistries = async <T>(
   container.register(tokens.log, { useValue: log })
   container.register(tokens.stores, { useValue: stores })
   container.register(tokens.publishedKeys, { useValue: noKeys })
+  container.register(tokens.signingKeys, { useValue: noKeys })
+  container.register(tokens.audit, { useValue: noAudit })
   const people = config.accounts.map((account) => ({ ...account, password: account.password.reveal() }))
   const accounts = createAccountDirectory({
     static: await staticAccounts(people, container.resolve(tokens.passwords)),

@@ -9,6 +9,8 @@ export interface AdminOptions {
   readonly readiness: Pick<Readiness, 'report'>
   readonly token?: string | undefined
   readonly reload?: Handler
+  /** Answers of the organisation's own sign-in, by what the last segment of the path says. */
+  readonly handoffs?: Readonly<Record<'sign-in' | 'refuse', Handler>> | undefined
   readonly metrics?: Metrics
 }
 
@@ -17,7 +19,7 @@ export interface AdminOptions {
  * `/health/live` wants it as `Authorization: Bearer`; without one the listener is on loopback or a unix socket, and
  * everything but `/health/live` is for programs of that host alone.
  */
-export const adminRoutes = ({ readiness, token, reload, metrics }: AdminOptions): readonly Route[] => {
+export const adminRoutes = ({ readiness, token, reload, metrics, handoffs }: AdminOptions): readonly Route[] => {
   const guard = token === undefined ? refuseWebsites : createGuard(token)
   return [
     // Answers for as long as the event loop turns: no dependency is asked.
@@ -27,6 +29,12 @@ export const adminRoutes = ({ readiness, token, reload, metrics }: AdminOptions)
     ...(reload
       ? [{ path: '/reload', methods: ['POST'], body: 'form', answer: guard(refusePages(reload)) } as const]
       : []),
+    ...Object.entries(handoffs ?? {}).map(([verb, answer]): Route => ({
+      path: `/interactions/{id}/${verb}`,
+      methods: ['POST'],
+      body: 'json',
+      answer: guard(refusePages(answer)),
+    })),
   ]
 }
 

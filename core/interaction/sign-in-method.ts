@@ -102,4 +102,19 @@ export interface SignInMethod {
   begin(attempt: SignInAttempt): Promise<Prompt>
   /** Takes the same time whatever is wrong. Throws `Unavailable`. */
   finish(attempt: SignInAttempt, answer: Answer): Promise<SignInResult>
+  /**
+   * Reads what came to `POST /sign-in/{id}/backchannel-logout` (OIDC Back-Channel Logout §2.5). Absent: there is no such endpoint.
+   * Throws `Unavailable`.
+   */
+  endedElsewhere?(logoutToken: string, signal: AbortSignal): Promise<EndedElsewhere>
 }
+
+/** Whose sessions are over, as the place where they signed in says; or why it is not believed, a constant text for the audit log. */
+export type EndedElsewhere =
+  | {
+      /** Undefined: nobody whom we know. */
+      readonly subject: string | undefined
+      /** Seconds since the epoch: sessions that began later go on. */
+      readonly issuedAt: number
+    }
+  | { readonly fault: string }

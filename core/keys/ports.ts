@@ -1,3 +1,4 @@
+import type { JsonObject } from '../json.js'
 import type { JwsAlg, PublicJwk, VerificationKey } from '../jose/jwk.js'
 
 /** Seconds that a signed authorization response, purpose `jarm`, is good for: ten minutes at most (JARM §2.1). */
@@ -9,7 +10,16 @@ export const statusListLifetimes = 3
 
 /** What a key may sign: the purpose lock of `keys[].purposes`. */
 export type KeyPurpose =
-  'access_token' | 'id_token' | 'attestation' | 'userinfo' | 'introspection' | 'jarm' | 'logout_token' | 'status_list'
+  | 'access_token'
+  | 'id_token'
+  | 'attestation'
+  | 'userinfo'
+  | 'introspection'
+  | 'jarm'
+  | 'logout_token'
+  | 'status_list'
+  | 'client_authentication'
+  | 'handoff'
 
 /** One private key, wherever it lives. No type here can carry private material. */
 export interface Signer {
@@ -136,4 +146,20 @@ export interface KeyRing {
     readonly state: KeyState
     readonly purposes: readonly KeyPurpose[]
   }[]
+}
+
+/** What is signed for services outside of this deployment. */
+export type RequestPurpose = Extract<KeyPurpose, 'client_authentication' | 'handoff'>
+
+/** Signs JWTs for services outside of this deployment, by keys of `keys` with that purpose, which are in `/jwks.json`. */
+export interface SignedRequests {
+  /**
+   * Signs `claims` as they are, and records the signature. `by` is for whom: an id for the audit log and for fair queues.
+   * Without `alg` the first algorithm that there is a key for. Throws `Unavailable`, also when there is no such key.
+   */
+  sign(
+    purpose: RequestPurpose,
+    claims: JsonObject,
+    more: { readonly by: string; readonly alg?: JwsAlg | undefined; readonly signal: AbortSignal },
+  ): Promise<string>
 }

@@ -6,10 +6,12 @@ import type { ShownAttestations } from '../attestation/shown-attestation.js'
 import type { ClientCertificates } from '../certificates/client-certificates.js'
 import type { Clock } from '../clock.js'
 import type { AccountDirectory, PasswordHasher } from '../interaction/account-directory.js'
+import type { ExternalAccounts } from '../interaction/external-accounts.js'
+import type { Handoffs } from '../interaction/handoffs.js'
 import type { JsonObject } from '../json.js'
 import type { PasswordChange } from '../interaction/password-change.js'
 import type { SignInMethod } from '../interaction/sign-in-method.js'
-import type { SignerProvider } from '../keys/ports.js'
+import type { SignedRequests, SignerProvider } from '../keys/ports.js'
 import type { AccountLookup } from '../oauth/account.js'
 import type { AuthorizationDetailsType } from '../oauth/authorization-details.js'
 import type { ClientAuthenticator } from '../oauth/client-authenticator.js'
@@ -108,6 +110,10 @@ export interface Services {
   readonly outbound: Outbound
   /** Keys of issuers that the options of a plugin name. */
   readonly issuerKeys: IssuerKeys
+  readonly signedRequests: SignedRequests
+  readonly externalAccounts: ExternalAccounts
+  /** Sign-ins that a service of the organisation answers on the admin listener. */
+  readonly handoffs: Pick<Handoffs, 'open' | 'findAnswer'>
 }
 
 export type ServiceName = keyof Services

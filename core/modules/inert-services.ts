@@ -46,6 +46,9 @@ export const inertServices = (issuer: string): Omit<Services, 'secondFactors'> =
     listOwn: noOutside,
     findOwn: noOutside,
   },
-  outbound: { fetch: noOutside, ask: noOutside },
+  outbound: { fetch: noOutside, ask: noOutside, request: noOutside },
   issuerKeys: { find: noOutside },
+  signedRequests: { sign: noOutside },
+  handoffs: { open: noOutside, findAnswer: noOutside },
+  externalAccounts: { find: noOutside, keep: noOutside, name: noOutside, findByName: noOutside },
 })

@@ -64,14 +64,28 @@ const lookupPublic: LookupFunction = (hostname, options, callback) => {
   })
 }
 
-interface AnswerRules {
-  readonly statuses: readonly number[]
-  readonly maxBytes: number
+/** What came back, whatever its status. */
+export interface OutboundAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly bytes: Uint8Array
 }
 
-const readBody = async (response: IncomingMessage, { statuses, maxBytes }: AnswerRules): Promise<Uint8Array> => {
-  if (!statuses.includes(response.statusCode ?? 0))
-    throw new Error(`the answer has status ${String(response.statusCode)}`)
+/** One request as it is, for clients of a protocol in which errors have bodies too. Throws `Unavailable` when nothing came back. */
+export type OutboundRequest = (
+  url: string,
+  more: {
+    readonly method: 'GET' | 'POST'
+    readonly headers: Readonly<Record<string, string>>
+    readonly body?: Uint8Array | undefined
+    readonly signal?: AbortSignal | undefined
+    readonly maxBytes?: number
+  },
+) => Promise<OutboundAnswer>
+
+type RequestRules = Pick<OutboundOptions, 'allowPrivateAddresses' | 'deadlineMs'>
+
+const readBody = async (response: IncomingMessage, maxBytes: number): Promise<Uint8Array> => {
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of response as AsyncIterable<Uint8Array>) {
@@ -82,31 +96,33 @@ const readBody = async (response: IncomingMessage, { statuses, maxBytes }: Answe
   return Buffer.concat(chunks)
 }
 
+const singleHeaders = ({ headers }: IncomingMessage): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
+  )
+
 /**
- * For every fetch of this server: one request within a deadline, no redirect, an answer of at most 64 KiB unless the caller says
+ * For every request of this server to others: within a deadline, no redirect, an answer of at most 64 KiB unless the caller says
  * otherwise, no private address unless allowed, no connection kept.
  */
-export const createOutboundFetch = ({
-  allowPrivateAddresses,
-  deadlineMs = 2000,
-  statuses = [200],
-}: OutboundOptions): OutboundFetch => {
-  const send = (url: URL, options: RequestOptions, maxBytes: number, body?: Uint8Array): Promise<Uint8Array> =>
+export const createOutboundRequest = ({ allowPrivateAddresses, deadlineMs = 2000 }: RequestRules): OutboundRequest => {
+  const send = (url: URL, options: RequestOptions, maxBytes: number, body?: Uint8Array): Promise<OutboundAnswer> =>
     new Promise((resolve, reject) => {
       const request = url.protocol === 'https:' ? requestHttps : requestHttp
       const sent = request(url, options)
       const timer = setTimeout(() => sent.destroy(new Error('the answer took too long')), deadlineMs)
       sent.on('error', reject)
       sent.on('response', (response) => {
-        readBody(response, { statuses, maxBytes })
-          .then(resolve, reject)
+        const { statusCode: status = 0 } = response
+        readBody(response, maxBytes)
+          .then((bytes) => resolve({ status, headers: singleHeaders(response), bytes }), reject)
           .finally(() => sent.destroy())
       })
       sent.on('close', () => clearTimeout(timer))
       sent.end(body)
     })
 
-  return async (text, accept, { body, signal, maxBytes = defaultMaxBytes } = {}) => {
+  return async (text, { method, headers, body, signal, maxBytes = defaultMaxBytes }) => {
     try {
       const fault = findOutboundFault(text)
       if (fault !== undefined) throw new Error(`the URL ${fault}`)
@@ -116,20 +132,41 @@ export const createOutboundFetch = ({
       if (!allowPrivateAddresses && isIP(host) !== 0 && isPrivateAddress(host)) throw new Error(refused)
       const options: RequestOptions = {
         agent: false,
-        headers: { accept },
+        method,
+        headers: { ...headers, ...(body !== undefined && { 'content-length': body.byteLength }) },
         maxHeaderSize: maxHeaderBytes,
         ...(!allowPrivateAddresses && { lookup: lookupPublic }),
         ...(signal && { signal }),
       }
-      if (body === undefined) return await send(url, options, maxBytes)
-      const { contentType, bytes, headers } = body
-      const described = { ...headers, accept, 'content-type': contentType, 'content-length': bytes.byteLength }
-      return await send(url, { ...options, method: 'POST', headers: described }, maxBytes, bytes)
+      return await send(url, options, maxBytes, body)
     } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : 'unknown error'
-      // What was POSTed may have been read.
-      const applied = body === undefined ? 'no' : 'unknown'
-      throw new Unavailable('outbound', applied, `An outbound fetch failed: ${reason}`, { cause })
+      throw failed(cause, body !== undefined)
     }
+  }
+}
+
+/** What was POSTed may have been read. */
+const failed = (cause: unknown, posted: boolean): Unavailable => {
+  const reason = cause instanceof Error ? cause.message : 'unknown error'
+  return new Unavailable('outbound', posted ? 'unknown' : 'no', `An outbound fetch failed: ${reason}`, { cause })
+}
+
+/** For documents and questions, of which nothing but a good answer is of use. */
+export const createOutboundFetch = ({ statuses = [200], ...rules }: OutboundOptions): OutboundFetch => {
+  const request = createOutboundRequest(rules)
+  return async (url, accept, { body, signal, maxBytes } = {}) => {
+    const more = { signal, ...(maxBytes !== undefined && { maxBytes }) }
+    const { status, bytes } =
+      body === undefined
+        ? await request(url, { ...more, method: 'GET', headers: { accept } })
+        : await request(url, {
+            ...more,
+            method: 'POST',
+            headers: { ...body.headers, accept, 'content-type': body.contentType },
+            body: body.bytes,
+          })
+    if (!statuses.includes(status))
+      throw failed(new Error(`the answer has status ${String(status)}`), body !== undefined)
+    return bytes
   }
 }

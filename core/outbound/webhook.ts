@@ -3,7 +3,7 @@ import { epochSeconds, type Clock } from '../clock.js'
 import type { JsonObject } from '../json.js'
 import { parseStrictJsonObject } from '../jose/strict-json.js'
 import { newOpaqueToken } from '../opaque-token.js'
-import type { OutboundFetch } from './outbound-fetch.js'
+import type { OutboundFetch, OutboundRequest } from './outbound-fetch.js'
 
 /** A service of the deployer that answers questions. */
 export interface Webhook {
@@ -33,6 +33,7 @@ const signWebhook = (secret: string, body: Uint8Array, clock: Clock): Readonly<R
 /** Requests to services of the deployer. */
 export interface Outbound {
   readonly fetch: OutboundFetch
+  readonly request: OutboundRequest
   /**
    * POSTs a signed question. Returns the answer, or undefined when what came with status 200 is no JSON object, has a
    * member twice, or is nested deeper than 32. Throws `Unavailable` when there is no answer.
@@ -40,8 +41,9 @@ export interface Outbound {
   ask(webhook: Webhook, question: JsonObject, signal: AbortSignal): Promise<JsonObject | undefined>
 }
 
-export const createOutbound = (fetch: OutboundFetch, clock: Clock): Outbound => ({
+export const createOutbound = (fetch: OutboundFetch, request: OutboundRequest, clock: Clock): Outbound => ({
   fetch,
+  request,
   async ask({ url, secret }, question, signal) {
     const bytes = Buffer.from(JSON.stringify(question))
     const body = { contentType: 'application/json', bytes, headers: signWebhook(secret, bytes, clock) }

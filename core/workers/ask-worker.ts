@@ -1,5 +1,5 @@
 import { request } from 'node:http'
-import { text } from 'node:stream/consumers'
+import { text as readText } from 'node:stream/consumers'
 
 /**
  * Milliseconds for a reload, each within the next: one worker, who may have to open keys; all of them, the first one alone
@@ -17,17 +17,15 @@ export const askWorker = (
   socketPath: string,
   path: string,
   signal: AbortSignal,
-  form?: string,
+  body?: { readonly type: string; readonly text: string },
 ): Promise<WorkerAnswer> =>
   new Promise((resolve, reject) => {
     const headers =
-      form === undefined
-        ? {}
-        : { 'Content-Type': 'application/x-www-form-urlencoded', 'Content-Length': Buffer.byteLength(form) }
-    const method = form === undefined ? 'GET' : 'POST'
+      body === undefined ? {} : { 'Content-Type': body.type, 'Content-Length': Buffer.byteLength(body.text) }
+    const method = body === undefined ? 'GET' : 'POST'
     const asked = request({ socketPath, path, method, headers, signal, agent: false }, (response) => {
-      text(response).then((body) => resolve({ status: response.statusCode ?? 0, body }), reject)
+      readText(response).then((answer) => resolve({ status: response.statusCode ?? 0, body: answer }), reject)
     })
     asked.once('error', reject)
-    asked.end(form)
+    asked.end(body?.text)
   })

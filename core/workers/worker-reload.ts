@@ -13,6 +13,8 @@ import type { WorkerPool } from './worker-pool.js'
  */
 export type ReloadWorkers = (force: boolean) => Promise<WorkerAnswer>
 
+const formType = 'application/x-www-form-urlencoded'
+
 interface Outcome extends WorkerAnswer {
   readonly worker: number
 }
@@ -32,7 +34,13 @@ export const createWorkerReload = (
   const ask = async (worker: number, form: string): Promise<Outcome> => {
     const socket = pool.sockets.get(worker) ?? ''
     try {
-      return { worker, ...(await askWorker(socket, '/reload', AbortSignal.timeout(reloadDeadlines.worker), form)) }
+      return {
+        worker,
+        ...(await askWorker(socket, '/reload', AbortSignal.timeout(reloadDeadlines.worker), {
+          type: formType,
+          text: form,
+        })),
+      }
     } catch (cause) {
       differ(`worker ${worker} did not answer a reload`)
       throw new Unavailable(`workers.${String(worker)}`, 'unknown', 'the worker is not responding', { cause })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Unavailable } from '../../core/api/index.js'
-import { createOutboundFetch } from '../../core/outbound/outbound-fetch.js'
+import { createOutboundFetch, createOutboundRequest } from '../../core/outbound/outbound-fetch.js'
 import { createOutbound } from '../../core/outbound/webhook.js'
 import { createRevocationList } from '../../plugins/attestation/evidence-android-key/revocation-list.js'
 import type { Options } from '../../plugins/attestation/evidence-android-key/options.js'
@@ -30,7 +30,8 @@ const open = () => {
     revocation_list_stale_secs: 7200,
   } as Options
   const clock = () => now
-  const outbound = createOutbound(createOutboundFetch({ allowPrivateAddresses: true }), clock)
+  const reach = { allowPrivateAddresses: true }
+  const outbound = createOutbound(createOutboundFetch(reach), createOutboundRequest(reach), clock)
   return createRevocationList(options, { clock, outbound })
 }
 const later = (seconds: number) => void (now += seconds * 1000)

@@ -53,6 +53,8 @@ describe('reading a configuration', () => {
       'jarm',
       'logout_token',
       'status_list',
+      'client_authentication',
+      'handoff',
     ])
     expect(config.grant_types_supported).toBeUndefined()
   })

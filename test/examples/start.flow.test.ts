@@ -49,6 +49,24 @@ const runs: Readonly<Record<string, (example: RunningExample) => Promise<void>>>
     expect(await (await fetch(back)).text()).toMatch(/^Signed in/)
   },
 
+  handoff: async ({ issuer, other, folder }) => {
+    const [, link = ''] = /<(http.+)>/.exec(await readFile(join(folder, 'README.md'), 'utf8')) ?? []
+    const agent = new UserAgent()
+    const { left } = await agent.follow(link)
+    expect(left?.origin).toBe(other)
+    const request = left?.searchParams.get('request') ?? ''
+    const answer = (password: string) => {
+      const body = new URLSearchParams({ request, username: 'alice', password })
+      return fetch(left!, { method: 'POST', body, redirect: 'manual' })
+    }
+    expect((await answer('wrong')).status).toBe(403)
+    const finish = (await answer('correct horse')).headers.get('location') ?? ''
+    expect(finish.startsWith(`${issuer}/sign-in/own/callback?`)).toBe(true)
+    expect((await answer('correct horse')).status).toBe(500)
+    const back = await agent.authorize(finish, { username: '', password: '' })
+    expect(back.searchParams.get('code')).toBeTruthy()
+  },
+
   signer: async (example) => {
     const given = await requestToken(example, 'reports', { grant_type: 'client_credentials' })
     expect((await verified(example, given)).protectedHeader).toMatchObject({ kid: 'es-1' })

@@ -43,7 +43,7 @@ export const verifierOf = async (changes: Json = {}): Promise<EvidenceVerifier> 
   if (checked === undefined || !('value' in checked)) throw new Error(JSON.stringify(checked?.issues))
   const made = await plugin.create(checked.value, {
     clock: Date.now,
-    outbound: { fetch: noOutbound, ask: noOutbound },
+    outbound: { fetch: noOutbound, ask: noOutbound, request: noOutbound },
   })
   return made.evidence?.[0] as EvidenceVerifier
 }

@@ -1,0 +1,51 @@
+import type { PersonalRecords } from '../../interaction/personal-records.js'
+import type { SignInMethod } from '../../interaction/sign-in-method.js'
+import { OAuthError } from '../../oauth/errors.js'
+import { checkNoneRepeated } from '../../oauth/params.js'
+import type { AuditLog } from '../../observe/audit.js'
+import type { Declaration } from '../endpoint.js'
+import { json } from '../message.js'
+import type { RecordedHandler } from '../refusals.js'
+
+export interface BackchannelLogoutOptions {
+  readonly methods: ReadonlyMap<string, SignInMethod>
+  readonly records: Pick<PersonalRecords, 'listSessions' | 'endSessions'>
+  readonly audit: AuditLog
+  readonly toleranceSeconds: number
+}
+
+/** `POST /sign-in/{method}/backchannel-logout`: where people sign in says that a person has signed out (OIDC Back-Channel Logout §2.5). */
+export const backchannelLogoutEndpoint = {
+  path: '/sign-in/{method}/backchannel-logout',
+  methods: ['POST'],
+  body: 'form',
+  limit: { byAddress: 'revoke', countedAs: 'backchannel_logout', byRefusals: true },
+  refusedEvent: 'logout.refused',
+} as const satisfies Declaration
+
+export const createBackchannelLogout = (options: BackchannelLogoutOptions): RecordedHandler => {
+  const { methods, records, audit } = options
+  return async (http, seen) => {
+    const method = methods.get(http.path.get('method') ?? '')
+    if (method?.endedElsewhere === undefined)
+      throw new OAuthError('invalid_request', 'There is no such sign-in method.', { status: 404 })
+    seen.trail = { method: method.id }
+    checkNoneRepeated(http.form)
+    const token = http.form.values.get('logout_token')
+    if (token === undefined) throw new OAuthError('invalid_request', 'The parameter logout_token is missing.')
+    const end = await method.endedElsewhere(token, http.signal)
+    if ('fault' in end)
+      throw new OAuthError('invalid_request', 'The logout token is not accepted.', { reason: end.fault })
+    const { subject, issuedAt } = end
+    if (subject !== undefined) {
+      const all = await records.listSessions(subject)
+      // A token that comes again ends nothing that began after it was made.
+      const over = all.filter(({ authTime }) => authTime <= issuedAt + options.toleranceSeconds)
+      const revoked = await records.endSessions(subject, over)
+      const trail = { request_id: http.requestId, sub: subject, reason: 'signed out at the sign-in method' }
+      for (const { sid } of over)
+        await audit.record({ event: 'session.ended', ...trail, method: method.id, sid, grants: revoked.get(sid) })
+    }
+    return json(200, {})
+  }
+}

@@ -1,0 +1,47 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { JsonObject } from '../json.js'
+import type { Account } from '../oauth/account.js'
+import { hashOpaqueToken } from '../opaque-token.js'
+import type { RecordStore } from '../storage/ports.js'
+
+/** What the store has of somebody whom a service outside signs in, or of a name that the service has for that person. */
+export interface ExternalAccount {
+  readonly method: string
+  readonly subject: string
+  /** Absent: it is a name. */
+  readonly claims?: JsonObject
+}
+
+/** Accounts of people whom services outside of this deployment sign in. Every member throws `Unavailable`. */
+export interface ExternalAccounts {
+  /** What the sign-in method with this id kept last. */
+  find(method: string, subject: string): Promise<Account | undefined>
+  /** Keeps what the method learned of a person. False, and nothing changes: another method has an account with this subject. */
+  keep(method: string, account: { readonly subject: string; readonly claims: JsonObject }): Promise<boolean>
+  /** Remembers what the service outside calls a person or a session, to find the subject by it. For ever without `ttlSeconds`. */
+  name(method: string, name: string, subject: string, ttlSeconds?: number): Promise<void>
+  findByName(method: string, name: string): Promise<string | undefined>
+}
+
+const accountId = (subject: string): string => `subject.${hashOpaqueToken(subject)}`
+const nameId = (method: string, name: string): string => `name.${method}.${hashOpaqueToken(name)}`
+
+export const createExternalAccounts = (store: RecordStore<ExternalAccount>): ExternalAccounts => ({
+  async find(method, subject) {
+    const found = await store.find(accountId(subject))
+    return found?.method === method ? { subject, claims: found.claims ?? {} } : undefined
+  },
+  async keep(method, { subject, claims }) {
+    const known = await store.find(accountId(subject))
+    if (known?.method === method && isDeepStrictEqual(known.claims, claims)) return true
+    return store.update(accountId(subject), (current) => {
+      if (current !== undefined && current.method !== method) return { result: false }
+      return { result: true, write: { record: { method, subject, claims } } }
+    })
+  },
+  async name(method, name, subject, ttlSeconds) {
+    const record = { method, subject }
+    await store.put(nameId(method, name), record, ttlSeconds === undefined ? {} : { ttlSeconds })
+  },
+  findByName: async (method, name) => (await store.find(nameId(method, name)))?.subject,
+})

@@ -1,0 +1,75 @@
+import { createHash } from 'node:crypto'
+import { isNumericDate, type JsonObject, type JsonValue, type SignInAttempt } from '../../../core/api/index.js'
+import type { UpstreamOptions } from './options.js'
+
+/** Who signed in at the provider, in our terms. */
+export interface Person {
+  readonly subject: string
+  /** What the provider calls the person. */
+  readonly upstreamSub: string
+  readonly amr: readonly string[]
+  readonly acr?: string
+  readonly authTime?: number
+  readonly claims: JsonObject
+  readonly username?: string
+}
+
+/** OIDC Core §2: at most 255 ASCII characters. */
+const isSubject = (value: unknown): value is string => typeof value === 'string' && /^[\x21-\x7e]{1,255}$/.test(value)
+
+/** No two providers, and no account of our own, share it; nobody can tell from it who somebody is at the provider. */
+export const hashedSubject = (iss: string, sub: string): string =>
+  createHash('sha256')
+    .update(JSON.stringify([iss, sub]))
+    .digest('base64url')
+
+const texts = (value: JsonValue | undefined): readonly string[] =>
+  Array.isArray(value) ? value.filter((one): one is string => typeof one === 'string' && one.length <= 64) : []
+
+/** Those of the provider's values that are mapped, by ours. A name from outside is only compared. */
+const ours = (map: Readonly<Record<string, string>>, theirs: readonly string[]): readonly string[] =>
+  Object.entries(map).flatMap(([our, their]) => (theirs.includes(their) ? [our] : []))
+
+/** The provider's values for ours, in the order of preference. */
+export const theirsOf = (map: Readonly<Record<string, string>>, wanted: readonly string[]): readonly string[] =>
+  wanted.flatMap((our) => (Object.hasOwn(map, our) ? [map[our] ?? []].flat() : []))
+
+const own = (claims: JsonObject, name: string): JsonValue | undefined =>
+  Object.hasOwn(claims, name) ? claims[name] : undefined
+
+/** Reads what the provider says, or says why it is not taken, in constant words. */
+export const readPerson = (options: UpstreamOptions, claims: JsonObject): Person | string => {
+  const { iss, sub, acr, amr, auth_time } = claims
+  if (typeof iss !== 'string') return 'the ID token has no iss'
+  if (typeof sub !== 'string' || sub === '' || sub.length > 255) return 'the sub of the provider is not a subject'
+  const subject = options.subject === undefined ? hashedSubject(iss, sub) : own(claims, options.subject)
+  if (!isSubject(subject)) return 'the claim that is mapped to the subject is missing, or not a subject'
+  const mapped = Object.entries(options.claims).flatMap(([our, their]) => {
+    const value = own(claims, their)
+    return value === undefined ? [] : [[our, value] as const]
+  })
+  const [ourAcr] = typeof acr === 'string' ? ours(options.acr, [acr]) : []
+  const known = Object.fromEntries(mapped)
+  const { preferred_username: username } = known
+  return {
+    subject,
+    upstreamSub: sub,
+    amr: options.amr === undefined ? texts(amr) : ours(options.amr, texts(amr)),
+    ...(ourAcr !== undefined && { acr: ourAcr }),
+    ...(isNumericDate(auth_time) && { authTime: Math.floor(auth_time) }),
+    ...(typeof username === 'string' && username !== '' && username.length <= 256 && { username }),
+    claims: known,
+  }
+}
+
+/** Why the sign-in at the provider is too old for what the client asked for (OIDC Core §3.1.2.1); undefined: it is not. */
+export const findAgeFault = (
+  { request, kept }: Pick<SignInAttempt, 'request' | 'kept'>,
+  { authTime }: Pick<Person, 'authTime'>,
+  toleranceSeconds: number,
+): string | undefined => {
+  const begun = kept?.['begun']
+  if (request.prompt?.split(' ').includes('login') !== true || authTime === undefined || typeof begun !== 'number')
+    return undefined
+  return authTime < begun - toleranceSeconds ? 'the provider did not ask the person to sign in again' : undefined
+}

@@ -1,0 +1,228 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { createRemoteJWKSet, jwtVerify } from 'jose'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { noLog } from '../../core/observe/log.js'
+import { freePort } from '../support/free-port.js'
+import { UserAgent } from '../support/clients/user-agent.js'
+import { redirectUri, startServer, webClient, type TestServer } from '../support/server/server.js'
+import { startUpstream, type UpstreamProvider } from '../support/server/upstream-provider.js'
+
+// Two ways to sign in: an upstream OpenID Provider, to which Signet proves itself by a key of its own, and a service of the
+// organisation.
+
+const adminToken = 'a-token-of-the-admin-listener'
+const signInUrl = 'https://sign-in.bank.example/start'
+const alice = { sub: 'upstream-alice', claims: { name: 'Alice Adams', email: 'alice@corp.example' } }
+
+let upstream: UpstreamProvider
+let server: TestServer
+
+beforeAll(async () => {
+  const port = await freePort()
+  const issuer = `http://127.0.0.1:${port}`
+  upstream = await startUpstream(() => [
+    {
+      client_id: 'signet',
+      token_endpoint_auth_method: 'private_key_jwt',
+      jwks_uri: `${issuer}/jwks.json`,
+      redirect_uris: [`${issuer}/sign-in/corp/callback`],
+      backchannel_logout_uri: `${issuer}/sign-in/corp/backchannel-logout`,
+      backchannel_logout_session_required: true,
+    },
+  ])
+  const corp = {
+    ...{ id: 'corp', title: { en: 'Corporate account' }, issuer: upstream.issuer, client_id: 'signet' },
+    ...{ token_endpoint_auth_method: 'private_key_jwt', scope: 'openid profile email' },
+    ...{ claims: { name: 'name', email: 'email' }, userinfo: true },
+  }
+  server = await startServer({
+    log: noLog,
+    configure: (written) => ({
+      ...written,
+      issuer,
+      listen: { host: '127.0.0.1', port },
+      admin: { host: '127.0.0.1', port: 0, token: adminToken },
+      plugins: [
+        ...(written['plugins'] as object[]),
+        { use: 'plugins/login/oidc', options: corp },
+        { use: 'plugins/login/handoff', options: { id: 'own', sign_in_url: signInUrl } },
+      ],
+    }),
+  })
+})
+afterAll(async () => {
+  await server[Symbol.asyncDispose]()
+  await upstream[Symbol.asyncDispose]()
+})
+beforeEach(() => {
+  upstream.person = alice
+  upstream.instead = () => false
+})
+
+const verifier = randomBytes(32).toString('base64url')
+const code_challenge = createHash('sha256').update(verifier).digest('base64url')
+
+const authorizeUrl = (more: Record<string, string> = {}): string => {
+  const query = { client_id: 'web', redirect_uri: redirectUri, response_type: 'code', scope: 'openid profile email' }
+  return `${server.issuer}/authorize?${new URLSearchParams({ ...query, code_challenge, code_challenge_method: 'S256', ...more })}`
+}
+
+/** Presses the button of a method on the sign-in page. Where the browser goes. */
+const begin = async (agent: UserAgent, method: string, more: Record<string, string> = {}): Promise<URL> => {
+  const { response, url } = await agent.follow(authorizeUrl(more))
+  const { left } = await agent.submit(url, await response.text(), { method, begin: '1' })
+  if (left === undefined) throw new Error('the browser stays')
+  return left
+}
+
+const finish = (agent: UserAgent, url: URL | string) => agent.authorize(url, { username: '', password: '' })
+
+const claimsOf = async (back: URL) => {
+  const headers = { authorization: `Basic ${btoa(`${webClient.client_id}:${webClient.client_secret}`)}` }
+  const code = back.searchParams.get('code') ?? ''
+  const body = new URLSearchParams({
+    ...{ grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: verifier },
+  })
+  const answered = await fetch(`${server.issuer}/token`, { method: 'POST', headers, body })
+  const { access_token } = (await answered.json()) as { access_token: string }
+  const info = await fetch(`${server.issuer}/userinfo`, { headers: { authorization: `Bearer ${access_token}` } })
+  return (await info.json()) as Record<string, unknown>
+}
+
+const isSignedIn = async (agent: UserAgent): Promise<boolean> => {
+  const { left } = await agent.follow(authorizeUrl({ prompt: 'none' }))
+  return left?.searchParams.has('code') === true
+}
+
+const answer = async (interaction: string, verb: string, body: unknown, headers: Record<string, string> = {}) => {
+  const response = await fetch(new URL(`/interactions/${interaction}/${verb}`, server.admin), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json', ...headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  })
+  return { status: response.status, ...((await response.json()) as { redirect_to?: string }) }
+}
+
+const keys = () => createRemoteJWKSet(new URL(`${server.issuer}/jwks.json`))
+
+const readRequest = async (at: URL) => {
+  const rules = { issuer: server.issuer, audience: signInUrl, typ: 'handoff+jwt' }
+  return (await jwtVerify(at.searchParams.get('request') ?? '', keys(), rules)).payload
+}
+
+describe('an upstream OpenID Provider', () => {
+  it('signs a person in, whose claims are found later, and ends the sessions when the person signs out there', async () => {
+    const agent = new UserAgent()
+    const atUpstream = await begin(agent, 'corp')
+    expect(atUpstream.origin).toBe(upstream.issuer)
+    const { left } = await agent.follow(atUpstream)
+    const claims = await claimsOf(await finish(agent, left!))
+    expect(claims).toMatchObject(alice.claims)
+    expect(await isSignedIn(agent)).toBe(true)
+    const audit = await server.audit()
+    expect(audit).toContainEqual(
+      expect.objectContaining({
+        event: 'request.signed',
+        method: 'corp',
+        signatures: [expect.objectContaining({ typ: 'client-authentication+jwt', purpose: 'client_authentication' })],
+      }),
+    )
+    await upstream.signOut('signet', alice.sub)
+    expect(await isSignedIn(agent)).toBe(false)
+    expect(await server.audit()).toContainEqual(
+      expect.objectContaining({ event: 'session.ended', method: 'corp', sub: claims['sub'] }),
+    )
+  })
+
+  it('[SI27] a logout token that is not good ends nothing', async () => {
+    const post = (logout_token: string, method = 'corp') =>
+      fetch(`${server.issuer}/sign-in/${method}/backchannel-logout`, {
+        method: 'POST',
+        body: new URLSearchParams({ logout_token }),
+      })
+    expect((await post('junk')).status).toBe(400)
+    expect((await post('junk', 'own')).status).toBe(404)
+    expect((await post('')).status).toBe(400)
+  })
+
+  it('[SI21] an answer to one browser is of no use in another, and comes once', async () => {
+    const [mine, theirs] = [new UserAgent(), new UserAgent()]
+    const { left } = await mine.follow(await begin(mine, 'corp'))
+    await begin(theirs, 'corp')
+    expect((await theirs.follow(left!)).response.status).toBeGreaterThanOrEqual(400)
+    expect(await isSignedIn(theirs)).toBe(false)
+    expect((await finish(mine, left!)).searchParams.has('code')).toBe(true)
+    // The browser is signed in already: the same answer again opens nothing new.
+    const asked = upstream.asked.filter((one) => one === 'POST /token').length
+    await mine.follow(left!)
+    expect(upstream.asked.filter((one) => one === 'POST /token').length).toBe(asked)
+  })
+
+  it('[SI26] that is down costs its own button alone', async () => {
+    const agent = new UserAgent()
+    upstream.instead = (_, response) => {
+      response.writeHead(500).end()
+      return true
+    }
+    const { response, url } = await agent.follow(authorizeUrl())
+    const page = await agent.submit(url, await response.text(), { method: 'corp', begin: '1' })
+    expect(page.left).toBeUndefined()
+    const html = await page.response.text()
+    expect(html).toContain('login-submit')
+    const person = { username: 'alice', password: 'correct horse battery staple' }
+    expect((await agent.authorize(authorizeUrl(), person)).searchParams.has('code')).toBe(true)
+  })
+})
+
+describe('a service of the organisation', () => {
+  it('gets a signed request and answers; the own cookie of the browser finishes the sign-in', async () => {
+    const agent = new UserAgent()
+    const at = await begin(agent, 'own', { login_hint: 'bob', max_age: '60', ui_locales: 'de' })
+    const asked = await readRequest(at)
+    expect(asked).toMatchObject({
+      ...{ client_id: 'web', scope: 'openid profile email', login_hint: 'bob', max_age: 60, ui_locales: 'de' },
+      exp: asked.iat! + 300,
+    })
+    const body = { subject: 'employee-7', claims: { name: 'Bob' }, amr: ['pwd'], auth_time: asked.iat }
+    const { status, redirect_to: to = '' } = await answer(String(asked['interaction']), 'sign-in', body)
+    expect(status).toBe(200)
+    const stranger = new UserAgent()
+    expect((await stranger.follow(to)).response.status).toBeGreaterThanOrEqual(400)
+    expect(await claimsOf(await finish(agent, to))).toEqual({ sub: 'employee-7', name: 'Bob' })
+  })
+
+  it('may refuse', async () => {
+    const agent = new UserAgent()
+    const { interaction } = await readRequest(await begin(agent, 'own'))
+    const { redirect_to: to = '' } = await answer(String(interaction), 'refuse', { reason: 'cancelled' })
+    await agent.follow(to)
+    expect(await isSignedIn(agent)).toBe(false)
+  })
+
+  it('[SI28] [SI29] [SI30] is believed once, with the token, and for what is an answer', async () => {
+    const agent = new UserAgent()
+    const { interaction, iat = 0 } = await readRequest(await begin(agent, 'own'))
+    const id = String(interaction)
+    const good = { subject: 'employee-8', claims: {} }
+    const statusOf = async (...sent: Parameters<typeof answer>) => (await answer(...sent)).status
+    expect(await statusOf(id, 'sign-in', good, { authorization: 'Bearer wrong' })).toBe(401)
+    expect(await statusOf(id, 'sign-in', good, { origin: 'https://evil.example' })).toBe(403)
+    for (const junk of [
+      ...['', '[]', 'null', '{"subject":"a","subject":"b","claims":{}}'],
+      { claims: {} },
+      { ...good, subject: 'ü' },
+      { ...good, subject: 'a'.repeat(256) },
+      { ...good, admin: true },
+      { ...good, claims: { sub: 'alice' } },
+      { ...good, amr: 'pwd' },
+      { ...good, auth_time: iat + 1000 },
+      { subject: 'nobody' },
+    ])
+      expect(await statusOf(id, 'sign-in', junk)).toBe(400)
+    expect(await statusOf('x'.repeat(43), 'sign-in', good)).toBe(404)
+    expect(await statusOf('short', 'sign-in', good)).toBe(404)
+    expect(await statusOf(id, 'sign-in', good)).toBe(200)
+    expect(await statusOf(id, 'sign-in', { ...good, subject: 'employee-9' })).toBe(409)
+    expect(await statusOf(id, 'refuse', {})).toBe(409)
+  })
+})

@@ -1,0 +1,159 @@
+import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { Unavailable } from '../../core/unavailable.js'
+import {
+  answerWith,
+  claimsFor,
+  methodOf,
+  newAttempt,
+  openUpstreams,
+  secret,
+  signIn,
+  visit,
+} from '../support/server/upstream-attempts.js'
+import type { UpstreamProvider } from '../support/server/upstream-provider.js'
+
+let upstreams: Awaited<ReturnType<typeof openUpstreams>>
+let upstream: UpstreamProvider
+beforeAll(async () => {
+  upstreams = await openUpstreams()
+  upstream = upstreams.upstream
+})
+afterAll(() => upstreams[Symbol.asyncDispose]())
+beforeEach(() => upstreams.reset())
+
+const create: typeof upstreams.create = (...options) => upstreams.create(...options)
+
+describe('an answer that is not the one that was asked for', () => {
+  it('[SI20] comes from another provider: iss is another one', async () => {
+    const contributed = await create()
+    const { answer, kept } = await visit(contributed, newAttempt())
+    expect(answer['iss']).toBe(upstream.issuer)
+    const before = tokenRequests()
+    for (const iss of [[['iss', upstreams.other.issuer]], []]) {
+      const sent = Object.fromEntries([...Object.entries(answer).filter(([name]) => name !== 'iss'), ...iss])
+      expect(await methodOf(contributed).finish(kept, sent)).toMatchObject({ outcome: 'refused' })
+    }
+    // The code goes to nobody.
+    expect(tokenRequests()).toBe(before)
+  })
+
+  it('[SI21] has the code or the state of another browser', async () => {
+    const contributed = await create()
+    const [mine, theirs] = [await visit(contributed, newAttempt()), await visit(contributed, newAttempt())]
+    const { finish } = methodOf(contributed)
+    const swapped = { ...mine.answer, code: theirs.answer['code'] ?? '' }
+    expect(await finish(mine.kept, swapped)).toMatchObject({ outcome: 'refused' })
+    const otherState = { ...mine.answer, state: theirs.answer['state'] ?? '' }
+    expect(await finish(mine.kept, otherState)).toMatchObject({ outcome: 'refused' })
+  })
+
+  it('[SI22] comes twice', async () => {
+    const contributed = await create()
+    const { answer, kept } = await visit(contributed, newAttempt())
+    expect(await methodOf(contributed).finish(kept, answer)).toMatchObject({ outcome: 'passed' })
+    expect(await methodOf(contributed).finish(kept, answer)).toMatchObject({ outcome: 'refused' })
+  })
+
+  it('[SI23] has an ID token that nobody signed, that the client secret signed, or for another client or time', async () => {
+    const hour = 3600
+    const forged: readonly ((nonce: string) => Promise<string> | string)[] = [
+      (nonce) => new UnsecuredJWT(claimsFor(upstream, nonce)).encode(),
+      (nonce) => new SignJWT(claimsFor(upstream, nonce)).setProtectedHeader({ alg: 'HS256' }).sign(Buffer.from(secret)),
+      (nonce) =>
+        new SignJWT(claimsFor(upstream, nonce)).setProtectedHeader({ alg: 'ES256' }).sign(upstreams.ours.privateKey),
+      (nonce) => upstream.sign({ ...claimsFor(upstream, nonce), aud: 'another' }),
+      (nonce) => upstream.sign({ ...claimsFor(upstream, nonce), iss: upstreams.other.issuer }),
+      (nonce) => upstream.sign({ ...claimsFor(upstream, nonce), exp: claimsFor(upstream, nonce).iat - hour }),
+      () => upstream.sign(claimsFor(upstream, 'of another attempt')),
+      () => 'junk',
+    ]
+    const contributed = await create()
+    for (const idToken of forged) {
+      const attempt = newAttempt()
+      const { answer, kept } = await visit(contributed, attempt)
+      answerWith(upstream, attempt, idToken)
+      expect(await methodOf(contributed).finish(kept, answer)).toMatchObject({ outcome: 'refused' })
+      upstream.instead = () => false
+    }
+    // The same by the right key, for this client: the double of the token endpoint is not what is refused.
+    const attempt = newAttempt()
+    const { answer, kept } = await visit(contributed, attempt)
+    answerWith(upstream, attempt, (nonce) => upstream.sign(claimsFor(upstream, nonce)))
+    expect(await methodOf(contributed).finish(kept, answer)).toMatchObject({ outcome: 'passed' })
+  })
+
+  it('[SI24] is older than max_age, or than the new sign-in that was asked for', async () => {
+    const contributed = await create()
+    const old = Math.floor(Date.now() / 1000) - 1000
+    for (const [request, claims] of [
+      [{ maxAge: 60 }, { auth_time: old }],
+      [{ maxAge: 60 }, {}],
+      [{ prompt: 'login' }, { auth_time: old }],
+    ] as const) {
+      const attempt = newAttempt(request)
+      const { answer, kept } = await visit(contributed, attempt)
+      answerWith(upstream, attempt, (nonce) => upstream.sign({ ...claimsFor(upstream, nonce), ...claims }))
+      expect(await methodOf(contributed).finish(kept, answer)).toMatchObject({ outcome: 'refused' })
+      upstream.instead = () => false
+    }
+  })
+
+  it('[SI25] names a person of another sign-in method', async () => {
+    const [first, second] = [
+      await create({ subject: 'sub' }),
+      await create({ id: 'partner', subject: 'sub' }, upstreams.other),
+    ]
+    upstream.person = upstreams.other.person = { sub: 'shared', claims: {} }
+    expect(await signIn(first)).toMatchObject({ outcome: 'passed', subject: 'shared' })
+    expect(await signIn(second)).toMatchObject({ outcome: 'refused', subject: 'shared' })
+  })
+})
+
+const tokenRequests = () => upstream.asked.filter((one) => one === 'POST /token').length
+
+describe('[SI26] a provider that is down, slow or has changed its keys', () => {
+  it('is an outage, before the browser leaves and when it comes back; nobody is let in or refused', async () => {
+    const contributed = await create()
+    upstream.instead = (_, response) => {
+      response.writeHead(503).end()
+      return true
+    }
+    await expect(methodOf(contributed).begin(newAttempt())).rejects.toThrow(Unavailable)
+    upstream.instead = () => false
+    const again = await create()
+    const { answer, kept } = await visit(again, newAttempt())
+    upstream.instead = ({ url }, response) => {
+      if (url === '/token') response.writeHead(500).end()
+      return url === '/token'
+    }
+    await expect(methodOf(again).finish(kept, answer)).rejects.toThrow(Unavailable)
+  })
+
+  it('holds a browser no longer than its attempt lasts', async () => {
+    const contributed = await create()
+    const { answer, kept } = await visit(contributed, newAttempt())
+    upstream.instead = ({ url }) => url === '/token'
+    const attempt = { ...kept, signal: AbortSignal.timeout(50) }
+    await expect(methodOf(contributed).finish(attempt, answer)).rejects.toThrow(Unavailable)
+  })
+
+  it('signs in with a key that it did not have a moment ago', async () => {
+    const contributed = await create()
+    expect(await signIn(contributed)).toMatchObject({ outcome: 'passed' })
+    const rotated = await generateKeyPair('ES256')
+    const jwk = { ...(await exportJWK(rotated.publicKey)), kid: 'next', alg: 'ES256', use: 'sig' }
+    const attempt = newAttempt()
+    const { answer, kept } = await visit(contributed, attempt)
+    const idToken = (nonce: string) =>
+      new SignJWT(claimsFor(upstream, nonce)).setProtectedHeader({ alg: 'ES256', kid: 'next' }).sign(rotated.privateKey)
+    answerWith(upstream, attempt, idToken)
+    const byToken = upstream.instead
+    upstream.instead = (request, response) => {
+      if (request.url !== '/jwks') return byToken(request, response)
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ keys: [jwk] }))
+      return true
+    }
+    expect(await methodOf(contributed).finish(kept, answer)).toMatchObject({ outcome: 'passed' })
+  })
+})

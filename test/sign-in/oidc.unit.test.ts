@@ -1,0 +1,145 @@
+import { randomUUID } from 'node:crypto'
+import { SignJWT, UnsecuredJWT } from 'jose'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { Contributions } from '../../core/api/index.js'
+import {
+  alice,
+  answerWith,
+  claimsFor,
+  methodOf,
+  newAttempt,
+  openUpstreams,
+  secret,
+  signIn,
+  subjectOf,
+  validate,
+  visit,
+} from '../support/server/upstream-attempts.js'
+import type { UpstreamProvider } from '../support/server/upstream-provider.js'
+
+let upstreams: Awaited<ReturnType<typeof openUpstreams>>
+let upstream: UpstreamProvider
+beforeAll(async () => {
+  upstreams = await openUpstreams()
+  upstream = upstreams.upstream
+})
+afterAll(() => upstreams[Symbol.asyncDispose]())
+beforeEach(() => upstreams.reset())
+
+const create: typeof upstreams.create = (...options) => upstreams.create(...options)
+
+describe('a sign-in at another OpenID Provider', () => {
+  it('gives a subject that is a hash of iss and sub, and an account with the mapped claims', async () => {
+    const contributed = await create({
+      scope: 'openid profile email',
+      claims: { name: 'name', mail: 'email' },
+      userinfo: true,
+    })
+    const result = await signIn(contributed)
+    const subject = subjectOf(upstream.issuer, alice.sub)
+    expect(result).toMatchObject({ outcome: 'passed', subject, amr: [] })
+    const claims = { name: 'Alice Adams', mail: 'alice@corp.example' }
+    expect(await contributed.accounts?.find(subject, AbortSignal.timeout(1000))).toEqual({ subject, claims })
+    expect(upstream.asked).toContain('POST /request')
+  })
+
+  it('authenticates with a client assertion of ours', async () => {
+    const contributed = await create({
+      client_id: 'signet-by-key',
+      client_secret: undefined,
+      token_endpoint_auth_method: 'private_key_jwt',
+    })
+    expect(await signIn(contributed)).toMatchObject({ outcome: 'passed' })
+  })
+
+  it('maps acr and amr, and takes a mapped claim as the subject', async () => {
+    const contributed = await create({ subject: 'email', acr: { '1': 'urn:corp:1' }, amr: { otp: 'sms', hwk: 'hwk' } })
+    expect(methodOf(contributed).amr).toEqual(['otp', 'hwk'])
+    const attempt = newAttempt({ acrValues: ['1'] })
+    const { answer, kept } = await visit(contributed, attempt)
+    const more = { email: 'other@corp.example', acr: 'urn:corp:1', amr: ['pwd', 'sms'] }
+    answerWith(upstream, attempt, (nonce) => upstream.sign({ ...claimsFor(upstream, nonce), ...more }))
+    const result = await methodOf(contributed).finish(kept, answer)
+    expect(result).toEqual({ outcome: 'passed', subject: more.email, acr: '1', amr: ['otp'] })
+  })
+
+  it('passes on what the client asked for, and takes auth_time from the answer', async () => {
+    const contributed = await create({ acr: { '1': 'urn:corp:1' } })
+    let pushed: object = {}
+    upstream.provider.once('pushed_authorization_request.success', ({ oidc }) => (pushed = { ...oidc.params }))
+    const asked = { maxAge: 60, prompt: 'login consent', loginHint: 'alice', acrValues: ['1', '0'], uiLocales: ['de'] }
+    const result = await signIn(contributed, asked)
+    expect(pushed).toMatchObject({
+      ...{ max_age: '60', prompt: 'login', login_hint: 'alice', acr_values: 'urn:corp:1', ui_locales: 'de' },
+      ...{ code_challenge_method: 'S256', scope: 'openid' },
+    })
+    expect(result).toMatchObject({ outcome: 'passed', authTime: expect.any(Number) as number })
+  })
+
+  it('lets nobody in who refuses at the provider', async () => {
+    upstream.person = undefined
+    expect(await signIn(await create())).toEqual({ outcome: 'refused', why: 'refused at the provider' })
+  })
+})
+
+describe('a logout token of the provider', () => {
+  const event = { 'http://schemas.openid.net/event/backchannel-logout': {} }
+  const ended = async (contributed: Contributions, token: string) =>
+    methodOf(contributed).endedElsewhere!(token, AbortSignal.timeout(5000))
+  const logout = (more: object = {}) => {
+    const { iss, aud, iat, exp } = claimsFor(upstream, '')
+    return { ...{ iss, aud, iat, exp }, sub: alice.sub, events: event, jti: randomUUID(), ...more }
+  }
+
+  it('names the person by sub, mapped or not, or by sid alone', async () => {
+    const subject = subjectOf(upstream.issuer, alice.sub)
+    const hashed = await create()
+    expect(await ended(hashed, await upstream.sign(logout()))).toMatchObject({ subject })
+    const mapped = await create({ id: 'mapped', subject: 'email', scope: 'openid email', userinfo: true })
+    expect(await signIn(mapped)).toMatchObject({ outcome: 'passed', subject: 'alice@corp.example' })
+    expect(await ended(mapped, await upstream.sign(logout()))).toMatchObject({ subject: 'alice@corp.example' })
+    const attempt = newAttempt()
+    const { answer, kept } = await visit(mapped, attempt)
+    answerWith(upstream, attempt, (nonce) => upstream.sign({ ...claimsFor(upstream, nonce), email: 'a@b', sid: 's1' }))
+    const byIdToken = await create({ id: 'mapped', subject: 'email' })
+    expect(await methodOf(byIdToken).finish(kept, answer)).toMatchObject({ outcome: 'passed' })
+    expect(await ended(byIdToken, await upstream.sign(logout({ sub: undefined, sid: 's1' })))).toMatchObject({
+      subject: 'a@b',
+    })
+  })
+
+  it('[SI27] is refused when it is for another client, of another issuer or key, an ID token, or out of time', async () => {
+    const contributed = await create()
+    const { exp, iat } = claimsFor(upstream, '')
+    const refused = [
+      upstream.sign(logout({ aud: 'another' })),
+      upstream.sign(logout({ iss: upstreams.other.issuer })),
+      upstream.sign(logout({ nonce: 'n' })),
+      upstream.sign(logout({ events: undefined })),
+      upstream.sign(logout({ sub: undefined })),
+      upstream.sign(logout({ exp: exp - 1000, iat: iat - 1000 })),
+      new SignJWT(logout()).setProtectedHeader({ alg: 'ES256' }).sign(upstreams.ours.privateKey),
+      new SignJWT(logout()).setProtectedHeader({ alg: 'HS256' }).sign(Buffer.from(secret)),
+      Promise.resolve(new UnsecuredJWT(logout()).encode()),
+      Promise.resolve('junk'),
+    ]
+    for (const token of await Promise.all(refused)) expect(await ended(contributed, token)).toHaveProperty('fault')
+  })
+})
+
+it('options that cannot be meant are refused', async () => {
+  const sound = { id: 'corp', issuer: 'https://login.example', client_id: 'c', client_secret: 's' }
+  expect(await validate(sound)).not.toHaveProperty('issues')
+  for (const wrong of [
+    { id: 'Corp!' },
+    { issuer: 'http://login.example' },
+    { issuer: 'https://login.example?x=1' },
+    { client_secret: undefined },
+    { token_endpoint_auth_method: 'private_key_jwt' },
+    { scope: 'profile' },
+    { claims: { sub: 'email' } },
+    { id_token_signing_alg: 'HS256' },
+    { logo: 'http://login.example/logo.png' },
+  ])
+    expect(await validate({ ...sound, ...wrong })).toHaveProperty('issues')
+})
