@@ -1,0 +1,77 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createWords } from '../../core/interaction/languages/words.js'
+import { readMessages } from '../../core/modules/read-messages.js'
+
+describe('texts of a deployment', () => {
+  let folder: string
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'signet-messages-'))
+  })
+  afterEach(() => rmSync(folder, { recursive: true }))
+
+  const write = (name: string, texts: unknown) =>
+    writeFileSync(join(folder, name), typeof texts === 'string' ? texts : JSON.stringify(texts))
+  const read = (locales?: readonly string[]) => readMessages({ locales, messages: folder }, '/')
+
+  it('change single texts, also where the words are found by what the product says', () => {
+    write('en.json', { 'login.title': 'Sign in to the bank', 'said.error': 'Trouble' })
+    const { messages, problems, warnings } = read()
+    expect([problems, warnings]).toEqual([[], []])
+    const words = createWords('en', messages.texts.get('en') ?? new Map())
+    expect([words.text('login.title'), words.said('Error'), words.text('login.username')]).toEqual([
+      'Sign in to the bank',
+      'Trouble',
+      'Username',
+    ])
+    expect(messages.languages).toEqual(['en', 'de', 'fr', 'es', 'ar'])
+  })
+
+  it('add a language, and what it lacks is in English', () => {
+    write('it.json', { 'login.title': 'Accedi' })
+    const { messages, problems, warnings } = read(['it', 'de'])
+    expect(problems).toEqual([])
+    expect(messages.languages).toEqual(['it', 'de'])
+    const words = createWords('it', messages.texts.get('it') ?? new Map())
+    expect([words.text('login.title'), words.text('login.username')]).toEqual(['Accedi', 'Username'])
+    expect(warnings.map(({ path, message }) => [path, message.slice(0, 12)])).toEqual([['ui.messages', 'it.json lack']])
+    expect(warnings[0]?.message).toContain('login.username')
+    expect(warnings[0]?.message).not.toContain('login.title')
+  })
+
+  it('of a country stand on those of its language', () => {
+    write('de-CH.json', { 'common.help': 'Support' })
+    const { messages, problems, warnings } = read()
+    expect([problems, warnings]).toEqual([[], []])
+    const words = createWords('de-CH', messages.texts.get('de-CH') ?? new Map())
+    expect([words.text('common.help'), words.text('login.title')]).toEqual(['Support', 'Anmelden'])
+  })
+
+  it.each([
+    [{ 'login.titel': 'x' }, 'login.titel is no text of the pages; did you mean login.title?'],
+    [{ 'login.to_client': 'weiter' }, 'login.to_client lacks {client}'],
+    [{ 'login.title': '{client}' }, 'login.title has {client}, which nothing fills in'],
+    [{ 'attempts.minutes': 'x' }, 'attempts.minutes goes with a number: write #one, #other …'],
+    [{ 'attempts.minutes#other': 'x' }, 'attempts.minutes#other lacks {count}'],
+    [{ 'login.title#one': 'x' }, 'login.title#one goes with no number'],
+    [{ 'login.title': 1 }, 'login.title must be a text'],
+    [[], 'must be an object of texts by key'],
+    ['{', 'is not JSON'],
+  ])('%j: %s', (texts, fault) => {
+    write('de.json', texts)
+    expect(read().problems).toEqual([{ path: 'ui.messages', message: `de.json: ${fault}` }])
+  })
+
+  it('are in files named after languages, in a folder that there is, and no others are wanted', () => {
+    write('german.txt', '')
+    expect(read(['en', 'pt']).problems.map(({ path, message }) => [path, message.slice(0, 30)])).toEqual([
+      ['ui.messages', 'german.txt is named after no l'],
+      ['ui.locales', 'there are no texts in pt: writ'],
+    ])
+    expect(readMessages({ messages: 'nowhere' }, folder).problems).toEqual([
+      { path: 'ui.messages', message: 'cannot be read: there is no such file' },
+    ])
+  })
+})
