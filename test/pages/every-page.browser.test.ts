@@ -30,7 +30,7 @@ describeWith('chromium', 'every page', (executablePath) => {
       if (seen.length + complaints.length > 0) found[name] = [...seen, ...complaints]
     }
     expect(found).toEqual({})
-  }, 120_000)
+  }, 300_000)
 
   it('follows the light or dark preference', async () => {
     const background = (page: Page) => page.evaluate<string>('getComputedStyle(document.body).backgroundColor')
