@@ -64,12 +64,18 @@ const compile = () => {
   }
 }
 
-/** `signet-idp/device` with its package in one file, which the demo page loads. By the esbuild that comes with tsx. */
+/** What pages load, each with its packages in one file: `signet-idp/device`, and WebAuthn in browsers. */
+const bundles = {
+  'signet-device': join(root, 'libraries/device/index.ts'),
+  webauthn: fileURLToPath(import.meta.resolve('@simplewebauthn/browser')),
+}
+
+/** By the esbuild that comes with tsx. */
 const bundle = async () => {
   const esbuild = createRequire(createRequire(import.meta.url).resolve('tsx'))('esbuild')
   await esbuild.build({
-    entryPoints: [join(root, 'libraries/device/index.ts')],
-    outfile: join(dist, 'browser/signet-device.js'),
+    entryPoints: bundles,
+    outdir: join(dist, 'browser'),
     bundle: true,
     minify: true,
     format: 'esm',
@@ -80,7 +86,7 @@ const bundle = async () => {
 
 if (process.argv.includes('--for-start')) {
   const modules = outdated()
-  const isBundled = existsSync(join(dist, 'browser/signet-device.js'))
+  const isBundled = Object.keys(bundles).every((name) => existsSync(join(dist, `browser/${name}.js`)))
   if (modules.length > 0) await transpile(modules)
   if (!isBundled || modules.some((module) => /^libraries.(device|wire)/.test(module))) await bundle()
 } else if (!process.argv.includes('--for-git') || process.env.npm_command === 'install') {

@@ -72,6 +72,21 @@ export type {
   SignInRequest,
   SignInResult,
 } from '../interaction/sign-in-method.js'
+export type {
+  FactorEnrolment,
+  FactorResult,
+  FactorSetup,
+  PasskeyEnrolment,
+  TotpEnrolment,
+} from '../interaction/factors/factor-enrolment.js'
+export type { Passkey, PersonFactor, RecoveryCodes, TotpFactor } from '../interaction/factors/person-factor.js'
+export type { OwnedPasskey, PersonFactors } from '../interaction/factors/person-factors.js'
+export type { TotpAlgorithm, TotpForm } from '../interaction/factors/totp/one-time-password.js'
+export { otpauthUri, stepSeconds, toBase32, totpAlgorithms } from '../interaction/factors/totp/one-time-password.js'
+export { seal, unseal } from '../interaction/factors/totp/sealed-secret.js'
+export type { StoredSecret } from '../interaction/factors/totp/stored-secret.js'
+export { findStoredStep, sealSecret } from '../interaction/factors/totp/stored-secret.js'
+export { userHandleOf } from '../interaction/factors/person-factors.js'
 export type { JsonObject, JsonValue } from '../json.js'
 export { isObject } from '../json.js'
 export type { AlgorithmRow, KeyType, KeyTypeRow } from '../jose/algorithms.js'

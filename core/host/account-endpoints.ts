@@ -1,9 +1,11 @@
 import { accountPages, createAccountPages } from '../endpoints/account/index.js'
 import { createApplicationsSection } from '../endpoints/account/applications.js'
 import { createDevicesSection } from '../endpoints/account/devices.js'
+import { createPasskeysSection } from '../endpoints/account/passkeys.js'
 import { createPasswordSection } from '../endpoints/account/password.js'
 import type { AccountSection } from '../endpoints/account/section.js'
 import { createSessionsSection } from '../endpoints/account/sessions.js'
+import { createTotpSection } from '../endpoints/account/totp.js'
 import type { HandlersOf } from '../endpoints/endpoint.js'
 import { createPersonalRecords } from '../interaction/personal-records.js'
 import { grantLifetime, subjectLifetime } from '../keys/lifecycle/open-ring.js'
@@ -52,5 +54,10 @@ export const createAccountEndpoints = (
         flow,
       ),
     )
+  const { passkey, totp } = get(tokens.registries).factorEnrolments
+  const { personFactors: factors, evidenceChallenges: challenges } = get(tokens.services)
+  if (passkey !== undefined)
+    sections.push(createPasskeysSection({ ...options, enrolment: passkey, factors, challenges }))
+  if (totp !== undefined) sections.push(createTotpSection({ ...options, enrolment: totp, factors }))
   return createAccountPages(options, flow, sections)
 }

@@ -5,6 +5,7 @@ import { createClientCertificates } from '../certificates/client-certificates.js
 import { accountUrl } from '../endpoints/authorization-flow/account-url.js'
 import { createRateLimits } from '../endpoints/rate-limits.js'
 import { loadAssets } from '../interaction/pages/load-assets.js'
+import { createPersonFactors } from '../interaction/factors/person-factors.js'
 import { createPages } from '../interaction/pages/create-pages.js'
 import { grantEntryLifetime } from '../keys/lifecycle/open-ring.js'
 import { createExternalAccounts } from '../interaction/external-accounts.js'
@@ -150,6 +151,7 @@ export const wire = (container: DependencyContainer): void => {
       accounts: get(tokens.accounts),
       passwords: get(tokens.passwords),
       attempts: stored.attemptCounters,
+      personFactors: createPersonFactors({ store: stored.personFactors, clock }),
       clockToleranceSeconds: config.clock_tolerance_secs,
       clientKeys: get(tokens.clientKeys),
       clientCertificates: createClientCertificates({

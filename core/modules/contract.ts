@@ -9,6 +9,8 @@ import type { AccountDirectory, PasswordHasher } from '../interaction/account-di
 import type { ExternalAccounts } from '../interaction/external-accounts.js'
 import type { Handoffs } from '../interaction/handoffs.js'
 import type { JsonObject } from '../json.js'
+import type { FactorEnrolment } from '../interaction/factors/factor-enrolment.js'
+import type { PersonFactors } from '../interaction/factors/person-factors.js'
 import type { PasswordChange } from '../interaction/password-change.js'
 import type { SignInMethod } from '../interaction/sign-in-method.js'
 import type { SignedRequests, SignerProvider } from '../keys/ports.js'
@@ -82,6 +84,8 @@ export interface Services {
   readonly accounts: AccountDirectory
   readonly passwords: PasswordHasher
   readonly attempts: AttemptLimiter
+  /** Passkeys, one-time passwords and recovery codes of people. */
+  readonly personFactors: PersonFactors
   /** How far the clock of another may be off: `clock_tolerance_secs`. */
   readonly clockToleranceSeconds: number
   readonly clientKeys: ClientKeys
@@ -127,6 +131,8 @@ export interface Contributions {
   /** Where accounts are found. Several plugins may have one: they are asked in order, until one knows the subject. */
   readonly accounts?: AccountLookup
   readonly passwordChange?: PasswordChange
+  /** How people add a factor at `/account`, by `kind`. */
+  readonly factorEnrolment?: FactorEnrolment
   readonly secondFactors?: readonly SecondFactorVerifier[]
   readonly statusProvider?: AttestationStatusProvider
   readonly evidence?: readonly EvidenceVerifier[]

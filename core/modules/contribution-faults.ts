@@ -10,6 +10,7 @@ const contributionNames: Readonly<Record<keyof Contributions, true>> = {
   signIn: true,
   accounts: true,
   passwordChange: true,
+  factorEnrolment: true,
   secondFactors: true,
   statusProvider: true,
   evidence: true,
@@ -76,6 +77,7 @@ export const findContributionFault = (contributions: unknown): string | undefine
     signIn = [],
     accounts,
     passwordChange,
+    factorEnrolment,
     secondFactors = [],
     statusProvider,
     evidence = [],
@@ -96,6 +98,12 @@ export const findContributionFault = (contributions: unknown): string | undefine
   if (accounts !== undefined && typeof accounts.find !== 'function') return 'create returned accounts without find'
   if (passwordChange !== undefined && typeof passwordChange !== 'function')
     return 'create returned a passwordChange that is no function'
+  if (
+    factorEnrolment !== undefined &&
+    [typeof factorEnrolment.kind, typeof factorEnrolment.begin, typeof factorEnrolment.finish].join() !==
+      'string,function,function'
+  )
+    return 'create returned a factorEnrolment without kind, begin or finish'
   if (!secondFactors.every((factor) => typeof factor.kind === 'string' && typeof factor.verify === 'function'))
     return 'create returned a second factor without kind or verify'
   if (statusProvider !== undefined && typeof statusProvider.current !== 'function')

@@ -1,5 +1,6 @@
 import { formatPath, type Problem, ConfigurationError } from '../../config/problems.js'
 import type { AttestationStatusProvider, EvidenceVerifier, SecondFactorVerifier } from '../attestation/ports.js'
+import type { FactorEnrolment, PasskeyEnrolment, TotpEnrolment } from '../interaction/factors/factor-enrolment.js'
 import type { PasswordChange } from '../interaction/password-change.js'
 import type { SignInMethod } from '../interaction/sign-in-method.js'
 import type { SignerProvider } from '../keys/ports.js'
@@ -27,6 +28,8 @@ export interface Registries extends AsyncDisposable {
   /** What all plugins know of people. */
   readonly accounts?: AccountLookup
   readonly passwordChange?: PasswordChange
+  /** By `kind`. */
+  readonly factorEnrolments: { readonly passkey?: PasskeyEnrolment; readonly totp?: TotpEnrolment }
   /** By `kind`. */
   readonly secondFactors: ReadonlyMap<string, SecondFactorVerifier>
   readonly statusProvider?: AttestationStatusProvider
@@ -73,6 +76,13 @@ class Registry<T> {
   }
 }
 
+const byKind = (enrolments: Iterable<FactorEnrolment>): Registries['factorEnrolments'] => {
+  const all = [...enrolments]
+  const passkey = all.find((one) => one.kind === 'passkey')
+  const totp = all.find((one) => one.kind === 'totp')
+  return Object.freeze({ ...(passkey && { passkey }), ...(totp && { totp }) })
+}
+
 const pick = (services: Services, needs: LoadedPlugin['module']['needs']): Services =>
   Object.freeze(Object.fromEntries((needs ?? []).map((need) => [need, services[need]]))) as unknown as Services
 
@@ -98,6 +108,7 @@ export const createRegistries = async (
   const clientAuthenticators = new Registry<ClientAuthenticator>('client authentication method')
   const methods = new Registry<SignInMethod>('sign-in method')
   const passwordChanges = new Registry<PasswordChange>('change of passwords')
+  const factorEnrolments = new Registry<FactorEnrolment>('enrolment of the factor')
   const lookups: AccountLookup[] = []
   const secondFactors = new Registry<SecondFactorVerifier>('second factor')
   const evidence = new Registry<EvidenceVerifier>('kind of evidence')
@@ -128,6 +139,9 @@ export const createRegistries = async (
     if (contributions.accounts !== undefined) lookups.push(contributions.accounts)
     if (contributions.passwordChange !== undefined)
       problems.push(...passwordChanges.add('decision', contributions.passwordChange, plugin))
+    const { factorEnrolment } = contributions
+    if (factorEnrolment !== undefined)
+      problems.push(...factorEnrolments.add(factorEnrolment.kind, factorEnrolment, plugin))
     for (const factor of contributions.secondFactors ?? [])
       problems.push(...secondFactors.add(factor.kind, factor, plugin))
     for (const one of contributions.evidence ?? []) problems.push(...evidence.add(one.kind, one, plugin))
@@ -156,6 +170,7 @@ export const createRegistries = async (
     signIn: freezeMap(methods.entries),
     ...(accounts !== undefined && { accounts }),
     ...(passwordChange !== undefined && { passwordChange }),
+    factorEnrolments: byKind(factorEnrolments.entries.values()),
     secondFactors: freezeMap(secondFactors.entries),
     ...(statusProvider !== undefined && { statusProvider }),
     evidence: freezeMap(evidence.entries),

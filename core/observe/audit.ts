@@ -24,6 +24,8 @@ export type AuditEventName =
   | 'session.ended'
   | 'account.refused'
   | 'account.password_changed'
+  | 'account.factor_added'
+  | 'account.factor_removed'
   | 'session.selected'
   | 'logout.refused'
   | 'logout.signed'

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { Unavailable } from '../../core/api/index.js'
 import plugin from '../../plugins/attestation/totp/index.js'
-import { oneTimePassword, type TotpForm } from '../../plugins/attestation/totp/one-time-password.js'
-import { findStoredStep, sealSecret } from '../../plugins/attestation/totp/stored-secret.js'
+import { oneTimePassword, type TotpForm } from '../../core/interaction/factors/totp/one-time-password.js'
+import { findStoredStep, sealSecret } from '../../core/interaction/factors/totp/stored-secret.js'
 import { createFactor } from '../support/clients/second-factor.js'
 
 describe('RFC 6238 appendix B', () => {
@@ -28,7 +28,7 @@ describe('a principal without a secret', () => {
     const [key, secret] = [randomBytes(32), randomBytes(20)]
     const form: TotpForm = { algorithm: 'SHA1', digits: 6 }
     const stored = sealSecret('totp:nobody', secret, form, key)
-    const check = { key, window: 1, decoy: { id: 'totp:nobody', stored } }
+    const check = { key, component: 'totp', window: 1, decoy: { id: 'totp:nobody', stored } }
     const password = oneTimePassword(secret, 100, form)
     expect(findStoredStep('totp:nobody', stored, password, 3000, check)).toBe(100)
     expect(findStoredStep('totp:alice', undefined, password, 3000, check)).toBeUndefined()

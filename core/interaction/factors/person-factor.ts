@@ -1,3 +1,5 @@
+import type { StoredSecret } from './totp/stored-secret.js'
+
 /** What a person proves who they are with beside a password. Durable: who loses it is locked out. */
 export type PersonFactor = Passkey | TotpFactor | RecoveryCodes
 
@@ -28,12 +30,8 @@ export interface Passkey extends Made {
 }
 
 /** The secret of an authenticator app (RFC 6238). */
-export interface TotpFactor extends Made {
+export interface TotpFactor extends Made, StoredSecret {
   readonly kind: 'totp'
-  readonly algorithm: 'SHA1' | 'SHA256' | 'SHA512'
-  readonly digits: 6 | 8
-  /** Encrypted with a key of the configuration. */
-  readonly sealed: string
   /** The newest step that was used: no other up to it can be. */
   readonly lastStep: number
 }

@@ -8,6 +8,12 @@ export const accountNotices = {
   device_revoked: 'devices',
   device_gone: 'devices',
   password_changed: 'password',
+  passkey_added: 'passkeys',
+  passkey_renamed: 'passkeys',
+  passkey_removed: 'passkeys',
+  passkey_gone: 'passkeys',
+  totp_there: 'totp',
+  totp_removed: 'totp',
 } as const
 
 export type AccountNotice = keyof typeof accountNotices

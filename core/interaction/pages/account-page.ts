@@ -1,5 +1,6 @@
 import type { BrowserNames } from '../browser-names.js'
 import type { DescribedDetail } from '../../oauth/authorization-details.js'
+import type { JsonObject } from '../../json.js'
 import type { AccountNotice } from './account-notices.js'
 import type { ClientOnPage } from './client-on-page.js'
 
@@ -83,8 +84,48 @@ export interface PasswordOnPage {
   readonly problem?: PasswordProblem
 }
 
+/** A passkey of the person. */
+export interface PasskeyOnPage {
+  readonly id: string
+  /** As the person called it. Untrusted. */
+  readonly name: string
+  /** Seconds since the epoch, as the other. */
+  readonly since: number
+  readonly lastUsedAt?: number
+  /** It is on other devices of the person too. */
+  readonly isSynced: boolean
+}
+
+/**
+ * Fields `factor`, with `action` `remove`, or with `name` and `action` `rename`; and those of a new one, with `action` `add`:
+ * `name`, `challenge`, and `answer`, which the script of the page fills in.
+ */
+export interface PasskeysOnPage {
+  readonly view: 'passkeys'
+  readonly passkeys: readonly PasskeyOnPage[]
+  /** What the browser makes another one of; absent: there are as many as there can be. In the part alone. */
+  readonly setup?: { readonly options: JsonObject; readonly challenge: string }
+  readonly problem?: 'refused' | 'known'
+}
+
+/**
+ * The app of one-time passwords. Without one: fields `setup` and `code`, with `action` `add`. With one: `action` `renew` makes
+ * other recovery codes, `remove` removes it.
+ */
+export interface TotpOnPage {
+  readonly view: 'totp'
+  /** Times are seconds since the epoch; `left`: how many recovery codes there are. */
+  readonly app?: { readonly since: number; readonly lastUsedAt?: number; readonly left: number }
+  /** Base32, and an otpauth URI of it, which the page draws. */
+  readonly setup?: { readonly secret: string; readonly uri: string; readonly setup: string }
+  /** Recovery codes, shown this once. */
+  readonly codes?: readonly string[]
+  readonly problem?: 'wrong'
+}
+
 /** What one part of the page shows. A further sign-in method adds a member, and its view `account-{view}.eta`. */
-export type SectionOnPage = SessionsOnPage | ApplicationsOnPage | DevicesOnPage | PasswordOnPage
+export type SectionOnPage =
+  SessionsOnPage | ApplicationsOnPage | DevicesOnPage | PasswordOnPage | PasskeysOnPage | TotpOnPage
 
 /** Where the rest of a part is: an absolute URL. */
 interface MoreOnPage {

@@ -4,12 +4,14 @@ import type {
   AccountPage,
   ApplicationOnPage,
   DeviceOnPage,
+  PasskeysOnPage,
   PasswordProblem,
   SectionOnPage,
   SessionOnPage,
 } from './account-page.js'
 import { accountNotices } from './account-notices.js'
 import { showClient } from './client-on-page.js'
+import { describeTotp } from './describe-totp.js'
 import { describeDetails } from './describe-details.js'
 import { tooManyText } from './wait-text.js'
 import type { DescribeWishes } from './wishes.js'
@@ -108,6 +110,16 @@ const describePasswordProblem = (words: Words, problem: PasswordProblem): Passwo
   }
 }
 
+const describePasskeys = (words: Words, { passkeys, setup, problem }: PasskeysOnPage) => ({
+  rows: passkeys.map(({ since, lastUsedAt, ...passkey }) => ({
+    ...passkey,
+    time: timeOnPage(words, since),
+    used: lastUsedAt === undefined ? undefined : timeOnPage(words, lastUsedAt),
+  })),
+  options: JSON.stringify(setup?.options),
+  problem: problem && words.text(`passkeys.${problem}`),
+})
+
 const rowsOf = (describing: Describing, section: SectionOnPage) => {
   const { words } = describing
   switch (section.view) {
@@ -117,6 +129,10 @@ const rowsOf = (describing: Describing, section: SectionOnPage) => {
       return section.applications.map((one) => describeApplication(describing, one))
     case 'devices':
       return section.devices.map((one) => describeDevice(describing, one))
+    case 'totp':
+      return describeTotp(words, section, (seconds) => timeOnPage(words, seconds))
+    case 'passkeys':
+      return describePasskeys(words, section)
     case 'password':
       return {
         fields: describePasswordFields(words),

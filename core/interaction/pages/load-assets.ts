@@ -33,6 +33,7 @@ export const createAsset = (name: string, body: Buffer): Asset | undefined => {
 /** Modules that scripts of the pages import: of a package, and of our own library, as the build makes it for browsers. */
 const modules = new Map([
   ['qr.js', createRequire(import.meta.url).resolve('qr')],
+  ['webauthn.js', join(packageRoot, 'dist/browser/webauthn.js')],
   ['signet-device.js', join(packageRoot, 'dist/browser/signet-device.js')],
 ])
 

@@ -101,6 +101,18 @@ export const samplePages: ReadonlyMap<string, (pages: Pages) => string> = new Ma
             attestationTtlSeconds: 86_400,
             devices: [{ id: 'a', name, type: 'device', since: 1_790_000_000 }],
           },
+          {
+            view: 'passkeys',
+            form: { url: '/account/passkeys', csrf: 'passkeys' },
+            passkeys: [{ id: 'a', name, since: 1_790_000_000, isSynced: true }],
+            setup: { options: {}, challenge: 'sample' },
+          },
+          {
+            view: 'totp',
+            form: { url: '/account/totp', csrf: 'totp' },
+            setup: { secret: 'SAMPLE', uri: 'otpauth://totp/sample', setup: 'sample' },
+            codes: ['abcd-efgh-jkmn-pqrs'],
+          },
         ],
       }),
   ],

@@ -1,12 +1,23 @@
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
-import { definePlugin, principalDigest, type AttemptPolicy } from '../../../core/api/index.js'
-import { stepSeconds, totpAlgorithms, type TotpAlgorithm, type TotpForm } from './one-time-password.js'
-import { otpauthUri, toBase32 } from './otpauth-uri.js'
-import { findStoredStep, sealSecret, type StoredSecret } from './stored-secret.js'
+import {
+  definePlugin,
+  findStoredStep,
+  otpauthUri,
+  principalDigest,
+  sealSecret,
+  stepSeconds,
+  toBase32,
+  totpAlgorithms,
+  type AttemptPolicy,
+  type StoredSecret,
+  type TotpAlgorithm,
+  type TotpForm,
+} from '../../../core/api/index.js'
 import { createUsedSteps } from './used-steps.js'
 
 const kind = 'totp'
+const component = 'attestation.totp'
 const keyRule = 'must be 32 random bytes in base64url: 43 characters'
 
 const options = z.strictObject({
@@ -47,7 +58,7 @@ export default definePlugin({
             // Before the attempt is counted, so that an outage counts none. A caller who has to wait learns nothing by it.
             const [found, lastUsed] = await Promise.all([factorRecords.find(idOf(digest)), used.findLast(digest)])
             const secret = found as StoredSecret | undefined
-            const step = findStoredStep(idOf(digest), secret, value, clock() / 1000, { key, window, decoy })
+            const step = findStoredStep(idOf(digest), secret, value, clock() / 1000, { key, window, decoy, component })
             // For everybody, so that parallel guesses are counted and unknown principals are slowed down alike.
             if (!(await attempts.take(kind, digest, guesses)).allowed)
               return { ok: false, reason: 'too many wrong one-time passwords' }
@@ -65,7 +76,7 @@ export default definePlugin({
             const shown = toBase32(secret)
             return {
               lines: { secret: shown, algorithm, digits: String(digits), period: `${String(stepSeconds)} s` },
-              uri: otpauthUri(issuer, principal, shown, configured),
+              uri: otpauthUri(issuer, `${principal.subject} ${principal.principalId}`, shown, configured),
             }
           },
           withdraw: (principal) => factorRecords.remove(idOf(principalDigest(principal))),

@@ -1,5 +1,4 @@
-import type { JsonObject, RecordStore, ReplayGuard } from '../../../core/api/index.js'
-import { stepSeconds } from './one-time-password.js'
+import { stepSeconds, type JsonObject, type RecordStore, type ReplayGuard } from '../../../core/api/index.js'
 
 /**
  * The steps whose passwords were used, of each principal, for as long as one of them could come again. The claim decides; as

@@ -1,7 +1,11 @@
 import type { PluginModule, Principal, SecondFactorVerifier, Services } from '../../../core/api/index.js'
 import type { RecordStore, ReplayGuard } from '../../../core/storage/ports.js'
 import { Unavailable } from '../../../core/unavailable.js'
-import { oneTimePassword, stepSeconds, type TotpForm } from '../../../plugins/attestation/totp/one-time-password.js'
+import {
+  oneTimePassword,
+  stepSeconds,
+  type TotpForm,
+} from '../../../core/interaction/factors/totp/one-time-password.js'
 
 /** The one second factor of a plugin, its options checked as a start checks them. Throws with the issues. */
 export const createFactor = async (

@@ -1,7 +1,7 @@
 import { findStep, type TotpForm } from './one-time-password.js'
 import { seal, unseal } from './sealed-secret.js'
 
-/** As stored: the form stays that of the app that scanned it, whatever the options become. */
+/** As stored, encrypted with a key of the configuration: the form stays that of the app that scanned it, whatever the options become. */
 export interface StoredSecret extends TotpForm {
   readonly sealed: string
 }
@@ -19,6 +19,8 @@ export const sealSecret = (
 export interface SecretCheck {
   readonly key: Uint8Array
   readonly window: number
+  /** Whose outage it is when a secret does not open. */
+  readonly component: string
   /** What is worked on for a principal without a secret. */
   readonly decoy: { readonly id: string; readonly stored: StoredSecret }
 }
@@ -32,10 +34,10 @@ export const findStoredStep = (
   found: StoredSecret | undefined,
   written: string,
   now: number,
-  { key, window, decoy }: SecretCheck,
+  { key, window, decoy, component }: SecretCheck,
 ): number | undefined => {
   const { id: owner, stored } = found ? { id, stored: found } : decoy
-  const secret = unseal(stored.sealed, key, ownerOf(owner, stored))
+  const secret = unseal(stored.sealed, key, ownerOf(owner, stored), component)
   const step = findStep(secret, written, now, window, stored)
   return found && step
 }

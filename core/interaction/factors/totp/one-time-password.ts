@@ -45,3 +45,19 @@ export const findStep = (
   })
   return matching[0]
 }
+
+const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
+
+/** RFC 4648 §6, without padding, as authenticator apps read it. */
+export const toBase32 = (bytes: Uint8Array): string => {
+  const bits = Array.from(bytes, (byte) => byte.toString(2).padStart(8, '0')).join('')
+  return (bits.match(/.{1,5}/g) ?? []).map((five) => alphabet.charAt(parseInt(five.padEnd(5, '0'), 2))).join('')
+}
+
+/** What an authenticator app scans. A colon parts issuer and account, so neither has one of its own. */
+export const otpauthUri = (issuer: string, account: string, secret: string, form: TotpForm): string => {
+  const name = new URL(issuer).hostname.replaceAll(':', '.')
+  const parameters = Object.entries({ secret, issuer: name, ...form, period: stepSeconds })
+  const query = parameters.map(([key, value]) => `${key}=${encodeURIComponent(value)}`).join('&')
+  return `otpauth://totp/${encodeURIComponent(name)}:${encodeURIComponent(account.replaceAll(':', '.'))}?${query}`
+}

@@ -1,0 +1,102 @@
+import type { FactorSetup, PasskeyEnrolment } from '../../interaction/factors/factor-enrolment.js'
+import { factorId, mostPasskeys, type PersonFactors } from '../../interaction/factors/person-factors.js'
+import type { PasskeyOnPage, PasskeysOnPage } from '../../interaction/pages/account-page.js'
+import { displayName } from '../../oauth/account.js'
+import type { AuditLog } from '../../observe/audit.js'
+import { hashOpaqueToken } from '../../opaque-token.js'
+import type { Refusals } from '../refusals.js'
+import type { AccountSection, Action, Visit } from './section.js'
+
+export interface PasskeysSectionOptions {
+  readonly enrolment: PasskeyEnrolment
+  readonly factors: PersonFactors
+  /** Values of ours that come once. */
+  readonly challenges: { issue(): Promise<string>; redeem(value: string): Promise<boolean> }
+  readonly audit: AuditLog
+  readonly refusals: Refusals
+}
+
+const mostNameCharacters = 60
+
+/** What people sign in with instead of a password. Whoever adds one, names one or removes one has signed in a moment ago. */
+export const createPasskeysSection = (options: PasskeysSectionOptions): AccountSection => {
+  const { enrolment, factors, challenges, audit, refusals } = options
+
+  /** The challenge of the browser is of this session: no other can answer it. */
+  const setupOf = async ({ person }: Visit, challenge: string): Promise<FactorSetup> => {
+    const { subject, sid, username } = person.session
+    return {
+      subject,
+      accountName: username ?? displayName(person.account),
+      challenge: hashOpaqueToken(`passkey\n${sid}\n${challenge}`),
+      factors: await factors.list(subject),
+    }
+  }
+
+  const show = async (visit: Visit, problem?: PasskeysOnPage['problem']): Promise<PasskeysOnPage> => {
+    const challenge = await challenges.issue()
+    const setup = await setupOf(visit, challenge)
+    const passkeys = setup.factors.flatMap((factor): PasskeyOnPage[] => {
+      if (factor.kind !== 'passkey') return []
+      const { name, createdAt: since, lastUsedAt, backedUp: isSynced } = factor
+      return [{ id: factorId(factor), name, since, isSynced, ...(lastUsedAt !== undefined && { lastUsedAt }) }]
+    })
+    return {
+      view: 'passkeys',
+      passkeys,
+      ...(passkeys.length < mostPasskeys && { setup: { options: await enrolment.begin(setup), challenge } }),
+      ...(problem && { problem }),
+    }
+  }
+
+  const trailOf = ({ http, person: { session } }: Visit) => ({
+    ...{ request_id: http.requestId, sub: session.subject, by_sid: session.sid, kind: 'passkey' },
+  })
+
+  const add: Action = async (visit) => {
+    const { values } = visit.http.form
+    const { subject } = visit.person.session
+    const challenge = values.get('challenge') ?? ''
+    const answer = { answer: values.get('answer') ?? '', name: values.get('name') ?? '' }
+    const result = (await challenges.redeem(challenge))
+      ? await enrolment.finish(await setupOf(visit, challenge), answer)
+      : ({ outcome: 'refused', why: 'the challenge was used, or is too old' } as const)
+    if (result.outcome === 'refused') {
+      await refusals.record(visit.http, { event: 'account.refused', why: result.why, sub: subject })
+      return { status: 400, section: await show(visit, 'refused') }
+    }
+    const added = await factors.addPasskey(subject, result.factor)
+    if (added !== 'added') return { status: 400, section: await show(visit, added === 'known' ? 'known' : undefined) }
+    await audit.record({ event: 'account.factor_added', ...trailOf(visit), factor: factorId(result.factor) })
+    return { notice: 'passkey_added' }
+  }
+
+  const rename: Action = async ({ http, person }) => {
+    const typed = (http.form.values.get('name') ?? '')
+      .normalize('NFC')
+      .replaceAll(/\p{Cc}/gu, '')
+      .trim()
+    const name = [...typed].slice(0, mostNameCharacters).join('')
+    const id = http.form.values.get('factor') ?? ''
+    const done = name !== '' && (await factors.renamePasskey(person.session.subject, id, name))
+    return { notice: done ? 'passkey_renamed' : 'passkey_gone' }
+  }
+
+  const remove: Action = async (visit) => {
+    const removed = await factors.remove(visit.person.session.subject, visit.http.form.values.get('factor') ?? '')
+    if (removed === undefined) return { notice: 'passkey_gone' }
+    await audit.record({ event: 'account.factor_removed', ...trailOf(visit), factor: factorId(removed) })
+    return { notice: 'passkey_removed' }
+  }
+
+  return {
+    name: 'passkeys',
+    asksAgain: true,
+    show: async (visit) => ({ section: await show(visit) }),
+    actions: new Map([
+      ['add', { afterRecentSignIn: add }],
+      ['rename', { afterRecentSignIn: rename }],
+      ['remove', { afterRecentSignIn: remove }],
+    ]),
+  }
+}

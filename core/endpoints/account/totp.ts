@@ -1,0 +1,94 @@
+import type { FactorSetup, TotpEnrolment } from '../../interaction/factors/factor-enrolment.js'
+import type { PersonFactor } from '../../interaction/factors/person-factor.js'
+import type { PersonFactors } from '../../interaction/factors/person-factors.js'
+import { newRecoveryCodes } from '../../interaction/factors/recovery-codes.js'
+import type { TotpOnPage } from '../../interaction/pages/account-page.js'
+import { displayName } from '../../oauth/account.js'
+import { OAuthError } from '../../oauth/errors.js'
+import type { AuditLog } from '../../observe/audit.js'
+import type { Refusals } from '../refusals.js'
+import type { AccountSection, Action, Visit } from './section.js'
+
+export interface TotpSectionOptions {
+  readonly enrolment: TotpEnrolment
+  readonly factors: PersonFactors
+  readonly audit: AuditLog
+  readonly refusals: Refusals
+}
+
+/** The app of one-time passwords, and the recovery codes that stand in for it. Whoever changes them has signed in a moment ago. */
+export const createTotpSection = ({ enrolment, factors, audit, refusals }: TotpSectionOptions): AccountSection => {
+  /** Of this session: the secret of no other page can be set up in it. */
+  const setupOf = ({ person }: Visit, all: readonly PersonFactor[]): FactorSetup => {
+    const { subject, sid, username } = person.session
+    return { subject, accountName: username ?? displayName(person.account), challenge: sid, factors: all }
+  }
+
+  const show = async (visit: Visit, more: Pick<TotpOnPage, 'problem' | 'codes'> = {}): Promise<TotpOnPage> => {
+    const all = await factors.list(visit.person.session.subject)
+    const app = all.find((factor) => factor.kind === 'totp')
+    const left = all.find((factor) => factor.kind === 'recovery_codes')?.hashes.length ?? 0
+    if (app === undefined) {
+      return { view: 'totp', setup: await enrolment.begin(setupOf(visit, all)), ...more }
+    }
+    const { createdAt: since, lastUsedAt } = app
+    return { view: 'totp', app: { since, left, ...(lastUsedAt !== undefined && { lastUsedAt }) }, ...more }
+  }
+
+  const trailOf = ({ http, person: { session } }: Visit) => ({
+    ...{ request_id: http.requestId, sub: session.subject, by_sid: session.sid },
+  })
+
+  /** Shows ten new codes, this once. */
+  const showNewCodes = async (visit: Visit) => {
+    const codes = newRecoveryCodes()
+    await factors.putRecoveryCodes(visit.person.session.subject, codes)
+    const named = { kind: 'recovery_codes', factor: 'recovery_codes' }
+    await audit.record({ event: 'account.factor_added', ...trailOf(visit), ...named })
+    return { status: 200, section: await show(visit, { codes }) }
+  }
+
+  const add: Action = async (visit) => {
+    const { subject } = visit.person.session
+    const { values } = visit.http.form
+    const all = await factors.list(subject)
+    // Somebody goes back to the page, or sends it again: what is in use stays.
+    if (all.some(({ kind }) => kind === 'totp')) return { notice: 'totp_there' }
+    const answer = { setup: values.get('setup') ?? '', code: values.get('code') ?? '' }
+    const result = await enrolment.finish(setupOf(visit, all), answer)
+    if (result.outcome === 'refused') {
+      await refusals.record(visit.http, { event: 'account.refused', why: result.why, sub: subject })
+      return { status: 400, section: await show(visit, { problem: 'wrong' }) }
+    }
+    await factors.putTotp(subject, result.factor)
+    await audit.record({ event: 'account.factor_added', ...trailOf(visit), kind: 'totp', factor: 'totp' })
+    return showNewCodes(visit)
+  }
+
+  const renew: Action = async (visit) => {
+    if ((await factors.findTotp(visit.person.session.subject)) === undefined)
+      throw new OAuthError('invalid_request', 'Recovery codes stand in for an app, and there is none.')
+    return showNewCodes(visit)
+  }
+
+  const remove: Action = async (visit) => {
+    const { subject } = visit.person.session
+    // The codes first: alone they would be good for nothing.
+    for (const id of ['recovery_codes', 'totp'] as const) {
+      if ((await factors.remove(subject, id)) === undefined) continue
+      await audit.record({ event: 'account.factor_removed', ...trailOf(visit), kind: id, factor: id })
+    }
+    return { notice: 'totp_removed' }
+  }
+
+  return {
+    name: 'totp',
+    asksAgain: true,
+    show: async (visit) => ({ section: await show(visit) }),
+    actions: new Map([
+      ['add', { afterRecentSignIn: add }],
+      ['renew', { afterRecentSignIn: renew }],
+      ['remove', { afterRecentSignIn: remove }],
+    ]),
+  }
+}

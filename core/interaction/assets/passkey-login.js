@@ -1,0 +1,28 @@
+const { browserSupportsWebAuthn, browserSupportsWebAuthnAutofill, startAuthentication } = await import(
+  new URL('webauthn.js', import.meta.url).href
+)
+
+/** A form whose answer an authenticator gives; its button asks. */
+const offer = (form) => {
+  const button = form.querySelector('button.method')
+  const optionsJSON = JSON.parse(form.dataset.options)
+  const send = (answer) => {
+    form.elements.answer.value = JSON.stringify(answer)
+    form.requestSubmit(button)
+  }
+  button.hidden = false
+  form.addEventListener('submit', (event) => {
+    if (form.elements.answer.value !== '' || event.submitter !== button) return
+    event.preventDefault()
+    // Whoever closes the window of the browser can ask again.
+    startAuthentication({ optionsJSON }).then(send, () => button.focus())
+  })
+  return { optionsJSON, send }
+}
+
+if (browserSupportsWebAuthn()) {
+  const [first] = [...document.querySelectorAll('form[data-ceremony]')].map(offer)
+  // Passkeys appear among the suggestions of the field for the username; a click on the button ends that.
+  if (first && document.querySelector('input[autocomplete$="webauthn"]') && (await browserSupportsWebAuthnAutofill()))
+    startAuthentication({ optionsJSON: first.optionsJSON, useBrowserAutofill: true }).then(first.send, () => undefined)
+}

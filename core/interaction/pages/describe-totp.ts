@@ -1,0 +1,30 @@
+import { encodeQR } from 'qr'
+import type { Words } from '../languages/words.js'
+import type { TotpOnPage } from './account-page.js'
+
+/** Modules of white around the code (ISO/IEC 18004 §6.3.8). */
+const quietZone = 4
+
+/** A QR code as the path of an SVG: a page draws it without a style or a picture of elsewhere. */
+const drawPath = (text: string) => {
+  const modules = encodeQR(text, 'raw', { ecc: 'medium', border: quietZone })
+  const dark = modules.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? [`M${x} ${y}h1v1h-1z`] : [])))
+  return { size: modules.length, path: dark.join('') }
+}
+
+/** As the views have it; `time` is what an element `time` has. */
+export const describeTotp = <Time>(
+  words: Words,
+  { app, setup, codes, problem }: TotpOnPage,
+  time: (seconds: number) => Time,
+) => ({
+  app: app && {
+    time: time(app.since),
+    used: app.lastUsedAt === undefined ? undefined : time(app.lastUsedAt),
+    left: words.count('totp.left', app.left),
+  },
+  // Groups of four are easier to type.
+  setup: setup && { ...setup, secret: setup.secret.replaceAll(/(.{4})(?=.)/g, '$1 '), qr: drawPath(setup.uri) },
+  codes,
+  problem: problem && words.text('totp.wrong'),
+})

@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { oneTimePassword, stepSeconds } from '../../core/interaction/factors/totp/one-time-password.js'
+import { fromBase32 } from '../support/clients/second-factor.js'
+import { UserAgent } from '../support/clients/user-agent.js'
+import { readSection, visitAccount } from '../support/server/account-visitor.js'
+import { withTotp } from '../support/server/passkey-server.js'
+import { person, startServer, subject, type TestServer } from '../support/server/server.js'
+
+let server: TestServer
+let now = Date.now()
+beforeAll(async () => {
+  server = await startServer({ configure: withTotp, clock: () => now })
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+const open = async () => {
+  const visitor = visitAccount(server.issuer, new UserAgent())
+  await visitor.signIn(person)
+  const part = async () => {
+    const { html } = await visitor.page('/account/totp')
+    const { csrf, values } = readSection(html, 'totp')
+    const [, shown = ''] = /id="totp-secret">([^<]*)</.exec(html) ?? []
+    return { html, secret: shown.replaceAll(' ', ''), fields: { csrf, setup: values('setup')[0] ?? '' } }
+  }
+  return { ...visitor, part }
+}
+
+const codeOf = (secret: string): string =>
+  oneTimePassword(fromBase32(secret), Math.floor(now / 1000 / stepSeconds), { algorithm: 'SHA1', digits: 6 })
+
+const codesIn = (html: string): readonly string[] =>
+  [...html.matchAll(/<code>([a-z2-9]{4}(?:-[a-z2-9]{4}){3})<\/code>/g)].map(([, code = '']) => code)
+
+describe('/account/totp', () => {
+  it('SI60 sets an app up that has shown its code, and shows ten recovery codes once', async () => {
+    const { part, post, page } = await open()
+    const { fields, secret, html } = await part()
+    expect(html).toMatch(/<svg class="qr"[^>]*role="img"/)
+    expect((await page()).html).not.toContain(secret)
+    const wrong = await post('totp', { ...fields, action: 'add', code: '000000' })
+    expect({ status: wrong.status, problem: wrong.html }).toEqual({
+      ...{ status: 400, problem: expect.stringContaining('This code is not right.') },
+    })
+    const added = await post('totp', { ...fields, action: 'add', code: codeOf(secret) })
+    expect(added.status).toBe(200)
+    expect(new Set(codesIn(added.html)).size).toBe(10)
+    const again = await post('totp', { ...fields, action: 'add', code: codeOf(secret) })
+    expect({ notice: readSection(again.html, 'totp').notice, codes: codesIn(again.html) }).toEqual({
+      ...{ notice: 'You have an authenticator app already.', codes: [] },
+    })
+    const { html: later, secret: none } = await part()
+    expect({ codes: codesIn(later), none, text: later }).toEqual({
+      ...{ codes: [], none: '', text: expect.stringContaining('10 recovery codes left') },
+    })
+    const renewed = await post('totp', { csrf: fields.csrf, action: 'renew' })
+    expect(codesIn(renewed.html).filter((code) => codesIn(added.html).includes(code))).toEqual([])
+    const removed = await post('totp', { csrf: fields.csrf, action: 'remove' })
+    expect(readSection(removed.html, 'totp').notice).toBe('The authenticator app is removed.')
+    expect(await post('totp', { csrf: fields.csrf, action: 'renew' })).toMatchObject({ status: 400 })
+    const written = JSON.stringify(await server.audit())
+    for (const hidden of [secret, ...codesIn(added.html)]) expect(written).not.toContain(hidden)
+    const kinds = (await server.audit()).filter(({ event }) => String(event).startsWith('account.factor_'))
+    expect(kinds.map(({ event, kind, sub }) => [event, kind, sub])).toEqual([
+      ['account.factor_added', 'totp', subject],
+      ['account.factor_added', 'recovery_codes', subject],
+      ['account.factor_added', 'recovery_codes', subject],
+      ['account.factor_removed', 'recovery_codes', subject],
+      ['account.factor_removed', 'totp', subject],
+    ])
+  })
+
+  it('SI59 takes no setup of another session, and nothing without a recent sign-in', async () => {
+    const [one, other] = [await open(), await open()]
+    const [{ fields, secret }, { fields: own }] = [await one.part(), await other.part()]
+    const answer = { action: 'add', code: codeOf(secret) }
+    expect(await other.post('totp', { ...own, setup: fields.setup, ...answer })).toMatchObject({ status: 400 })
+    expect(await one.post('totp', { ...fields, csrf: own.csrf, ...answer })).toMatchObject({ status: 403 })
+    now += 700_000
+    for (const action of ['add', 'renew', 'remove'])
+      expect((await one.post('totp', { ...fields, action, code: codeOf(secret) })).url.pathname).toMatch(/login$/)
+    expect(readSection((await one.page()).html, 'totp').text).toContain('Set up an authenticator app')
+  })
+})

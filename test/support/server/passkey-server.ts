@@ -1,0 +1,38 @@
+import { readSection } from './account-visitor.js'
+
+type Json = Record<string, unknown>
+
+/** A configuration with passkeys beside passwords, at a name: no passkey is for an address. */
+export const withPasskeys = (configuration: Json): Json => ({
+  ...configuration,
+  issuer: String(configuration['issuer']).replace('127.0.0.1', 'localhost'),
+  plugins: [
+    ...(configuration['plugins'] as readonly Json[]),
+    { use: 'plugins/login/passkey', options: { rp_name: 'Example Bank' } },
+  ],
+})
+
+/** What the page gives to its script: fields of the form, and what the browser is asked. */
+export const passkeySetup = (html: string) => {
+  const { csrf, values } = readSection(html, 'passkeys')
+  const [, written = ''] = /data-options="([^"]*)"/.exec(html) ?? []
+  const options = JSON.parse(
+    written.replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&amp;', '&'),
+  ) as Json
+  return { fields: { csrf, challenge: values('challenge')[0] ?? '' }, options }
+}
+
+/** A configuration with one-time passwords after passwords. */
+export const withTotp = (configuration: Json): Json => ({
+  ...configuration,
+  plugins: [
+    ...(configuration['plugins'] as readonly Json[]),
+    { use: 'plugins/login/totp', options: { sealing_key: 'A'.repeat(43) } },
+  ],
+})
+
+/** A virtual authenticator of Chromium that has passkeys, and whose person is there and has proved it. */
+export const passkeyAuthenticator = {
+  ...({ protocol: 'ctap2', transport: 'internal' } as const),
+  ...{ hasResidentKey: true, hasUserVerification: true, isUserVerified: true, automaticPresenceSimulation: true },
+}
