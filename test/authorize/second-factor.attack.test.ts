@@ -118,7 +118,7 @@ describe('a method that comes after another', () => {
     expect(provider.events.at(-1)).toMatchObject({ event: 'login.refused', method: 'code', sub: 'sub-alice' })
   })
 
-  it('SI18 delays guesses at it, whoever opens a new page, and a right one forgets them', async () => {
+  it('SI18 delays guesses at it, also on a new page, and a right one clears the count', async () => {
     const statuses: number[] = []
     for (let guess = 0; guess < 7; guess++) {
       const first = await passFirst({}, { ...alice, username: 'carol' })

@@ -18,7 +18,7 @@ export interface PasskeysSectionOptions {
 
 const mostNameCharacters = 60
 
-/** What people sign in with instead of a password. Whoever adds one, names one or removes one has signed in a moment ago. */
+/** What people sign in with instead of a password. A person who adds, names or removes one must have signed in recently. */
 export const createPasskeysSection = (options: PasskeysSectionOptions): AccountSection => {
   const { enrolment, factors, challenges, audit, refusals } = options
 

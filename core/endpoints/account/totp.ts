@@ -16,7 +16,7 @@ export interface TotpSectionOptions {
   readonly refusals: Refusals
 }
 
-/** The app of one-time passwords, and the recovery codes that stand in for it. Whoever changes them has signed in a moment ago. */
+/** The app of one-time passwords, and the recovery codes that stand in for it. A person who changes them must have signed in recently. */
 export const createTotpSection = ({ enrolment, factors, audit, refusals }: TotpSectionOptions): AccountSection => {
   /** Of this session: the secret of no other page can be set up in it. */
   const setupOf = ({ person }: Visit, all: readonly PersonFactor[]): FactorSetup => {

@@ -35,7 +35,7 @@ export const createSignInCallback = (options: AuthorizationOptions, flow: Flow, 
     const id = values.get('state')
     const redeemed = await attempts.redeem(id, { browserCookie, method: method.id })
     if (redeemed.outcome === 'unknown' || id === undefined || browserCookie === undefined) return over()
-    // A reload, or a second tab: whoever is signed in by now goes on.
+    // A reload, or a second tab: the person may be signed in by now, and goes on.
     if (redeemed.outcome === 'used') return redirect(flow.interactions.pageUrl(redeemed.interactionId, 'login'))
     const { attempt } = redeemed
     const purpose = await flow.interactions.find(attempt.interactionId, browserCookie)

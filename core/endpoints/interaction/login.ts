@@ -119,7 +119,7 @@ export const createLoginPage = (options: AuthorizationOptions, flow: Flow, parts
     return show(visit, about, shown)
   }
 
-  /** An address that was made for somebody who is to sign in, whoever is signed in already. */
+  /** An address that asks for a sign-in even if somebody is signed in already. */
   const isAsking = (http: EndpointRequest): boolean => {
     const { method, problem, attempt } = readLoginAddress(http)
     return wantsOtherAccount(http) || (method ?? problem ?? attempt) !== undefined

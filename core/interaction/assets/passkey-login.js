@@ -14,7 +14,7 @@ const offer = (form) => {
   form.addEventListener('submit', (event) => {
     if (form.elements.answer.value !== '' || event.submitter !== button) return
     event.preventDefault()
-    // Whoever closes the window of the browser can ask again.
+    // A person who closes the browser’s window can ask again.
     startAuthentication({ optionsJSON }).then(send, () => button.focus())
   })
   return { optionsJSON, send }

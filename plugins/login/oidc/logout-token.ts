@@ -23,7 +23,7 @@ export interface UpstreamEnd {
   readonly issuedAt: number
 }
 
-/** The type that the specification recommends, and what providers from before it send. */
+/** The type that OIDC Back-Channel Logout §2.4 recommends, and those that older providers send. */
 const types: readonly unknown[] = ['logout+jwt', 'JWT', undefined]
 const event = 'http://schemas.openid.net/event/backchannel-logout'
 

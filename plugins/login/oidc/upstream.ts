@@ -97,7 +97,7 @@ export const createUpstream = (options: UpstreamOptions, services: UpstreamServi
 
   const within = (at: number, milliseconds: number): boolean => clock() >= at && clock() - at < milliseconds
 
-  /** Not by the signal of whoever asked first: others wait for the same answer. */
+  /** The signal of the first caller does not end it: others wait for the same answer. */
   const discover = async (): Promise<ServerMetadata> => {
     try {
       const found = await discovery(issuer, options.client_id, undefined, undefined, {
