@@ -1,35 +1,23 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { FactorSetup, PasskeyEnrolment, SignInAttempt, SignInMethod } from '../../core/api/index.js'
-import { collections } from '../../core/host/collections.js'
-import { createPersonFactors, userHandleOf, type PersonFactors } from '../../core/interaction/factors/person-factors.js'
-import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
-import type { StorageBackend } from '../../core/storage/ports.js'
+import { userHandleOf, type PersonFactors } from '../../core/interaction/factors/person-factors.js'
 import passkey from '../../plugins/login/passkey/index.js'
 import { flags } from '../support/forge/authenticator-data.js'
 import { SoftwareAuthenticator, type Otherwise } from '../support/clients/software-authenticator.js'
+import { openPersonFactors } from '../support/stores/person-factors.js'
 
 type Json = Record<string, unknown>
 
 const origin = 'https://id.bank.example'
 const now = 1_800_000_000
-let folder: string
-let backend: StorageBackend
+let opened: Awaited<ReturnType<typeof openPersonFactors>>
 let factors: PersonFactors
-
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'signet-passkey-'))
-  backend = await openEmbedded({ path: folder, clock: () => now * 1000 })
-  const { personFactors: store } = collections({ records: backend, ephemeral: backend } as never)
-  factors = createPersonFactors({ store, clock: () => now * 1000 })
+  opened = await openPersonFactors(() => now * 1000)
+  factors = opened.factors
 })
-afterAll(async () => {
-  await backend[Symbol.asyncDispose]()
-  await rm(folder, { recursive: true })
-})
+afterAll(() => opened[Symbol.asyncDispose]())
 
 const open = async (wanted: Json = {}, issuer = `${origin}/op`) => {
   const options = passkey.options?.['~standard'].validate(wanted) as { readonly value: never }

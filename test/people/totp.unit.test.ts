@@ -1,31 +1,20 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { FactorSetup, SignInAttempt, SignInMethod, TotpEnrolment } from '../../core/api/index.js'
-import { collections } from '../../core/host/collections.js'
-import { createPersonFactors, type PersonFactors } from '../../core/interaction/factors/person-factors.js'
+import type { PersonFactors } from '../../core/interaction/factors/person-factors.js'
 import { newRecoveryCodes } from '../../core/interaction/factors/recovery-codes.js'
 import { oneTimePassword, stepSeconds } from '../../core/interaction/factors/totp/one-time-password.js'
-import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
-import type { StorageBackend } from '../../core/storage/ports.js'
 import totp from '../../plugins/login/totp/index.js'
 import { fromBase32 } from '../support/clients/second-factor.js'
+import { openPersonFactors } from '../support/stores/person-factors.js'
 
 let now = 1_800_000_000
-let folder: string
-let backend: StorageBackend
+let opened: Awaited<ReturnType<typeof openPersonFactors>>
 let factors: PersonFactors
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'signet-totp-'))
-  backend = await openEmbedded({ path: folder, clock: () => now * 1000 })
-  const { personFactors: store } = collections({ records: backend, ephemeral: backend } as never)
-  factors = createPersonFactors({ store, clock: () => now * 1000 })
+  opened = await openPersonFactors(() => now * 1000)
+  factors = opened.factors
 })
-afterAll(async () => {
-  await backend[Symbol.asyncDispose]()
-  await rm(folder, { recursive: true })
-})
+afterAll(() => opened[Symbol.asyncDispose]())
 
 const open = async () => {
   const options = totp.options?.['~standard'].validate({ sealing_key: 'A'.repeat(43) }) as { readonly value: never }
