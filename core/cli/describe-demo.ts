@@ -23,7 +23,9 @@ Sign in and see the tokens:
   ${config.issuer}/
   username  ${demo.page.username}
   password  ${demo.page.password}
-${deviceSecret === undefined ? '' : enrolment(config.issuer, deviceSecret)}
+${config.plugins.some(({ use }) => use === 'plugins/login/passkey') ? passkey(config.issuer) : ''}${
+  deviceSecret === undefined ? '' : enrolment(config.issuer, deviceSecret)
+}
 The secrets and the password are new at every start. The demo keeps its files here:
 
 ${dataFiles(config)
@@ -37,6 +39,12 @@ A configuration of your own, without demo clients and account:
   cp ${demoConfigFile} my.yaml
   npx signet-idp check --config my.yaml
   npx signet-idp start --config my.yaml
+`
+
+const passkey = (issuer: string): string => `
+Add a passkey, and sign in with it the next time, also after a new start:
+
+  ${issuer}/account/passkeys
 `
 
 const enrolment = (issuer: string, secret: string): string => `

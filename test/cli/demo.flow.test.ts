@@ -6,7 +6,9 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { packageRoot } from '../../core/package-root.js'
 import { createDevice } from '../support/clients/attestation.js'
+import { UserAgent } from '../support/clients/user-agent.js'
 import { openCommandLine, requestToken, type CommandLine } from '../support/server/command-line.js'
+import { passkeyOptions } from '../support/server/passkey-server.js'
 
 let product: string
 let cli: CommandLine
@@ -47,6 +49,15 @@ describe('signet start without a configuration', () => {
       status: 200,
       text: expect.stringContaining('demo-page'),
     })
+
+    expect(printed).toContain('http://localhost:3000/account/passkeys')
+    const agent = new UserAgent()
+    const { left } = await agent.follow(`${running.public}/account`)
+    const signIn = await (await agent.fetch(running.public + left!.pathname)).text()
+    expect(signIn).toContain('autocomplete="username webauthn"')
+    expect(passkeyOptions(signIn)).toMatchObject({ rpId: 'localhost', userVerification: 'required' })
+    for (const script of ['passkey-login.js', 'webauthn.js'])
+      expect((await fetch(`${running.public}/assets/${script}`)).status).toBe(200)
 
     const [, bootstrap] = /secret {4}(\S{43})\n/.exec(printed)!
     const demoDevice = { subject: 'demo-248289761001', principal_id: 'demo-browser' }

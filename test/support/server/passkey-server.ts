@@ -12,14 +12,16 @@ export const withPasskeys = (configuration: Json): Json => ({
   ],
 })
 
-/** What the page gives to its script: fields of the form, and what the browser is asked. */
+/** What a page asks the browser for. */
+export const passkeyOptions = (html: string): Json => {
+  const [, written = ''] = /data-options="([^"]*)"/.exec(html) ?? []
+  return JSON.parse(written.replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&amp;', '&')) as Json
+}
+
+/** What the page of passkeys gives to its script: fields of the form, and what the browser is asked. */
 export const passkeySetup = (html: string) => {
   const { csrf, values } = readSection(html, 'passkeys')
-  const [, written = ''] = /data-options="([^"]*)"/.exec(html) ?? []
-  const options = JSON.parse(
-    written.replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&amp;', '&'),
-  ) as Json
-  return { fields: { csrf, challenge: values('challenge')[0] ?? '' }, options }
+  return { fields: { csrf, challenge: values('challenge')[0] ?? '' }, options: passkeyOptions(html) }
 }
 
 /** A configuration with one-time passwords after passwords. */
