@@ -13,7 +13,8 @@ import type { FactorEnrolment } from '../interaction/factors/factor-enrolment.js
 import type { PersonFactors } from '../interaction/factors/person-factors.js'
 import type { PasswordChange } from '../interaction/password-change.js'
 import type { SignInMethod } from '../interaction/sign-in-method.js'
-import type { SignedRequests, SignerProvider } from '../keys/ports.js'
+import type { JwsAlg } from '../jose/jwk.js'
+import type { RequestPurpose, SignedRequests, SignerProvider } from '../keys/ports.js'
 import type { AccountLookup } from '../oauth/account.js'
 import type { AuthorizationDetailsType } from '../oauth/authorization-details.js'
 import type { ClientAuthenticator } from '../oauth/client-authenticator.js'
@@ -140,6 +141,8 @@ export interface Contributions {
   readonly approvalNotifiers?: readonly ApprovalNotifier[]
   /** Beside the `authorization_details_types` of the configuration. */
   readonly authorizationDetails?: readonly AuthorizationDetailsType[]
+  /** What it has `signedRequests` sign; without `alg` by any key with the purpose. `check` reports what no key can sign. */
+  readonly signedRequests?: readonly { readonly purpose: RequestPurpose; readonly alg?: JwsAlg | undefined }[]
   /** Called at the stop, in reverse order of loading. */
   readonly close?: () => Promise<void> | void
 }

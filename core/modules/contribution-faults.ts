@@ -16,6 +16,7 @@ const contributionNames: Readonly<Record<keyof Contributions, true>> = {
   evidence: true,
   approvalNotifiers: true,
   authorizationDetails: true,
+  signedRequests: true,
   close: true,
 }
 
@@ -83,6 +84,7 @@ export const findContributionFault = (contributions: unknown): string | undefine
     evidence = [],
     approvalNotifiers = [],
     authorizationDetails = [],
+    signedRequests = [],
   } = contributions as Contributions
   const grantFault = grants.map(findGrantFault).find((fault) => fault !== undefined)
   if (grantFault !== undefined) return `create returned a grant ${grantFault}`
@@ -118,5 +120,7 @@ export const findContributionFault = (contributions: unknown): string | undefine
     )
   )
     return 'create returned a type of authorization_details without type, check or describe'
+  if (!signedRequests.every((one) => typeof one.purpose === 'string'))
+    return 'create returned signedRequests without purpose'
   return undefined
 }

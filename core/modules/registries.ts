@@ -41,6 +41,13 @@ export interface Registries extends AsyncDisposable {
   readonly keepsPrincipals: boolean
   /** By `type`. */
   readonly authorizationDetails: AuthorizationDetailsTypes
+  /** What each plugin has signed, and where the configuration names the plugin. */
+  readonly signedRequests: readonly SignedRequestNeed[]
+}
+
+type SignedRequestNeed = NonNullable<Contributions['signedRequests']>[number] & {
+  readonly plugin: string
+  readonly path: string
 }
 
 /** Does the plugin read and write who was enrolled? Without such a one nobody does. */
@@ -114,6 +121,7 @@ export const createRegistries = async (
   const evidence = new Registry<EvidenceVerifier>('kind of evidence')
   const approvalNotifiers = new Registry<ApprovalNotifier>('approval notifier')
   const detailsTypes = new Registry<AuthorizationDetailsType>('type of authorization_details')
+  const signedRequests: SignedRequestNeed[] = []
   const statusProviders = new Registry<AttestationStatusProvider>('status')
 
   const services: Services = { ...outside, secondFactors: { get: (kind) => secondFactors.entries.get(kind) } }
@@ -149,6 +157,7 @@ export const createRegistries = async (
       problems.push(...approvalNotifiers.add(one.name, one, plugin))
     for (const one of contributions.authorizationDetails ?? [])
       problems.push(...detailsTypes.add(one.type, one, plugin))
+    for (const one of contributions.signedRequests ?? []) signedRequests.push({ ...one, plugin: module.name, path })
     const { statusProvider } = contributions
     if (statusProvider !== undefined) problems.push(...statusProviders.add('provider', statusProvider, plugin))
   }
@@ -177,6 +186,7 @@ export const createRegistries = async (
     approvalNotifiers: freezeMap(approvalNotifiers.entries),
     keepsPrincipals: plugins.some(keepsPrincipals),
     authorizationDetails: freezeMap(detailsTypes.entries),
+    signedRequests: Object.freeze(signedRequests),
     [Symbol.asyncDispose]: () => cleanUp.close(),
   })
 }

@@ -1,5 +1,5 @@
 import express from 'express'
-import { createRemoteJWKSet, jwtVerify } from 'jose'
+import { createRemoteJWKSet, errors, jwtVerify } from 'jose'
 
 // The sign-in of an organisation, which Signet hands people off to, and the page to which its application has them sent back.
 
@@ -25,7 +25,7 @@ const answer = async ({ interaction }, verb, body) => {
     body: JSON.stringify(body),
   })
   const { redirect_to, error_description } = await response.json()
-  if (!response.ok) throw new Error(error_description)
+  if (!response.ok) throw Object.assign(new Error(error_description), { status: response.status })
   return redirect_to
 }
 
@@ -45,7 +45,7 @@ app.get('/start', async (http, reply) => {
 })
 
 app.post('/start', async (http, reply) => {
-  const { request, username, password, cancel } = http.body
+  const { request, username, password, cancel } = http.body ?? {}
   const asked = await readRequest(request)
   if (cancel) return reply.redirect(303, await answer(asked, 'refuse', { reason: 'cancelled' }))
   if (username !== alice.username || password !== alice.password)
@@ -56,5 +56,13 @@ app.post('/start', async (http, reply) => {
 })
 
 app.get('/signed-in', (_, reply) => reply.send('Signed in. The address has the code for the application.'))
+
+/** Signet did not ask for this, or has its answer already. */
+const isOver = (error) => error instanceof errors.JOSEError || [404, 409].includes(error.status)
+
+app.use((error, http, reply, next) => {
+  if (!isOver(error)) return next(error)
+  reply.status(400).send('This sign-in is over. Go back to the application and begin again.')
+})
 
 app.listen(3002, 'localhost')

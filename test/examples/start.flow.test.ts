@@ -8,6 +8,8 @@ import { describe, expect, it } from 'vitest'
 import { packageRoot } from '../../core/package-root.js'
 import { runExample, type RunningExample } from '../support/server/run-example.js'
 import { UserAgent } from '../support/clients/user-agent.js'
+import { describeWith } from '../support/services/describe-with.js'
+import type { ServiceName } from '../support/services/table.js'
 
 // Each example, by its one command.
 
@@ -24,6 +26,32 @@ const requestToken = ({ issuer }: RunningExample, client: string, form: Record<s
 const verified = async ({ issuer }: RunningExample, response: Response) => {
   const { access_token } = (await response.json()) as { access_token: string }
   return jwtVerify(access_token, createRemoteJWKSet(new URL(`${issuer}/jwks.json`)), { issuer, typ: 'at+jwt' })
+}
+
+/** A person signs in at the example's own service, which takes nothing but what Signet asked it, once. */
+const handsOff = async ({ issuer, other, folder }: RunningExample): Promise<void> => {
+  const [, link = ''] = /<(http.+)>/.exec(await readFile(join(folder, 'README.md'), 'utf8')) ?? []
+  const agent = new UserAgent()
+  const { left } = await agent.follow(link)
+  expect(left?.origin).toBe(other)
+  const request = left?.searchParams.get('request') ?? ''
+  const show = (of: string) => fetch(`${other}/start?${new URLSearchParams({ request: of })}`)
+  const [, action = left!.href] = /<form[^>]* action="([^"]+)"/.exec(await (await show(request)).text()) ?? []
+  const [header, payload = '', signature] = request.split('.')
+  const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as object
+  const forged = Buffer.from(JSON.stringify({ ...claims, client_name: 'Another' })).toString('base64url')
+  for (const wrong of ['', 'junk', `${header}.${forged}.${signature}`]) expect((await show(wrong)).status).toBe(400)
+  const answer = (password: string) => {
+    const body = new URLSearchParams({ request, username: 'alice', password })
+    return fetch(new URL(action, other), { method: 'POST', body, redirect: 'manual' })
+  }
+  expect((await answer('wrong')).status).toBe(403)
+  const answered = await answer('correct horse')
+  const finish = answered.headers.get('location') ?? ''
+  expect([answered.status, finish]).toEqual([303, expect.stringContaining(`${issuer}/sign-in/own/callback?`)])
+  expect((await answer('correct horse')).status).toBe(400)
+  const back = await agent.authorize(finish, { username: '', password: '' })
+  expect(back.searchParams.get('code')).toBeTruthy()
 }
 
 const runs: Readonly<Record<string, (example: RunningExample) => Promise<void>>> = {
@@ -49,22 +77,11 @@ const runs: Readonly<Record<string, (example: RunningExample) => Promise<void>>>
     expect(await (await fetch(back)).text()).toMatch(/^Signed in/)
   },
 
-  handoff: async ({ issuer, other, folder }) => {
-    const [, link = ''] = /<(http.+)>/.exec(await readFile(join(folder, 'README.md'), 'utf8')) ?? []
-    const agent = new UserAgent()
-    const { left } = await agent.follow(link)
-    expect(left?.origin).toBe(other)
-    const request = left?.searchParams.get('request') ?? ''
-    const answer = (password: string) => {
-      const body = new URLSearchParams({ request, username: 'alice', password })
-      return fetch(left!, { method: 'POST', body, redirect: 'manual' })
-    }
-    expect((await answer('wrong')).status).toBe(403)
-    const finish = (await answer('correct horse')).headers.get('location') ?? ''
-    expect(finish.startsWith(`${issuer}/sign-in/own/callback?`)).toBe(true)
-    expect((await answer('correct horse')).status).toBe(500)
-    const back = await agent.authorize(finish, { username: '', password: '' })
-    expect(back.searchParams.get('code')).toBeTruthy()
+  handoff: handsOff,
+
+  'handoff-spring': async (example) => {
+    await example.printed('Started SignIn')
+    await handsOff(example)
   },
 
   signer: async (example) => {
@@ -90,13 +107,23 @@ const runs: Readonly<Record<string, (example: RunningExample) => Promise<void>>>
   },
 }
 
-describe('npm start of', () => {
-  const folders = readdirSync(join(packageRoot, 'examples'), { withFileTypes: true }).filter((entry) =>
-    entry.isDirectory(),
-  )
+/** What an example needs beside Node. */
+const needs: Readonly<Record<string, ServiceName>> = { 'handoff-spring': 'handoff-spring recipe' }
 
-  it.each(folders.map(({ name }) => name))('examples/%s serves what its page shows', async (name) => {
-    await using example = await runExample(name)
-    await runs[name]!(example)
-  })
+const folders = readdirSync(join(packageRoot, 'examples'), { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => name)
+
+const serves = async (name: string): Promise<void> => {
+  await using example = await runExample(name)
+  await runs[name]!(example)
+}
+
+describe('npm start of', () => {
+  it.each(folders.filter((name) => needs[name] === undefined))('examples/%s serves what its page shows', serves)
+
+  for (const [name, service] of Object.entries(needs))
+    describeWith(service, `examples/${name}`, () => {
+      it('serves what its page shows', () => serves(name), 180_000)
+    })
 })

@@ -70,9 +70,16 @@ const tryRegistries = async (modules: LoadedModules, issuer: string) => {
 
 const nothing: Pick<
   Registries,
-  'grants' | 'clientAuthenticators' | 'signIn' | 'secondFactors' | 'evidence' | 'authorizationDetails'
+  | 'grants'
+  | 'clientAuthenticators'
+  | 'signIn'
+  | 'secondFactors'
+  | 'evidence'
+  | 'authorizationDetails'
+  | 'signedRequests'
 > = {
   authorizationDetails: new Map(),
+  signedRequests: [],
   grants: new Map(),
   signIn: new Map(),
   secondFactors: new Map(),

@@ -283,7 +283,8 @@ export const crossCheck = (
     config,
     clients,
     registries,
-    report: (path, message) => void problems.push({ path: formatPath(path), message }),
+    report: (path, message) =>
+      void problems.push({ path: typeof path === 'string' ? path : formatPath(path), message }),
     warn: (path, message) => void warnings.push({ path: formatPath(path), message }),
     isWhole: (...sections) => sections.every((section) => !faulty.has(section)),
   }

@@ -53,6 +53,20 @@ const keysForAlgorithms: Rule = ({ config, clients, report, isWhole }) => {
   }
 }
 
+/** The first sign-in would show it as an outage. */
+const keysForSignedRequests: Rule = ({ config, registries, report, isWhole }) => {
+  if (!isWhole('keys', 'plugins')) return
+  for (const { plugin, path, purpose, alg } of registries.signedRequests) {
+    if (config.keys?.some((key) => key?.purposes?.includes(purpose) && (alg === undefined || key.alg === alg))) continue
+    const near = config.keys?.find((key) => alg === undefined || key?.alg === alg)
+    const hint =
+      near?.kid === undefined
+        ? 'add one to `keys`'
+        : `write \`purposes: [${[...(near.purposes ?? []), purpose].join(', ')}]\` for the key ${near.kid}`
+    report(path, `${plugin} needs a key${alg === undefined ? '' : ` for ${alg}`} with the purpose ${purpose}: ${hint}`)
+  }
+}
+
 /**
  * OIDC Core §15.1: a client that registered no algorithm expects RS256, and many libraries accept nothing else until
  * they are configured.
@@ -67,4 +81,4 @@ const keyForAnyClient: Rule = ({ config, registries, warn, isWhole }) => {
   warn(['keys'], 'no key signs ID tokens with RS256, which many clients expect (OpenID Connect Core §15.1)')
 }
 
-export const keyRules: readonly Rule[] = [keysAndSigners, keysForAlgorithms, keyForAnyClient]
+export const keyRules: readonly Rule[] = [keysAndSigners, keysForAlgorithms, keysForSignedRequests, keyForAnyClient]

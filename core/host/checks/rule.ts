@@ -15,6 +15,7 @@ export type CheckedRegistries = Pick<
   | 'statusProvider'
   | 'evidence'
   | 'authorizationDetails'
+  | 'signedRequests'
 >
 
 /** A configuration with what its clients and plugins are. */
@@ -23,7 +24,8 @@ export interface Deployment {
   /** In the order of the configuration; undefined where the metadata is wrong. */
   readonly clients: readonly (Client | undefined)[]
   readonly registries: CheckedRegistries
-  readonly report: (path: Path, message: string) => void
+  /** Where: a path, or the text of one. */
+  readonly report: (path: Path | string, message: string) => void
   readonly warn: (path: Path, message: string) => void
   /** False when something is wrong in one of these sections: then nothing follows from what is missing there. */
   readonly isWhole: (...sections: readonly (keyof Config)[]) => boolean

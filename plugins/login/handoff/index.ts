@@ -86,6 +86,7 @@ export default definePlugin({
     }
     return {
       signIn: [method],
+      signedRequests: [{ purpose: 'handoff' }],
       accounts: { find: ask ?? ((subject) => externalAccounts.find(id, subject)) },
     }
   },

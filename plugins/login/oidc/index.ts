@@ -165,6 +165,12 @@ export default definePlugin({
         return { subject, issuedAt }
       },
     }
-    return { signIn: [method], accounts: { find: (subject) => accounts.find(id, subject) } }
+    const usesKey = configured.token_endpoint_auth_method === 'private_key_jwt'
+    const alg = configured.client_assertion_signing_alg
+    return {
+      signIn: [method],
+      accounts: { find: (subject) => accounts.find(id, subject) },
+      ...(usesKey && { signedRequests: [{ purpose: 'client_authentication', alg }] }),
+    }
   },
 })

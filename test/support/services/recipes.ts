@@ -7,7 +7,7 @@ import { packageRoot } from '../../../core/package-root.js'
 import { codeBlock, readDocument } from '../document.js'
 
 interface Needs {
-  /** Blocks of the page that its commands need. */
+  /** Blocks of the page, or files of the program's folder, that the commands need; absent: none, or all of the folder. */
   readonly files?: readonly string[]
   /** Packages that bring the programs of the commands. */
   readonly debian?: readonly string[]
@@ -26,14 +26,14 @@ export class RecipePackages {
   readonly folder: string
   readonly installed: string
 
-  constructor(name: string, { files = [], debian = [], program }: Needs = {}) {
+  constructor(name: string, { files, debian = [], program }: Needs = {}) {
     const page = `docs/recipes/${name}.md`
     this.debian = debian
     this.#commands = program?.commands ?? codeBlock(page, 'install')
     this.#files = new Map(
       program === undefined
-        ? files.map((file) => [file, codeBlock(page, file)])
-        : readdirSync(join(packageRoot, program.folder)).map((file) => [
+        ? (files ?? []).map((file) => [file, codeBlock(page, file)])
+        : (files ?? readdirSync(join(packageRoot, program.folder))).map((file) => [
             file,
             readDocument(`${program.folder}/${file}`),
           ]),
@@ -83,6 +83,15 @@ const light = {
   spa: new RecipePackages('spa'),
 }
 
+/** Programs of examples that are compiled, by the folder's name. */
+const examples = {
+  'handoff-spring': new RecipePackages('handoff-spring', {
+    files: ['pom.xml', 'src/main/java/com/example/SignIn.java'],
+    debian: ['default-jdk-headless', 'maven'],
+    program: { folder: 'examples/handoff-spring', commands: 'mvn -q -B package' },
+  }),
+}
+
 /** Those whose packages take minutes, or a compiler that Debian does not have: `npm run test:recipes`. */
 const heavy = {
   go: new RecipePackages('go', { files: ['main.go'] }),
@@ -99,7 +108,7 @@ const heavy = {
   }),
 }
 
-export const recipes = { ...light, ...heavy }
+export const recipes = { ...light, ...examples, ...heavy }
 
 export type RecipeName = keyof typeof recipes
 
