@@ -19,8 +19,6 @@ const full = (extra = '') => minimal(plugins + extra)
 const client = (members: string) =>
   `clients: [{ client_id: c, client_secret: a-secret-of-more-than-256-bits-for-tests, redirect_uris: ['https://c.example'], ${members} }]`
 
-const upstream = 'issuer: https://op.example, client_id: me, token_endpoint_auth_method: private_key_jwt'
-
 describe('cross-checks', () => {
   it('find nothing where all fits', async () => {
     expect(await problemsOf(full(client('grant_types: [authorization_code, refresh_token]')))).toEqual([])
@@ -126,31 +124,6 @@ describe('cross-checks', () => {
       'plugins: the grant authorization_code needs a login plugin',
       full().replace('  - use: plugins/login/password\n', ''),
     ],
-    ...(
-      [
-        [
-          'handoff',
-          'a key with the purpose handoff: write `purposes: [access_token, id_token, handoff]` for the key a',
-          'sign_in_url: https://bank.example/start',
-        ],
-        [
-          'oidc',
-          'a key for RS256 with the purpose client_authentication: write `purposes: [access_token, id_token, client_authentication]` for the key r',
-          `${upstream}, client_assertion_signing_alg: RS256`,
-        ],
-        [
-          'oidc',
-          'a key for PS256 with the purpose client_authentication: add one to `keys`',
-          `${upstream}, client_assertion_signing_alg: PS256`,
-        ],
-      ] as const
-    ).map(([name, key, options]): [string, string] => [
-      `plugins[6]: ${name} needs ${key}`,
-      full(`  - { use: plugins/login/${name}, options: { id: own, ${options} } }`).replaceAll(
-        '.pem }',
-        '.pem, purposes: [access_token, id_token] }',
-      ),
-    ]),
     ['plugins: no plugin provides a grant', minimal()],
     [
       'scopes_supported: must name at least one scope',

@@ -1,0 +1,59 @@
+import { expect, it } from 'vitest'
+import { ConfigurationError } from '../../config/problems.js'
+import { checkConfiguration } from '../../core/host/checks/check-configuration.js'
+import { configWith, minimal, plugins } from '../support/server/config-files.js'
+
+// A plugin that signs requests needs a key with the purpose for it.
+
+const problemsOf = async (text: string): Promise<string[]> => {
+  try {
+    await checkConfiguration(await configWith(text), {})
+    return []
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error
+    return error.problems.map(({ path, message }) => `${path}: ${message}`)
+  }
+}
+
+const withPlugin = (name: string, options: string): string =>
+  minimal(`${plugins}  - { use: plugins/login/${name}, options: { id: own, ${options} } }`)
+
+/** Keys without `purposes` have all of them. */
+const locked = (text: string, ...more: string[]): string =>
+  text.replaceAll('.pem }', `.pem, purposes: [${['access_token', 'id_token', ...more].join(', ')}] }`)
+
+const handoff = 'sign_in_url: https://bank.example/start'
+const upstream = 'issuer: https://op.example, client_id: me'
+const byKey = `${upstream}, token_endpoint_auth_method: private_key_jwt`
+
+it.each([
+  [
+    'plugins[6]: handoff needs a key with the purpose handoff: write `purposes: [access_token, id_token, handoff]` for the key a',
+    withPlugin('handoff', handoff),
+    'handoff',
+  ],
+  [
+    'plugins[6]: oidc needs a key for RS256 with the purpose client_authentication: write `purposes: [access_token, id_token, client_authentication]` for the key r',
+    withPlugin('oidc', `${byKey}, client_assertion_signing_alg: RS256`),
+    'client_authentication',
+  ],
+  [
+    'plugins[6]: oidc needs a key with the purpose client_authentication: write `purposes: [access_token, id_token, client_authentication]` for the key a',
+    withPlugin('oidc', byKey),
+    'client_authentication',
+  ],
+])('%s', async (problem, text, purpose) => {
+  expect(await problemsOf(locked(text))).toEqual([problem])
+  expect(await problemsOf(locked(text, purpose))).toEqual([])
+  expect(await problemsOf(text)).toEqual([])
+})
+
+it('says where there is no key for the algorithm at all', async () => {
+  expect(await problemsOf(withPlugin('oidc', `${byKey}, client_assertion_signing_alg: PS256`))).toEqual([
+    'plugins[6]: oidc needs a key for PS256 with the purpose client_authentication: add one to `keys`',
+  ])
+})
+
+it('a provider that knows a secret needs no key', async () => {
+  expect(await problemsOf(locked(withPlugin('oidc', `${upstream}, client_secret: a-secret`)))).toEqual([])
+})
