@@ -5,7 +5,7 @@ const built = 'test/support/services/built.ts'
 const hasStores = findService('mongodb') !== undefined && findService('redis') !== undefined
 /** Flows and races over HTTP whose outcome depends on a store. */
 const onEveryStore = [
-  'test/{attestation,authorize,ciba,clients,device,dpop,keys,limits,people,registration,token}/*.{flow,race}.test.ts',
+  'test/{attestation,authorize,ciba,clients,device,dpop,keys,limits,people,registration,sign-in,token}/*.{flow,race}.test.ts',
   'test/token/kill-exchange.fault.test.ts',
   'test/recipes/apache.flow.test.ts',
 ]

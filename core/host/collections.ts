@@ -100,6 +100,7 @@ export const collections = ({ records, ephemeral, shares }: Stores) => {
     interactions: within('requests', shareOneTime, ephemeral.oneTime<Interaction>('interactions')),
     signInAttempts: within('requests', shareOneTime, ephemeral.oneTime<AttemptRecord>('sign_in_attempts')),
     handoffs: within('requests', shareLookup, ephemeral.records<HandoffRecord>('handoffs')),
+    upstreamLogouts: within('replay', shareLookup, ephemeral.records<true>('upstream_logouts')),
     challenges: within('challenges', shareOneTime, ephemeral.oneTime<ChallengeRecord>('challenges')),
     usedEvidenceChallenges: within('replay', shareReplays, ephemeral.replayGuard('evidence_challenges')),
     returnedEvidence: within('challenges', shareLookup, ephemeral.records<JsonObject>('returned_evidence')),

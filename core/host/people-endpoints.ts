@@ -216,7 +216,8 @@ export const createEndedElsewhereEndpoints = (
   const { clock_tolerance_secs: toleranceSeconds } = get(tokens.config)
   const lifetime = { grantLifetime: grantLifetime(get(tokens.config)), tell: tellClientsOf(get) }
   const records = createPersonalRecords({ ...get(tokens.collections), ...lifetime })
-  return { backchannelLogout: createBackchannelLogout({ methods, records, audit, toleranceSeconds }) }
+  const taken = get(tokens.collections).upstreamLogouts
+  return { backchannelLogout: createBackchannelLogout({ methods, records, taken, audit, toleranceSeconds }) }
 }
 
 /** Of the admin listener. */

@@ -116,5 +116,7 @@ export type EndedElsewhere =
       readonly subject: string | undefined
       /** Seconds since the epoch: sessions that began later go on. */
       readonly issuedAt: number
+      /** Of this message, unique at the method (`jti`), at most 256 characters: it is taken once. */
+      readonly id: string
     }
   | { readonly fault: string }

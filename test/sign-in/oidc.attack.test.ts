@@ -1,36 +1,27 @@
 import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Unavailable } from '../../core/unavailable.js'
 import {
   answerWith,
   claimsFor,
   methodOf,
   newAttempt,
-  openUpstreams,
   secret,
   signIn,
+  useUpstreams,
   visit,
 } from '../support/server/upstream-attempts.js'
-import type { UpstreamProvider } from '../support/server/upstream-provider.js'
 
-let upstreams: Awaited<ReturnType<typeof openUpstreams>>
-let upstream: UpstreamProvider
-beforeAll(async () => {
-  upstreams = await openUpstreams()
-  upstream = upstreams.upstream
-})
-afterAll(() => upstreams[Symbol.asyncDispose]())
-beforeEach(() => upstreams.reset())
-
-const create: typeof upstreams.create = (...options) => upstreams.create(...options)
+const upstreams = useUpstreams()
+const create = (...options: Parameters<ReturnType<typeof upstreams>['create']>) => upstreams().create(...options)
 
 describe('an answer that is not the one that was asked for', () => {
   it('[SI20] comes from another provider: iss is another one', async () => {
     const contributed = await create()
     const { answer, kept } = await visit(contributed, newAttempt())
-    expect(answer['iss']).toBe(upstream.issuer)
+    expect(answer['iss']).toBe(upstreams().upstream.issuer)
     const before = tokenRequests()
-    for (const iss of [[['iss', upstreams.other.issuer]], []]) {
+    for (const iss of [[['iss', upstreams().other.issuer]], []]) {
       const sent = Object.fromEntries([...Object.entries(answer).filter(([name]) => name !== 'iss'), ...iss])
       expect(await methodOf(contributed).finish(kept, sent)).toMatchObject({ outcome: 'refused' })
     }
@@ -58,28 +49,40 @@ describe('an answer that is not the one that was asked for', () => {
   it('[SI23] has an ID token that nobody signed, that the client secret signed, or for another client or time', async () => {
     const hour = 3600
     const forged: readonly ((nonce: string) => Promise<string> | string)[] = [
-      (nonce) => new UnsecuredJWT(claimsFor(upstream, nonce)).encode(),
-      (nonce) => new SignJWT(claimsFor(upstream, nonce)).setProtectedHeader({ alg: 'HS256' }).sign(Buffer.from(secret)),
+      (nonce) => new UnsecuredJWT(claimsFor(upstreams().upstream, nonce)).encode(),
       (nonce) =>
-        new SignJWT(claimsFor(upstream, nonce)).setProtectedHeader({ alg: 'ES256' }).sign(upstreams.ours.privateKey),
-      (nonce) => upstream.sign({ ...claimsFor(upstream, nonce), aud: 'another' }),
-      (nonce) => upstream.sign({ ...claimsFor(upstream, nonce), iss: upstreams.other.issuer }),
-      (nonce) => upstream.sign({ ...claimsFor(upstream, nonce), exp: claimsFor(upstream, nonce).iat - hour }),
-      () => upstream.sign(claimsFor(upstream, 'of another attempt')),
+        new SignJWT(claimsFor(upstreams().upstream, nonce))
+          .setProtectedHeader({ alg: 'HS256' })
+          .sign(Buffer.from(secret)),
+      (nonce) =>
+        new SignJWT(claimsFor(upstreams().upstream, nonce))
+          .setProtectedHeader({ alg: 'ES256' })
+          .sign(upstreams().ours.privateKey),
+      (nonce) => upstreams().upstream.sign({ ...claimsFor(upstreams().upstream, nonce), aud: 'another' }),
+      (nonce) =>
+        upstreams().upstream.sign({ ...claimsFor(upstreams().upstream, nonce), iss: upstreams().other.issuer }),
+      (nonce) =>
+        upstreams().upstream.sign({
+          ...claimsFor(upstreams().upstream, nonce),
+          exp: claimsFor(upstreams().upstream, nonce).iat - hour,
+        }),
+      () => upstreams().upstream.sign(claimsFor(upstreams().upstream, 'of another attempt')),
       () => 'junk',
     ]
     const contributed = await create()
     for (const idToken of forged) {
       const attempt = newAttempt()
       const { answer, kept } = await visit(contributed, attempt)
-      answerWith(upstream, attempt, idToken)
+      answerWith(upstreams().upstream, attempt, idToken)
       expect(await methodOf(contributed).finish(kept, answer)).toMatchObject({ outcome: 'refused' })
-      upstream.instead = () => false
+      upstreams().upstream.instead = () => false
     }
     // The same by the right key, for this client: the double of the token endpoint is not what is refused.
     const attempt = newAttempt()
     const { answer, kept } = await visit(contributed, attempt)
-    answerWith(upstream, attempt, (nonce) => upstream.sign(claimsFor(upstream, nonce)))
+    answerWith(upstreams().upstream, attempt, (nonce) =>
+      upstreams().upstream.sign(claimsFor(upstreams().upstream, nonce)),
+    )
     expect(await methodOf(contributed).finish(kept, answer)).toMatchObject({ outcome: 'passed' })
   })
 
@@ -93,37 +96,39 @@ describe('an answer that is not the one that was asked for', () => {
     ] as const) {
       const attempt = newAttempt(request)
       const { answer, kept } = await visit(contributed, attempt)
-      answerWith(upstream, attempt, (nonce) => upstream.sign({ ...claimsFor(upstream, nonce), ...claims }))
+      answerWith(upstreams().upstream, attempt, (nonce) =>
+        upstreams().upstream.sign({ ...claimsFor(upstreams().upstream, nonce), ...claims }),
+      )
       expect(await methodOf(contributed).finish(kept, answer)).toMatchObject({ outcome: 'refused' })
-      upstream.instead = () => false
+      upstreams().upstream.instead = () => false
     }
   })
 
   it('[SI25] names a person of another sign-in method', async () => {
     const [first, second] = [
       await create({ subject: 'sub' }),
-      await create({ id: 'partner', subject: 'sub' }, upstreams.other),
+      await create({ id: 'partner', subject: 'sub' }, upstreams().other),
     ]
-    upstream.person = upstreams.other.person = { sub: 'shared', claims: {} }
+    upstreams().upstream.person = upstreams().other.person = { sub: 'shared', claims: {} }
     expect(await signIn(first)).toMatchObject({ outcome: 'passed', subject: 'shared' })
     expect(await signIn(second)).toMatchObject({ outcome: 'refused', subject: 'shared' })
   })
 })
 
-const tokenRequests = () => upstream.asked.filter((one) => one === 'POST /token').length
+const tokenRequests = () => upstreams().upstream.asked.filter((one) => one === 'POST /token').length
 
 describe('[SI26] a provider that is down, slow or has changed its keys', () => {
   it('is an outage, before the browser leaves and when it comes back; nobody is let in or refused', async () => {
     const contributed = await create()
-    upstream.instead = (_, response) => {
+    upstreams().upstream.instead = (_, response) => {
       response.writeHead(503).end()
       return true
     }
     await expect(methodOf(contributed).begin(newAttempt())).rejects.toThrow(Unavailable)
-    upstream.instead = () => false
+    upstreams().upstream.instead = () => false
     const again = await create()
     const { answer, kept } = await visit(again, newAttempt())
-    upstream.instead = ({ url }, response) => {
+    upstreams().upstream.instead = ({ url }, response) => {
       if (url === '/token') response.writeHead(500).end()
       return url === '/token'
     }
@@ -133,7 +138,7 @@ describe('[SI26] a provider that is down, slow or has changed its keys', () => {
   it('holds a browser no longer than its attempt lasts', async () => {
     const contributed = await create()
     const { answer, kept } = await visit(contributed, newAttempt())
-    upstream.instead = ({ url }) => url === '/token'
+    upstreams().upstream.instead = ({ url }) => url === '/token'
     const attempt = { ...kept, signal: AbortSignal.timeout(50) }
     await expect(methodOf(contributed).finish(attempt, answer)).rejects.toThrow(Unavailable)
   })
@@ -146,10 +151,12 @@ describe('[SI26] a provider that is down, slow or has changed its keys', () => {
     const attempt = newAttempt()
     const { answer, kept } = await visit(contributed, attempt)
     const idToken = (nonce: string) =>
-      new SignJWT(claimsFor(upstream, nonce)).setProtectedHeader({ alg: 'ES256', kid: 'next' }).sign(rotated.privateKey)
-    answerWith(upstream, attempt, idToken)
-    const byToken = upstream.instead
-    upstream.instead = (request, response) => {
+      new SignJWT(claimsFor(upstreams().upstream, nonce))
+        .setProtectedHeader({ alg: 'ES256', kid: 'next' })
+        .sign(rotated.privateKey)
+    answerWith(upstreams().upstream, attempt, idToken)
+    const byToken = upstreams().upstream.instead
+    upstreams().upstream.instead = (request, response) => {
       if (request.url !== '/jwks') return byToken(request, response)
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ keys: [jwk] }))
       return true

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { SignJWT, UnsecuredJWT } from 'jose'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Contributions } from '../../core/api/index.js'
 import {
   alice,
@@ -8,25 +8,16 @@ import {
   claimsFor,
   methodOf,
   newAttempt,
-  openUpstreams,
   secret,
   signIn,
+  useUpstreams,
   subjectOf,
   validate,
   visit,
 } from '../support/server/upstream-attempts.js'
-import type { UpstreamProvider } from '../support/server/upstream-provider.js'
 
-let upstreams: Awaited<ReturnType<typeof openUpstreams>>
-let upstream: UpstreamProvider
-beforeAll(async () => {
-  upstreams = await openUpstreams()
-  upstream = upstreams.upstream
-})
-afterAll(() => upstreams[Symbol.asyncDispose]())
-beforeEach(() => upstreams.reset())
-
-const create: typeof upstreams.create = (...options) => upstreams.create(...options)
+const upstreams = useUpstreams()
+const create = (...options: Parameters<ReturnType<typeof upstreams>['create']>) => upstreams().create(...options)
 
 describe('a sign-in at another OpenID Provider', () => {
   it('gives a subject that is a hash of iss and sub, and an account with the mapped claims', async () => {
@@ -36,11 +27,11 @@ describe('a sign-in at another OpenID Provider', () => {
       userinfo: true,
     })
     const result = await signIn(contributed)
-    const subject = subjectOf(upstream.issuer, alice.sub)
+    const subject = subjectOf(upstreams().upstream.issuer, alice.sub)
     expect(result).toMatchObject({ outcome: 'passed', subject, amr: [] })
     const claims = { name: 'Alice Adams', mail: 'alice@corp.example' }
     expect(await contributed.accounts?.find(subject, AbortSignal.timeout(1000))).toEqual({ subject, claims })
-    expect(upstream.asked).toContain('POST /request')
+    expect(upstreams().upstream.asked).toContain('POST /request')
   })
 
   it('authenticates with a client assertion of ours', async () => {
@@ -58,7 +49,9 @@ describe('a sign-in at another OpenID Provider', () => {
     const attempt = newAttempt({ acrValues: ['1'] })
     const { answer, kept } = await visit(contributed, attempt)
     const more = { email: 'other@corp.example', acr: 'urn:corp:1', amr: ['pwd', 'sms'] }
-    answerWith(upstream, attempt, (nonce) => upstream.sign({ ...claimsFor(upstream, nonce), ...more }))
+    answerWith(upstreams().upstream, attempt, (nonce) =>
+      upstreams().upstream.sign({ ...claimsFor(upstreams().upstream, nonce), ...more }),
+    )
     const result = await methodOf(contributed).finish(kept, answer)
     expect(result).toEqual({ outcome: 'passed', subject: more.email, acr: '1', amr: ['otp'] })
   })
@@ -66,7 +59,10 @@ describe('a sign-in at another OpenID Provider', () => {
   it('passes on what the client asked for, and takes auth_time from the answer', async () => {
     const contributed = await create({ acr: { '1': 'urn:corp:1' } })
     let pushed: object = {}
-    upstream.provider.once('pushed_authorization_request.success', ({ oidc }) => (pushed = { ...oidc.params }))
+    upstreams().upstream.provider.once(
+      'pushed_authorization_request.success',
+      ({ oidc }) => (pushed = { ...oidc.params }),
+    )
     const asked = { maxAge: 60, prompt: 'login consent', loginHint: 'alice', acrValues: ['1', '0'], uiLocales: ['de'] }
     const result = await signIn(contributed, asked)
     expect(pushed).toMatchObject({
@@ -77,7 +73,7 @@ describe('a sign-in at another OpenID Provider', () => {
   })
 
   it('lets nobody in who refuses at the provider', async () => {
-    upstream.person = undefined
+    upstreams().upstream.person = undefined
     expect(await signIn(await create())).toEqual({ outcome: 'refused', why: 'refused at the provider' })
   })
 })
@@ -87,38 +83,45 @@ describe('a logout token of the provider', () => {
   const ended = async (contributed: Contributions, token: string) =>
     methodOf(contributed).endedElsewhere!(token, AbortSignal.timeout(5000))
   const logout = (more: object = {}) => {
-    const { iss, aud, iat, exp } = claimsFor(upstream, '')
+    const { iss, aud, iat, exp } = claimsFor(upstreams().upstream, '')
     return { ...{ iss, aud, iat, exp }, sub: alice.sub, events: event, jti: randomUUID(), ...more }
   }
 
   it('names the person by sub, mapped or not, or by sid alone', async () => {
-    const subject = subjectOf(upstream.issuer, alice.sub)
+    const subject = subjectOf(upstreams().upstream.issuer, alice.sub)
     const hashed = await create()
-    expect(await ended(hashed, await upstream.sign(logout()))).toMatchObject({ subject })
+    expect(await ended(hashed, await upstreams().upstream.sign(logout()))).toMatchObject({ subject })
     const mapped = await create({ id: 'mapped', subject: 'email', scope: 'openid email', userinfo: true })
     expect(await signIn(mapped)).toMatchObject({ outcome: 'passed', subject: 'alice@corp.example' })
-    expect(await ended(mapped, await upstream.sign(logout()))).toMatchObject({ subject: 'alice@corp.example' })
+    expect(await ended(mapped, await upstreams().upstream.sign(logout()))).toMatchObject({
+      subject: 'alice@corp.example',
+    })
     const attempt = newAttempt()
     const { answer, kept } = await visit(mapped, attempt)
-    answerWith(upstream, attempt, (nonce) => upstream.sign({ ...claimsFor(upstream, nonce), email: 'a@b', sid: 's1' }))
+    answerWith(upstreams().upstream, attempt, (nonce) =>
+      upstreams().upstream.sign({ ...claimsFor(upstreams().upstream, nonce), email: 'a@b', sid: 's1' }),
+    )
     const byIdToken = await create({ id: 'mapped', subject: 'email' })
     expect(await methodOf(byIdToken).finish(kept, answer)).toMatchObject({ outcome: 'passed' })
-    expect(await ended(byIdToken, await upstream.sign(logout({ sub: undefined, sid: 's1' })))).toMatchObject({
+    expect(
+      await ended(byIdToken, await upstreams().upstream.sign(logout({ sub: undefined, sid: 's1' }))),
+    ).toMatchObject({
       subject: 'a@b',
     })
   })
 
-  it('[SI27] is refused when it is for another client, of another issuer or key, an ID token, or out of time', async () => {
+  it('[SI27] [SI41] is refused when it has no jti, is for another client, of another issuer or key, an ID token, or out of time', async () => {
     const contributed = await create()
-    const { exp, iat } = claimsFor(upstream, '')
+    const { exp, iat } = claimsFor(upstreams().upstream, '')
     const refused = [
-      upstream.sign(logout({ aud: 'another' })),
-      upstream.sign(logout({ iss: upstreams.other.issuer })),
-      upstream.sign(logout({ nonce: 'n' })),
-      upstream.sign(logout({ events: undefined })),
-      upstream.sign(logout({ sub: undefined })),
-      upstream.sign(logout({ exp: exp - 1000, iat: iat - 1000 })),
-      new SignJWT(logout()).setProtectedHeader({ alg: 'ES256' }).sign(upstreams.ours.privateKey),
+      upstreams().upstream.sign(logout({ aud: 'another' })),
+      upstreams().upstream.sign(logout({ iss: upstreams().other.issuer })),
+      upstreams().upstream.sign(logout({ nonce: 'n' })),
+      upstreams().upstream.sign(logout({ events: undefined })),
+      upstreams().upstream.sign(logout({ sub: undefined })),
+      upstreams().upstream.sign(logout({ jti: undefined })),
+      upstreams().upstream.sign(logout({ exp: exp - 1000, iat: iat - 1000 })),
+      new SignJWT(logout()).setProtectedHeader({ alg: 'ES256' }).sign(upstreams().ours.privateKey),
       new SignJWT(logout()).setProtectedHeader({ alg: 'HS256' }).sign(Buffer.from(secret)),
       Promise.resolve(new UnsecuredJWT(logout()).encode()),
       Promise.resolve('junk'),

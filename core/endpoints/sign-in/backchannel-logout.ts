@@ -3,6 +3,8 @@ import type { SignInMethod } from '../../interaction/sign-in-method.js'
 import { OAuthError } from '../../oauth/errors.js'
 import { checkNoneRepeated } from '../../oauth/params.js'
 import type { AuditLog } from '../../observe/audit.js'
+import { hashOpaqueToken } from '../../opaque-token.js'
+import type { RecordLookup } from '../../storage/ports.js'
 import type { Declaration } from '../endpoint.js'
 import { json } from '../message.js'
 import type { RecordedHandler } from '../refusals.js'
@@ -10,9 +12,14 @@ import type { RecordedHandler } from '../refusals.js'
 export interface BackchannelLogoutOptions {
   readonly methods: ReadonlyMap<string, SignInMethod>
   readonly records: Pick<PersonalRecords, 'listSessions' | 'endSessions'>
+  /** Logout tokens that have done what they say, by hash of method and `jti`. */
+  readonly taken: RecordLookup<true>
   readonly audit: AuditLog
   readonly toleranceSeconds: number
 }
+
+/** A token that comes later than this ends nothing that began after it was made. */
+const rememberedSeconds = 3600
 
 /** `POST /sign-in/{method}/backchannel-logout`: where people sign in says that a person has signed out (OIDC Back-Channel Logout §2.5). */
 export const backchannelLogoutEndpoint = {
@@ -24,7 +31,10 @@ export const backchannelLogoutEndpoint = {
 } as const satisfies Declaration
 
 export const createBackchannelLogout = (options: BackchannelLogoutOptions): RecordedHandler => {
-  const { methods, records, audit } = options
+  const { methods, records, taken, audit } = options
+  const refuse = (reason: string): never => {
+    throw new OAuthError('invalid_request', 'The logout token is not accepted.', { reason })
+  }
   return async (http, seen) => {
     const method = methods.get(http.path.get('method') ?? '')
     if (method?.endedElsewhere === undefined)
@@ -34,9 +44,10 @@ export const createBackchannelLogout = (options: BackchannelLogoutOptions): Reco
     const token = http.form.values.get('logout_token')
     if (token === undefined) throw new OAuthError('invalid_request', 'The parameter logout_token is missing.')
     const end = await method.endedElsewhere(token, http.signal)
-    if ('fault' in end)
-      throw new OAuthError('invalid_request', 'The logout token is not accepted.', { reason: end.fault })
+    if ('fault' in end) return refuse(end.fault)
     const { subject, issuedAt } = end
+    const key = hashOpaqueToken(JSON.stringify([method.id, end.id]))
+    if ((await taken.find(key)) !== undefined) return refuse('the logout token came before')
     if (subject !== undefined) {
       const all = await records.listSessions(subject)
       // A token that comes again ends nothing that began after it was made.
@@ -46,6 +57,8 @@ export const createBackchannelLogout = (options: BackchannelLogoutOptions): Reco
       for (const { sid } of over)
         await audit.record({ event: 'session.ended', ...trail, method: method.id, sid, grants: revoked.get(sid) })
     }
-    return json(200, {})
+    // Only now: an outage before it leaves the token good for another try, and two at once end the same sessions.
+    const isFirst = await taken.put(key, true, { ttlSeconds: rememberedSeconds, onlyIfAbsent: true })
+    return isFirst ? json(200, {}) : refuse('the logout token came before')
   }
 }

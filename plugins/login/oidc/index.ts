@@ -156,13 +156,13 @@ export default definePlugin({
         const { client_id: clientId } = configured
         const end = await readLogoutToken(logoutToken, { ...services, issuer, jwksUri, clientId })
         if (typeof end === 'string') return { fault: end }
-        const { sub, sid, issuedAt } = end
+        const { sub, sid, issuedAt, jti } = end
         const byHash = sub !== undefined && configured.subject === undefined ? hashedSubject(issuer, sub) : undefined
         const subject =
           byHash ??
           (sub === undefined ? undefined : await accounts.findByName(id, `sub ${sub}`)) ??
           (sid === undefined ? undefined : await accounts.findByName(id, `sid ${sid}`))
-        return { subject, issuedAt }
+        return { subject, issuedAt, id: jti }
       },
     }
     const usesKey = configured.token_endpoint_auth_method === 'private_key_jwt'

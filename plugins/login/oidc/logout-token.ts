@@ -1,5 +1,6 @@
 import {
   findTimeFault,
+  isJti,
   isNumericDate,
   isObject,
   isSignedByAny,
@@ -21,6 +22,7 @@ export interface UpstreamEnd {
   readonly sid?: string
   /** Seconds since the epoch. */
   readonly issuedAt: number
+  readonly jti: string
 }
 
 /** The type that OIDC Back-Channel Logout §2.4 recommends, and those that older providers send. */
@@ -30,10 +32,11 @@ const event = 'http://schemas.openid.net/event/backchannel-logout'
 const name = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' && value.length <= 255 ? value : undefined
 
-const findFault = ({ iss, aud, iat, events, ...claims }: JsonObject, rules: LogoutTokenRules): string | undefined => {
+const findFault = ({ iss, aud, iat, jti, events, ...claims }: JsonObject, rules: LogoutTokenRules): string | undefined => {
   if (iss !== rules.issuer) return 'iss is another issuer'
   if (!(Array.isArray(aud) ? aud : [aud]).includes(rules.clientId)) return 'aud is another client'
   if (!isNumericDate(iat)) return 'iat is not a time'
+  if (!isJti(jti)) return 'jti is missing or too long'
   if ('nonce' in claims) return 'a logout token has no nonce'
   if (!isObject(events) || !isObject(events[event])) return 'events is of another token'
   if (name(claims['sub']) === undefined && name(claims['sid']) === undefined) return 'neither sub nor sid'
@@ -54,6 +57,7 @@ export const readLogoutToken = async (token: string, rules: LogoutTokenRules): P
   const [sub, sid] = [name(jws.payload['sub']), name(jws.payload['sid'])]
   return {
     issuedAt: jws.payload['iat'] as number,
+    jti: jws.payload['jti'] as string,
     ...(sub !== undefined && { sub }),
     ...(sid !== undefined && { sid }),
   }

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { afterAll, beforeAll, beforeEach } from 'vitest'
 import type { Answer, Contributions, PluginModule, SignInAttempt, SignInRequest } from '../../../core/api/index.js'
 import { createExternalAccounts, type ExternalAccount } from '../../../core/interaction/external-accounts.js'
 import { noLog } from '../../../core/observe/log.js'
@@ -74,7 +75,7 @@ export const answerWith = (
 }
 
 /** The plugin at two real OpenID Providers; the attempts are those that the core would make. */
-export const openUpstreams = async () => {
+const openUpstreams = async () => {
   const folder = await mkdtemp(join(tmpdir(), 'signet-oidc-'))
   const backend = await openEmbedded({ path: folder, clock: Date.now })
   const ours = await generateKeyPair('ES256')
@@ -127,4 +128,15 @@ export const openUpstreams = async () => {
       await rm(folder, { recursive: true })
     },
   }
+}
+
+/** The same for the tests of a file. Read it in tests alone: it is there when they run. */
+export const useUpstreams = () => {
+  let opened: Awaited<ReturnType<typeof openUpstreams>>
+  beforeAll(async () => {
+    opened = await openUpstreams()
+  })
+  afterAll(() => opened[Symbol.asyncDispose]())
+  beforeEach(() => opened.reset())
+  return () => opened
 }

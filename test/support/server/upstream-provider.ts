@@ -44,11 +44,9 @@ export const startUpstream = async (
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt'],
     enabledJWA: { clientAuthSigningAlgValues: ['ES256', 'PS256', 'RS256'], idTokenSigningAlgValues: ['ES256'] },
     claims: {
-      openid: ['sub'],
+      openid: ['sub', 'acr', 'amr'],
       profile: ['name', 'preferred_username'],
       email: ['email'],
-      acr: null,
-      amr: null,
       sid: null,
     },
     conformIdTokenClaims: false,
