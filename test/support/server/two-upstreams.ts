@@ -1,6 +1,6 @@
 import type { disposeAfterAll } from '../dispose-after-all.js'
 import { openLogoutReceiver } from '../clients/logout-receiver.js'
-import { UserAgent } from '../clients/user-agent.js'
+import type { UserAgent } from '../clients/user-agent.js'
 import { freePort } from '../free-port.js'
 import { prepareRestarts, type ReloadServer } from './reloading.js'
 import { person, startServer, webClient } from './server.js'
