@@ -32,7 +32,10 @@ const event = 'http://schemas.openid.net/event/backchannel-logout'
 const name = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' && value.length <= 255 ? value : undefined
 
-const findFault = ({ iss, aud, iat, jti, events, ...claims }: JsonObject, rules: LogoutTokenRules): string | undefined => {
+const findFault = (
+  { iss, aud, iat, jti, events, ...claims }: JsonObject,
+  rules: LogoutTokenRules,
+): string | undefined => {
   if (iss !== rules.issuer) return 'iss is another issuer'
   if (!(Array.isArray(aud) ? aud : [aud]).includes(rules.clientId)) return 'aud is another client'
   if (!isNumericDate(iat)) return 'iat is not a time'
