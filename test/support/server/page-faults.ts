@@ -8,15 +8,14 @@ const schemes = ['light', 'dark'] as const
 /** Where the pages are to be kept as pictures, for people who look at them. */
 const pictures = process.env['SIGNET_TEST_SCREENSHOTS']
 
-const runAxe = (page: Page, options: axe.RunOptions): Promise<string[]> =>
-  page.evaluate(
-    async ([source, given]) => {
-      if (!('axe' in globalThis)) (0, eval)(source)
-      const { violations } = await (globalThis as unknown as { axe: typeof axe }).axe.run(document, given)
-      return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`))
-    },
-    [axe.source, options] as const,
-  )
+/** What axe-core finds. It is sent to a document once, being half a megabyte. */
+const runAxe = async (page: Page, options: axe.RunOptions): Promise<string[]> => {
+  if (!(await page.evaluate<boolean>(`'axe' in globalThis`))) await page.evaluate(axe.source)
+  return page.evaluate(async (given) => {
+    const { violations } = await (globalThis as unknown as { axe: typeof axe }).axe.run(document, given)
+    return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`))
+  }, options)
+}
 
 /** What a page would be worked with by keyboard, as the document has it. */
 const findFocusable = `[...document.querySelectorAll('a[href], button, input:not([type=hidden]), textarea, summary, [tabindex="0"]')]
@@ -68,24 +67,25 @@ const findOverflow = async (page: Page, width: number): Promise<string[]> => {
   return overflow + cut > 0 ? [`${String(overflow + cut)} pixels too wide at ${String(width)}`] : []
 }
 
-const keepPicture = async (page: Page, name: string): Promise<void> => {
-  if (pictures === undefined) return
-  mkdirSync(pictures, { recursive: true })
-  await page.screenshot({ path: `${pictures}/${name}.png`, fullPage: true })
+const keepPicture = async (page: Page, folder: string, name: string): Promise<void> => {
+  mkdirSync(folder, { recursive: true })
+  await page.screenshot({ path: `${folder}/${name}.png`, fullPage: true })
 }
 
-/** What another language can spoil: the width of a phone and, where `withAxe`, what axe-core sees in words. */
-export const findLanguageFaults = async (page: Page, name: string, withAxe: boolean): Promise<string[]> => {
-  if (pictures !== undefined)
-    for (const colorScheme of schemes) {
-      await page.emulateMedia({ colorScheme })
-      for (const width of [1280, 375]) {
-        await page.setViewportSize({ width, height: 740 })
-        await keepPicture(page, `${name}-${String(width)}-${colorScheme}`)
-      }
-    }
-  await page.emulateMedia({ colorScheme: 'light' })
-  return [...(await findOverflow(page, 375)), ...(withAxe ? await runAxe(page, {}) : [])]
+/** How a page is shown on a telephone and on a desk, by day and by night. */
+export const showings = [375, 1280].flatMap((width) => schemes.map((colorScheme) => ({ width, colorScheme })))
+
+/** What is wrong with the page in one of `showings`: by axe-core, and by its width. Keeps a picture of it. */
+export const findFaultsOf = async (
+  page: Page,
+  { width, colorScheme }: (typeof showings)[number],
+  folder: string,
+  name: string,
+): Promise<string[]> => {
+  await page.emulateMedia({ colorScheme })
+  const faults = [...(await findOverflow(page, width)), ...(await runAxe(page, {}))]
+  await keepPicture(page, folder, `${name}-${String(width)}-${colorScheme}`)
+  return faults
 }
 
 /**
@@ -97,7 +97,8 @@ export const findPageFaults = async (page: Page, name: string): Promise<string[]
     await page.emulateMedia({ colorScheme })
     for (const width of widths) {
       faults.push(...(await findOverflow(page, width)))
-      if (width !== 320) await keepPicture(page, `${name}-${String(width)}-${colorScheme}`)
+      if (pictures !== undefined && width !== 320)
+        await keepPicture(page, pictures, `${name}-${String(width)}-${colorScheme}`)
     }
     // Only colours differ between the two.
     const rules = colorScheme === 'light' ? {} : ({ runOnly: ['color-contrast'] } satisfies axe.RunOptions)

@@ -1,7 +1,7 @@
-import type { PasswordProblem } from '../../../core/interaction/pages/account-page.js'
 import { deviceResults } from '../../../core/interaction/pages/device-results.js'
 import type { DeviceResultPage, MethodOnPage, SpokenPages } from '../../../core/interaction/pages/pages.js'
 import { onlyPassword } from './only-password.js'
+import { sampleAccountPages } from './sample-account-pages.js'
 
 const long = 'Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetz'
 const account = { name: 'Alice Adams', otherUrl: '#other' }
@@ -18,33 +18,39 @@ const payment = {
   ],
 }
 
-const passwordProblems: readonly (PasswordProblem | undefined)[] = [
-  undefined,
-  { kind: 'wrong' },
-  { kind: 'locked', retryAfterSeconds: 60 },
-  { kind: 'unacceptable', fault: 'must have at least 8 characters' },
-]
-
 const codeMethod: MethodOnPage = {
   id: 'totp',
-  title: { en: 'Authenticator app' },
+  title: { en: 'Authenticator app', de: 'Authenticator-App', ar: 'تطبيق المصادقة' },
   ask: { kind: 'code' },
-  problem: 'wrong',
 }
 
-const manyMethods: readonly MethodOnPage[] = [
-  { id: 'password', ask: { kind: 'password' }, title: { en: 'Password' } },
-  { id: 'corp', ask: { kind: 'button' }, title: { en: 'Corporate account' }, problem: 'unavailable' },
+/** A password, two upstream providers with their logos, and a passkey. */
+const methodsWith = (logo: string): readonly MethodOnPage[] => [
+  { id: 'password', ask: { kind: 'password' }, title: { en: 'Password', de: 'Passwort', ar: 'كلمة المرور' } },
+  {
+    id: 'corp',
+    ask: { kind: 'button' },
+    title: { en: 'Corporate account', de: 'Firmenkonto', ar: 'حساب الشركة' },
+    logo,
+  },
   {
     id: 'partner',
     ask: { kind: 'button' },
     title: { en: 'Account of a partner whose name is as long as names can be' },
+    logo,
+  },
+  {
+    id: 'passkey',
+    ask: { kind: 'ceremony', options: { challenge: 'AAAA', rpId: '127.0.0.1' } },
+    title: { en: 'Passkey', de: 'Passkey', fr: 'Clé d’accès', es: 'Llave de acceso', ar: 'مفتاح مرور' },
+    attempt: 'attempt',
   },
 ]
 
 /** Every page of people in the states that they meet, by a name for its picture. `logo` is a picture that loads. */
 export const samplePages = (pages: SpokenPages, origin: string, logo: string): ReadonlyMap<string, string> => {
   const form = { action: `${origin}/post`, csrf: 'token' }
+  const methods = methodsWith(logo)
   const plain = { name: 'Teller' }
   const links = {
     clientUri: 'https://teller.example/',
@@ -59,9 +65,6 @@ export const samplePages = (pages: SpokenPages, origin: string, logo: string): R
   ]
   const others = { ...form, names: ['Jürgen Groß', long] }
   const device = { ...form, account, userCode: 'BCDF-GHJK', scopes: everything.scopes, resources: [] }
-  const accountForm = { url: `${origin}/account`, csrf: 'token' }
-  const session = { seen: { browser: 'Firefox', system: 'Windows' }, since: 1_790_000_000 }
-  const application = { ...everything, clientId: 'teller', details: [payment], moreDetails: 2, since: 1_790_000_000 }
   const error = { status: 400, title: 'Sign-in error', requestId: 'a0'.repeat(16) }
   const outcomes = Object.keys(deviceResults) as DeviceResultPage['outcome'][]
   return new Map([
@@ -80,9 +83,47 @@ export const samplePages = (pages: SpokenPages, origin: string, logo: string): R
       }),
     ],
     ['login-stranger', pages.login({ ...onlyPassword(), ...form, client: stranger, cancel: true })],
-    ['login-methods', pages.login({ ...form, methods: manyMethods, client: plain, cancel: true })],
-    ['login-method', pages.login({ ...form, methods: manyMethods.slice(1, 2), client: plain, cancel: true })],
+    ['login-methods', pages.login({ ...form, methods, client: plain, cancel: true })],
+    [
+      'login-methods-failed',
+      pages.login({
+        ...form,
+        methods: methods.map((method, index) => (index === 1 ? { ...method, problem: 'unavailable' } : method)),
+        client: full,
+        username: 'alice',
+        cancel: true,
+      }),
+    ],
+    [
+      'login-remembered',
+      pages.login({
+        ...form,
+        methods: [1, 0, 3].flatMap((index) => methods[index] ?? []),
+        client: plain,
+        cancel: true,
+      }),
+    ],
+    [
+      'login-method',
+      pages.login({
+        ...form,
+        methods: methods.slice(1, 2).map((method) => ({ ...method, problem: 'wrong' })),
+        client: plain,
+        cancel: true,
+      }),
+    ],
+    ['login-passkey', pages.login({ ...form, methods: methods.slice(3), isSecond: true, client: plain, cancel: true })],
     ['login-code', pages.login({ ...form, methods: [codeMethod], isSecond: true, client: plain, cancel: true })],
+    [
+      'login-code-wrong',
+      pages.login({
+        ...form,
+        methods: [{ ...codeMethod, problem: 'wrong' }],
+        isSecond: true,
+        client: plain,
+        cancel: true,
+      }),
+    ],
     ['login-account', pages.login({ ...onlyPassword(), ...form, purpose: 'account' })],
     ['select', pages.select({ ...form, client: full, accounts: people, otherUrl: '#other', cancel: true })],
     ['select-gone', pages.select({ ...form, client: stranger, accounts: people, otherUrl: '#other', problem: 'gone' })],
@@ -109,74 +150,6 @@ export const samplePages = (pages: SpokenPages, origin: string, logo: string): R
       'form-post',
       pages.formPost({ action: '#elsewhere', parameters: { code: 'c' } }).replace(/<script.*<\/script>/, ''),
     ],
-    [
-      'account',
-      pages.account({
-        account,
-        url: `${origin}/account`,
-        isPart: false,
-        signOut: accountForm,
-        notice: 'session_ended',
-        sections: [
-          {
-            view: 'sessions',
-            form: accountForm,
-            next: '#next',
-            sessions: [
-              { ...session, sid: 'a', here: true },
-              { ...session, sid: 'b', seen: {}, here: false },
-            ],
-          },
-          {
-            view: 'applications',
-            form: accountForm,
-            applications: [
-              { ...application, client: full, returns: false },
-              { ...application, clientId: 'other', client: { name: long }, details: [], moreDetails: 0, returns: true },
-            ],
-          },
-          {
-            view: 'devices',
-            form: accountForm,
-            attestationTtlSeconds: 86_400,
-            devices: [
-              { id: 'a', name: 'Jürgens Gerät', type: 'device', since: 1_790_000_000, renewedAt: 1_790_100_000 },
-              { id: 'b', name: long, type: 'service', since: 1_790_000_000, revokedAt: 1_790_100_000 },
-            ],
-          },
-          { view: 'password', form: accountForm, isFixed: false },
-        ],
-      }),
-    ],
-    ...passwordProblems.map(
-      (problem) =>
-        [
-          `account-password-${problem?.kind ?? 'form'}`,
-          pages.account({
-            account,
-            url: `${origin}/account`,
-            isPart: true,
-            signOut: accountForm,
-            sections: [
-              { view: 'password', form: accountForm, isFixed: false, username: long, ...(problem && { problem }) },
-            ],
-          }),
-        ] as const,
-    ),
-    [
-      'account-empty',
-      pages.account({
-        account: { name: long },
-        url: `${origin}/account`,
-        isPart: true,
-        signOut: accountForm,
-        sections: [
-          { view: 'sessions', form: accountForm, sessions: [{ ...session, sid: 'a', here: true }] },
-          { view: 'applications', form: accountForm, applications: [] },
-          { view: 'devices', form: accountForm, attestationTtlSeconds: 60, devices: [] },
-          { view: 'password', form: accountForm, isFixed: true },
-        ],
-      }),
-    ],
+    ...sampleAccountPages(pages, { origin, full, long, everything, payment }),
   ])
 }
