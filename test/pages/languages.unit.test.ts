@@ -86,6 +86,10 @@ describe('the texts of the pages', () => {
     expect([...texts.keys()].filter((key) => !english.has(key) && !key.includes('#'))).toEqual([])
   })
 
+  it('are in French with spaces that do not break a line before a mark, and within quotation marks', () => {
+    expect([...textsOf('fr')].filter(([, text]) => /[ ][?!:;»]|«[ ]/.test(text))).toEqual([])
+  })
+
   it('are in no view itself', () => {
     const folder = 'core/interaction/views'
     const written = readdirSync(folder)

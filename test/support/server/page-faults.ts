@@ -58,13 +58,24 @@ export const findSmallTargets = (page: Page): Promise<string[]> =>
       .map((one) => `too small for a thumb: ${one.outerHTML}`),
   )
 
-/** How much wider than the window the page is. */
+/** Blocks whose words are wider than they. */
+const findLongWords = `[...document.querySelectorAll('main, main *, .brand, .foot')]
+  .filter((one) => one.checkVisibility() && !one.closest('svg, .unseen') && !one.matches('input, textarea, pre'))
+  .filter((one) => one.clientWidth > 0 && one.scrollWidth > one.clientWidth)
+  .filter((one, _, all) => !all.some((other) => other !== one && one.contains(other)))
+  .map((one) => one.outerHTML.slice(0, 200))`
+
+/** What is wider than the window, or than its place on the page. */
 const findOverflow = async (page: Page, width: number): Promise<string[]> => {
   await page.setViewportSize({ width, height: 740 })
   const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
   // From right to left it begins on the other side.
   const cut = await page.evaluate<number>('-Math.min(0, document.querySelector("main").getBoundingClientRect().left)')
-  return overflow + cut > 0 ? [`${String(overflow + cut)} pixels too wide at ${String(width)}`] : []
+  const long = await page.evaluate<string[]>(findLongWords)
+  return [
+    ...(overflow + cut > 0 ? [`${String(overflow + cut)} pixels too wide at ${String(width)}`] : []),
+    ...long.map((html) => `too long at ${String(width)}: ${html}`),
+  ]
 }
 
 const keepPicture = async (page: Page, folder: string, name: string): Promise<void> => {
@@ -95,12 +106,12 @@ export const findPageFaults = async (page: Page, name: string): Promise<string[]
   const faults: string[] = []
   for (const colorScheme of schemes.toReversed()) {
     await page.emulateMedia({ colorScheme })
-    for (const width of widths) {
+    // Only colours differ between the two.
+    for (const width of colorScheme === 'light' || pictures !== undefined ? widths : [375]) {
       faults.push(...(await findOverflow(page, width)))
       if (pictures !== undefined && width !== 320)
         await keepPicture(page, pictures, `${name}-${String(width)}-${colorScheme}`)
     }
-    // Only colours differ between the two.
     const rules = colorScheme === 'light' ? {} : ({ runOnly: ['color-contrast'] } satisfies axe.RunOptions)
     faults.push(...(await runAxe(page, rules)).map((fault) => `${colorScheme}: ${fault}`))
   }

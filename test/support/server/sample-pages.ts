@@ -144,8 +144,16 @@ export const samplePages = (pages: SpokenPages, origin: string, logo: string): R
     ['logout', pages.logout({ ...form, client: full, account, others: [long], parameters: {} })],
     ['signed-out', pages.signedOut({ client: plain, backUrl: 'https://teller.example/login' })],
     ['signed-out-others', pages.signedOut({ others })],
-    ['error', pages.error({ ...error, message: 'The form has expired.', error: 'access_denied' })],
-    ['expired', pages.error({ ...error, message: 'This sign-in has ended.', clientName: long, backUrl: origin })],
+    ['error', pages.error({ ...error, message: 'The parameter claims is malformed.', error: 'invalid_request' })],
+    [
+      'expired',
+      pages.error({
+        ...error,
+        message: 'This sign-in was already used. Go back to the application and start again.',
+        clientName: long,
+        backUrl: origin,
+      }),
+    ],
     [
       'form-post',
       pages.formPost({ action: '#elsewhere', parameters: { code: 'c' } }).replace(/<script.*<\/script>/, ''),
