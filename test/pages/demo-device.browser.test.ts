@@ -1,7 +1,7 @@
-import { decodeQR } from 'qr/decode.js'
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { describeWith } from '../support/services/describe-with.js'
+import { scanQr } from '../support/server/factors-browser.js'
 import { startDemoServer, type DemoServer } from '../support/server/demo-server.js'
 
 describeWith('chromium', 'the demo page as a device', (executablePath) => {
@@ -58,19 +58,6 @@ describeWith('chromium', 'the demo page as a device', (executablePath) => {
     expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBe(0)
   }
 
-  /** What a camera reads of the picture. */
-  const scan = async (page: Page): Promise<string> => {
-    const size = Number((await page.getAttribute('.qr', 'viewBox'))?.split(' ')[3])
-    const scale = 4
-    const width = size * scale
-    const data = new Uint8Array(width * width * 4).fill(255)
-    for (const [, x, y] of ((await page.getAttribute('.qr path', 'd')) ?? '').matchAll(/M(\d+) (\d+)h1v1h-1z/g))
-      for (let row = Number(y) * scale; row < (Number(y) + 1) * scale; row++)
-        for (let column = Number(x) * scale; column < (Number(x) + 1) * scale; column++)
-          data.fill(0, (row * width + column) * 4, (row * width + column) * 4 + 3)
-    return decodeQR({ width, height: width, data })
-  }
-
   const status = (page: Page) => page.locator('#demo-device-status').innerText()
   const problem = async (page: Page): Promise<string> => {
     await page.locator('#demo-problem').waitFor({ state: 'visible' })
@@ -104,7 +91,7 @@ describeWith('chromium', 'the demo page as a device', (executablePath) => {
       const code = await page.innerText('#demo-device-code')
       expect(code).toMatch(/^[A-Z]{4}-[A-Z]{4}$/)
       expect(await page.innerText('#demo-device-link')).toBe(`${server.issuer}/device`)
-      expect(await scan(page)).toBe(`${server.issuer}/device?user_code=${code}`)
+      expect(await scanQr(page)).toBe(`${server.issuer}/device?user_code=${code}`)
       expect(await status(page)).toContain('every 5 seconds')
       expect(await nextPoll()).toBe('authorization_pending')
       const phone = await openLink(page, '#demo-device-link')

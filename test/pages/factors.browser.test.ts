@@ -1,0 +1,198 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { basic } from '../support/clients/clients.js'
+import { showPassword } from '../support/clients/second-factor.js'
+import { authorizeUrl, verifier } from '../support/forge/mint.js'
+import {
+  openFactorsBrowser,
+  scanQr,
+  strongAcr,
+  type Authenticator,
+  type FactorsBrowser,
+  type Visitor,
+} from '../support/server/factors-browser.js'
+import { addPeople } from '../support/server/password-form.js'
+import { person, redirectUri, subject, webClient } from '../support/server/server.js'
+import { describeWith } from '../support/services/describe-with.js'
+
+const bob = { username: 'bob', password: 'a password of Bob alone', sub: 'bob-1' }
+const carol = { username: 'carol', password: 'a password of Carol alone', sub: 'carol-1' }
+
+describeWith('chromium', 'people and their factors', (executablePath) => {
+  let opened: FactorsBrowser
+  let alice: Visitor
+  let device: Authenticator
+  let now = Date.now()
+  beforeAll(async () => {
+    opened = await openFactorsBrowser(executablePath, () => now)
+    await addPeople(opened.server.directory, bob, carol)
+    alice = await opened.open()
+    device = await opened.plug(alice)
+  })
+  afterAll(() => opened[Symbol.asyncDispose]())
+
+  const goto = ({ page }: Visitor, path: string) => page.goto(opened.server.issuer + path)
+  /** As the audit log has it, of whoever has come to `/account` last. */
+  const signedIn = async ({ page }: Visitor) => {
+    await page.waitForSelector('#sessions')
+    return (await opened.server.audit()).filter(({ event }) => event === 'login.succeeded').at(-1)
+  }
+  const names = ({ page }: Visitor) => page.locator('#passkeys h3').allInnerTexts()
+  const noticeOf = ({ page }: Visitor, text: string) => page.locator('#passkeys .notice', { hasText: text }).waitFor()
+
+  it('adds a passkey after signing in once more, is told where there is one, names them', async () => {
+    const { page } = alice
+    // Nobody touches it: what the page offers among the suggestions waits.
+    await device.touch(false)
+    await goto(alice, '/account')
+    await alice.signIn(person)
+    now += 700_000
+    await page.click('#passkeys-open')
+    await page.getByText('once more, to confirm that it is you').waitFor()
+    await page.fill('#password', person.password)
+    await page.click('#login-submit')
+    await page.fill('#passkey-name', 'Laptop')
+    await alice.checkFit()
+    await device.touch(true)
+    await page.click('#passkey-add')
+    await noticeOf(alice, 'added')
+    expect(await names(alice)).toEqual(['Laptop'])
+    expect(await device.credentials()).toMatchObject([{ isResidentCredential: true, rpId: 'localhost' }])
+
+    await page.click('#passkeys-open')
+    await page.click('#passkey-add')
+    await page.waitForFunction(`document.getElementById('passkey-problem').textContent.includes('already')`)
+    const key = await opened.plug(alice, { transport: 'usb' })
+    await device.touch(false)
+    await page.click('#passkey-add')
+    await noticeOf(alice, 'added')
+    expect(await names(alice)).toEqual(['Laptop', 'Security key'])
+    await alice.checkFit()
+    await page.locator('#passkeys summary').nth(1).click()
+    await page.locator('#passkeys input[name=name]').nth(1).fill('Key ring')
+    await page.locator('#passkeys').getByRole('button', { name: 'Rename' }).click()
+    await noticeOf(alice, 'has its new name')
+    expect(await names(alice)).toEqual(['Laptop', 'Key ring'])
+    await key.unplug()
+  })
+
+  it('signs in with it in the field for the username (conditional UI), and by the button', async () => {
+    await device.touch(true)
+    await alice.forget()
+    await goto(alice, '/account')
+    expect(await signedIn(alice)).toMatchObject({ sub: subject, amr: ['hwk', 'user'], method: 'passkey' })
+    await alice.page.locator('#passkeys').getByText('Last used').waitFor()
+    await device.touch(false)
+    await alice.forget()
+    await goto(alice, '/account')
+    expect(await alice.page.getAttribute('#username', 'autocomplete')).toBe('username webauthn')
+    await alice.page.locator('form[data-ceremony] button.method').waitFor()
+    await device.touch(true)
+    await alice.page.click('form[data-ceremony] button.method')
+    expect(await signedIn(alice)).toMatchObject({ sub: subject, amr: ['hwk', 'user'] })
+  })
+
+  it('steps up from the password to the passkey, where a client asks for the acr of both', async () => {
+    const { page } = alice
+    await device.touch(false)
+    await alice.forget()
+    await goto(alice, '/account')
+    await alice.signIn(person)
+    expect(await signedIn(alice)).toMatchObject({ amr: ['pwd'] })
+    const claims = JSON.stringify({ id_token: { acr: { essential: true, values: [strongAcr] } } })
+    await page.goto(authorizeUrl(opened.server.issuer, { claims }))
+    await page.fill('#password', person.password)
+    await page.click('#login-submit')
+    await page.getByText('Confirm that it is you with Passkey.').waitFor()
+    await alice.checkFit()
+    await device.touch(true)
+    await page.click('#login-submit')
+    await page.waitForURL('https://client.example/**')
+    const code = new URL(page.url()).searchParams.get('code') ?? ''
+    const response = await fetch(`${opened.server.issuer}/token`, {
+      method: 'POST',
+      headers: { authorization: basic(webClient) },
+      body: new URLSearchParams({
+        ...{ grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: verifier },
+      }),
+    })
+    const { id_token = '' } = (await response.json()) as Record<string, string>
+    expect(JSON.parse(Buffer.from(id_token.split('.')[1] ?? '', 'base64url').toString())).toMatchObject({
+      ...{ sub: subject, acr: strongAcr, amr: ['pwd', 'hwk', 'user'] },
+    })
+  })
+
+  it('removes it, and it signs in no more', async () => {
+    const { page } = alice
+    await goto(alice, '/account')
+    await page.locator('#passkeys summary').first().click()
+    await page.locator('#passkeys').getByRole('button', { name: 'Remove Laptop' }).click()
+    await noticeOf(alice, 'removed')
+    expect(await names(alice)).toEqual(['Key ring'])
+    await device.touch(false)
+    await alice.forget()
+    await goto(alice, '/account')
+    await device.touch(true)
+    await page.click('form[data-ceremony] button.method')
+    await page.getByText('Signing in with Passkey did not work. Try again.').waitFor()
+    await alice.checkFit()
+    expect(alice.complaints).toEqual([])
+  })
+
+  it('says that passkeys need JavaScript', async () => {
+    await using plain = await opened.open({ javaScriptEnabled: false })
+    await goto(plain, '/account/passkeys')
+    await plain.signIn(person)
+    expect(await plain.page.innerText('#passkeys')).toContain('Passkeys need JavaScript.')
+    expect(await plain.page.locator('#passkey-form').isVisible()).toBe(false)
+  })
+
+  it.each([
+    ['with JavaScript', bob, true],
+    ['without JavaScript', carol, false],
+  ])('sets up an app by its QR code, signs in with it and with a recovery code (%s)', async (_how, who, scripts) => {
+    await using visitor = await opened.open({ javaScriptEnabled: scripts })
+    const { page } = visitor
+    await goto(visitor, '/account')
+    await visitor.signIn(who)
+    await page.click('#totp-open')
+    const uri = new URL(await scanQr(page))
+    const secret = uri.searchParams.get('secret') ?? ''
+    expect(uri.pathname).toContain(who.username)
+    expect((await page.innerText('#totp-secret')).replaceAll(' ', '')).toBe(secret)
+    if (scripts) await visitor.checkFit()
+    await page.fill('#totp-code', showPassword(secret, now))
+    await page.click('#totp-add')
+    const codes = await page.locator('#recovery-codes code').allInnerTexts()
+    expect(codes).toHaveLength(10)
+    if (scripts) await visitor.checkFit()
+
+    const signInWith = async (code: string): Promise<void> => {
+      await visitor.forget()
+      await goto(visitor, '/account')
+      await visitor.signIn(who)
+      await page.fill('#code', code)
+      await page.click('#login-submit')
+    }
+    now += 30_000
+    await signInWith(showPassword(secret, now))
+    expect(await signedIn(visitor)).toMatchObject({ sub: who.sub, amr: ['pwd', 'otp'], method: 'password totp' })
+    await signInWith(codes[0]?.toUpperCase() ?? '')
+    expect(await signedIn(visitor)).toMatchObject({ sub: who.sub, amr: ['pwd', 'otp'] })
+    expect(await page.innerText('#totp')).toContain('9 recovery codes left')
+
+    await signInWith(codes[0] ?? '')
+    expect(await page.innerText('#problem')).toBe('Incorrect code.')
+    if (scripts) await visitor.checkFit()
+    now += 30_000
+    await page.fill('#code', showPassword(secret, now))
+    await page.click('#login-submit')
+    await page.locator('#totp summary', { hasText: 'Remove the app' }).click()
+    await page.click('#totp-remove')
+    await page.getByText('The authenticator app is removed.').waitFor()
+    await visitor.forget()
+    await goto(visitor, '/account')
+    await visitor.signIn(who)
+    expect(await signedIn(visitor)).toMatchObject({ sub: who.sub, amr: ['pwd'] })
+    expect(visitor.complaints).toEqual([])
+  })
+})
