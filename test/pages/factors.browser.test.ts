@@ -5,11 +5,11 @@ import { authorizeUrl, verifier } from '../support/forge/mint.js'
 import {
   openFactorsBrowser,
   scanQr,
-  strongAcr,
   type Authenticator,
   type FactorsBrowser,
   type Visitor,
 } from '../support/server/factors-browser.js'
+import { strongAcr } from '../support/server/passkey-server.js'
 import { addPeople } from '../support/server/password-form.js'
 import { person, redirectUri, subject, webClient } from '../support/server/server.js'
 import { describeWith } from '../support/services/describe-with.js'

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { oneTimePassword, stepSeconds } from '../../core/interaction/factors/totp/one-time-password.js'
-import { fromBase32 } from '../support/clients/second-factor.js'
+import { showPassword } from '../support/clients/second-factor.js'
 import { UserAgent } from '../support/clients/user-agent.js'
 import { readSection, visitAccount } from '../support/server/account-visitor.js'
 import { withTotp } from '../support/server/passkey-server.js'
+import { openTotpSetup, recoveryCodesIn } from '../support/server/second-factor-visits.js'
 import { person, startServer, subject, type TestServer } from '../support/server/server.js'
 
 let server: TestServer
@@ -16,20 +16,10 @@ afterAll(() => server[Symbol.asyncDispose]())
 const open = async () => {
   const visitor = visitAccount(server.issuer, new UserAgent())
   await visitor.signIn(person)
-  const part = async () => {
-    const { html } = await visitor.page('/account/totp')
-    const { csrf, values } = readSection(html, 'totp')
-    const [, shown = ''] = /id="totp-secret">([^<]*)</.exec(html) ?? []
-    return { html, secret: shown.replaceAll(' ', ''), fields: { csrf, setup: values('setup')[0] ?? '' } }
-  }
-  return { ...visitor, part }
+  return { ...visitor, part: () => openTotpSetup(visitor) }
 }
 
-const codeOf = (secret: string): string =>
-  oneTimePassword(fromBase32(secret), Math.floor(now / 1000 / stepSeconds), { algorithm: 'SHA1', digits: 6 })
-
-const codesIn = (html: string): readonly string[] =>
-  [...html.matchAll(/<code>([a-z2-9]{4}(?:-[a-z2-9]{4}){3})<\/code>/g)].map(([, code = '']) => code)
+const codeOf = (secret: string): string => showPassword(secret, now)
 
 describe('/account/totp', () => {
   it('SI60 sets an app up that has shown its code, and shows ten recovery codes once', async () => {
@@ -43,22 +33,22 @@ describe('/account/totp', () => {
     })
     const added = await post('totp', { ...fields, action: 'add', code: codeOf(secret) })
     expect(added.status).toBe(200)
-    expect(new Set(codesIn(added.html)).size).toBe(10)
+    expect(new Set(recoveryCodesIn(added.html)).size).toBe(10)
     const again = await post('totp', { ...fields, action: 'add', code: codeOf(secret) })
-    expect({ notice: readSection(again.html, 'totp').notice, codes: codesIn(again.html) }).toEqual({
+    expect({ notice: readSection(again.html, 'totp').notice, codes: recoveryCodesIn(again.html) }).toEqual({
       ...{ notice: 'You have an authenticator app already.', codes: [] },
     })
     const { html: later, secret: none } = await part()
-    expect({ codes: codesIn(later), none, text: later }).toEqual({
+    expect({ codes: recoveryCodesIn(later), none, text: later }).toEqual({
       ...{ codes: [], none: '', text: expect.stringContaining('10 recovery codes left') },
     })
     const renewed = await post('totp', { csrf: fields.csrf, action: 'renew' })
-    expect(codesIn(renewed.html).filter((code) => codesIn(added.html).includes(code))).toEqual([])
+    expect(recoveryCodesIn(renewed.html).filter((code) => recoveryCodesIn(added.html).includes(code))).toEqual([])
     const removed = await post('totp', { csrf: fields.csrf, action: 'remove' })
     expect(readSection(removed.html, 'totp').notice).toBe('The authenticator app is removed.')
     expect(await post('totp', { csrf: fields.csrf, action: 'renew' })).toMatchObject({ status: 400 })
     const written = JSON.stringify(await server.audit())
-    for (const hidden of [secret, ...codesIn(added.html)]) expect(written).not.toContain(hidden)
+    for (const hidden of [secret, ...recoveryCodesIn(added.html)]) expect(written).not.toContain(hidden)
     const kinds = (await server.audit()).filter(({ event }) => String(event).startsWith('account.factor_'))
     expect(kinds.map(({ event, kind, sub }) => [event, kind, sub])).toEqual([
       ['account.factor_added', 'totp', subject],

@@ -1,22 +1,7 @@
 import { chromium, type BrowserContextOptions, type Page } from 'playwright-core'
 import { decodeQR } from 'qr/decode.js'
-import { passkeyAuthenticator, withPasskeys, withTotp } from './passkey-server.js'
-import { startServer, webClient, type TestServer } from './server.js'
-
-type Json = Record<string, unknown>
-
-/** The `acr` of a password and a passkey together. */
-export const strongAcr = 'urn:example:password-and-passkey'
-
-/** Passkeys, one-time passwords, and a client that can ask for more than a password. */
-export const withFactors = (written: Json): Json => ({
-  ...withTotp(withPasskeys(written)),
-  acr_values_supported: [
-    { acr: 'urn:example:password', methods: ['pwd'] },
-    { acr: strongAcr, methods: ['pwd', 'hwk'] },
-  ],
-  clients: [{ ...webClient, consent: 'implicit' }],
-})
+import { passkeyAuthenticator, withFactors } from './passkey-server.js'
+import { startServer, type TestServer } from './server.js'
 
 /** Somebody at a browser of their own. */
 export interface Visitor extends AsyncDisposable {
@@ -34,7 +19,7 @@ export interface Visitor extends AsyncDisposable {
 export interface Authenticator {
   touch(isThere: boolean): Promise<unknown>
   credentials(): Promise<readonly { readonly rpId?: string; readonly isResidentCredential: boolean }[]>
-  unplug(): Promise<void>
+  unplug(): Promise<unknown>
 }
 
 export interface FactorsBrowser extends AsyncDisposable {

@@ -1,4 +1,5 @@
 import { readSection } from './account-visitor.js'
+import { webClient } from './server.js'
 
 type Json = Record<string, unknown>
 
@@ -31,6 +32,19 @@ export const withTotp = (configuration: Json): Json => ({
     ...(configuration['plugins'] as readonly Json[]),
     { use: 'plugins/login/totp', options: { sealing_key: 'A'.repeat(43) } },
   ],
+})
+
+/** The `acr` of a password and a passkey together. */
+export const strongAcr = 'urn:example:password-and-passkey'
+
+/** Passkeys, one-time passwords, and a client that can ask for more than a password. */
+export const withFactors = (written: Json): Json => ({
+  ...withTotp(withPasskeys(written)),
+  acr_values_supported: [
+    { acr: 'urn:example:password', methods: ['pwd'] },
+    { acr: strongAcr, methods: ['pwd', 'hwk'] },
+  ],
+  clients: [{ ...webClient, consent: 'implicit' }],
 })
 
 /** A virtual authenticator of Chromium that has passkeys, and whose person is there and has proved it. */
