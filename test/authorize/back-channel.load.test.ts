@@ -14,7 +14,7 @@ import { createOutbox } from '../../core/oauth/back-channel/outbox.js'
 
 // SIGNET_LOGOUTS sessions end at once; every fourth is of a client that hangs. Tokens are asked for before and meanwhile.
 
-const logouts = Number(process.env['SIGNET_LOGOUTS'] ?? 100)
+const logouts = Number(process.env['SIGNET_LOGOUTS'] ?? 40)
 
 describe(`${logouts} sessions that end at once`, () => {
   const keep = disposeAfterAll()

@@ -15,7 +15,7 @@ afterAll(() => rmSync(directory, { recursive: true }))
 
 describeFairRaces('on the embedded store', {
   verbs,
-  few: 75,
+  few: 30,
   open: (processes) => openRaceTrack({ use: 'embedded', path: join(directory, 'embedded') }, processes),
 })
 

@@ -9,7 +9,7 @@ import { primitives } from '../support/stores/races/primitives.js'
 describeWith('mongodb', 'MongoDB', () =>
   describeRacesNearAndFar({
     verbs: Object.keys(primitives),
-    few: [25, 15, 5],
+    few: [10, 6, 3],
     open: async (keep) => {
       const server = keep(await startMongo())
       const { host, port, database } = server

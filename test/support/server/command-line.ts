@@ -6,18 +6,22 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { packageRoot } from '../../../core/package-root.js'
+import { createCommandHost } from './command-host.js'
 
 /** Runs commands of the built program in a folder of its own, and ends whatever of them still runs. */
 export interface CommandLine extends AsyncDisposable {
   readonly folder: string
   write(name: string, content: string): Promise<void>
-  run(
-    args: readonly string[],
-    options?: { readonly input?: string; readonly env?: NodeJS.ProcessEnv },
-  ): Promise<Outcome>
+  run(args: readonly string[], given?: CommandInput): Promise<Outcome>
   /** Resolves when it has started. */
   serve(args: readonly string[]): Promise<Service>
   launch(args: readonly string[]): Launched
+}
+
+export interface CommandInput {
+  /** Standard input; empty otherwise. */
+  readonly input?: string
+  readonly env?: NodeJS.ProcessEnv
 }
 
 export interface Outcome {
@@ -56,6 +60,7 @@ export const openCommandLine = async (product = packageRoot): Promise<CommandLin
     children.push(child)
     return child
   }
+  const host = createCommandHost(folder)
   const launch = (args: readonly string[]): Launched => {
     const child = start(args)
     const ended = once(child, 'close').then(() => child.exitCode ?? child.signalCode!)
@@ -81,9 +86,10 @@ export const openCommandLine = async (product = packageRoot): Promise<CommandLin
   return {
     folder,
     write: (name, content) => writeFile(join(folder, name), content),
-    run: async (args, { input = '', env } = {}) => {
-      const child = start(args, env)
-      child.stdin.end(input)
+    run: async (args, given = {}) => {
+      if (product === packageRoot && host.takes(args)) return host.run(args, given)
+      const child = start(args, given.env)
+      child.stdin.end(given.input ?? '')
       const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
       return { code: child.exitCode, stdout, stderr }
     },
@@ -94,6 +100,7 @@ export const openCommandLine = async (product = packageRoot): Promise<CommandLin
       return { ...launched, public: address, admin }
     },
     [Symbol.asyncDispose]: async () => {
+      await host[Symbol.asyncDispose]()
       const running = children.filter((child) => child.exitCode === null && child.signalCode === null)
       for (const child of running) child.kill('SIGKILL')
       await Promise.all(running.map((child) => once(child, 'close')))
