@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { verifyAudit } from '../../core/operate/audit-verify.js'
 import { readLines } from '../../core/operate/json-records.js'
-import { configuration, openCommandLine, type CommandLine, type Outcome } from '../support/server/command-line.js'
+import { configuration, openCommandLine, type CommandLine } from '../support/server/command-line.js'
+import type { Outcome } from '../support/server/command-host.js'
 import { mountSmallDisk } from '../support/stores/small-disk.js'
 
 const disk = mountSmallDisk('64k')

@@ -1,4 +1,5 @@
-import { configuration, openCommandLine, type CommandLine, type Outcome, type Service } from './command-line.js'
+import type { Outcome } from './command-host.js'
+import { configuration, openCommandLine, type CommandLine, type Service } from './command-line.js'
 
 /** The client that the configuration has. */
 export const fixedClient = { id: 'teller', secret: 'teller-secret-of-more-than-256-bits-for-tests' }

@@ -3,7 +3,18 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import type { CommandInput, Outcome } from './command-line.js'
+
+export interface CommandInput {
+  /** Standard input; empty otherwise. */
+  readonly input?: string
+  readonly env?: NodeJS.ProcessEnv
+}
+
+export interface Outcome {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
 
 /** Those that read and change records, and leave nothing behind in their process. */
 const groups = new Set([

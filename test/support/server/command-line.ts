@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { packageRoot } from '../../../core/package-root.js'
-import { createCommandHost } from './command-host.js'
+import { createCommandHost, type CommandInput, type Outcome } from './command-host.js'
 
 /** Runs commands of the built program in a folder of its own, and ends whatever of them still runs. */
 export interface CommandLine extends AsyncDisposable {
@@ -16,18 +16,6 @@ export interface CommandLine extends AsyncDisposable {
   /** Resolves when it has started. */
   serve(args: readonly string[]): Promise<Service>
   launch(args: readonly string[]): Launched
-}
-
-export interface CommandInput {
-  /** Standard input; empty otherwise. */
-  readonly input?: string
-  readonly env?: NodeJS.ProcessEnv
-}
-
-export interface Outcome {
-  readonly code: number | null
-  readonly stdout: string
-  readonly stderr: string
 }
 
 /** Where it listens: from the log, so that the test may listen on port 0. */

@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers'
 import { createInterface } from 'node:readline'
 import { packageRoot } from '../../../core/package-root.js'
 import { startPackageRegistry } from '../services/package-registry.js'
-import type { Outcome } from './command-line.js'
+import type { Outcome } from './command-host.js'
 
 /** What its user has of a deployment: an empty folder, a shell, and a checkout. */
 export interface NewProject extends AsyncDisposable {
