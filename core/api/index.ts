@@ -62,6 +62,8 @@ export { addressBucket } from '../address-bucket.js'
 export { canonicalUsername } from '../interaction/username.js'
 export { findPasswordFault } from '../interaction/password-strength.js'
 export type { PasswordChange, PasswordChangeRequest, PasswordDecision } from '../interaction/password-change.js'
+export type { ConsentAttempt, ConsentMethod, ConsentRequest, ConsentResult } from '../interaction/consent-method.js'
+export type { GrantedConsent } from '../oauth/narrow-request.js'
 export type {
   Answer,
   LoginOrigin,

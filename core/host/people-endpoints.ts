@@ -102,6 +102,7 @@ export const createSignIn = (
     refusals: get(tokens.refusals),
     methods,
     accounts,
+    consentMethod: get(tokens.registries).consent,
     signInAttempts,
     openAttempts: placesFor(get, 'sign_in_open', config.rate_limits.authorize),
     secondFactorGuesses: attemptCounters,
@@ -222,12 +223,17 @@ export const createEndedElsewhereEndpoints = (
 
 /** Of the admin listener. */
 export const createHandoffAnswers = (get: Resolve) => {
-  const { accounts } = get(tokens.registries)
-  const { clock_tolerance_secs: toleranceSeconds } = get(tokens.config)
-  const handoffs = createHandoffs(get(tokens.collections).handoffs)
-  const own = { audit: get(tokens.audit), clock: get(tokens.clock), toleranceSeconds }
-  const answer = createHandoffAnswer({ handoffs, accounts, ...own })
-  return { 'sign-in': answer('sign-in'), refuse: answer('refuse') }
+  const { clock_tolerance_secs: toleranceSeconds, default_audience: defaultAudience } = get(tokens.config)
+  const { handoffs, interactions } = get(tokens.collections)
+  return createHandoffAnswer({
+    ...{ interactions, toleranceSeconds, defaultAudience },
+    handoffs: createHandoffs(handoffs),
+    accounts: get(tokens.registries).accounts,
+    clients: get(tokens.clients),
+    detailsTypes: get(tokens.detailsTypes),
+    audit: get(tokens.audit),
+    clock: get(tokens.clock),
+  })
 }
 
 export const createDeviceEndpoints = (get: Resolve, signIn: SignIn): HandlersOf<typeof deviceEndpoints> => {

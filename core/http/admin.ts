@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { json, type Handler } from '../endpoints/message.js'
+import type { HandoffHandlers } from '../endpoints/sign-in/handoff-answer.js'
 import { OAuthError } from '../oauth/errors.js'
 import type { Readiness, ReadinessReport } from '../observe/health.js'
 import type { Metrics } from '../observe/metrics.js'
@@ -9,8 +10,8 @@ export interface AdminOptions {
   readonly readiness: Pick<Readiness, 'report'>
   readonly token?: string | undefined
   readonly reload?: Handler
-  /** Answers of the organisation's own sign-in, by what the last segment of the path says. */
-  readonly handoffs?: Readonly<Record<'sign-in' | 'refuse', Handler>> | undefined
+  /** Takes answers of the organisation's own service, by what the last segment of the path says. */
+  readonly handoffs?: HandoffHandlers | undefined
   readonly metrics?: Metrics
 }
 

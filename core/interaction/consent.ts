@@ -14,6 +14,8 @@ export interface Consent {
 }
 
 export interface Consents {
+  /** The scopes that the person has allowed the client so far. Throws `Unavailable`. */
+  findScope(subject: string, clientId: string): Promise<readonly string[]>
   /** Has the person allowed all of this before? Throws `Unavailable`. */
   covers(subject: string, request: AuthorizationRequest): Promise<boolean>
   /** Adds what a request asks for to what was allowed. Throws `Unavailable`. */
@@ -32,6 +34,7 @@ const union = (before: readonly string[] | undefined, now: readonly string[]): r
 ]
 
 export const createConsents = (store: RecordStore<Consent>): Consents => ({
+  findScope: async (subject, clientId) => (await store.find(consentId(subject, clientId)))?.scope ?? [],
   async covers(subject, { clientId, scope, resource, requestedClaims }) {
     const consent = await store.find(consentId(subject, clientId))
     if (consent === undefined) return false

@@ -1,5 +1,7 @@
 import { z } from 'zod'
 import type { JsonObject } from '../json.js'
+import type { AuthorizationDetail } from '../oauth/authorization-details.js'
+import type { GrantedConsent } from '../oauth/narrow-request.js'
 import { hashOpaqueToken, isOpaqueToken } from '../opaque-token.js'
 import type { RecordLookup } from '../storage/ports.js'
 
@@ -20,16 +22,41 @@ const signIn = z.strictObject({
     .optional(),
 })
 
+/** Body of `POST /interactions/{id}/consent`. What it does not name is not granted. */
+const consent = z.strictObject({
+  /** Separated by spaces (RFC 6749 §3.3). */
+  scope: z
+    .string()
+    .max(4096)
+    .transform((scope) => scope.split(' ').filter((one) => one !== '')),
+  /** Names of personal claims. */
+  claims: z.array(word).max(100).default([]),
+  authorization_details: z
+    .array(z.looseObject({ type: z.string() }))
+    .max(10)
+    .default([]),
+})
+
 /** Body of `POST /interactions/{id}/refuse`. */
 const refusal = z.strictObject({ reason: word.optional() })
+
+/** The last segment of the address where the service answers. */
+export type HandoffVerb = 'sign-in' | 'consent' | 'refuse'
 
 /** What the organisation's own service says of a person who was handed off to it. */
 export type HandoffAnswer =
   | ({ readonly outcome: 'passed' } & Readonly<z.output<typeof signIn>>)
+  | ({ readonly outcome: 'allowed' } & GrantedConsent)
   | { readonly outcome: 'refused'; readonly reason?: string | undefined }
 
 /** The answer in a JSON body; undefined for anything else. */
-export const readHandoffAnswer = (verb: 'sign-in' | 'refuse', body: JsonObject): HandoffAnswer | undefined => {
+export const readHandoffAnswer = (verb: HandoffVerb, body: JsonObject): HandoffAnswer | undefined => {
+  if (verb === 'consent') {
+    const read = consent.safeParse(body)
+    if (!read.success) return undefined
+    const { scope, claims, authorization_details: details } = read.data
+    return { outcome: 'allowed', scope, claims, authorizationDetails: details as readonly AuthorizationDetail[] }
+  }
   if (verb === 'refuse') {
     const read = refusal.safeParse(body)
     return read.success ? { outcome: 'refused', ...read.data } : undefined
@@ -38,12 +65,21 @@ export const readHandoffAnswer = (verb: 'sign-in' | 'refuse', body: JsonObject):
   return read.success ? { outcome: 'passed', ...read.data } : undefined
 }
 
-/** A sign-in that the organisation's own service is asked to do. */
+/** Whose consent to what is asked for. */
+export interface AskedConsent {
+  readonly interactionId: string
+  readonly clientId: string
+  readonly subject: string
+}
+
+/** A sign-in, or a consent, that the organisation's own service is asked for. */
 export interface OpenHandoff {
-  /** Id of the sign-in method. */
+  /** Id of the method. */
   readonly method: string
-  /** Where the browser goes when there is an answer: its own cookie finishes the sign-in there. */
+  /** Where the browser goes when there is an answer: its own cookie goes on there. */
   readonly finishUrl: string
+  /** Absent: a sign-in. */
+  readonly consent?: AskedConsent
 }
 
 export interface HandoffRecord {
@@ -51,7 +87,7 @@ export interface HandoffRecord {
   readonly answer?: HandoffAnswer
 }
 
-/** Sign-ins that were handed off, by the id of their attempt. Every member throws `Unavailable`. */
+/** Sign-ins and consents that were handed off, by the id of their attempt. Every member throws `Unavailable`. */
 export interface Handoffs {
   /** Lets the service answer, once, for as long as an attempt lasts. */
   open(attemptId: string, handoff: OpenHandoff): Promise<void>

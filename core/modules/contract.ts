@@ -6,6 +6,7 @@ import type { ShownAttestations } from '../attestation/shown-attestation.js'
 import type { ClientCertificates } from '../certificates/client-certificates.js'
 import type { Clock } from '../clock.js'
 import type { AccountDirectory, PasswordHasher } from '../interaction/account-directory.js'
+import type { ConsentMethod } from '../interaction/consent-method.js'
 import type { ExternalAccounts } from '../interaction/external-accounts.js'
 import type { Handoffs } from '../interaction/handoffs.js'
 import type { JsonObject } from '../json.js'
@@ -117,7 +118,7 @@ export interface Services {
   readonly issuerKeys: IssuerKeys
   readonly signedRequests: SignedRequests
   readonly externalAccounts: ExternalAccounts
-  /** Sign-ins that a service of the organisation answers on the admin listener. */
+  /** Sign-ins and consents that a service of the organisation answers on the admin listener. */
   readonly handoffs: Pick<Handoffs, 'open' | 'findAnswer'>
 }
 
@@ -131,6 +132,8 @@ export interface Contributions {
   readonly signIn?: readonly SignInMethod[]
   /** Where accounts are found. Several plugins may have one: they are asked in order, until one knows the subject. */
   readonly accounts?: AccountLookup
+  /** Asks for consent elsewhere, instead of the core's own page. */
+  readonly consent?: ConsentMethod
   readonly passwordChange?: PasswordChange
   /** How people add a factor at `/account`, by `kind`. */
   readonly factorEnrolment?: FactorEnrolment

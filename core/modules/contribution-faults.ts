@@ -9,6 +9,7 @@ const contributionNames: Readonly<Record<keyof Contributions, true>> = {
   clientAuthenticators: true,
   signIn: true,
   accounts: true,
+  consent: true,
   passwordChange: true,
   factorEnrolment: true,
   secondFactors: true,
@@ -77,6 +78,7 @@ export const findContributionFault = (contributions: unknown): string | undefine
     clientAuthenticators = [],
     signIn = [],
     accounts,
+    consent,
     passwordChange,
     factorEnrolment,
     secondFactors = [],
@@ -98,6 +100,11 @@ export const findContributionFault = (contributions: unknown): string | undefine
   const methodFault = signIn.map(findMethodFault).find((fault) => fault !== undefined)
   if (methodFault !== undefined) return `create returned a sign-in method ${methodFault}`
   if (accounts !== undefined && typeof accounts.find !== 'function') return 'create returned accounts without find'
+  if (
+    consent !== undefined &&
+    [typeof consent.id, typeof consent.begin, typeof consent.finish].join() !== 'string,function,function'
+  )
+    return 'create returned consent without id, begin or finish'
   if (passwordChange !== undefined && typeof passwordChange !== 'function')
     return 'create returned a passwordChange that is no function'
   if (

@@ -1,6 +1,7 @@
 import { formatPath, type Problem, ConfigurationError } from '../../config/problems.js'
 import type { AttestationStatusProvider, EvidenceVerifier, SecondFactorVerifier } from '../attestation/ports.js'
 import type { FactorEnrolment, PasskeyEnrolment, TotpEnrolment } from '../interaction/factors/factor-enrolment.js'
+import type { ConsentMethod } from '../interaction/consent-method.js'
 import type { PasswordChange } from '../interaction/password-change.js'
 import type { SignInMethod } from '../interaction/sign-in-method.js'
 import type { SignerProvider } from '../keys/ports.js'
@@ -27,6 +28,7 @@ export interface Registries extends AsyncDisposable {
   readonly signIn: ReadonlyMap<string, SignInMethod>
   /** What all plugins know of people. */
   readonly accounts?: AccountLookup
+  readonly consent?: ConsentMethod
   readonly passwordChange?: PasswordChange
   /** By `kind`. */
   readonly factorEnrolments: { readonly passkey?: PasskeyEnrolment; readonly totp?: TotpEnrolment }
@@ -114,6 +116,7 @@ export const createRegistries = async (
   const grants = new Registry<GrantHandler>('grant')
   const clientAuthenticators = new Registry<ClientAuthenticator>('client authentication method')
   const methods = new Registry<SignInMethod>('sign-in method')
+  const consents = new Registry<ConsentMethod>('page for')
   const passwordChanges = new Registry<PasswordChange>('change of passwords')
   const factorEnrolments = new Registry<FactorEnrolment>('enrolment of the factor')
   const lookups: AccountLookup[] = []
@@ -145,6 +148,7 @@ export const createRegistries = async (
       problems.push(...clientAuthenticators.add(item.method, item, plugin))
     for (const method of contributions.signIn ?? []) problems.push(...methods.add(method.id, method, plugin))
     if (contributions.accounts !== undefined) lookups.push(contributions.accounts)
+    if (contributions.consent !== undefined) problems.push(...consents.add('consent', contributions.consent, plugin))
     if (contributions.passwordChange !== undefined)
       problems.push(...passwordChanges.add('decision', contributions.passwordChange, plugin))
     const { factorEnrolment } = contributions
@@ -171,6 +175,7 @@ export const createRegistries = async (
     throw error
   }
   const accounts = joinAccounts(lookups)
+  const consent = consents.entries.get('consent')
   const passwordChange = passwordChanges.entries.get('decision')
   const statusProvider = statusProviders.entries.get('provider')
   return Object.freeze({
@@ -178,6 +183,7 @@ export const createRegistries = async (
     clientAuthenticators: freezeMap(clientAuthenticators.entries),
     signIn: freezeMap(methods.entries),
     ...(accounts !== undefined && { accounts }),
+    ...(consent !== undefined && { consent }),
     ...(passwordChange !== undefined && { passwordChange }),
     factorEnrolments: byKind(factorEnrolments.entries.values()),
     secondFactors: freezeMap(secondFactors.entries),

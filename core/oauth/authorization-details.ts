@@ -135,6 +135,38 @@ const isLess = (asked: AuthorizationDetail, granted: AuthorizationDetail, { type
   asked.type === granted.type && types.get(asked.type)?.narrows?.(asked, granted) === true
 
 /**
+ * Checks that each of `asked` is equal to one of `granted` or less of it (RFC 9396 §6), and returns `asked`. Throws
+ * `invalid_authorization_details`, and what `check` of a type throws.
+ */
+const checkNarrower = async (
+  asked: readonly AuthorizationDetail[],
+  granted: readonly AuthorizationDetail[],
+  rules: DetailsRules,
+): Promise<readonly AuthorizationDetail[]> => {
+  // Two payments are more than one: each that was granted covers one that is asked for.
+  const pool = [...granted]
+  for (const detail of asked) {
+    const equal = pool.findIndex((one) => isDeepStrictEqual(one, detail))
+    const index = equal === -1 ? pool.findIndex((one) => isLess(detail, one, rules)) : equal
+    if (index === -1) return refuse('authorization_details: more than was granted')
+    pool.splice(index, 1)
+    if (equal === -1) await checkDetail(detail, rules)
+  }
+  return asked
+}
+
+/**
+ * The details that a person allows, each equal to one that was asked for or less of it. Throws `invalid_authorization_details`,
+ * and what `check` of a type throws.
+ */
+export const narrowDetails = async (
+  allowed: readonly AuthorizationDetail[],
+  asked: readonly AuthorizationDetail[],
+  rules: DetailsRules,
+): Promise<readonly AuthorizationDetail[]> =>
+  allowed.length === 0 ? [] : checkNarrower(parseAuthorizationDetails(JSON.stringify(allowed)), asked, rules)
+
+/**
  * Of what was granted, what a token for `audience` is to have: what the client asks for at `/token`, equal to what was granted
  * or less of it (RFC 9396 §6), else all; without what names other `locations` (RFC 9396 §2.2). Undefined: none. Throws
  * `invalid_authorization_details`, and what `check` of a type throws.
@@ -146,16 +178,7 @@ export const narrowAuthorizationDetails = async (
   rules: DetailsRules,
 ): Promise<readonly AuthorizationDetail[] | undefined> => {
   const left = granted.filter((detail) => mayAskFor(rules.client, detail))
-  const asked = text === undefined ? left : parseAuthorizationDetails(text)
-  // Two payments are more than one: each that was granted covers one that is asked for.
-  const pool = [...left]
-  for (const detail of asked) {
-    const equal = pool.findIndex((one) => isDeepStrictEqual(one, detail))
-    const index = equal === -1 ? pool.findIndex((one) => isLess(detail, one, rules)) : equal
-    if (index === -1) return refuse('authorization_details: more than was granted')
-    pool.splice(index, 1)
-    if (equal === -1) await checkDetail(detail, rules)
-  }
+  const asked = await checkNarrower(text === undefined ? left : parseAuthorizationDetails(text), left, rules)
   const given = asked.filter((detail) => locationsOf(detail)?.some((one) => audience.includes(one)) !== false)
   return given.length === 0 ? undefined : given
 }

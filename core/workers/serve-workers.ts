@@ -9,7 +9,7 @@ import type { CheckedConfiguration } from '../host/checks/check-configuration.js
 import { observeReadiness } from '../host/instruments/service-metrics.js'
 import { listenAs } from '../host/listen-as.js'
 import { reloadDeadlines } from './ask-worker.js'
-import { createWorkerHandoff } from './worker-handoff.js'
+import { createWorkerHandoffs } from './worker-handoff.js'
 import { createWorkerMetrics } from './worker-metrics.js'
 import { createWorkerPool, type WorkerPool } from './worker-pool.js'
 import { createWorkerReadiness } from './worker-readiness.js'
@@ -45,7 +45,7 @@ export const serveWorkers = async (config: Config, log: Log): Promise<ServingWor
   observeReadiness(metrics, readiness)
   const reload = createWorkerReload(pool, log, (difference) => readiness.differ(difference))
   const endpoint = createWorkerReloadEndpoint(reload)
-  const handoffs = { 'sign-in': createWorkerHandoff(pool, 'sign-in'), refuse: createWorkerHandoff(pool, 'refuse') }
+  const handoffs = createWorkerHandoffs(pool)
   const app = createApp({
     routes: adminRoutes({ readiness, token: config.admin.token?.reveal(), reload: endpoint, metrics, handoffs }),
     log,

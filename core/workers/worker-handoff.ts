@@ -1,14 +1,14 @@
-import { jsonText, type Handler } from '../endpoints/message.js'
+import { jsonText } from '../endpoints/message.js'
+import { forEachVerb, type HandoffHandlers } from '../endpoints/sign-in/handoff-answer.js'
 import { Unavailable } from '../unavailable.js'
 import { askWorker } from './ask-worker.js'
 import type { WorkerPool } from './worker-pool.js'
 
 const deadlineMs = 3000
 
-/** `POST /interactions/{id}/…` of the one admin listener: any worker can take the answer, the store is one for all. */
-export const createWorkerHandoff =
-  (pool: Pick<WorkerPool, 'sockets' | 'running'>, verb: 'sign-in' | 'refuse'): Handler =>
-  async ({ path, body }) => {
+/** `POST /interactions/{id}/{verb}` of the one admin listener: any worker can take the answer, the store is one for all. */
+export const createWorkerHandoffs = (pool: Pick<WorkerPool, 'sockets' | 'running'>): HandoffHandlers =>
+  forEachVerb((verb) => async ({ path, body }) => {
     const [worker] = pool.running()
     const socket = worker === undefined ? undefined : pool.sockets.get(worker)
     if (socket === undefined) throw new Unavailable('workers', 'no', 'No worker is running')
@@ -20,4 +20,4 @@ export const createWorkerHandoff =
       throw new Unavailable('workers', 'unknown', 'the worker is not responding', { cause })
     })
     return jsonText(answer.status, answer.body)
-  }
+  })

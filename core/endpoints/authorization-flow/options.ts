@@ -1,4 +1,5 @@
 import type { Clock } from '../../clock.js'
+import type { ConsentMethod } from '../../interaction/consent-method.js'
 import type { Consent } from '../../interaction/consent.js'
 import type { Interaction } from '../../interaction/interaction.js'
 import type { SignInMethod } from '../../interaction/sign-in-method.js'
@@ -55,6 +56,8 @@ export interface AuthorizationOptions {
   /** How people sign in, by id, in the order of the configuration. */
   readonly methods: ReadonlyMap<string, SignInMethod>
   readonly accounts: AccountLookup
+  /** Absent: the core's own page asks. */
+  readonly consentMethod?: ConsentMethod | undefined
   readonly signInAttempts: OneTimeStore<AttemptRecord>
   /** How many of them one address may have open. */
   readonly openAttempts: Places

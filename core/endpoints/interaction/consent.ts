@@ -15,9 +15,13 @@ import type { Declaration } from '../endpoint.js'
 import { keepChoice, otherPersonUrl } from '../authorization-flow/other-account.js'
 import type { Person } from '../authorization-flow/people.js'
 import { page, redirect, type Handler, type Reply } from '../message.js'
+import { createHandedOffConsent, stateOf, type HandedOffConsent } from './handed-off-consent.js'
 import { getInteraction, openInteraction, sealClient, type OpenInteraction } from './open-interaction.js'
 
-/** GET and POST `/interaction/{id}/consent`. What is granted stands in the interaction; the form says yes or no to it. */
+/**
+ * GET and POST `/interaction/{id}/consent`. What is granted stands in the interaction; the form says yes or no to it. Where a plugin asks
+ * people elsewhere there is no form: GET sends the browser there, and takes the answer when it comes back.
+ */
 export const consentPage = {
   path: '/interaction/{id}/consent',
   methods: ['GET', 'POST'],
@@ -28,6 +32,7 @@ export const consentPage = {
 
 export const createConsentPage = (options: AuthorizationOptions, flow: Flow): Handler => {
   const { pages, audit, detailsTypes } = options
+  const handedOff = options.consentMethod && createHandedOffConsent(options, flow, options.consentMethod)
 
   /** Good for the person who was shown the page and no other, should somebody else sign in meanwhile. */
   const csrfOf = ({ browserCookie, interactionId }: OpenInteraction, { sid, subject }: Session): string =>
@@ -68,38 +73,58 @@ export const createConsentPage = (options: AuthorizationOptions, flow: Flow): Ha
       }),
     )
 
-  const submit = async (open: OpenInteraction, session: Session): Promise<Reply> => {
+  const deny = async (open: OpenInteraction, session: Session): Promise<Reply> => {
     const { http, client } = open
+    const trail = { request_id: http.requestId, client_id: client.client_id, sub: session.subject }
+    await audit.record({ event: 'consent.denied', ...trail })
+    return flow.refuse({ ...open, sub: session.subject }, new OAuthError('access_denied', 'The user denied access.'))
+  }
+
+  const submit = async (open: OpenInteraction, session: Session): Promise<Reply> => {
+    const { http } = open
     checkForm(http)
+    // Who is asked elsewhere was not shown our page.
+    if (handedOff !== undefined) return refuseForgery()
     if (!isCsrfToken(csrfOf(open, session), http.form.values.get('csrf'))) return refuseForgery()
     switch (http.form.values.get('decision')) {
       case 'allow':
         return flow.grant(open, session, 'consented')
-      case 'deny': {
-        const trail = { request_id: http.requestId, client_id: client.client_id, sub: session.subject }
-        await audit.record({ event: 'consent.denied', ...trail })
-        return flow.refuse(
-          { ...open, sub: session.subject },
-          new OAuthError('access_denied', 'The user denied access.'),
-        )
-      }
+      case 'deny':
+        return deny(open, session)
       default:
         throw new OAuthError('invalid_request', 'The form contains no decision.')
     }
   }
 
+  /** The person has answered elsewhere, and the browser has come back. */
+  const finish = async (elsewhere: HandedOffConsent, open: OpenInteraction, session: Session, state: string) => {
+    const decision = await elsewhere.findDecision(open, session, state)
+    if (decision.outcome === 'unknown') return toPage(open, 'consent')
+    const reply =
+      decision.outcome === 'allowed'
+        ? await flow.grant({ ...open, request: decision.request }, session, 'consented')
+        : await deny(open, session)
+    await elsewhere.forget(open, state)
+    return reply
+  }
+
+  const toPage = ({ http, interactionId }: OpenInteraction, next: InteractionPage): Reply =>
+    redirect(keepChoice(http, flow.interactions.pageUrl(interactionId, next)))
+
   const answer = (open: OpenInteraction): Promise<Reply> => {
     const { http } = open
-    const to = (next: InteractionPage) => () =>
-      redirect(keepChoice(http, flow.interactions.pageUrl(open.interactionId, next)))
+    const to = (next: InteractionPage) => () => toPage(open, next)
     const elsewhere = { select: to('select'), login: to('login') }
+    const state = stateOf(http)
+    const isAnswer = http.method === 'POST' || (handedOff !== undefined && state !== undefined)
     // A no counts, even if another tab has said yes meanwhile and nothing would be asked any more.
-    const answered = (session: Session) => submit(open, session)
-    return http.method === 'POST'
+    const answered = (session: Session) =>
+      handedOff !== undefined && state !== undefined ? finish(handedOff, open, session, state) : submit(open, session)
+    return isAnswer
       ? flow.goOn(open, { ...elsewhere, consent: ({ session }) => answered(session), code: answered })
       : flow.goOn(open, {
           ...elsewhere,
-          consent: (person) => show(open, person),
+          consent: (person) => (handedOff === undefined ? show(open, person) : handedOff.begin(open, person.session)),
           code: (session) => flow.grant(open, session),
         })
   }

@@ -45,17 +45,18 @@ export const findInteraction = async (http: EndpointRequest, flow: Flow): Promis
 const clientSeal = (browserCookie: string, interactionId: string, clientId: string): string =>
   csrfToken(browserCookie, interactionId, `client\n${clientId}`)
 
-/** For a form of this client's: its page was shown to this browser. */
+/** For a form of this client's, or an address that comes back to it: its page was shown to this browser. */
 export const sealClient = ({ browserCookie, interactionId, client }: OpenInteraction): string =>
   `${clientSeal(browserCookie, interactionId, client.client_id)}.${client.client_id}`
 
-/** Whose form it was that came after its interaction ended. Nothing else in a request says it for certain. */
+/** Whose form or address it was that came after its interaction ended. Nothing else in a request says it for certain. */
 const findSealedClient = async (
   http: EndpointRequest,
   browserCookie: string | undefined,
   clients: Clients,
 ): Promise<Client | undefined> => {
-  const [seal, ...rest] = http.form.values.get('client')?.split('.') ?? []
+  const sealed = http.form.values.get('client') ?? http.query.values.get('client')
+  const [seal, ...rest] = sealed?.split('.') ?? []
   const [interactionId, clientId] = [http.path.get('id') ?? '', rest.join('.')]
   if (!isOpaqueToken(browserCookie) || !isCsrfToken(clientSeal(browserCookie, interactionId, clientId), seal))
     return undefined

@@ -1,22 +1,44 @@
 import { epochSeconds, type Clock } from '../../clock.js'
 import { parseStrictJsonObject } from '../../jose/strict-json.js'
-import { readHandoffAnswer, type HandoffAnswer, type Handoffs } from '../../interaction/handoffs.js'
+import {
+  readHandoffAnswer,
+  type HandoffAnswer,
+  type Handoffs,
+  type HandoffVerb,
+  type OpenHandoff,
+} from '../../interaction/handoffs.js'
+import type { Interaction } from '../../interaction/interaction.js'
 import type { AccountLookup } from '../../oauth/account.js'
+import type { AuthorizationDetailsTypes } from '../../oauth/authorization-details.js'
+import type { ClientDirectory } from '../../oauth/client.js'
 import { OAuthError } from '../../oauth/errors.js'
+import { narrowRequest, type GrantedConsent } from '../../oauth/narrow-request.js'
 import type { AuditLog } from '../../observe/audit.js'
+import type { OneTimeStore } from '../../storage/ports.js'
 import { json, type EndpointRequest, type Handler } from '../message.js'
+
+/** What answers `POST /interactions/{id}/{verb}`. */
+export type HandoffHandlers = Readonly<Record<HandoffVerb, Handler>>
+
+export const forEachVerb = (handler: (verb: HandoffVerb) => Handler): HandoffHandlers => ({
+  'sign-in': handler('sign-in'),
+  consent: handler('consent'),
+  refuse: handler('refuse'),
+})
 
 export interface HandoffAnswerOptions {
   readonly handoffs: Pick<Handoffs, 'find' | 'answer'>
   readonly accounts?: AccountLookup | undefined
+  readonly interactions: Pick<OneTimeStore<Interaction>, 'find'>
+  readonly clients: Pick<ClientDirectory, 'findEnabled'>
+  readonly detailsTypes: AuthorizationDetailsTypes
+  readonly defaultAudience: string
   readonly audit: AuditLog
   readonly clock: Clock
   readonly toleranceSeconds: number
 }
 
-type Verb = Parameters<typeof readHandoffAnswer>[0]
-
-const read = (verb: Verb, { body }: EndpointRequest): HandoffAnswer => {
+const read = (verb: HandoffVerb, { body }: EndpointRequest): HandoffAnswer => {
   const parsed = body === undefined ? undefined : parseStrictJsonObject(body)
   const answer = parsed && readHandoffAnswer(verb, parsed)
   if (answer === undefined)
@@ -24,12 +46,37 @@ const read = (verb: Verb, { body }: EndpointRequest): HandoffAnswer => {
   return answer
 }
 
+const over = (): never => {
+  throw new OAuthError('invalid_request', 'No such interaction waits for an answer.', { status: 404 })
+}
+
+const isOf = (verb: HandoffVerb, { consent }: OpenHandoff): boolean =>
+  verb === 'refuse' || (verb === 'consent') === (consent !== undefined)
+
 /**
- * `POST /interactions/{id}/sign-in` and `…/refuse` of the admin listener: the organisation's own service says who signed in, or that
- * nobody did. Answers `{ redirect_to }`, which is of use only in the browser that was handed off.
+ * `POST /interactions/{id}/sign-in`, `…/consent` and `…/refuse` of the admin listener: the organisation's own service says who signed in,
+ * what the person allows, or that there is neither. Answers `{ redirect_to }`, which is of use only in the browser that was handed off.
  */
-export const createHandoffAnswer = ({ handoffs, accounts, audit, clock, toleranceSeconds }: HandoffAnswerOptions) => {
-  const check = async (answer: HandoffAnswer, signal: AbortSignal): Promise<void> => {
+export const createHandoffAnswer = (options: HandoffAnswerOptions) => {
+  const { handoffs, accounts, audit, clock, toleranceSeconds } = options
+
+  const checkConsent = async (
+    { consent }: OpenHandoff,
+    granted: GrantedConsent,
+    signal: AbortSignal,
+  ): Promise<void> => {
+    if (consent === undefined) return over()
+    const [interaction, client] = await Promise.all([
+      options.interactions.find(consent.interactionId),
+      options.clients.findEnabled(consent.clientId),
+    ])
+    if (interaction?.request === undefined || client === undefined) return over()
+    const { detailsTypes: types, defaultAudience } = options
+    await narrowRequest(interaction.request, granted, { client, types, defaultAudience, signal })
+  }
+
+  const check = async (open: OpenHandoff, answer: HandoffAnswer, signal: AbortSignal): Promise<void> => {
+    if (answer.outcome === 'allowed') return checkConsent(open, answer, signal)
     if (answer.outcome !== 'passed') return
     if (answer.auth_time !== undefined && answer.auth_time > epochSeconds(clock) + toleranceSeconds)
       throw new OAuthError('invalid_request', 'auth_time is in the future.')
@@ -37,19 +84,22 @@ export const createHandoffAnswer = ({ handoffs, accounts, audit, clock, toleranc
       throw new OAuthError('invalid_request', 'The subject is no account, and the answer has no claims for a new one.')
   }
 
-  return (verb: Verb): Handler =>
-    async (http) => {
-      const id = http.path.get('id') ?? ''
-      const answer = read(verb, http)
-      const open = await handoffs.find(id)
-      if (open === undefined)
-        throw new OAuthError('invalid_request', 'No such sign-in waits for an answer.', { status: 404 })
-      await check(answer, http.signal)
-      if (!(await handoffs.answer(id, answer)))
-        throw new OAuthError('invalid_request', 'This sign-in has an answer already.', { status: 409 })
-      const sub = answer.outcome === 'passed' ? answer.subject : undefined
-      const { outcome } = answer
-      await audit.record({ event: 'handoff.answered', request_id: http.requestId, method: open.method, outcome, sub })
-      return json(200, { redirect_to: open.finishUrl })
-    }
+  return forEachVerb((verb) => async (http) => {
+    const id = http.path.get('id') ?? ''
+    const answer = read(verb, http)
+    const open = await handoffs.find(id)
+    if (open === undefined || !isOf(verb, open)) return over()
+    await check(open, answer, http.signal)
+    if (!(await handoffs.answer(id, answer)))
+      throw new OAuthError('invalid_request', 'This interaction has an answer already.', { status: 409 })
+    const { method, consent } = open
+    await audit.record({
+      ...{ event: 'handoff.answered', request_id: http.requestId, method, outcome: answer.outcome },
+      asked: consent === undefined ? 'sign-in' : 'consent',
+      client_id: consent?.clientId,
+      sub: answer.outcome === 'passed' ? answer.subject : consent?.subject,
+      ...(answer.outcome === 'refused' && { reason: answer.reason }),
+    })
+    return json(200, { redirect_to: open.finishUrl })
+  })
 }

@@ -1,0 +1,120 @@
+import { withDeadline } from '../../deadline.js'
+import type { ConsentMethod, ConsentRequest } from '../../interaction/consent-method.js'
+import { createConsents } from '../../interaction/consent.js'
+import type { Session } from '../../interaction/session.js'
+import { createSignInAttempts } from '../../interaction/sign-in-attempts.js'
+import type { AuthorizationRequest } from '../../oauth/authorization-request.js'
+import { personalClaims } from '../../oauth/claims-parameter.js'
+import { isOpenlyRegistered } from '../../oauth/client.js'
+import { OAuthError } from '../../oauth/errors.js'
+import { narrowRequest } from '../../oauth/narrow-request.js'
+import { newOpaqueToken } from '../../opaque-token.js'
+import { Unavailable } from '../../unavailable.js'
+import { withQuery } from '../authorization-flow/answer.js'
+import type { Flow } from '../authorization-flow/flow.js'
+import type { AuthorizationOptions } from '../authorization-flow/options.js'
+import { keepChoice } from '../authorization-flow/other-account.js'
+import { redirect, type EndpointRequest, type Reply } from '../message.js'
+import { sealClient, type OpenInteraction } from './open-interaction.js'
+
+/** Milliseconds. */
+const beginMs = 1500
+const finishMs = 2500
+
+export type Decision =
+  /** The request as far as the person has allowed it. */
+  | { readonly outcome: 'allowed'; readonly request: AuthorizationRequest }
+  | { readonly outcome: 'denied' }
+  /** Not this person's answer in this browser, or over: the person is to be asked again. */
+  | { readonly outcome: 'unknown' }
+
+/** Has people asked for their consent elsewhere. All throws `OAuthError`, `Unavailable`. */
+export const createHandedOffConsent = (options: AuthorizationOptions, flow: Flow, method: ConsentMethod) => {
+  const { log, detailsTypes: types, defaultAudience } = options
+  const attempts = createSignInAttempts(options.signInAttempts, options.openAttempts)
+  const consents = createConsents(options.consents)
+  // No sign-in method has such an id: the attempt of one does not pass for that of the other.
+  const attemptMethod = `consent:${method.id}`
+
+  /** Whatever the method does, the page says that it is an outage, and the person can try again: nothing is used up. */
+  const run = async <T>({ http }: OpenInteraction, milliseconds: number, work: (signal: AbortSignal) => Promise<T>) => {
+    const late = (): Error => new Unavailable('consent', 'unknown', 'The consent method took too long')
+    try {
+      return await withDeadline(milliseconds, work, late, http.signal)
+    } catch (error) {
+      if (error instanceof OAuthError) throw error
+      log.error('The consent method failed', { request_id: http.requestId, method: method.id }, error)
+      throw new OAuthError('temporarily_unavailable', 'The service is temporarily unavailable.', {
+        headers: { 'Retry-After': '3' },
+        cause: error,
+      })
+    }
+  }
+
+  const describe = async ({ client, request }: OpenInteraction, { subject }: Session): Promise<ConsentRequest> => ({
+    clientId: client.client_id,
+    ...(client.client_name !== undefined && { clientName: client.client_name }),
+    ...(isOpenlyRegistered(client) && { isUnchecked: true }),
+    scope: request.scope,
+    claims: personalClaims(request.requestedClaims),
+    resource: request.resource,
+    authorizationDetails: request.authorizationDetails ?? [],
+    grantedScope: await consents.findScope(subject, client.client_id),
+    ...(request.prompt.length > 0 && { prompt: request.prompt.join(' ') }),
+    uiLocales: request.locale?.split(' ') ?? [],
+  })
+
+  return {
+    /** Sends the browser to where its person is asked. */
+    async begin(open: OpenInteraction, session: Session): Promise<Reply> {
+      const { http, interactionId, browserCookie } = open
+      const id = newOpaqueToken()
+      const { sid, subject } = session
+      const request = await describe(open, session)
+      const page = keepChoice(http, flow.interactions.pageUrl(interactionId, 'consent'))
+      const finishUrl = withQuery(page, { state: id, client: sealClient(open) })
+      const url = await run(open, beginMs, async (signal) =>
+        method.begin({ id, interactionId, subject, finishUrl, request, signal }),
+      )
+      const attempt = {
+        ...{ method: attemptMethod, interactionId, challenge: id, begun: options.clock() },
+        prompt: { kind: 'redirect', url } as const,
+        kept: { sid, subject },
+      }
+      await attempts.open(id, attempt, browserCookie, http.address)
+      return redirect(url)
+    },
+
+    /** What the person has answered. Uses nothing up: the interaction is answered once. Throws `consent_required` before there is an answer. */
+    async findDecision(open: OpenInteraction, { sid, subject }: Session, state: string): Promise<Decision> {
+      const { http, client, interactionId, browserCookie } = open
+      const attempt = await attempts.find(state, browserCookie)
+      // Good for the person who was asked and no other, should somebody else sign in meanwhile.
+      const isOwn = attempt?.interactionId === interactionId && attempt.method === attemptMethod
+      if (!isOwn || attempt.kept?.['sid'] !== sid || attempt.kept['subject'] !== subject) return { outcome: 'unknown' }
+      const result = await run(open, finishMs, async (signal) => method.finish({ id: state, signal }))
+      if (result.outcome === 'denied') return result
+      if (result.outcome === 'pending')
+        throw new OAuthError(
+          'consent_required',
+          'Your answer has not arrived yet. Reload this page, or go back to the application and start again.',
+        )
+      const rules = { client, types, defaultAudience, signal: http.signal }
+      return { outcome: 'allowed', request: await narrowRequest(open.request, result, rules) }
+    },
+
+    /** Gives back what an answered question took up. */
+    async forget({ interactionId, browserCookie }: OpenInteraction, state: string): Promise<void> {
+      await attempts.redeem(state, { browserCookie, method: attemptMethod, interactionId }).catch((error: unknown) => {
+        // It ends by itself.
+        if (!(error instanceof Unavailable)) throw error
+      })
+    },
+  }
+}
+
+export type HandedOffConsent = ReturnType<typeof createHandedOffConsent>
+
+/** The answer that an address asks for. */
+export const stateOf = ({ method, query }: EndpointRequest): string | undefined =>
+  method === 'GET' ? query.values.get('state') : undefined

@@ -1,0 +1,29 @@
+import { epochSeconds, type JsonObject, type Services } from '../../../core/api/index.js'
+
+/** Seconds for which the service may take the request. */
+const requestSeconds = 300
+
+export const list = (values: readonly string[]): string | undefined =>
+  values.length === 0 ? undefined : values.join(' ')
+
+export interface RequestOptions {
+  /** Of the method. */
+  readonly id: string
+  /** Of the service. */
+  readonly url: string
+}
+
+/** Signs what the service is asked, and returns where the browser takes it. What is undefined is left out. */
+export const createHandoffRequest =
+  (
+    { id, url: audience }: RequestOptions,
+    { clock, issuer, signedRequests }: Pick<Services, 'clock' | 'issuer' | 'signedRequests'>,
+  ) =>
+  async (asked: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<string> => {
+    const iat = epochSeconds(clock)
+    const described = JSON.parse(JSON.stringify(asked)) as JsonObject
+    const claims = { iss: issuer, aud: audience, iat, exp: iat + requestSeconds, ...described }
+    const url = new URL(audience)
+    url.searchParams.set('request', await signedRequests.sign('handoff', claims, { by: id, signal }))
+    return url.href
+  }
