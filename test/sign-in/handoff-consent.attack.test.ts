@@ -281,7 +281,7 @@ describe('an answer', () => {
     },
   )
 
-  it.each(['sign_in_attempts.find', 'handoffs.find', 'codes.put', 'interactions.redeem', 'grant_index.put'])(
+  it.each(['sign_in_attempts.findUnused', 'handoffs.find', 'codes.put', 'interactions.redeem', 'grant_index.put'])(
     '[SI37] an outage of %s uses no answer up',
     async (verb) => {
       const { agent, id } = await begin()

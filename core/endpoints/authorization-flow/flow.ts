@@ -65,8 +65,12 @@ export interface Refused extends Recipient {
 /** Seconds. */
 const longestFapiCode = 60
 
-const ignoreOutage = (error: unknown): void => {
+export const ignoreOutage = (error: unknown): void => {
   if (!(error instanceof Unavailable)) throw error
+}
+
+export const refuseUsed = (): never => {
+  throw new OAuthError('invalid_request', 'This sign-in was already used. Go back to the application and start again.')
 }
 
 export const createFlow = (options: AuthorizationOptions): Flow => {
@@ -123,11 +127,7 @@ export const createFlow = (options: AuthorizationOptions): Flow => {
       if (interactionId !== undefined) await interactions.redeem(interactionId).catch(ignoreOutage)
       return
     }
-    if (interactionId === undefined || (await interactions.redeem(interactionId))) return
-    throw new OAuthError(
-      'invalid_request',
-      'This sign-in was already used. Go back to the application and start again.',
-    )
+    if (interactionId !== undefined && !(await interactions.redeem(interactionId))) refuseUsed()
   }
 
   /** FAPI 2.0 Security Profile §5.3.2.1. */

@@ -11,7 +11,7 @@ import { narrowRequest } from '../../oauth/narrow-request.js'
 import { newOpaqueToken } from '../../opaque-token.js'
 import { Unavailable } from '../../unavailable.js'
 import { withQuery } from '../authorization-flow/answer.js'
-import type { Flow } from '../authorization-flow/flow.js'
+import { ignoreOutage, refuseUsed, type Flow } from '../authorization-flow/flow.js'
 import type { AuthorizationOptions } from '../authorization-flow/options.js'
 import { keepChoice } from '../authorization-flow/other-account.js'
 import { redirect, type EndpointRequest, type Reply } from '../message.js'
@@ -64,6 +64,9 @@ export const createHandedOffConsent = (options: AuthorizationOptions, flow: Flow
     uiLocales: request.locale?.split(' ') ?? [],
   })
 
+  const redeem = ({ interactionId, browserCookie }: OpenInteraction, state: string) =>
+    attempts.redeem(state, { browserCookie, method: attemptMethod, interactionId })
+
   return {
     /** Sends the browser to where its person is asked. */
     async begin(open: OpenInteraction, session: Session): Promise<Reply> {
@@ -89,6 +92,7 @@ export const createHandedOffConsent = (options: AuthorizationOptions, flow: Flow
     async findDecision(open: OpenInteraction, { sid, subject }: Session, state: string): Promise<Decision> {
       const { http, client, interactionId, browserCookie } = open
       const attempt = await attempts.find(state, browserCookie)
+      if (attempt === undefined && (await redeem(open, state)).outcome === 'used') return refuseUsed()
       // Good for the person who was asked and no other, should somebody else sign in meanwhile.
       const isOwn = attempt?.interactionId === interactionId && attempt.method === attemptMethod
       if (!isOwn || attempt.kept?.['sid'] !== sid || attempt.kept['subject'] !== subject) return { outcome: 'unknown' }
@@ -104,11 +108,9 @@ export const createHandedOffConsent = (options: AuthorizationOptions, flow: Flow
     },
 
     /** Gives back what an answered question took up. */
-    async forget({ interactionId, browserCookie }: OpenInteraction, state: string): Promise<void> {
-      await attempts.redeem(state, { browserCookie, method: attemptMethod, interactionId }).catch((error: unknown) => {
-        // It ends by itself.
-        if (!(error instanceof Unavailable)) throw error
-      })
+    async forget(open: OpenInteraction, state: string): Promise<void> {
+      // It ends by itself, too.
+      await redeem(open, state).catch(ignoreOutage)
     },
   }
 }
