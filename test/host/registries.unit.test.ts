@@ -29,6 +29,7 @@ const signInMethod = (id: string): SignInMethod => ({
   finish: async () => ({ outcome: 'refused' }),
 })
 const accounts = { find: async () => undefined }
+const consent = { id: 'own', begin: async () => '', finish: async () => ({ outcome: 'pending' as const }) }
 const passwordChange = async () => ({ outcome: 'refused' as const })
 
 const failure = async (action: Promise<unknown>): Promise<unknown> =>
@@ -80,8 +81,12 @@ describe('registries', () => {
       createRegistries(
         [
           plugin(0, { create: () => ({ grants: [grant('a')], signIn: [signInMethod('one')], passwordChange }) }),
-          plugin(1, { create: () => ({ grants: [grant('a')], clientAuthenticators: [method('m'), method('m')] }) }),
-          plugin(2, { create: () => ({ signIn: [signInMethod('two'), signInMethod('one')], passwordChange }) }),
+          plugin(1, {
+            create: () => ({ grants: [grant('a')], clientAuthenticators: [method('m'), method('m')], consent }),
+          }),
+          plugin(2, {
+            create: () => ({ signIn: [signInMethod('two'), signInMethod('one')], passwordChange, consent }),
+          }),
         ],
         services,
       ),
@@ -96,6 +101,10 @@ describe('registries', () => {
       {
         path: 'plugins[2]',
         message: 'plugin-2 provides the sign-in method one, which plugin-0 (plugins[0]) provides already',
+      },
+      {
+        path: 'plugins[2]',
+        message: 'plugin-2 provides the page for consent, which plugin-1 (plugins[1]) provides already',
       },
       {
         path: 'plugins[2]',
@@ -121,6 +130,7 @@ describe('registries', () => {
     ],
     [{ login: { find: accounts.find } }, /"Moving a plugin from the old port" in docs\/sign-in\.md$/],
     [{ accounts: {} }, /accounts without find/],
+    [{ consent: { begin() {} } }, /consent without id, begin or finish/],
     [{ passwordChange: {} }, /passwordChange that is no function/],
     [{ signIn: [{ id: 'a', kind: 'form', amr: [] }] }, /sign-in method without begin or finish/],
     [{ signIn: [signInMethod('A b')] }, /whose id is not a name/],

@@ -296,19 +296,3 @@ describe('an answer', () => {
     },
   )
 })
-
-it('two plugins that ask for consent are an error of the configuration', async () => {
-  const handoff = (id: string) => ({
-    use: 'plugins/login/handoff',
-    options: { id, consent_url: `${consentUrl}/${id}` },
-  })
-  const started = startServer({
-    configure: (written) => ({
-      ...written,
-      plugins: [...(written['plugins'] as object[]), handoff('one'), handoff('two')],
-    }),
-  })
-  await expect(started).rejects.toThrow(
-    /handoff provides the page for consent, which handoff \(plugins\[\d\]\) provides/,
-  )
-})
