@@ -79,40 +79,44 @@ module.exports = {
       { path: ours, pathNot: [roots, '^core/(host|cli)/', '^config/'] },
       'The entry loads the configuration, composes and listens.',
     ),
-    {
-      name: 'host-imports',
-      comment:
-        'The composition root knows every room below it; plugins and signers come by specifier. The demo plays a service that devices call.',
-      severity: 'error',
-      from: { path: '^core/host/' },
-      to: {
-        path: ours,
-        pathNot: ['^core/(?!(cli|operate|workers)/|main\\.ts$)', '^config/', wire, '^libraries/verify/'],
-      },
-    },
-    {
-      name: 'nobody-imports-host',
-      comment: 'The entry, the command line, and what looks at a deployment from outside stand above the host.',
-      severity: 'error',
-      from: {
-        path: product,
-        pathNot: ['^core/(host|workers|cli|operate)/', '^core/main\\.ts$'],
-      },
-      to: { path: '^core/host/' },
-    },
+    forbid(
+      'host-imports',
+      { path: '^core/host/' },
+      { path: ours, pathNot: ['^core/(?!(cli|operate|workers)/|main\\.ts$)', '^config/', wire, '^libraries/verify/'] },
+      'The composition root knows all below it; plugins and signers come by specifier. The demo plays a service that devices call.',
+    ),
+    forbid(
+      'nobody-imports-host',
+      { path: product, pathNot: ['^core/(host|workers|cli|operate)/', '^core/main\\.ts$'] },
+      { path: '^core/host/' },
+      'The entry, the command line, and what looks at a deployment from outside stand above the host.',
+    ),
+    room(
+      'checks',
+      ['^core/(modules|interaction|attestation|tokens)/', '^config/', oauth, outbound, certificates, jose, keys],
+      'What of a configuration its schema cannot check.',
+    ),
     room(
       'cli',
-      ['^core/(host|workers|operate|modules|interaction|attestation)/', '^config/', observe, oauth, jose, keys, ports],
+      [
+        '^core/(host|checks|workers|operate|modules|interaction|attestation)/',
+        '^config/',
+        observe,
+        oauth,
+        jose,
+        keys,
+        ports,
+      ],
       'The command line drives the host.',
     ),
     room(
       'workers',
-      ['^core/(host|http|endpoints)/', '^config/', observe],
+      ['^core/(host|checks|http|endpoints)/', '^config/', observe],
       'Several processes on one port, each with a host of its own.',
     ),
     room(
       'operate',
-      ['^core/(host|modules|tokens|attestation|interaction)/', '^config/', observe, oauth, jose, keys, ports],
+      ['^core/(host|checks|modules|tokens|attestation|interaction)/', '^config/', observe, oauth, jose, keys, ports],
       'What operators ask about a deployment, from outside of it.',
     ),
     room(
@@ -140,16 +144,12 @@ module.exports = {
       ['^core/(tokens|attestation|interaction)/', limits, oauth, certificates, jose, keys, ports, observe],
       'Endpoints tell the story; they see no HTTP framework and no adapter.',
     ),
-    {
-      name: 'endpoints-are-apart',
-      comment: 'No endpoint imports another; what several of them do is in authorization-flow or a word of all.',
-      severity: 'error',
-      from: { path: '^core/endpoints/([^/]+)' },
-      to: {
-        path: '^core/endpoints/',
-        pathNot: [endpointWords, '^core/endpoints/authorization-flow/', '^core/endpoints/$1/'],
-      },
-    },
+    forbid(
+      'endpoints-are-apart',
+      { path: '^core/endpoints/([^/]+)' },
+      { path: '^core/endpoints/', pathNot: [endpointWords, '^core/endpoints/(authorization-flow|$1)/'] },
+      'No endpoint imports another; what several of them do is in authorization-flow or a word of all.',
+    ),
     room('oauth', [outbound, certificates, jose, ports, observe], 'Protocol rules.'),
     room('certificates', [], 'What certificates say, and whom they lead to.'),
     room('outbound', [jose, observe], 'What is fetched from elsewhere.'),
@@ -186,14 +186,12 @@ module.exports = {
       { path: adapters },
       'Who stores is the composition root’s choice.',
     ),
-    {
-      name: 'databases-where-configured',
-      comment:
-        'The driver of a database that is not configured is not loaded: it takes time and memory of every process.',
-      severity: 'error',
-      from: { path: '^core/', pathNot: adapters },
-      to: { path: '^core/storage/(mongodb|redis)/', dynamic: false },
-    },
+    forbid(
+      'databases-where-configured',
+      { path: '^core/', pathNot: adapters },
+      { path: '^core/storage/(mongodb|redis)/', dynamic: false },
+      'The driver of a database that is not configured is not loaded: it takes time and memory of every process.',
+    ),
     forbid(
       'core-names-no-plugin',
       { path: '^(core|config)/' },

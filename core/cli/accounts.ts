@@ -1,6 +1,6 @@
 import type { Config } from '../../config/schema.js'
 import { collections } from '../host/collections.js'
-import { findFaultyClaims, findUnreleased, unreleased } from '../host/checks/claim-rules.js'
+import { findFaultyClaims, findUnreleased, unreleased } from '../checks/claim-rules.js'
 import { endSubjectIn } from '../host/end-subject.js'
 import type { Stores } from '../host/stores.js'
 import type { AccountRecord } from '../interaction/account-directory.js'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { ConfigurationError, describeReadFault, formatProblem } from '../../config/problems.js'
-import { checkClient } from '../host/checks/check-configuration.js'
+import { checkClient } from '../checks/check-configuration.js'
 import { collections } from '../host/collections.js'
 import { openAccountStore } from '../interaction/accounts.js'
 import { parseClientMetadata } from '../oauth/client-metadata.js'

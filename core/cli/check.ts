@@ -1,5 +1,5 @@
 import { ConfigurationError, formatProblem } from '../../config/problems.js'
-import { checkConfiguration, type CheckedConfiguration } from '../host/checks/check-configuration.js'
+import { checkConfiguration, type CheckedConfiguration } from '../checks/check-configuration.js'
 import { printProblems, withoutStacks } from './failure.js'
 import { good, print, printError, printJson } from './output.js'
 

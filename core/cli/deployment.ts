@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Config } from '../../config/schema.js'
 import { loadConfig } from '../../config/load.js'
-import { checkConfiguration, type CheckedConfiguration } from '../host/checks/check-configuration.js'
+import { checkConfiguration, type CheckedConfiguration } from '../checks/check-configuration.js'
 import { openStores, type Stores } from '../host/stores.js'
 import { openAudit, openAuditOnErrors } from '../observe/audit-file.js'
 import type { AuditFile } from '../observe/audit-log.js'

@@ -1,5 +1,5 @@
 import { ConfigurationError, formatProblem, type Problem } from '../../config/problems.js'
-import { checkConfiguration, type CheckedConfiguration } from '../host/checks/check-configuration.js'
+import { checkConfiguration, type CheckedConfiguration } from '../checks/check-configuration.js'
 import { compareDeployments, type Comparison } from '../operate/compare-deployments.js'
 import { examine, type Examination } from '../operate/doctor.js'
 import { noLog } from '../observe/log.js'

@@ -1,5 +1,5 @@
 import type { Config } from '../../config/schema.js'
-import type { CheckedConfiguration } from '../host/checks/check-configuration.js'
+import type { CheckedConfiguration } from '../checks/check-configuration.js'
 import { startHost } from '../host/compose.js'
 import { forWorker, serveWorkers } from '../workers/serve-workers.js'
 import { WorkerFailed, type WorkerStarted } from '../workers/worker-pool.js'

@@ -14,7 +14,7 @@ import { fapiAlgorithms, methodsOf } from '../oauth/security-profile.js'
 import { createIssuerKeys } from '../outbound/issuer-keys.js'
 import { createOutboundFetch } from '../outbound/outbound-fetch.js'
 import { createRemoteKeySets } from '../outbound/remote-key-sets.js'
-import { findUnavailable } from './checks/check-configuration.js'
+import { findUnavailable } from '../checks/check-configuration.js'
 import { tokens, type Resolve } from './injection-tokens.js'
 import { placesFor } from './people-endpoints.js'
 

@@ -5,7 +5,7 @@ import { createAccountDirectory, openAccountStore, staticAccounts } from '../int
 import type { Log } from '../observe/log.js'
 import type { AuditLog } from '../observe/audit.js'
 import { Unavailable } from '../unavailable.js'
-import type { CheckedConfiguration } from './checks/check-configuration.js'
+import type { CheckedConfiguration } from '../checks/check-configuration.js'
 import { createRegistries, type Registries } from '../modules/registries.js'
 import { openStores, type Stores } from './stores.js'
 import { tokens } from './injection-tokens.js'

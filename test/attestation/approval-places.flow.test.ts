@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { checkConfiguration } from '../../core/host/checks/check-configuration.js'
+import { checkConfiguration } from '../../core/checks/check-configuration.js'
 import { withRegistries } from '../../core/host/with-registries.js'
 import type { SecondFactorVerifier } from '../../core/attestation/ports.js'
 import { noLog } from '../../core/observe/log.js'

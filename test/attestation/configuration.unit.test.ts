@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { ConfigurationError, formatProblem } from '../../config/problems.js'
-import { checkConfiguration } from '../../core/host/checks/check-configuration.js'
+import { checkConfiguration } from '../../core/checks/check-configuration.js'
 import { retention } from '../../core/keys/lifecycle/open-ring.js'
 import { packageRoot } from '../../core/package-root.js'
 import { configWith, minimal, plugins } from '../support/server/config-files.js'

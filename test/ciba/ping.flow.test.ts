@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import * as oidc from 'openid-client'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { checkConfiguration } from '../../core/host/checks/check-configuration.js'
+import { checkConfiguration } from '../../core/checks/check-configuration.js'
 import { parseClientMetadata } from '../../core/oauth/client-metadata.js'
 import { otherShopClient, shopClient } from '../support/clients/ciba.js'
 import { collectionsOf } from '../support/forge/mint.js'

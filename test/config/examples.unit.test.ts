@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { ConfigurationError } from '../../config/problems.js'
-import { checkConfiguration } from '../../core/host/checks/check-configuration.js'
+import { checkConfiguration } from '../../core/checks/check-configuration.js'
 import { packageRoot } from '../../core/package-root.js'
 import { folderWith } from '../support/server/config-files.js'
 
@@ -42,7 +42,7 @@ describe('the example files', () => {
 
   it('the default holds in the compiled program too, with the compiled plugins', async () => {
     const script = `
-      const { checkConfiguration } = await import('./dist/core/host/checks/check-configuration.js')
+      const { checkConfiguration } = await import('./dist/core/checks/check-configuration.js')
       const { modules } = await checkConfiguration('config/default.yaml', {})
       console.log(modules.plugins.map(({ module }) => module.name).join(), [...modules.signers.keys()].join())`
     const run = spawnSync(process.execPath, ['--input-type=module', '-e', script], {

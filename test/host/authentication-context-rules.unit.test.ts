@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Salvaged } from '../../config/explain.js'
 import type { Config } from '../../config/schema.js'
-import { authenticationContextRules } from '../../core/host/checks/authentication-context-rules.js'
-import type { Deployment } from '../../core/host/checks/rule.js'
+import { authenticationContextRules } from '../../core/checks/authentication-context-rules.js'
+import type { Deployment } from '../../core/checks/rule.js'
 import { formatPath, type Path } from '../../config/problems.js'
 
 const problemsOf = (

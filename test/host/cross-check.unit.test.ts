@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ConfigurationError, formatProblem } from '../../config/problems.js'
-import { checkConfiguration } from '../../core/host/checks/check-configuration.js'
+import { checkConfiguration } from '../../core/checks/check-configuration.js'
 import { configWith, minimal, plugins } from '../support/server/config-files.js'
 
 /** The problems of this configuration, checked as `signet check` does it. */

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { formatPath, type Path } from '../../config/problems.js'
-import type { Deployment } from '../../core/host/checks/rule.js'
-import { signInRules } from '../../core/host/checks/sign-in-rules.js'
+import type { Deployment } from '../../core/checks/rule.js'
+import { signInRules } from '../../core/checks/sign-in-rules.js'
 
 const problemsOf = (methods: Readonly<Record<string, readonly string[] | undefined>>, isWhole = true) => {
   const problems: string[] = []

@@ -1,4 +1,4 @@
-import { checkConfiguration } from '../../../../core/host/checks/check-configuration.js'
+import { checkConfiguration } from '../../../../core/checks/check-configuration.js'
 import { startHost } from '../../../../core/host/compose.js'
 import { inBothRoles } from '../../stores/failing-store.js'
 import { breakStore } from './broken-store.js'

@@ -1,4 +1,4 @@
-import { approvalMethods, cibaGrant } from '../../oauth/ciba/request.js'
+import { approvalMethods, cibaGrant } from '../oauth/ciba/request.js'
 import { enabledGrants } from './enabled-grants.js'
 import { meant, type Rule } from './rule.js'
 

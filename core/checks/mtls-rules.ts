@@ -1,5 +1,5 @@
-import { findCertificatesFault } from '../../certificates/certificate-chains.js'
-import { hasClientCertificates } from '../../../config/client-certificates.js'
+import { findCertificatesFault } from '../certificates/certificate-chains.js'
+import { hasClientCertificates } from '../../config/client-certificates.js'
 import type { Rule } from './rule.js'
 
 const methods = { byAuthority: 'tls_client_auth', selfSigned: 'self_signed_tls_client_auth' } as const

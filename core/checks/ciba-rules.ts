@@ -1,6 +1,6 @@
-import { cibaGrant } from '../../oauth/ciba/request.js'
-import { pingEndpoint } from '../../oauth/ciba/ping.js'
-import { isPrivateHost } from '../../oauth/registration/public-uris.js'
+import { cibaGrant } from '../oauth/ciba/request.js'
+import { pingEndpoint } from '../oauth/ciba/ping.js'
+import { isPrivateHost } from '../oauth/registration/public-uris.js'
 import type { Rule } from './rule.js'
 
 const pings: Rule = ({ config, clients, report, warn, isWhole }) => {

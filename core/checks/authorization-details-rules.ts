@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../json.js'
-import { compileDetailsSchema, isClosedSchema } from '../../oauth/authorization-details-schema.js'
+import type { JsonObject } from '../json.js'
+import { compileDetailsSchema, isClosedSchema } from '../oauth/authorization-details-schema.js'
 import type { Rule } from './rule.js'
 
 const findSchemaFault = (schema: JsonObject): string | undefined => {

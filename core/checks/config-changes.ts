@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
-import { formatPath, type Path } from '../../../config/problems.js'
-import type { Config } from '../../../config/schema.js'
-import type { Messages } from '../../interaction/languages/built-in.js'
-import type { Look } from '../../interaction/pages/look.js'
-import { revealOptions } from '../../../config/substitute.js'
+import { formatPath, type Path } from '../../config/problems.js'
+import type { Config } from '../../config/schema.js'
+import type { Messages } from '../interaction/languages/built-in.js'
+import type { Look } from '../interaction/pages/look.js'
+import { revealOptions } from '../../config/substitute.js'
 
 /** Names of what came, went, and is not what it was. */
 export interface ListChange {
