@@ -57,8 +57,11 @@ export interface SignInAttempt {
 
 /** What the page shows for a method, or where the browser goes. `keep` (JSON, 4 KiB at most) comes back in `finish` as `kept`. */
 export type Prompt =
-  /** Fields of the core: `username` and `password`, or `code`. Needs nothing kept. */
-  | { readonly kind: 'form'; readonly fields: 'password' | 'code' }
+  /**
+   * Fields of the core: `username` and `password`, or `code`. Needs nothing kept. `recoveryCodes`: `code` takes a recovery code, too,
+   * and the page says so.
+   */
+  | { readonly kind: 'form'; readonly fields: 'password' | 'code'; readonly recoveryCodes?: true }
   /** Options for a browser API, which the script of the page reads; its answer comes as the field `answer`. */
   | { readonly kind: 'ceremony'; readonly options: JsonObject; readonly keep?: JsonObject }
   | { readonly kind: 'redirect'; readonly url: string; readonly keep?: JsonObject }

@@ -109,7 +109,7 @@ describe('authenticate', () => {
     ['a username with NUL', 'bob\0', 'the builder'],
     ['a lone surrogate', '\ud800', '\ud800'],
     ['a name of Object.prototype', '__proto__', 'x'],
-  ])('answers %s alike, after verifying a password', async (_, username, password) => {
+  ])('SI74 answers %s alike, after verifying a password', async (_, username, password) => {
     expect(await attempt(username, password)).toEqual(refused(username))
     expect(verified).toHaveLength(1)
   })

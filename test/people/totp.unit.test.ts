@@ -54,7 +54,7 @@ describe('one-time passwords as a second factor', () => {
     const { method } = await open()
     await setUp('alice')
     expect(method).toMatchObject({ id: 'totp', kind: 'form', amr: ['otp'], after: ['password'] })
-    expect(await method.begin(attemptOf('alice'))).toEqual({ kind: 'form', fields: 'code' })
+    expect(await method.begin(attemptOf('alice'))).toEqual({ kind: 'form', fields: 'code', recoveryCodes: true })
     expect(await method.begin(attemptOf('nobody'))).toEqual({ kind: 'none' })
     expect(await method.finish(attemptOf(), { code: '123456' })).toMatchObject({ outcome: 'refused' })
   })

@@ -24,12 +24,16 @@ export const createTotpSection = ({ enrolment, factors, audit, refusals }: TotpS
     return { subject, accountName: username ?? displayName(person.account), challenge: sid, factors: all }
   }
 
-  const show = async (visit: Visit, more: Pick<TotpOnPage, 'problem' | 'codes'> = {}): Promise<TotpOnPage> => {
+  const show = async (
+    visit: Visit,
+    more: Pick<TotpOnPage, 'problem' | 'codes'> = {},
+    refused?: Readonly<Record<string, string>>,
+  ): Promise<TotpOnPage> => {
     const all = await factors.list(visit.person.session.subject)
     const app = all.find((factor) => factor.kind === 'totp')
     const left = all.find((factor) => factor.kind === 'recovery_codes')?.hashes.length ?? 0
     if (app === undefined) {
-      return { view: 'totp', setup: await enrolment.begin(setupOf(visit, all)), ...more }
+      return { view: 'totp', setup: await enrolment.begin(setupOf(visit, all), refused), ...more }
     }
     const { createdAt: since, lastUsedAt } = app
     return { view: 'totp', app: { since, left, ...(lastUsedAt !== undefined && { lastUsedAt }) }, ...more }
@@ -58,7 +62,7 @@ export const createTotpSection = ({ enrolment, factors, audit, refusals }: TotpS
     const result = await enrolment.finish(setupOf(visit, all), answer)
     if (result.outcome === 'refused') {
       await refusals.record(visit.http, { event: 'account.refused', why: result.why, sub: subject })
-      return { status: 400, section: await show(visit, { problem: 'wrong' }) }
+      return { status: 400, section: await show(visit, { problem: 'wrong' }, answer) }
     }
     await factors.putTotp(subject, result.factor)
     await audit.record({ event: 'account.factor_added', ...trailOf(visit), kind: 'totp', factor: 'totp' })

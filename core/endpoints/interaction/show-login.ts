@@ -50,7 +50,13 @@ const onPage = ({ id, title, logo }: SignInMethod, begun?: Begun): MethodOnPage 
 })
 
 const askFor = ({ id, prompt }: Begun): Pick<MethodOnPage, 'ask' | 'attempt'> => {
-  if (prompt.kind === 'form') return { ask: { kind: prompt.fields }, attempt: id }
+  if (prompt.kind === 'form') {
+    const { fields, recoveryCodes } = prompt
+    return {
+      ask: fields === 'code' ? { kind: fields, ...(recoveryCodes && { recoveryCodes }) } : { kind: fields },
+      attempt: id,
+    }
+  }
   if (prompt.kind === 'ceremony') return { ask: { kind: 'ceremony', options: prompt.options }, attempt: id }
   return { ask: { kind: 'button' } }
 }

@@ -20,8 +20,8 @@ export type FactorResult<Factor extends PersonFactor> =
 /** How people add a factor of one kind. The core asks for the sign-in, and stores and audits what is made. */
 interface Enrolment<Factor extends Passkey | TotpFactor, Shown> {
   readonly kind: Factor['kind']
-  /** What the page needs. Throws `Unavailable`. */
-  begin(setup: FactorSetup): Promise<Shown>
+  /** What the page needs. `refused`: the answer that `finish` refused a moment ago. Throws `Unavailable`. */
+  begin(setup: FactorSetup, refused?: Readonly<Record<string, string>>): Promise<Shown>
   /** `answer`: the fields of the form, untrusted, of any length. Throws `Unavailable`. */
   finish(setup: FactorSetup, answer: Readonly<Record<string, string>>): Promise<FactorResult<Factor>>
 }

@@ -26,11 +26,14 @@ const problemText = (words: Words, method: MethodOnPage, problem: SignInProblem)
 export const describeMethods = (words: Words, { methods, isSecond }: Pick<LoginPage, 'methods' | 'isSecond'>) => {
   const [front, ...others] = methods.map((method) => {
     const { id, logo, ask, attempt } = method
+    const takesRecoveryCodes = ask.kind === 'code' && ask.recoveryCodes === true
     return {
       ...{ id, attempt, kind: ask.kind },
       title: titleOf(words, method),
       logo: logoOrigin(logo) && webAddress(logo),
       problem: method.problem && problemText(words, method, method.problem),
+      takesRecoveryCodes,
+      describedBy: [...(method.problem ? ['problem'] : []), ...(takesRecoveryCodes ? ['code-recovery'] : [])].join(' '),
       options: ask.kind === 'ceremony' ? JSON.stringify(ask.options) : undefined,
     }
   })

@@ -56,7 +56,9 @@ export interface MethodOnPage {
   readonly logo?: string
   /** Fields `username` and `password`, a field `code`, a browser API whose answer is the field `answer`, or a button. */
   readonly ask:
-    { readonly kind: 'password' | 'code' | 'button' } | { readonly kind: 'ceremony'; readonly options: JsonObject }
+    | { readonly kind: 'password' | 'button' }
+    | { readonly kind: 'code'; readonly recoveryCodes?: true }
+    | { readonly kind: 'ceremony'; readonly options: JsonObject }
   readonly attempt?: string | undefined
   readonly problem?: SignInProblem
   /** With `locked`: how long until the next attempt counts. */

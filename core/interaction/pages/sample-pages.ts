@@ -29,7 +29,12 @@ const methods: readonly MethodOnPage[] = [
   },
   { id: 'key', title, ask: { kind: 'ceremony', options: { challenge: name } }, attempt: 'attempt-of-the-sample' },
 ]
-const code: MethodOnPage = { id: 'code', title, ask: { kind: 'code' }, attempt: 'attempt-of-the-sample' }
+const code: MethodOnPage = {
+  id: 'code',
+  title,
+  ask: { kind: 'code', recoveryCodes: true },
+  attempt: 'attempt-of-the-sample',
+}
 const place = { address: '192.0.2.1', here: false }
 
 /** Every page, by a name for messages, in the states that have all of its forms. */

@@ -58,23 +58,28 @@ export default definePlugin({
     const stepOf = (subject: string, stored: StoredSecret | undefined, code: string): number | undefined =>
       findStoredStep(ownerOf(subject), stored, code, clock() / 1000, { key, window, decoy, component })
 
+    const openSetup = (subject: string, challenge: string, setup: string): Uint8Array | undefined => {
+      try {
+        return unseal(setup, key, setupOwnerOf(subject, challenge), component)
+      } catch {
+        return undefined
+      }
+    }
+
     return {
       factorEnrolment: {
         kind: 'totp',
-        begin: async ({ subject, accountName, challenge }) => {
-          const secret = randomBytes(totpAlgorithms[algorithm].secretBytes)
+        begin: async ({ subject, accountName, challenge }, { setup: kept = '' } = {}) => {
+          // Who mistyped a code has the secret in the app already.
+          const secret = openSetup(subject, challenge, kept) ?? randomBytes(totpAlgorithms[algorithm].secretBytes)
           const shown = toBase32(secret)
           // Nothing is stored before the app has shown that it has the secret.
           const setup = seal(secret, key, setupOwnerOf(subject, challenge))
           return { secret: shown, uri: otpauthUri(issuer, accountName, shown, configured), setup }
         },
         async finish({ subject, challenge }, { setup = '', code = '' }) {
-          let secret: Uint8Array
-          try {
-            secret = unseal(setup, key, setupOwnerOf(subject, challenge), component)
-          } catch {
-            return { outcome: 'refused', why: 'the secret is not one of this page' }
-          }
+          const secret = openSetup(subject, challenge, setup)
+          if (secret === undefined) return { outcome: 'refused', why: 'the secret is not one of this page' }
           const stored = sealSecret(ownerOf(subject), secret, configured, key)
           const lastStep = stepOf(subject, stored, code.replaceAll(/\s/g, ''))
           if (lastStep === undefined) return { outcome: 'refused', why: 'wrong one-time password' }
@@ -86,7 +91,7 @@ export default definePlugin({
           ...{ id, kind: 'form', amr: ['otp'], title, after },
           async begin({ passed }) {
             const factor = passed && (await factors.findTotp(passed.subject))
-            return factor === undefined ? { kind: 'none' } : { kind: 'form', fields: 'code' }
+            return factor === undefined ? { kind: 'none' } : { kind: 'form', fields: 'code', recoveryCodes: true }
           },
           async finish({ passed }, { code = '' }) {
             if (passed === undefined) return { outcome: 'refused', why: 'nobody has signed in before' }
