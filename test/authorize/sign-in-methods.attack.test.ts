@@ -118,6 +118,13 @@ describe('an answer from elsewhere', () => {
     await expectErrorPage(await back(agent, state, {}, 'nothing'), 400)
     for (const id of ['', 'A'.repeat(43), '__proto__', 'x'.repeat(5000)])
       await expectErrorPage(await back(agent, id), 400)
+    // A ceremony is answered by a form, which no other site can send.
+    const { html, agent: own } = await open()
+    const ceremony = hidden(html.slice(html.indexOf('data-ceremony="key"')), 'attempt')
+    expect(ceremony).not.toBe('')
+    const answer = { answer: `${key.begun.at(-1)?.challenge ?? ''}:sub-alice` }
+    await expectErrorPage(await back(own, ceremony, answer, 'key'), 400)
+    expect(key.finished).toEqual([])
     const twice = `${provider.issuer}/sign-in/corp/callback?state=${state}&state=${state}`
     await expectErrorPage(await agent.fetch(twice), 400)
     provider.time.now += 600_000

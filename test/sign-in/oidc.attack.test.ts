@@ -104,6 +104,36 @@ describe('an answer that is not the one that was asked for', () => {
     }
   })
 
+  it('[SI46] has userinfo that says how the person signed in: only the ID token does', async () => {
+    const contributed = await create({ userinfo: true, acr: { '1': 'urn:corp:1' }, subject: 'employee' })
+    const { upstream } = upstreams()
+    const signedIn = { sub: 'mallory', auth_time: 1000, amr: ['pwd'], employee: 'e-7' }
+    const attempt = newAttempt()
+    const { answer, kept } = await visit(contributed, attempt)
+    answerWith(upstream, attempt, (nonce) => upstream.sign({ ...claimsFor(upstream, nonce), ...signedIn }))
+    const byToken = upstream.instead
+    upstream.instead = (request, response) => {
+      if (request.url !== '/me') return byToken(request, response)
+      const info = { ...signedIn, auth_time: 2000, amr: ['hwk'], employee: 'e-8' }
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(info))
+      return true
+    }
+    const result = await methodOf(contributed).finish(kept, answer)
+    expect(result).toEqual({ outcome: 'passed', subject: 'e-7', amr: ['pwd'], authTime: 1000 })
+  })
+
+  it('[SI46] has a subject that is none', async () => {
+    const contributed = await create({ subject: 'employee' })
+    const { upstream } = upstreams()
+    for (const employee of [undefined, '', 7, ['e-7'], 'ü', 'a b', 'e'.repeat(256)]) {
+      const attempt = newAttempt()
+      const { answer, kept } = await visit(contributed, attempt)
+      answerWith(upstream, attempt, (nonce) => upstream.sign({ ...claimsFor(upstream, nonce), employee }))
+      expect(await methodOf(contributed).finish(kept, answer)).toMatchObject({ outcome: 'refused' })
+      upstream.instead = () => false
+    }
+  })
+
   it('[SI25] names a person of another sign-in method', async () => {
     const [first, second] = [
       await create({ subject: 'sub' }),
@@ -162,5 +192,25 @@ describe('[SI26] a provider that is down, slow or has changed its keys', () => {
       return true
     }
     expect(await methodOf(contributed).finish(kept, answer)).toMatchObject({ outcome: 'passed' })
+  })
+
+  it('[SI48] is an outage too where the provider no longer knows this client, and a code that is not good is a refusal', async () => {
+    const contributed = await create()
+    for (const [error, status] of [
+      ['invalid_client', 401],
+      ['unauthorized_client', 400],
+    ] as const) {
+      const { answer, kept } = await visit(contributed, newAttempt())
+      upstreams().upstream.instead = ({ url }, response) => {
+        if (url !== '/token') return false
+        response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ error }))
+        return true
+      }
+      await expect(methodOf(contributed).finish(kept, answer)).rejects.toThrow(Unavailable)
+      upstreams().upstream.instead = () => false
+    }
+    const { answer, kept } = await visit(contributed, newAttempt())
+    const result = await methodOf(contributed).finish(kept, { ...answer, code: 'x' })
+    expect(result).toEqual({ outcome: 'refused', why: 'the code is not good' })
   })
 })

@@ -76,7 +76,7 @@ describe.each(['corp', 'bank'] as const)('sign-in at an upstream OpenID Provider
   it('signs nobody in who refuses there, and leaves the other methods', async () => {
     const { here, there } = newBrowser()
     const { url } = await ask()
-    const { back } = await upstream().visit(await begin(here, url, id), there, 'refuse')
+    const { back } = await upstream().visit(await begin(here, url, id), there, 'nobody')
     expect(back.searchParams.get('error')).toBe('access_denied')
     const { response } = await here.follow(back)
     expect(response.status).toBe(403)

@@ -115,9 +115,13 @@ export const createLoginPage = (options: AuthorizationOptions, flow: Flow, parts
       return show(visit, about, { ...shown, isLate: true })
     }
     const [only, another] = firstMethods(methods)
-    if (only?.kind === 'redirect' && another === undefined && problem === undefined) return begin(context, only)
-    return show(visit, about, shown)
+    const goesAtOnce = only?.kind === 'redirect' && another === undefined && problem === undefined
+    return goesAtOnce && !(await hasSignedIn(visit.own)) ? begin(context, only) : show(visit, about, shown)
   }
+
+  /** Somebody has, at this very interaction, who is not whom the client wants: the place elsewhere would say the same again. */
+  const hasSignedIn = async ({ http, interactionId }: OwnInteraction): Promise<boolean> =>
+    (await flow.everybody(http)).some(({ session }) => session.interactionId === interactionId)
 
   /** An address that asks for a sign-in even if somebody is signed in already. */
   const isAsking = (http: EndpointRequest): boolean => {

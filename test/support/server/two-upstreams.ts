@@ -6,13 +6,16 @@ import { prepareRestarts, type ReloadServer } from './reloading.js'
 import { person, startServer, webClient } from './server.js'
 import { startUpstream, type UpstreamProvider } from './upstream-provider.js'
 
+/** Who signs in there, or refuses to. */
+type Who = 'alice' | 'bob' | 'nobody'
+
 /** A place where people sign in, and what a person does there. */
 export interface Upstream {
   /** Of the sign-in method. */
   readonly id: string
   readonly issuer: string
   /** Whether the person had to sign in there, and where the browser goes then. */
-  visit(at: URL, agent: UserAgent, decision?: 'sign-in' | 'refuse'): Promise<{ readonly asked: boolean; back: URL }>
+  visit(at: URL, agent: UserAgent, who?: Who): Promise<{ readonly asked: boolean; back: URL }>
   /** Signs the person out there, in whose browser that is. */
   signOut(agent: UserAgent): Promise<void>
 }
@@ -29,8 +32,8 @@ const leave = async (agent: UserAgent, url: URL | string) => {
 const atProvider = (id: string, provider: UpstreamProvider): Upstream => ({
   id,
   issuer: provider.issuer,
-  async visit(at, agent, decision = 'sign-in') {
-    provider.person = decision === 'refuse' ? undefined : alice
+  async visit(at, agent, who = 'alice') {
+    provider.person = who === 'nobody' ? undefined : { ...alice, sub: `upstream-${who}` }
     const asked = () => provider.asked.filter((one) => one.startsWith('GET /sign-in/')).length
     const before = asked()
     const back = await leave(agent, at)
@@ -39,13 +42,13 @@ const atProvider = (id: string, provider: UpstreamProvider): Upstream => ({
   signOut: () => provider.signOut('signet', alice.sub),
 })
 
-const atSignet = (id: string, issuer: string): Upstream => ({
+export const atSignet = (id: string, issuer: string): Upstream => ({
   id,
   issuer,
-  async visit(at, agent, decision = 'sign-in') {
+  async visit(at, agent, who = 'alice') {
     const { left, url, response } = await agent.follow(at)
     if (left !== undefined) return { asked: false, back: left }
-    const fields = decision === 'refuse' ? { decision: 'cancel' } : person
+    const fields = who === 'nobody' ? { decision: 'cancel' } : { ...person, username: who }
     const { left: back } = await agent.submit(url, await response.text(), fields)
     if (back === undefined) throw new Error('the browser stays')
     return { asked: true, back }
@@ -83,6 +86,7 @@ export const startSignetUpstream = (issuer: string, id: string) =>
       outbound: { allow_private_addresses: true },
       acr_values_supported: [{ acr: 'urn:corp:1', methods: ['pwd'] }],
       clients: [{ ...registration(issuer, id), consent: 'implicit' }],
+      accounts: [...(written['accounts'] as object[]), { ...person, username: 'bob', sub: 'bob-there' }],
     }),
   })
 

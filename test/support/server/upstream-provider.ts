@@ -27,11 +27,12 @@ export interface UpstreamProvider extends AsyncDisposable {
   readonly asked: readonly string[]
 }
 
-/** A real OpenID Provider (oidc-provider) on loopback, whose one person signs in without a page. */
+/** A real OpenID Provider (oidc-provider) on loopback, at a port, whose one person signs in without a page. It has new keys. */
 export const startUpstream = async (
   clients: (issuer: string) => Configuration['clients'],
+  at?: number,
 ): Promise<UpstreamProvider> => {
-  const port = await freePort()
+  const port = at ?? (await freePort())
   const issuer = `http://127.0.0.1:${port}`
   const asked: string[] = []
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
