@@ -133,6 +133,15 @@ describe('an answer from elsewhere', () => {
     expect(isSignedIn(agent)).toBe(false)
   })
 
+  it('SI10 is nothing when its interaction is over, which began earlier', async () => {
+    const page = await open()
+    provider.time.now += 300_000
+    const { agent, state } = await leave('corp', page)
+    provider.time.now += 301_000
+    await expectErrorPage(await back(agent, state), 400)
+    expect(corp.finished).toEqual([])
+  })
+
   it('SI11 that is refused or fails comes back to the page, which says so beside the button', async () => {
     for (const [query, text] of [
       [{ sub: 'nobody', fail: 'bug' }, 'Corporate account is not available at the moment.'],

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { SignJWT, UnsecuredJWT } from 'jose'
 import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
 import type { Contributions } from '../../core/api/index.js'
+import { readDocument } from '../support/document.js'
 import {
   alice,
   answerWith,
@@ -145,4 +147,27 @@ it('options that cannot be meant are refused', async () => {
     { logo: 'http://login.example/logo.png' },
   ])
     expect(await validate({ ...sound, ...wrong })).toHaveProperty('issues')
+})
+
+it('the settings of providers in the documents are valid options', async () => {
+  const blocks = [...readDocument('docs/sign-in.md').matchAll(/^( *)```yaml\n([\s\S]*?)^ *```$/gm)].map(
+    ([, , block]) => block,
+  )
+  const entries = blocks.flatMap((block = '') => {
+    const read = parse(block) as { plugins?: unknown } | unknown[]
+    return (Array.isArray(read) ? read : (read.plugins ?? [])) as { use: string; options: Record<string, unknown> }[]
+  })
+  const upstreamEntries = entries.filter(({ use }) => use === 'plugins/login/oidc')
+  expect(upstreamEntries.map(({ options: { id } }) => id)).toEqual([
+    'corp',
+    'entra',
+    'google',
+    'okta',
+    'keycloak',
+    'bank',
+  ])
+  for (const { options } of upstreamEntries) {
+    const secretHere = options['client_secret'] === undefined ? {} : { client_secret: secret }
+    expect(await validate({ ...options, ...secretHere })).not.toHaveProperty('issues')
+  }
 })
