@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createEndSubject } from '../../core/oauth/subject-end.js'
 import { UserAgent } from '../support/clients/user-agent.js'
 import { alice, startProvider, type Provider } from '../support/server/authorize-provider.js'
 import { expectErrorPage } from '../support/server/authorize-pages.js'
@@ -127,7 +128,9 @@ describe('an answer from elsewhere', () => {
     expect(key.finished).toEqual([])
     const twice = `${provider.issuer}/sign-in/corp/callback?state=${state}&state=${state}`
     await expectErrorPage(await agent.fetch(twice), 400)
+    expect(await provider.stores.signInAttempts.find(state)).toBeDefined()
     provider.time.now += 600_000
+    expect(await provider.stores.signInAttempts.find(state)).toBeUndefined()
     await expectErrorPage(await back(agent, state), 400)
     expect([...corp.finished, ...other.finished]).toEqual([])
     expect(isSignedIn(agent)).toBe(false)
@@ -172,6 +175,19 @@ describe('an answer from elsewhere', () => {
     expect(isSignedIn(agent)).toBe(true)
     const session = provider.stores.sessions.puts.at(-1) ?? ''
     expect(session).toContain(`"authTime":${now - 60}`)
+    const underWay = await leave()
+    const { revocations } = provider.stores
+    const end = createEndSubject({
+      revocations,
+      clock: () => provider.time.now,
+      lifetimeSeconds: 3600,
+      tell: async () => {},
+    })
+    await end('sub-alice')
+    const ended = await back(underWay.agent, underWay.state)
+    const page = await underWay.agent.follow(ended.headers.get('location') ?? '')
+    expect([page.response.status, isSignedIn(underWay.agent)]).toEqual([403, false])
+    provider.time.now += 1000
   })
 })
 
