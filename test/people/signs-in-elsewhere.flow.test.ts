@@ -1,63 +1,31 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { noLog } from '../../core/observe/log.js'
-import { freePort } from '../support/free-port.js'
 import { UserAgent } from '../support/clients/user-agent.js'
 import { redirectUri, startServer, webClient, type TestServer } from '../support/server/server.js'
-import { startUpstream, type UpstreamProvider } from '../support/server/upstream-provider.js'
 
-// Two ways to sign in: an upstream OpenID Provider, to which Signet proves itself by a key of its own, and a service of the
-// organisation.
+// People sign in at a service of the organisation, or with a password.
 
 const adminToken = 'a-token-of-the-admin-listener'
 const signInUrl = 'https://sign-in.bank.example/start'
-const alice = { sub: 'upstream-alice', claims: { name: 'Alice Adams', email: 'alice@corp.example' } }
 
-let upstream: UpstreamProvider
 let server: TestServer
 
 beforeAll(async () => {
-  const port = await freePort()
-  const issuer = `http://127.0.0.1:${port}`
-  upstream = await startUpstream(() => [
-    {
-      client_id: 'signet',
-      token_endpoint_auth_method: 'private_key_jwt',
-      jwks_uri: `${issuer}/jwks.json`,
-      redirect_uris: [`${issuer}/sign-in/corp/callback`],
-      backchannel_logout_uri: `${issuer}/sign-in/corp/backchannel-logout`,
-      backchannel_logout_session_required: true,
-    },
-  ])
-  const corp = {
-    ...{ id: 'corp', title: { en: 'Corporate account' }, issuer: upstream.issuer, client_id: 'signet' },
-    ...{ token_endpoint_auth_method: 'private_key_jwt', scope: 'openid profile email' },
-    ...{ claims: { name: 'name', email: 'email' }, userinfo: true },
-  }
   server = await startServer({
     log: noLog,
     configure: (written) => ({
       ...written,
-      issuer,
-      listen: { host: '127.0.0.1', port },
       admin: { host: '127.0.0.1', port: 0, token: adminToken },
       plugins: [
         ...(written['plugins'] as object[]),
-        { use: 'plugins/login/oidc', options: corp },
         { use: 'plugins/login/handoff', options: { id: 'own', sign_in_url: signInUrl } },
       ],
     }),
   })
 })
-afterAll(async () => {
-  await server[Symbol.asyncDispose]()
-  await upstream[Symbol.asyncDispose]()
-})
-beforeEach(() => {
-  upstream.person = alice
-  upstream.instead = () => false
-})
+afterAll(() => server[Symbol.asyncDispose]())
 
 const verifier = randomBytes(32).toString('base64url')
 const code_challenge = createHash('sha256').update(verifier).digest('base64url')
@@ -109,70 +77,6 @@ const readRequest = async (at: URL) => {
   const rules = { issuer: server.issuer, audience: signInUrl, typ: 'handoff+jwt' }
   return (await jwtVerify(at.searchParams.get('request') ?? '', keys(), rules)).payload
 }
-
-describe('an upstream OpenID Provider', () => {
-  it('signs a person in, whose claims are found later, and ends the sessions when the person signs out there', async () => {
-    const agent = new UserAgent()
-    const atUpstream = await begin(agent, 'corp')
-    expect(atUpstream.origin).toBe(upstream.issuer)
-    const { left } = await agent.follow(atUpstream)
-    const claims = await claimsOf(await finish(agent, left!))
-    expect(claims).toMatchObject(alice.claims)
-    expect(await isSignedIn(agent)).toBe(true)
-    const audit = await server.audit()
-    expect(audit).toContainEqual(
-      expect.objectContaining({
-        event: 'request.signed',
-        method: 'corp',
-        signatures: [expect.objectContaining({ typ: 'client-authentication+jwt', purpose: 'client_authentication' })],
-      }),
-    )
-    await upstream.signOut('signet', alice.sub)
-    expect(await isSignedIn(agent)).toBe(false)
-    expect(await server.audit()).toContainEqual(
-      expect.objectContaining({ event: 'session.ended', method: 'corp', sub: claims['sub'] }),
-    )
-  })
-
-  it('[SI27] a logout token that is not good ends nothing', async () => {
-    const post = (logout_token: string, method = 'corp') =>
-      fetch(`${server.issuer}/sign-in/${method}/backchannel-logout`, {
-        method: 'POST',
-        body: new URLSearchParams({ logout_token }),
-      })
-    expect((await post('junk')).status).toBe(400)
-    expect((await post('junk', 'own')).status).toBe(404)
-    expect((await post('')).status).toBe(400)
-  })
-
-  it('[SI21] an answer to one browser is of no use in another, and comes once', async () => {
-    const [mine, theirs] = [new UserAgent(), new UserAgent()]
-    const { left } = await mine.follow(await begin(mine, 'corp'))
-    await begin(theirs, 'corp')
-    expect((await theirs.follow(left!)).response.status).toBeGreaterThanOrEqual(400)
-    expect(await isSignedIn(theirs)).toBe(false)
-    expect((await finish(mine, left!)).searchParams.has('code')).toBe(true)
-    // The browser is signed in already: the same answer again opens nothing new.
-    const asked = upstream.asked.filter((one) => one === 'POST /token').length
-    await mine.follow(left!)
-    expect(upstream.asked.filter((one) => one === 'POST /token').length).toBe(asked)
-  })
-
-  it('[SI26] that is down costs its own button alone', async () => {
-    const agent = new UserAgent()
-    upstream.instead = (_, response) => {
-      response.writeHead(500).end()
-      return true
-    }
-    const { response, url } = await agent.follow(authorizeUrl())
-    const page = await agent.submit(url, await response.text(), { method: 'corp', begin: '1' })
-    expect(page.left).toBeUndefined()
-    const html = await page.response.text()
-    expect(html).toContain('login-submit')
-    const person = { username: 'alice', password: 'correct horse battery staple' }
-    expect((await agent.authorize(authorizeUrl(), person)).searchParams.has('code')).toBe(true)
-  })
-})
 
 describe('a service of the organisation', () => {
   it('gets a signed request and answers; the own cookie of the browser finishes the sign-in', async () => {

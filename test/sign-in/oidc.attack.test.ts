@@ -142,6 +142,9 @@ describe('an answer that is not the one that was asked for', () => {
     upstreams().upstream.person = upstreams().other.person = { sub: 'shared', claims: {} }
     expect(await signIn(first)).toMatchObject({ outcome: 'passed', subject: 'shared' })
     expect(await signIn(second)).toMatchObject({ outcome: 'refused', subject: 'shared' })
+    const { signal } = newAttempt()
+    expect(await first.accounts?.find('shared', signal)).toMatchObject({ subject: 'shared' })
+    expect(await second.accounts?.find('shared', signal)).toBeUndefined()
   })
 })
 
@@ -168,9 +171,15 @@ describe('[SI26] a provider that is down, slow or has changed its keys', () => {
   it('holds a browser no longer than its attempt lasts', async () => {
     const contributed = await create()
     const { answer, kept } = await visit(contributed, newAttempt())
-    upstreams().upstream.instead = ({ url }) => url === '/token'
-    const attempt = { ...kept, signal: AbortSignal.timeout(50) }
-    await expect(methodOf(contributed).finish(attempt, answer)).rejects.toThrow(Unavailable)
+    const over = new AbortController()
+    upstreams().upstream.instead = ({ url }) => {
+      if (url === '/token') over.abort()
+      return url === '/token'
+    }
+    const finished = methodOf(contributed).finish({ ...kept, signal: over.signal }, answer)
+    // Not by the deadline that every outbound request has.
+    await expect(finished).rejects.toThrow('The operation was aborted')
+    await expect(finished).rejects.toThrow(Unavailable)
   })
 
   it('signs in with a key that it did not have a moment ago', async () => {

@@ -231,3 +231,29 @@ describe('an upstream OpenID Provider', () => {
     expect(codeOf((await agent.follow(await visit(agent, 'corp'))).left)).not.toBe('')
   })
 })
+
+it('[SI27] a logout token that is not good, comes twice in one request or to a password ends nothing', async () => {
+  const agent = new UserAgent()
+  await agent.follow(await visit(agent, 'corp'))
+  const post = async (id: string, ...tokens: string[]) => {
+    const body = new URLSearchParams(tokens.map((token) => ['logout_token', token]))
+    return (await fetch(`${issuer}/sign-in/${id}/backchannel-logout`, { method: 'POST', body })).status
+  }
+  const iat = Math.floor(Date.now() / 1000)
+  const token = await upstreams.corp.sign({
+    ...{ iss: upstreams.corp.issuer, aud: 'signet', sub: alice.sub, jti: 'j', iat, exp: iat + 3600 },
+    events: { 'http://schemas.openid.net/event/backchannel-logout': {} },
+  })
+  const statuses = [
+    post('corp', 'junk'),
+    post('corp', ''),
+    post('corp'),
+    post('corp', token, token),
+    post('password', token),
+  ]
+  expect(await Promise.all(statuses)).toEqual([400, 400, 400, 400, 404])
+  expect(await post('partner', token)).toBe(400)
+  expect(await askSilently(issuer, agent)).toBe('code')
+  expect(await post('corp', token)).toBe(200)
+  expect(await askSilently(issuer, agent)).toBe('login_required')
+})
