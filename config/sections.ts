@@ -36,9 +36,34 @@ export const listen = z
   .transform((value) => ({ ...value, port: value.port ?? 3000 }))
   .prefault({})
 
-/** Health and reload. Off loopback nobody gets in without the token. */
+/** Who may answer hand-offs, and do nothing else: with each of these that is given. Absent: who may do everything. */
+const handoff = z.strictObject({
+  token: secret.optional(),
+  /** Roots of the certificates of `clients`. */
+  trust_anchors: z.array(pem(/-----BEGIN CERTIFICATE-----/, 'certificates')).default([]),
+  /** Subjects of certificates, in the words of RFC 8705 §2.1.2: one for each. */
+  clients: z
+    .array(
+      z.strictObject({
+        tls_client_auth_subject_dn: text.optional(),
+        tls_client_auth_san_dns: text.optional(),
+        tls_client_auth_san_uri: text.optional(),
+        tls_client_auth_san_ip: text.optional(),
+        tls_client_auth_san_email: text.optional(),
+      }),
+    )
+    .default([]),
+})
+
+/** Health, reload and answers of hand-offs. Off loopback nobody gets in without the token. */
 export const admin = z
-  .strictObject({ host: text.default('127.0.0.1'), port: port.optional(), token: secret.optional() })
+  .strictObject({
+    host: text.default('127.0.0.1'),
+    port: port.optional(),
+    token: secret.optional(),
+    tls: tls.optional(),
+    handoff: handoff.optional(),
+  })
   .refine(noPortOnSocket, noPortMessage)
   .refine((value) => value.token !== undefined || isLoopbackHost(value.host) || isSocketPath(value.host), {
     path: ['token'],

@@ -7,6 +7,7 @@ import { findPasswordAdvice, findPasswordFault } from '../interaction/password-s
 import { authenticationMethods, type Client } from '../oauth/client.js'
 import { cibaGrant } from '../oauth/ciba/request.js'
 import { deviceCodeGrant } from '../oauth/device-code.js'
+import { adminRules } from './admin-rules.js'
 import { cibaRules } from './ciba-rules.js'
 import { claimsAreForResources, claimsAreOfPeople, claimsReachSomebody } from './claim-rules.js'
 import { enabledGrants, tokenExchange } from './enabled-grants.js'
@@ -255,6 +256,7 @@ const rules: readonly Rule[] = [
   passwords,
   trustedProxies,
   ...mtlsRules,
+  ...adminRules,
   ...authorizationDetailsRules,
   ...authenticationContextRules,
   ...signInRules,

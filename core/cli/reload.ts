@@ -1,4 +1,6 @@
+import { X509Certificate } from 'node:crypto'
 import { request } from 'node:http'
+import { request as tlsRequest, type RequestOptions } from 'node:https'
 import { text } from 'node:stream/consumers'
 import { isSocketPath } from '../../config/fields.js'
 import { formatProblem, type Problem } from '../../config/problems.js'
@@ -30,9 +32,13 @@ interface Answer {
 /** `signet reload`: asks the running service, by its admin listener, to reload its file. */
 export const reload = async (options: ReloadOptions): Promise<void> => {
   const { salvaged } = await readConfig(options.config, process.env)
-  const { host = '127.0.0.1', port = 3001, token } = salvaged.admin ?? {}
+  const { host = '127.0.0.1', port = 3001, token, tls } = salvaged.admin ?? {}
   const target = isSocketPath(host) ? { socketPath: host } : { host, port }
-  const { status, body } = await ask(target, token?.reveal(), options.force === true)
+  const { status, body } = await ask(
+    { ...target, ...(tls?.cert !== undefined && pinned(tls.cert)) },
+    token?.reveal(),
+    options.force === true,
+  )
   if (options.json && (status === 200 || body.problems !== undefined)) {
     if (status !== 200) process.exitCode = 1
     return printJson({ status: 'refused', ...body })
@@ -55,11 +61,20 @@ export const reload = async (options: ReloadOptions): Promise<void> => {
   process.exitCode = 1
 }
 
-const ask = async (
-  target: { readonly socketPath: string } | { readonly host: string; readonly port: number },
-  token: string | undefined,
-  force: boolean,
-): Promise<Answer> => {
+/** The service has the certificate that the configuration names, whoever has issued it and for whatever name. */
+const pinned = (cert: string): RequestOptions => {
+  const { raw } = new X509Certificate(cert)
+  return {
+    ca: cert,
+    allowPartialTrustChain: true,
+    checkServerIdentity: (_, peer) =>
+      peer.raw.equals(raw)
+        ? undefined
+        : new Error('it has another certificate than admin.tls.cert: has it been restarted since that changed?'),
+  }
+}
+
+const ask = async (target: RequestOptions, token: string | undefined, force: boolean): Promise<Answer> => {
   const body = force ? 'force=true' : ''
   const headers = {
     'Content-Type': 'application/x-www-form-urlencoded',
@@ -68,7 +83,8 @@ const ask = async (
   }
   const signal = AbortSignal.timeout(reloadDeadlines.caller)
   return new Promise((resolve, reject) => {
-    const asked = request({ ...target, path: '/reload', method: 'POST', headers, signal }, (response) => {
+    const send = target.ca === undefined ? request : tlsRequest
+    const asked = send({ ...target, path: '/reload', method: 'POST', headers, signal }, (response) => {
       text(response)
         .then((answer) => resolve({ status: response.statusCode ?? 0, body: JSON.parse(answer) as Answer['body'] }))
         .catch(reject)

@@ -209,6 +209,7 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
   cleanUp.add(() => lag[Symbol.dispose]())
   const listeners = await serve({
     config,
+    clock,
     log,
     errorPage: (shown, languages) => errorPageOf(serving.pages)(shown, languages),
     routes: routes(

@@ -1,4 +1,5 @@
 import type { Config } from '../../config/schema.js'
+import type { Clock } from '../clock.js'
 import { adminRoutes, type AdminOptions } from '../http/admin.js'
 import { createApp } from '../http/app.js'
 import type { ErrorPage } from '../http/error-response.js'
@@ -13,6 +14,7 @@ import type { Readiness } from '../observe/health.js'
 import type { Log } from '../observe/log.js'
 import type { Metrics } from '../observe/metrics.js'
 import type { Tracing } from '../observe/tracing.js'
+import { adminAccess, revealed } from './admin-access.js'
 import { listenAs } from './listen-as.js'
 import type { Reload } from './reload.js'
 import { createReloadEndpoint } from './reload-endpoint.js'
@@ -22,6 +24,7 @@ const requestBudgetMs = 3000
 
 export interface ServeOptions {
   readonly config: Config
+  readonly clock: Clock
   readonly log: Log
   readonly errorPage: ErrorPage
   readonly routes: readonly Route[]
@@ -78,11 +81,13 @@ export const serve = async (options: ServeOptions): Promise<Listeners> => {
   const certificates =
     header && createHeaderCertificates({ ...header, trustedProxies, ignored: options.certificateIgnored })
   const app = createApp({ ...forClients, routes, certificates })
+  const access = adminAccess(config, { clock: options.clock, log })
   const adminApp = createApp({
     ...common,
+    ...access.app,
     routes: adminRoutes({
+      ...access.routes,
       readiness,
-      token: config.admin.token?.reveal(),
       reload: createReloadEndpoint(reload),
       metrics,
       handoffs: options.handoffs,
@@ -98,7 +103,7 @@ export const serve = async (options: ServeOptions): Promise<Listeners> => {
     return listening
   }
   try {
-    const admin = await open('admin', adminApp, { ...config.admin, exclusive: true, log })
+    const admin = await open('admin', adminApp, { ...access.listener, exclusive: true, log })
     const shown = await open('listen', app, { ...listen, tls: revealed(listen.tls), log })
     if (mtls?.listen === undefined) return listeners(shown, admin)
     const machines = routes.filter((route) => !isForPeople(route))
@@ -126,5 +131,3 @@ const listeners = (shown: Listening, admin: Listening, mtls?: Listening): Listen
     },
   },
 })
-
-const revealed = (tls: Config['listen']['tls']) => tls && { cert: tls.cert, key: tls.key.reveal() }

@@ -69,6 +69,7 @@ export const waitForStores = async (
     observeReadiness(metrics, readiness)
     const listeners = await serve({
       config,
+      clock,
       log,
       errorPage: errorPageOf(
         createPages({ assetsPath: '', assets: new Map([...loadAssets(), ...look.assets]), look, messages }),

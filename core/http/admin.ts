@@ -1,14 +1,16 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
 import { json, type Handler } from '../endpoints/message.js'
 import type { HandoffHandlers } from '../endpoints/sign-in/handoff-answer.js'
 import { OAuthError } from '../oauth/errors.js'
 import type { Readiness, ReadinessReport } from '../observe/health.js'
 import type { Metrics } from '../observe/metrics.js'
+import { createBearer } from './bearer.js'
 import type { Route } from './route.js'
 
 export interface AdminOptions {
   readonly readiness: Pick<Readiness, 'report'>
   readonly token?: string | undefined
+  /** Lets those pass who may answer hand-offs. Absent: they are guarded as all else is. */
+  readonly handoffGuard?: (endpoint: Handler) => Handler
   readonly reload?: Handler
   /** Takes answers of the organisation's own service, by what the last segment of the path says. */
   readonly handoffs?: HandoffHandlers | undefined
@@ -16,12 +18,20 @@ export interface AdminOptions {
 }
 
 /**
- * The table of the admin listener, which is another port than the public one. With a `token` everything but
- * `/health/live` wants it as `Authorization: Bearer`; without one the listener is on loopback or a unix socket, and
+ * The table of the admin listener, which is another port than the public one. With a `token` everything but `/health/live`, and
+ * answers of hand-offs that have credentials of their own, wants it as `Authorization: Bearer`; without one the listener is on loopback or a unix socket, and
  * everything but `/health/live` is for programs of that host alone.
  */
-export const adminRoutes = ({ readiness, token, reload, metrics, handoffs }: AdminOptions): readonly Route[] => {
+export const adminRoutes = ({
+  readiness,
+  token,
+  reload,
+  metrics,
+  handoffs,
+  handoffGuard,
+}: AdminOptions): readonly Route[] => {
   const guard = token === undefined ? refuseWebsites : createGuard(token)
+  const answerGuard = handoffGuard ?? guard
   return [
     // Answers for as long as the event loop turns: no dependency is asked.
     { path: '/health/live', methods: ['GET'], body: 'none', answer: () => json(200, { status: 'live' }) },
@@ -34,7 +44,7 @@ export const adminRoutes = ({ readiness, token, reload, metrics, handoffs }: Adm
       path: `/interactions/{id}/${verb}`,
       methods: ['POST'],
       body: 'json',
-      answer: guard(refusePages(answer)),
+      answer: answerGuard(refusePages(answer)),
     })),
   ]
 }
@@ -85,15 +95,11 @@ const refuseWebsites =
   }
 
 const createGuard = (token: string): ((endpoint: Handler) => Handler) => {
-  const expected = digest(`Bearer ${token}`)
+  const isBearer = createBearer(token)
   return (endpoint) => (request) => {
-    if (!timingSafeEqual(digest(request.header('authorization') ?? ''), expected)) {
-      throw new OAuthError('invalid_token', 'The admin token is missing or wrong.', {
-        headers: { 'WWW-Authenticate': 'Bearer' },
-      })
-    }
-    return endpoint(request)
+    if (isBearer(request)) return endpoint(request)
+    throw new OAuthError('invalid_token', 'The admin token is missing or wrong.', {
+      headers: { 'WWW-Authenticate': 'Bearer' },
+    })
   }
 }
-
-const digest = (text: string): Buffer => createHash('sha256').update(text).digest()

@@ -7,6 +7,7 @@ import { removeStaleSocket } from '../http/server.js'
 import type { Log } from '../observe/log.js'
 import type { CheckedConfiguration } from '../checks/check-configuration.js'
 import { observeReadiness } from '../host/instruments/service-metrics.js'
+import { adminAccess } from '../host/admin-access.js'
 import { listenAs } from '../host/listen-as.js'
 import { reloadDeadlines } from './ask-worker.js'
 import { createWorkerHandoffs } from './worker-handoff.js'
@@ -46,8 +47,10 @@ export const serveWorkers = async (config: Config, log: Log): Promise<ServingWor
   const reload = createWorkerReload(pool, log, (difference) => readiness.differ(difference))
   const endpoint = createWorkerReloadEndpoint(reload)
   const handoffs = createWorkerHandoffs(pool)
+  const access = adminAccess(config, { clock: Date.now, log })
   const app = createApp({
-    routes: adminRoutes({ readiness, token: config.admin.token?.reveal(), reload: endpoint, metrics, handoffs }),
+    ...access.app,
+    routes: adminRoutes({ ...access.routes, readiness, reload: endpoint, metrics, handoffs }),
     log,
     errorPage: ({ title, message }) => ({ html: `${title}: ${message}`, language: 'en' }),
     secure: false,
@@ -55,7 +58,7 @@ export const serveWorkers = async (config: Config, log: Log): Promise<ServingWor
     requestBudgetMs: reloadDeadlines.all,
     logLevel: 'debug',
   })
-  const admin = await listenAs('admin', app, { ...config.admin, log }).catch(async (error: unknown) => {
+  const admin = await listenAs('admin', app, { ...access.listener, log }).catch(async (error: unknown) => {
     readiness[Symbol.dispose]()
     await pool.stop(0)
     throw error

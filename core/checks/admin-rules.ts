@@ -1,0 +1,34 @@
+import { z } from 'zod'
+import { findCertificatesFault } from '../certificates/certificate-chains.js'
+import { subjectMembers } from '../certificates/subject.js'
+import { certificateSubject } from '../oauth/client-certificate-subject.js'
+import type { Rule } from './rule.js'
+
+const subject = z.object(certificateSubject)
+
+/** Whoever answers hand-offs signs people in: what proves that must be whole. */
+const handoffCredentials: Rule = ({ config: { admin }, report, isWhole }) => {
+  if (!isWhole('admin') || admin?.handoff === undefined) return
+  const { token, tls, handoff } = admin
+  const { clients = [], trust_anchors: anchors = [] } = handoff
+  const at = (...path: readonly (string | number)[]) => ['admin', 'handoff', ...path]
+  if (handoff.token === undefined && clients.length === 0)
+    report(at(), 'needs token, clients, or both: nobody could answer')
+  if (handoff.token !== undefined && handoff.token.reveal() === token?.reveal())
+    report(at('token'), 'must be another than admin.token, which may do everything else')
+  if (clients.length > 0 && tls === undefined)
+    report(at('clients'), 'needs admin.tls: without TLS there is no certificate')
+  if (clients.length > 0 && anchors.length === 0) report(at('trust_anchors'), 'is required with clients')
+  if (clients.length === 0 && anchors.length > 0) report(at('clients'), 'is required with trust_anchors')
+  for (const [index, text] of anchors.entries())
+    if (text !== undefined && findCertificatesFault(text) !== undefined)
+      report(at('trust_anchors', index), 'holds no certificate that can be read')
+  for (const [index, client] of clients.entries()) {
+    if (Object.keys(client ?? {}).length !== 1)
+      report(at('clients', index), `must have one of ${subjectMembers.join(', ')} (RFC 8705 §2.1.2)`)
+    for (const { path, message } of subject.safeParse(client).error?.issues ?? [])
+      report(at('clients', index, ...path.map(String)), message)
+  }
+}
+
+export const adminRules: readonly Rule[] = [handoffCredentials]

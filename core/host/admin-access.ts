@@ -1,0 +1,40 @@
+import type { Config } from '../../config/schema.js'
+import type { Clock } from '../clock.js'
+import type { AdminOptions } from '../http/admin.js'
+import type { AppOptions } from '../http/app.js'
+import { createConnectionCertificates } from '../http/client-certificate.js'
+import { createHandoffGuard } from '../http/handoff-guard.js'
+import type { ListenOptions } from '../http/server.js'
+import type { Log } from '../observe/log.js'
+
+export interface AdminAccess {
+  readonly routes: Pick<AdminOptions, 'token' | 'handoffGuard'>
+  readonly app: Pick<AppOptions, 'certificates'>
+  readonly listener: Pick<ListenOptions, 'host' | 'port' | 'tls' | 'acceptCertificates'>
+}
+
+export const revealed = (tls: Config['listen']['tls']) => tls && { cert: tls.cert, key: tls.key.reveal() }
+
+/** Who may do what on the admin listener, as the configuration says. */
+export const adminAccess = (
+  { admin: { host, port, token, tls, handoff } }: Pick<Config, 'admin'>,
+  options: { readonly clock: Clock; readonly log: Log },
+): AdminAccess => {
+  const subjects = handoff?.clients ?? []
+  const connections = subjects.length > 0 ? createConnectionCertificates() : undefined
+  const credentials = handoff && {
+    token: handoff.token?.reveal(),
+    ...(connections && { certificates: { trustAnchors: handoff.trust_anchors, subjects } }),
+  }
+  return {
+    routes: {
+      token: token?.reveal(),
+      ...(credentials && { handoffGuard: createHandoffGuard(credentials, options) }),
+    },
+    app: { certificates: connections?.read },
+    listener: {
+      ...{ host, port, tls: revealed(tls) },
+      ...(connections && { acceptCertificates: connections.accept }),
+    },
+  }
+}
