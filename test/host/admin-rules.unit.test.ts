@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { ConfigurationError } from '../../config/problems.js'
-import { checkConfiguration } from '../../core/host/checks/check-configuration.js'
+import { checkConfiguration } from '../../core/checks/check-configuration.js'
 import { testCertificate } from '../support/server/certificate.js'
 import { configWith, minimal, plugins } from '../support/server/config-files.js'
 
