@@ -61,9 +61,14 @@ export type { ExternalAccounts } from '../interaction/external-accounts.js'
 export { addressBucket } from '../address-bucket.js'
 export { canonicalUsername } from '../interaction/username.js'
 export { findPasswordFault } from '../interaction/password-strength.js'
-export type { PasswordChange, PasswordChangeRequest, PasswordDecision } from '../interaction/password-change.js'
 export type { ConsentAttempt, ConsentMethod, ConsentRequest, ConsentResult } from '../interaction/consent-method.js'
 export type { GrantedConsent } from '../oauth/narrow-request.js'
+export type {
+  PasswordChange,
+  PasswordChangeRequest,
+  PasswordDecision,
+  PasswordReset,
+} from '../interaction/password-change.js'
 export type {
   Answer,
   LoginOrigin,

@@ -1,9 +1,11 @@
-import { InvalidArgumentError, type Command } from 'commander'
+import { InvalidArgumentError, Option, type Command } from 'commander'
+import { longestLink } from '../interaction/recovery/recovery-links.js'
 import type { JsonObject } from '../json.js'
 import type { SetPasswordOptions } from './account-changes.js'
-import type { AccountFactorOptions } from './account-factors.js'
 import type { AccountOptions, AddAccountOptions } from './accounts.js'
-import { configOption, jsonOption, wideOption } from './options.js'
+import type { WhoOptions } from './find-person.js'
+import { configOption, jsonOption, parseDuration, wideOption } from './options.js'
+import type { RecoverOptions } from './recover.js'
 
 /** Accounts for sign-in by password. */
 export const addAccountCommands = (accounts: Command): void => {
@@ -57,7 +59,7 @@ export const addAccountCommands = (accounts: Command): void => {
       .argument('[username]'),
   )
     .addOption(wideOption())
-    .action(async (username: string | undefined, options: AccountFactorOptions, command: Command) =>
+    .action(async (username: string | undefined, options: WhoOptions, command: Command) =>
       (await import('./account-factors.js')).printFactors(nameOne(username, options, command)),
     )
   ofAccountOrPerson(
@@ -66,9 +68,28 @@ export const addAccountCommands = (accounts: Command): void => {
       .description('remove a factor of a person, by its id in `accounts factors`')
       .argument('<factor>')
       .argument('[username]'),
-  ).action(async (factor: string, username: string | undefined, options: AccountFactorOptions, command: Command) =>
+  ).action(async (factor: string, username: string | undefined, options: WhoOptions, command: Command) =>
     (await import('./account-factors.js')).removeFactorFrom(factor, nameOne(username, options, command)),
   )
+  ofAccountOrPerson(
+    accounts
+      .command('recover')
+      .description('print a link, once, with which a person who cannot sign in sets up how to')
+      .argument('[username]')
+      .addOption(
+        new Option('--expires-in <duration>', 'how long the link is valid: 15m, 24h at the most')
+          .argParser(parseLinkDuration)
+          .default(3600, '1h'),
+      ),
+  ).action(async (username: string | undefined, options: RecoverOptions, command: Command) =>
+    (await import('./recover.js')).printRecoveryLink(nameOne(username, options, command)),
+  )
+}
+
+const parseLinkDuration = (written: string): number => {
+  const seconds = parseDuration(written)
+  if (seconds > longestLink) throw new InvalidArgumentError('A link is valid for 24h at the most.')
+  return seconds
 }
 
 const ofAccountOrPerson = (command: Command): Command =>
@@ -77,11 +98,11 @@ const ofAccountOrPerson = (command: Command): Command =>
     .addOption(configOption())
     .addOption(jsonOption())
 
-const nameOne = (
+const nameOne = <Options extends WhoOptions>(
   username: string | undefined,
-  options: AccountFactorOptions,
+  options: Options,
   command: Command,
-): AccountFactorOptions => {
+): Options => {
   if ((username === undefined) === (options.sub === undefined)) command.error('error: give a username or --sub')
   return { ...options, ...(username !== undefined && { username }) }
 }

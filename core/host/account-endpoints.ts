@@ -1,4 +1,5 @@
 import { accountPages, createAccountPages } from '../endpoints/account/index.js'
+import { createRecoveryPages, recoveryPages } from '../endpoints/account/recovery.js'
 import { createApplicationsSection } from '../endpoints/account/applications.js'
 import { createDevicesSection } from '../endpoints/account/devices.js'
 import { createPasskeysSection } from '../endpoints/account/passkeys.js'
@@ -8,13 +9,16 @@ import { createSessionsSection } from '../endpoints/account/sessions.js'
 import { createTotpSection } from '../endpoints/account/totp.js'
 import type { HandlersOf } from '../endpoints/endpoint.js'
 import { createPersonalRecords } from '../interaction/personal-records.js'
-import { grantLifetime, subjectLifetime } from '../keys/lifecycle/open-ring.js'
+import { createRecoveryLinks } from '../interaction/recovery/recovery-links.js'
+import { createRecoverySessions } from '../interaction/recovery/recovery-sessions.js'
+import { grantLifetime } from '../keys/lifecycle/open-ring.js'
 import { createEndSubject } from '../oauth/subject-end.js'
 import { tokens, type Resolve } from './injection-tokens.js'
 import { tellClientsOf, type SignIn } from './people-endpoints.js'
+import { subjectLifetime } from './subject-lifetime.js'
 
 /** The person's own page; served with `account_page` where people sign in. */
-export const accountEndpoints = accountPages
+export const accountEndpoints = { ...accountPages, ...recoveryPages }
 
 export const createAccountEndpoints = (
   get: Resolve,
@@ -28,6 +32,9 @@ export const createAccountEndpoints = (
     grantLifetime: grantLifetime(get(tokens.config)),
     tell,
   })
+  const { recoveryLinks, recoverySessions } = get(tokens.collections)
+  const links = createRecoveryLinks({ ...options, store: recoveryLinks })
+  const recoveries = createRecoverySessions({ ...options, store: recoverySessions, cookies })
   const sections: AccountSection[] = [
     createSessionsSection({ records, audit, cookies }),
     createApplicationsSection({ ...options, records, log: get(tokens.log) }),
@@ -42,13 +49,15 @@ export const createAccountEndpoints = (
         attestationTtlSeconds: attestation.attestation_ttl_secs + tolerance,
       }),
     )
-  const { passwordChange } = get(tokens.registries)
+  const { passwordChange, passwordReset } = get(tokens.registries)
   if (passwordChange !== undefined)
     sections.push(
       createPasswordSection(
         {
           ...options,
           changePassword: passwordChange,
+          resetPassword: passwordReset,
+          recoveries,
           endSubject: createEndSubject({ ...options, lifetimeSeconds: subjectLifetime(get(tokens.config)), tell }),
         },
         flow,
@@ -59,5 +68,8 @@ export const createAccountEndpoints = (
   if (passkey !== undefined)
     sections.push(createPasskeysSection({ ...options, enrolment: passkey, factors, challenges }))
   if (totp !== undefined) sections.push(createTotpSection({ ...options, enrolment: totp, factors }))
-  return createAccountPages(options, flow, sections)
+  return {
+    ...createAccountPages(options, flow, sections, recoveries),
+    ...createRecoveryPages(options, flow, { links, sessions: recoveries }),
+  }
 }

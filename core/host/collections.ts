@@ -8,6 +8,8 @@ import type { Interaction } from '../interaction/interaction.js'
 import type { AttemptRecord } from '../interaction/sign-in-attempts.js'
 import type { Consent } from '../interaction/consent.js'
 import type { PersonFactor } from '../interaction/factors/person-factor.js'
+import type { RecoveryLink } from '../interaction/recovery/recovery-links.js'
+import type { RecoverySession } from '../interaction/recovery/recovery-sessions.js'
 import type { Session, SessionEntry } from '../interaction/session.js'
 import type { JsonObject } from '../json.js'
 import type { Client } from '../oauth/client.js'
@@ -62,6 +64,9 @@ export const collections = ({ records, ephemeral, shares }: Stores) => {
     initialAccessTokens: records.records<InitialAccessToken>('initial_access_tokens'),
     consents: records.records<Consent>('consents'),
     personFactors: records.records<PersonFactor & { readonly subject: string }>('person_factors'),
+    // Few, and an operator made each: nobody else can begin one again.
+    recoveryLinks: records.records<RecoveryLink>('recovery_links'),
+    recoverySessions: records.records<RecoverySession>('recovery_sessions'),
     publications: records.records<KeyPublication>('key_publications'),
     sessionIndex: records.records<SessionEntry>('session_index'),
     grantIndex: records.records<GrantEntry>('grant_index'),

@@ -13,6 +13,7 @@ import { collections } from './collections.js'
 import { readInForce, settleAccounts } from '../interaction/configured-accounts.js'
 import type { Demo } from './demo.js'
 import { endSubjectIn } from './end-subject.js'
+import { subjectLifetime } from './subject-lifetime.js'
 import { auditProbes } from '../keys/lifecycle/audited-probes.js'
 import {
   describeExchanged,
@@ -25,7 +26,7 @@ import {
   type KeyPublication,
 } from '../keys/lifecycle/publications.js'
 import type { LoadedSigner } from '../modules/load-modules.js'
-import { openRing, subjectLifetime } from '../keys/lifecycle/open-ring.js'
+import { openRing } from '../keys/lifecycle/open-ring.js'
 import { createSignerProviders, type SignerProviders } from '../modules/registries.js'
 import type { Stores } from './stores.js'
 import { InFlight } from './in-flight.js'

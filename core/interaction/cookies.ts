@@ -1,4 +1,4 @@
-/** The five cookies that we set, however many logins run side by side in one browser. */
+/** The six cookies that we set, however many logins run side by side in one browser. */
 export interface Cookies {
   /** Name of the cookie that carries the session. */
   readonly session: string
@@ -10,6 +10,8 @@ export interface Cookies {
   readonly knownBrowser: string
   /** Name of the cookie that carries the id of the method by which somebody has last signed in in this browser. */
   readonly method: string
+  /** Name of the cookie of somebody who came to `/account` by a recovery link. It signs nobody in. */
+  readonly recovery: string
   /** A `Set-Cookie` value; without `maxAgeSeconds` the cookie ends with the browser. */
   set(name: string, value: string, maxAgeSeconds?: number): string
 }
@@ -29,6 +31,7 @@ export const createCookies = (issuer: string): Cookies => {
     browser: `${prefix}signet-browser`,
     knownBrowser: `${prefix}signet-known-browser`,
     method: `${prefix}signet-method`,
+    recovery: `${prefix}signet-recovery`,
     set: (name, value, maxAgeSeconds) =>
       `${name}=${value}${attributes}${maxAgeSeconds === undefined ? '' : `; Max-Age=${maxAgeSeconds}`}`,
   }

@@ -45,3 +45,49 @@ export const createExternalAccounts = (store: RecordStore<ExternalAccount>): Ext
   },
   findByName: async (method, name) => (await store.find(nameId(method, name)))?.subject,
 })
+
+/** What the store has of a person whom a service outside signs in. Throws `Unavailable`. */
+export const findExternalAccount = (
+  store: RecordStore<ExternalAccount>,
+  subject: string,
+): Promise<ExternalAccount | undefined> => store.find(accountId(subject))
+
+const pageSize = 500
+
+/** All records whose id begins with `prefix`, page by page. */
+async function* recordsBelow(store: RecordStore<ExternalAccount>, prefix: string) {
+  let page = await store.list(prefix, pageSize)
+  while (page.length > 0) {
+    for (const found of page) {
+      if (!found.id.startsWith(prefix)) return
+      yield found
+    }
+    page = await store.list(page.at(-1)?.id, pageSize)
+  }
+}
+
+/** Everybody whom services outside have signed in, in no order that means anything. Throws `Unavailable`. */
+export const listExternalAccounts = async (
+  store: RecordStore<ExternalAccount>,
+): Promise<readonly ExternalAccount[]> => {
+  const all: ExternalAccount[] = []
+  for await (const { record } of recordsBelow(store, 'subject.')) all.push(record)
+  return all
+}
+
+/**
+ * Removes a person, with what the service calls the person and the sessions there. Resolves with what it was. The next sign-in there makes
+ * the account again. Throws `Unavailable`.
+ */
+export const removeExternalAccount = async (
+  store: RecordStore<ExternalAccount>,
+  subject: string,
+): Promise<ExternalAccount | undefined> => {
+  const found = await findExternalAccount(store, subject)
+  if (found === undefined || !(await store.remove(accountId(subject)))) return undefined
+  const names: string[] = []
+  for await (const { id, record } of recordsBelow(store, `name.${found.method}.`))
+    if (record.subject === subject) names.push(id)
+  for (const id of names) await store.remove(id)
+  return found
+}

@@ -41,3 +41,14 @@ export type PasswordChange = (
   from: LoginOrigin,
   signal: AbortSignal,
 ) => Promise<PasswordDecision>
+
+/**
+ * Decides whether somebody who came by a recovery link of the operator may have this password, without the current one. Nothing is
+ * guessed, so nothing is counted, and `apply` forgets the guesses at the old one. `refused`: the account has gone.
+ * Without it people set no password by a link. Not called for an account with `passwordFixed`. Throws `Unavailable`; then
+ * nothing has changed.
+ */
+export type PasswordReset = (
+  request: Pick<PasswordChangeRequest, 'subject' | 'next'>,
+  signal: AbortSignal,
+) => Promise<Exclude<PasswordDecision, { readonly outcome: 'locked' }>>

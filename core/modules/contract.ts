@@ -12,7 +12,7 @@ import type { Handoffs } from '../interaction/handoffs.js'
 import type { JsonObject } from '../json.js'
 import type { FactorEnrolment } from '../interaction/factors/factor-enrolment.js'
 import type { PersonFactors } from '../interaction/factors/person-factors.js'
-import type { PasswordChange } from '../interaction/password-change.js'
+import type { PasswordChange, PasswordReset } from '../interaction/password-change.js'
 import type { SignInMethod } from '../interaction/sign-in-method.js'
 import type { JwsAlg } from '../jose/jwk.js'
 import type { RequestPurpose, SignedRequests, SignerProvider } from '../keys/ports.js'
@@ -135,6 +135,8 @@ export interface Contributions {
   /** Asks for consent elsewhere, instead of the core's own page. */
   readonly consent?: ConsentMethod
   readonly passwordChange?: PasswordChange
+  /** With `passwordChange`: a new password by a recovery link. */
+  readonly passwordReset?: PasswordReset
   /** How people add a factor at `/account`, by `kind`. */
   readonly factorEnrolment?: FactorEnrolment
   readonly secondFactors?: readonly SecondFactorVerifier[]

@@ -11,6 +11,7 @@ const contributionNames: Readonly<Record<keyof Contributions, true>> = {
   accounts: true,
   consent: true,
   passwordChange: true,
+  passwordReset: true,
   factorEnrolment: true,
   secondFactors: true,
   statusProvider: true,
@@ -80,6 +81,7 @@ export const findContributionFault = (contributions: unknown): string | undefine
     accounts,
     consent,
     passwordChange,
+    passwordReset,
     factorEnrolment,
     secondFactors = [],
     statusProvider,
@@ -107,6 +109,10 @@ export const findContributionFault = (contributions: unknown): string | undefine
     return 'create returned consent without id, begin or finish'
   if (passwordChange !== undefined && typeof passwordChange !== 'function')
     return 'create returned a passwordChange that is no function'
+  if (passwordReset !== undefined && typeof passwordReset !== 'function')
+    return 'create returned a passwordReset that is no function'
+  if (passwordReset !== undefined && passwordChange === undefined)
+    return 'create returned a passwordReset without a passwordChange'
   if (
     factorEnrolment !== undefined &&
     [typeof factorEnrolment.kind, typeof factorEnrolment.begin, typeof factorEnrolment.finish].join() !==

@@ -2,7 +2,7 @@ import { formatPath, type Problem, ConfigurationError } from '../../config/probl
 import type { AttestationStatusProvider, EvidenceVerifier, SecondFactorVerifier } from '../attestation/ports.js'
 import type { FactorEnrolment, PasskeyEnrolment, TotpEnrolment } from '../interaction/factors/factor-enrolment.js'
 import type { ConsentMethod } from '../interaction/consent-method.js'
-import type { PasswordChange } from '../interaction/password-change.js'
+import type { PasswordChange, PasswordReset } from '../interaction/password-change.js'
 import type { SignInMethod } from '../interaction/sign-in-method.js'
 import type { SignerProvider } from '../keys/ports.js'
 import type { AccountLookup } from '../oauth/account.js'
@@ -30,6 +30,7 @@ export interface Registries extends AsyncDisposable {
   readonly accounts?: AccountLookup
   readonly consent?: ConsentMethod
   readonly passwordChange?: PasswordChange
+  readonly passwordReset?: PasswordReset
   /** By `kind`. */
   readonly factorEnrolments: { readonly passkey?: PasskeyEnrolment; readonly totp?: TotpEnrolment }
   /** By `kind`. */
@@ -118,6 +119,7 @@ export const createRegistries = async (
   const methods = new Registry<SignInMethod>('sign-in method')
   const consents = new Registry<ConsentMethod>('page for')
   const passwordChanges = new Registry<PasswordChange>('change of passwords')
+  const passwordResets = new Registry<PasswordReset>('reset of passwords')
   const factorEnrolments = new Registry<FactorEnrolment>('enrolment of the factor')
   const lookups: AccountLookup[] = []
   const secondFactors = new Registry<SecondFactorVerifier>('second factor')
@@ -151,6 +153,8 @@ export const createRegistries = async (
     if (contributions.consent !== undefined) problems.push(...consents.add('consent', contributions.consent, plugin))
     if (contributions.passwordChange !== undefined)
       problems.push(...passwordChanges.add('decision', contributions.passwordChange, plugin))
+    if (contributions.passwordReset !== undefined)
+      problems.push(...passwordResets.add('decision', contributions.passwordReset, plugin))
     const { factorEnrolment } = contributions
     if (factorEnrolment !== undefined)
       problems.push(...factorEnrolments.add(factorEnrolment.kind, factorEnrolment, plugin))
@@ -177,6 +181,7 @@ export const createRegistries = async (
   const accounts = joinAccounts(lookups)
   const consent = consents.entries.get('consent')
   const passwordChange = passwordChanges.entries.get('decision')
+  const passwordReset = passwordResets.entries.get('decision')
   const statusProvider = statusProviders.entries.get('provider')
   return Object.freeze({
     grants: freezeMap(grants.entries),
@@ -185,6 +190,7 @@ export const createRegistries = async (
     ...(accounts !== undefined && { accounts }),
     ...(consent !== undefined && { consent }),
     ...(passwordChange !== undefined && { passwordChange }),
+    ...(passwordReset !== undefined && { passwordReset }),
     factorEnrolments: byKind(factorEnrolments.entries.values()),
     secondFactors: freezeMap(secondFactors.entries),
     ...(statusProvider !== undefined && { statusProvider }),

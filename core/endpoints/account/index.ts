@@ -14,9 +14,12 @@ import { otherAccountUrl, otherPersonUrl, wantsOtherAccount } from '../authoriza
 import { checkForm, refuseForgery } from '../authorization-flow/page-form.js'
 import { pagesFor } from '../authorization-flow/pages-for.js'
 import { isRecent } from '../authorization-flow/recent-sign-in.js'
+import type { RecoverySessions } from '../../interaction/recovery/recovery-sessions.js'
 import type { Declaration, HandlersOf } from '../endpoint.js'
 import { page, redirect, type EndpointRequest, type Reply } from '../message.js'
 import type { RecordedHandler } from '../refusals.js'
+import { createFindVisit } from './find-visit.js'
+import { recoveryEndCsrf } from './recovery.js'
 import type { AccountSection, Outcome, Shown, Visit } from './section.js'
 
 const common = {
@@ -33,14 +36,17 @@ export const accountPages = {
   accountSection: { path: '/account/{section}', methods: ['GET', 'POST'], ...common },
 } as const satisfies Readonly<Record<string, Declaration>>
 
-type Options = Pick<AuthorizationOptions, 'issuer' | 'pages' | 'clock'>
+type Options = Pick<AuthorizationOptions, 'issuer' | 'pages' | 'clock' | 'accounts'>
 
 export const createAccountPages = (
-  { issuer, pages, clock }: Options,
+  options: Options,
   flow: Flow,
   sections: readonly AccountSection[],
+  recoveries: Pick<RecoverySessions, 'find'>,
 ): HandlersOf<typeof accountPages> => {
+  const { issuer, pages, clock } = options
   const { cookies } = flow
+  const findVisit = createFindVisit(options, flow, recoveries)
 
   const signIn = async (http: EndpointRequest, account: AccountVisit): Promise<Reply> => {
     const begun = await flow.interactions.begin({ account }, http.cookie(cookies.browser), http.address)
@@ -49,8 +55,26 @@ export const createAccountPages = (
   }
 
   /** Good for the forms of one section, in the session that the page was shown to. */
-  const csrfOf = ({ http, person: { session } }: Visit, section: string): string =>
-    csrfToken(http.cookie(cookies.session) ?? '', 'account', `${section}\n${session.sid}\n${session.subject}`)
+  const csrfOf = ({ person: { cookie, session } }: Visit, section: string): string =>
+    csrfToken(cookie, 'account', `${section}\n${session.sid}\n${session.subject}`)
+
+  const sectionsFor = ({ recovery }: Visit): readonly AccountSection[] =>
+    recovery === undefined ? sections : sections.filter(({ inRecovery }) => inRecovery)
+
+  /** A recovery is no older than what its operator saw. */
+  const isFresh = ({ person, recovery }: Visit): boolean => recovery !== undefined || isRecent(person.session, clock)
+
+  const leave = ({ http, person, recovery }: Visit) =>
+    recovery === undefined
+      ? {
+          account: { name: displayName(person.account), otherUrl: otherAccountUrl(accountUrl(issuer)) },
+          signOut: { url: `${issuer}/logout`, csrf: logoutCsrf(http, cookies, person.session) },
+        }
+      : {
+          account: { name: displayName(person.account) },
+          signOut: { url: `${issuer}/recovery/end`, csrf: recoveryEndCsrf(recovery.cookie) },
+          recovery: recovery.recovery,
+        }
 
   /** Nobody's link makes the page say that something was done. Outlives the session: a new password begins another one. */
   const sealOf = (browser: string, notice: AccountNotice): string => csrfToken(browser, 'account', `notice\n${notice}`)
@@ -62,15 +86,14 @@ export const createAccountPages = (
   }
 
   const render = (visit: Visit, shown: readonly Shown[], isPart: boolean, status = 200): Reply => {
-    const { http, person } = visit
+    const { http } = visit
     const { browser, cookies: set } = tieToBrowser(cookies, http.cookie(cookies.browser))
     const notice = noticeIn(http, browser)
     const spoken = pagesFor(pages, http)
     const html = spoken.account({
-      account: { name: displayName(person.account), otherUrl: otherAccountUrl(accountUrl(issuer)) },
+      ...leave(visit),
       url: accountUrl(issuer),
       isPart,
-      signOut: { url: `${issuer}/logout`, csrf: logoutCsrf(http, cookies, person.session) },
       sections: shown.map(({ section, next }) => {
         const url = accountUrl(issuer, section.view)
         const form = { url, csrf: csrfOf(visit, section.view) }
@@ -99,42 +122,40 @@ export const createAccountPages = (
   }
 
   const submit = async (visit: Visit, section: AccountSection): Promise<Reply> => {
-    const { http, person } = visit
+    const { http } = visit
     if (!isCsrfToken(csrfOf(visit, section.name), http.form.values.get('csrf'))) return refuseForgery()
     const action = section.actions.get(http.form.values.get('action') ?? '')
     if (action === undefined) throw new OAuthError('invalid_request', 'The form contains no action.')
     if (typeof action === 'function') return settle(visit, await action(visit))
-    if (!isRecent(person.session, clock)) return signIn(http, { section: section.name, again: true })
+    if (!isFresh(visit)) return signIn(http, { section: section.name, again: true })
     return settle(visit, await action.afterRecentSignIn(visit))
   }
 
   const showPart = async (visit: Visit, section: AccountSection): Promise<Reply> => {
-    const { http, person } = visit
-    if (section.asksAgain && !isRecent(person.session, clock))
-      return signIn(http, { section: section.name, again: true })
-    return render(visit, [await section.show(visit, readAfter(http))], true)
+    if (section.asksAgain && !isFresh(visit)) return signIn(visit.http, { section: section.name, again: true })
+    return render(visit, [await section.show(visit, readAfter(visit.http))], true)
   }
 
   const account: RecordedHandler = async (http, seen) => {
     checkNoneRepeated(http.query)
-    const person = wantsOtherAccount(http) ? undefined : await flow.signedIn(http)
-    if (person === undefined) return signIn(http, {})
-    seen.sub = person.session.subject
-    const visit = { http, person }
-    return render(visit, await Promise.all(sections.map((section) => section.show(visit, undefined))), false)
+    const visit = wantsOtherAccount(http) ? undefined : await findVisit(http)
+    if (visit === undefined) return signIn(http, {})
+    seen.sub = visit.person.session.subject
+    return render(visit, await Promise.all(sectionsFor(visit).map((section) => section.show(visit, undefined))), false)
   }
 
   const accountSection: RecordedHandler = async (http, seen) => {
     checkForm(http)
     checkNoneRepeated(http.query)
-    const section = sections.find(({ name }) => name === http.path.get('section'))
-    if (section === undefined) throw new OAuthError('invalid_request', 'This page does not exist.', { status: 404 })
-    const person = await flow.signedIn(http)
+    const isAsked = ({ name }: AccountSection): boolean => name === http.path.get('section')
+    const section = sections.find(isAsked) ?? refusePage()
+    const visit = await findVisit(http)
     // What another site posts comes without cookies: the same page by GET has them.
-    if (person === undefined && http.method === 'POST') return redirect(accountUrl(issuer, section.name))
-    if (person === undefined) return signIn(http, { section: section.name })
-    seen.sub = person.session.subject
-    return http.method === 'POST' ? submit({ http, person }, section) : showPart({ http, person }, section)
+    if (visit === undefined && http.method === 'POST') return redirect(accountUrl(issuer, section.name))
+    if (visit === undefined) return signIn(http, { section: section.name })
+    seen.sub = visit.person.session.subject
+    if (!sectionsFor(visit).includes(section)) refusePage()
+    return http.method === 'POST' ? submit(visit, section) : showPart(visit, section)
   }
 
   return { account, accountSection }
@@ -144,5 +165,9 @@ export const createAccountPages = (
 const readAfter = ({ query }: EndpointRequest): string | undefined => {
   const after = query.values.get('after')
   if (after === undefined || /^[\w.-]{1,128}$/.test(after)) return after
+  return refusePage()
+}
+
+const refusePage = (): never => {
   throw new OAuthError('invalid_request', 'This page does not exist.', { status: 404 })
 }

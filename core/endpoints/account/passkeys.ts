@@ -5,7 +5,7 @@ import { displayName } from '../../oauth/account.js'
 import type { AuditLog } from '../../observe/audit.js'
 import { hashOpaqueToken } from '../../opaque-token.js'
 import type { Refusals } from '../refusals.js'
-import type { AccountSection, Action, Visit } from './section.js'
+import { trailOf, type AccountSection, type Action, type Visit } from './section.js'
 
 export interface PasskeysSectionOptions {
   readonly enrolment: PasskeyEnrolment
@@ -49,9 +49,7 @@ export const createPasskeysSection = (options: PasskeysSectionOptions): AccountS
     }
   }
 
-  const trailOf = ({ http, person: { session } }: Visit) => ({
-    ...{ request_id: http.requestId, sub: session.subject, by_sid: session.sid, kind: 'passkey' },
-  })
+  const trail = (visit: Visit) => ({ ...trailOf(visit), kind: 'passkey' })
 
   const add: Action = async (visit) => {
     const { values } = visit.http.form
@@ -67,7 +65,7 @@ export const createPasskeysSection = (options: PasskeysSectionOptions): AccountS
     }
     const added = await factors.addPasskey(subject, result.factor)
     if (added !== 'added') return { status: 400, section: await show(visit, added === 'known' ? 'known' : undefined) }
-    await audit.record({ event: 'account.factor_added', ...trailOf(visit), factor: factorId(result.factor) })
+    await audit.record({ event: 'account.factor_added', ...trail(visit), factor: factorId(result.factor) })
     return { notice: 'passkey_added' }
   }
 
@@ -85,13 +83,14 @@ export const createPasskeysSection = (options: PasskeysSectionOptions): AccountS
   const remove: Action = async (visit) => {
     const removed = await factors.remove(visit.person.session.subject, visit.http.form.values.get('factor') ?? '')
     if (removed === undefined) return { notice: 'passkey_gone' }
-    await audit.record({ event: 'account.factor_removed', ...trailOf(visit), factor: factorId(removed) })
+    await audit.record({ event: 'account.factor_removed', ...trail(visit), factor: factorId(removed) })
     return { notice: 'passkey_removed' }
   }
 
   return {
     name: 'passkeys',
     asksAgain: true,
+    inRecovery: true,
     show: async (visit) => ({ section: await show(visit) }),
     actions: new Map([
       ['add', { afterRecentSignIn: add }],

@@ -1,6 +1,7 @@
 import type { Clock } from '../../clock.js'
-import type { PasswordChange } from '../../interaction/password-change.js'
+import type { PasswordChange, PasswordReset } from '../../interaction/password-change.js'
 import type { PasswordProblem } from '../../interaction/pages/account-page.js'
+import type { RecoverySessions } from '../../interaction/recovery/recovery-sessions.js'
 import { OAuthError } from '../../oauth/errors.js'
 import { findAuthTime, type EndSubject } from '../../oauth/subject-end.js'
 import type { AuditLog } from '../../observe/audit.js'
@@ -8,10 +9,13 @@ import type { RevocationStore } from '../../storage/ports.js'
 import type { Flow } from '../authorization-flow/flow.js'
 import { findLoginOrigin } from '../authorization-flow/login-origin.js'
 import type { Refusals } from '../refusals.js'
-import type { AccountSection, Action, Outcome, Visit } from './section.js'
+import { trailOf, type AccountSection, type Action, type Outcome, type Visit } from './section.js'
 
 export interface PasswordSectionOptions {
   readonly changePassword: PasswordChange
+  /** Absent: nobody sets a password by a recovery link. */
+  readonly resetPassword: PasswordReset | undefined
+  readonly recoveries: Pick<RecoverySessions, 'renew'>
   readonly endSubject: EndSubject
   readonly revocations: RevocationStore
   readonly audit: AuditLog
@@ -21,23 +25,25 @@ export interface PasswordSectionOptions {
 
 /** The password of the person. What sign-ins with the one before have opened ends with it; this browser goes on. */
 export const createPasswordSection = (options: PasswordSectionOptions, flow: Flow): AccountSection => {
-  const { changePassword, endSubject, revocations, audit, refusals, clock } = options
+  const { changePassword, resetPassword, recoveries, endSubject, revocations, audit, refusals, clock } = options
 
-  const onPage = ({ account, session: { username } }: Visit['person'], problem?: PasswordProblem) => ({
+  const onPage = ({ person, recovery }: Visit, problem?: PasswordProblem) => ({
     view: 'password' as const,
-    isFixed: account.passwordFixed === true,
-    ...(username !== undefined && { username }),
+    isFixed: person.account.passwordFixed === true,
+    ...(recovery && { isReset: true as const }),
+    ...(person.session.username !== undefined && { username: person.session.username }),
     ...(problem && { problem }),
   })
 
-  const again = ({ person }: Visit, status: number, problem: PasswordProblem): Outcome => ({
+  const again = (visit: Visit, status: number, problem: PasswordProblem): Outcome => ({
     status,
-    section: onPage(person, problem),
+    section: onPage(visit, problem),
     ...('retryAfterSeconds' in problem && { retryAfterSeconds: problem.retryAfterSeconds }),
   })
 
   /** Another session of the same person in this browser, with nothing of the one before but how the person signed in. */
-  const restartSession = async ({ http, person }: Visit) => {
+  const restartSession = async ({ http, person, recovery }: Visit) => {
+    if (recovery !== undefined) return { sid: recovery.recovery.sid, cookies: [] }
     const { subject, amr, acr, interactionId, username, seen } = person.session
     await flow.sessions.end(person)
     // It begins after the end, and be it in the same millisecond.
@@ -45,18 +51,36 @@ export const createPasswordSection = (options: PasswordSectionOptions, flow: Flo
     if (authTime === undefined) return undefined
     const login = { outcome: 'passed' as const, subject, amr, ...(acr !== undefined && { acr }) }
     const at = { authTime, interactionId, ...(username !== undefined && { username }), ...(seen && { seen }) }
-    return flow.sessions.start(login, at, flow.sessionsOf(http))
+    const { session, cookies } = await flow.sessions.start(login, at, flow.sessionsOf(http))
+    return { sid: session.sid, cookies }
+  }
+
+  /** A recovery goes on, also where this fails half way: its link was used. */
+  const endAll = async ({ person, recovery }: Visit): Promise<void> => {
+    try {
+      await endSubject(person.session.subject)
+    } finally {
+      if (recovery !== undefined) await recoveries.renew(recovery)
+    }
+  }
+
+  const decide = async ({ http, person: { session }, recovery }: Visit, current: string, next: string) => {
+    const { subject, username = '' } = session
+    if (recovery !== undefined)
+      return (await resetPassword?.({ subject, next }, http.signal)) ?? { outcome: 'refused' as const }
+    const from = await findLoginOrigin(http, flow, username)
+    return changePassword({ subject, current, next }, from, http.signal)
   }
 
   const change: Action = async (visit) => {
     const { http, person } = visit
-    const { subject: sub, sid: by_sid, username = '' } = person.session
+    const { subject: sub } = person.session
     if (person.account.passwordFixed) throw new OAuthError('invalid_request', 'This password cannot be changed here.')
     const field = (name: string): string => http.form.values.get(name) ?? ''
     const [current, next] = [field('current_password'), field('new_password')]
     if (next !== field('new_password_again')) return again(visit, 400, { kind: 'different' })
-    const from = await findLoginOrigin(http, flow, username)
-    const decision = await changePassword({ subject: sub, current, next }, from, http.signal)
+    const decision = await decide(visit, current, next)
+    if (decision.outcome === 'refused' && visit.recovery !== undefined) throw changedMeanwhile()
     if (decision.outcome === 'refused' || decision.outcome === 'locked')
       await refusals.record(http, { event: 'account.refused', why: decision.outcome, guessed: sub })
     switch (decision.outcome) {
@@ -69,12 +93,11 @@ export const createPasswordSection = (options: PasswordSectionOptions, flow: Flo
       case 'allowed': {
         // Before and after: an outage leaves nobody in whom a new password was to put out, and the old password opens nothing
         // between the two that stays.
-        await endSubject(sub)
+        await endAll(visit)
         if (!(await decision.apply())) throw changedMeanwhile()
-        await endSubject(sub)
+        await endAll(visit)
         const started = await restartSession(visit)
-        const trail = { request_id: http.requestId, sub, by_sid, sid: started?.session.sid }
-        await audit.record({ event: 'account.password_changed', ...trail })
+        await audit.record({ event: 'account.password_changed', ...trailOf(visit), sid: started?.sid })
         return { notice: 'password_changed', cookies: started?.cookies ?? [] }
       }
     }
@@ -83,7 +106,8 @@ export const createPasswordSection = (options: PasswordSectionOptions, flow: Flo
   return {
     name: 'password',
     asksAgain: true,
-    show: async ({ person }) => ({ section: onPage(person) }),
+    ...(resetPassword && { inRecovery: true as const }),
+    show: async (visit) => ({ section: onPage(visit) }),
     actions: new Map([['change', { afterRecentSignIn: change }]]),
   }
 }

@@ -1,5 +1,6 @@
 import type { SectionOnPage } from '../../interaction/pages/account-page.js'
 import type { AccountNotice } from '../../interaction/pages/account-notices.js'
+import type { FoundRecovery } from '../../interaction/recovery/recovery-sessions.js'
 import type { Person } from '../authorization-flow/people.js'
 import type { EndpointRequest } from '../message.js'
 
@@ -7,7 +8,14 @@ import type { EndpointRequest } from '../message.js'
 export interface Visit {
   readonly http: EndpointRequest
   readonly person: Person
+  /** The person is not signed in, but came by a recovery link: `person.session` is made of that, and stored nowhere. */
+  readonly recovery?: FoundRecovery
 }
+
+/** Who did something, as the audit log has it. */
+export const trailOf = ({ http, person: { session }, recovery }: Visit) => ({
+  ...{ request_id: http.requestId, sub: session.subject, by_sid: session.sid, ...(recovery && { recovery: true }) },
+})
 
 /** Some of what there is, and where the rest begins. */
 export interface Shown {
@@ -35,6 +43,8 @@ export interface AccountSection {
   readonly name: SectionOnPage['view']
   /** Its own page is shown after a recent sign-in alone. */
   readonly asksAgain?: true
+  /** It is there for somebody who came by a recovery link, too. */
+  readonly inRecovery?: true
   /** `after` is the `next` of the page before. Throws `Unavailable`. */
   show(visit: Visit, after: string | undefined): Promise<Shown>
   /** By the field `action`. */

@@ -7,7 +7,7 @@ import { displayName } from '../../oauth/account.js'
 import { OAuthError } from '../../oauth/errors.js'
 import type { AuditLog } from '../../observe/audit.js'
 import type { Refusals } from '../refusals.js'
-import type { AccountSection, Action, Visit } from './section.js'
+import { trailOf, type AccountSection, type Action, type Visit } from './section.js'
 
 export interface TotpSectionOptions {
   readonly enrolment: TotpEnrolment
@@ -38,10 +38,6 @@ export const createTotpSection = ({ enrolment, factors, audit, refusals }: TotpS
     const { createdAt: since, lastUsedAt } = app
     return { view: 'totp', app: { since, left, ...(lastUsedAt !== undefined && { lastUsedAt }) }, ...more }
   }
-
-  const trailOf = ({ http, person: { session } }: Visit) => ({
-    ...{ request_id: http.requestId, sub: session.subject, by_sid: session.sid },
-  })
 
   /** Shows ten new codes, this once. */
   const showNewCodes = async (visit: Visit) => {
@@ -88,6 +84,7 @@ export const createTotpSection = ({ enrolment, factors, audit, refusals }: TotpS
   return {
     name: 'totp',
     asksAgain: true,
+    inRecovery: true,
     show: async (visit) => ({ section: await show(visit) }),
     actions: new Map([
       ['add', { afterRecentSignIn: add }],

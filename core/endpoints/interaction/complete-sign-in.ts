@@ -119,7 +119,8 @@ export const createCompleteSignIn = (
     await audit.record({ event: 'login.succeeded', ...trail, sub: subject, sid, amr: result.amr, method: used })
     const front =
       firstMethods(methods).length > 1 ? [cookies.set(cookies.method, passed.methods[0] ?? '', rememberedSeconds)] : []
-    return { outcome: 'signed-in', cookies: [...started.cookies, ...remembered, ...front] }
+    const recovered = http.cookie(cookies.recovery) === undefined ? [] : [cookies.set(cookies.recovery, '', 0)]
+    return { outcome: 'signed-in', cookies: [...started.cookies, ...remembered, ...front, ...recovered] }
   }
 
   const problemOf = async (

@@ -77,6 +77,8 @@ export const createPersonFactors = ({ store, clock }: PersonFactorsOptions): Per
       (one, other) => one.kind.localeCompare(other.kind) || one.createdAt - other.createdAt,
     )
 
+  const listPasskeys = async (subject: string) => (await list(subject)).filter(({ kind }) => kind === 'passkey')
+
   /** Asks `decide` with the factor of this kind, and keeps what it returns. */
   const change = <Kind extends Stored['kind']>(
     subject: string,
@@ -106,10 +108,13 @@ export const createPersonFactors = ({ store, clock }: PersonFactorsOptions): Per
       return found?.kind === 'passkey' && found.credentialId === credentialId ? found : undefined
     },
     async addPasskey(subject, passkey) {
-      const passkeys = (await list(subject)).filter(({ kind }) => kind === 'passkey')
-      if (passkeys.length >= mostPasskeys) return 'full'
+      if ((await listPasskeys(subject)).length >= mostPasskeys) return 'full'
       const id = subjectRecordId(subject, factorId(passkey))
-      return (await store.put(id, { ...passkey, subject }, { onlyIfAbsent: true })) ? 'added' : 'known'
+      if (!(await store.put(id, { ...passkey, subject }, { onlyIfAbsent: true }))) return 'known'
+      // Of those that come at once each looks after its own is there, so that the last one of too many goes in any case.
+      if ((await listPasskeys(subject)).length <= mostPasskeys) return 'added'
+      await store.remove(id)
+      return 'full'
     },
     usePasskey(subject, credentialId, { counter, backedUp }) {
       const id = factorId({ kind: 'passkey', credentialId } as Passkey)

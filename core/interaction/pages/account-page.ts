@@ -74,11 +74,16 @@ export type PasswordProblem =
   | { readonly kind: 'locked'; readonly retryAfterSeconds: number }
   | { readonly kind: 'unacceptable'; readonly fault: string }
 
-/** Fields `current_password`, `new_password` and `new_password_again`, with `action` `change`; shown in the part alone. */
+/**
+ * Fields `new_password`, `new_password_again` and, unless it `isReset`, `current_password`, with `action` `change`; shown in the
+ * part alone.
+ */
 export interface PasswordOnPage {
   readonly view: 'password'
   /** The operator sets it: there is no form. */
   readonly isFixed: boolean
+  /** The person came by a recovery link: nobody asks for the current one. */
+  readonly isReset?: true
   /** For password managers: as it was typed at the sign-in. Untrusted. */
   readonly username?: string
   readonly problem?: PasswordProblem
@@ -139,7 +144,10 @@ export interface AccountPage {
   /** The whole page; shown as a link where this is a part of it. */
   readonly url: string
   readonly isPart: boolean
+  /** With `recovery`, it ends that. */
   readonly signOut: AccountForm
+  /** The person came by a recovery link, and has until then: seconds since the epoch. */
+  readonly recovery?: { readonly expiresAt: number }
   /** In the order of the page. */
   readonly sections: readonly (SectionOnPage & MoreOnPage & { readonly form: AccountForm })[]
   /** What has just been done. */

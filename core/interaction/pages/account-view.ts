@@ -76,8 +76,8 @@ const passwordFields = [
   ['new_password_again', 'password.new_again', 'new-password'],
 ] as const
 
-const describePasswordFields = (words: Words) =>
-  passwordFields.map(([name, label, autocomplete]) => ({
+const describePasswordFields = (words: Words, isReset: boolean) =>
+  passwordFields.slice(isReset ? 1 : 0).map(([name, label, autocomplete]) => ({
     name,
     id: name.replaceAll('_', '-'),
     label: words.text(label),
@@ -135,7 +135,8 @@ const rowsOf = (describing: Describing, section: SectionOnPage) => {
       return describePasskeys(words, section)
     case 'password':
       return {
-        fields: describePasswordFields(words),
+        lead: words.text(section.isReset ? 'password.reset_lead' : 'password.lead'),
+        fields: describePasswordFields(words, section.isReset === true),
         problem: section.problem && describePasswordProblem(words, section.problem),
       }
   }
@@ -143,11 +144,12 @@ const rowsOf = (describing: Describing, section: SectionOnPage) => {
 
 /** What the view `your-account` is given: everything in words. */
 export const describeAccount = (
-  { sections, notice, ...page }: Omit<AccountPage, 'account'>,
+  { sections, notice, recovery, ...page }: Omit<AccountPage, 'account'>,
   describing: Describing,
 ) => ({
   ...page,
-  title: describing.words.text('account.title'),
+  title: describing.words.text(recovery ? 'recovery.title' : 'account.title'),
+  recovery: recovery && timeOnPage(describing.words, recovery.expiresAt),
   notice: notice && { section: accountNotices[notice], text: describing.words.text(`notice.${notice}`) },
   sections: sections.map((section) => ({
     ...section,

@@ -139,6 +139,14 @@ const createSpokenPages = (words: Words, render: Render, { accountUrl, scopes }:
         ...describeAccount(page, { words, describeWishes }),
         ...showAccount(account),
       }),
+    recovery: (page) =>
+      render('recovery', {
+        title: text('recovery.title'),
+        action: page.action,
+        csrf: page.csrf,
+        link: page.link,
+        ...showAccount(page.account),
+      }),
     error: ({ status, title, message, ...page }) =>
       render('error', {
         ...page,

@@ -156,6 +156,12 @@ export interface SignedOutPage {
   readonly others?: FormPage & { readonly names: readonly string[] }
 }
 
+/** What a recovery link leads to. Fields `csrf` and `link`; button `#recovery-continue` uses the link up. */
+export interface RecoveryPage extends FormPage {
+  readonly account: AccountOnPage
+  readonly link: string
+}
+
 export interface ErrorPage {
   readonly status: number
   /** Heading, in English: `Authorization error`. */
@@ -196,6 +202,7 @@ export interface SpokenPages {
   logout(page: LogoutPage): string
   signedOut(page: SignedOutPage): string
   account(page: AccountPage): string
+  recovery(page: RecoveryPage): string
   error(page: ErrorPage): string
   formPost(page: FormPostPage): string
 }

@@ -133,6 +133,21 @@ export const samplePages: ReadonlyMap<string, (pages: Pages) => string> = new Ma
       }),
   ],
   [
+    'your-account (recovery)',
+    (pages) =>
+      pages.account({
+        account: { name },
+        url: '/account',
+        isPart: true,
+        signOut: { url: '/recovery/end', csrf: 'recovery-end' },
+        recovery: { expiresAt: 1_790_000_900 },
+        sections: [
+          { view: 'password', form: { url: '/account/password', csrf: 'password' }, isFixed: false, isReset: true },
+        ],
+      }),
+  ],
+  ['recovery', (pages) => pages.recovery({ ...form, account: { name }, link: 'link-of-the-sample' })],
+  [
     'error',
     (pages) =>
       pages.error({

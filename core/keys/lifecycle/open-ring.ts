@@ -51,10 +51,6 @@ export const lifetimeOf = (
 export const grantLifetime = (config: Config): number =>
   config.refresh_token_absolute_ttl_secs + retention(config, ['access_token', 'id_token'])
 
-/** Seconds until the last session, code or token that a sign-in has opened by now has run out. */
-export const subjectLifetime = (config: Config): number =>
-  Math.max(config.session_ttl_secs, config.device_code_ttl_secs, grantLifetime(config)) + config.clock_tolerance_secs
-
 /** Seconds for which an operator finds a grant by its person: until its last token has run out, however late it was redeemed. */
 export const grantEntryLifetime = (config: Config) => {
   const waiting = Math.max(config.authorization_code_ttl_secs, config.device_code_ttl_secs)

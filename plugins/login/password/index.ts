@@ -108,6 +108,20 @@ export default definePlugin({
         const hash = await passwords.hash(next)
         return { outcome: 'allowed', apply: () => accounts.replacePassword(account, hash) }
       },
+      passwordReset: async ({ subject, next }) => {
+        const account = await accounts.findBySubject(subject)
+        if (account === undefined || account.disabled) return { outcome: 'refused' }
+        const fault = findPasswordFault(next, account.username)
+        if (fault !== undefined) return { outcome: 'unacceptable', fault }
+        const hash = await passwords.hash(next)
+        const apply = async (): Promise<boolean> => {
+          if (!(await accounts.replacePassword(account, hash))) return false
+          // Whoever forgot a password has guessed at it, and signs in now.
+          await attempts.clear('login', attemptIdOf(account.username))
+          return true
+        }
+        return { outcome: 'allowed', apply }
+      },
       accounts: {
         find: async (subject) => toAccount(await accounts.findBySubject(subject)),
         findByUsername: async (username) => toAccount(await accounts.findByUsername(username)),

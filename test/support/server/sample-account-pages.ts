@@ -36,7 +36,17 @@ export const sampleAccountPages = (
   const totp = { view: 'totp', form: accountForm } as const
   const passkey = { id: 'a', name: 'Jürgens Telefon', since, lastUsedAt: since + 100_000, isSynced: true }
   const setup = { options: { challenge: 'AAAA' }, challenge: 'AAAA' }
+  const recovering = (...sections: AccountPage['sections']): string =>
+    pages.account({
+      ...{ account: { name: long }, url: `${origin}/account`, isPart: true, signOut: accountForm, sections },
+      recovery: { expiresAt: since + 900 },
+    })
   return [
+    [
+      'account-recovery',
+      recovering({ view: 'password', form: accountForm, isFixed: false, isReset: true, username: long }),
+    ],
+    ['account-recovery-nothing', recovering()],
     [
       'account',
       pages.account({

@@ -141,6 +141,7 @@ export const samplePages = (pages: SpokenPages, origin: string, logo: string): R
       const shown = { outcome, ...(decided && { client: full }), startUrl: '#device' }
       return [`device-${outcome}`, pages.deviceResult(shown)] as const
     }),
+    ['recovery', pages.recovery({ ...form, account: { name: long }, link: 'link' })],
     ['logout', pages.logout({ ...form, client: full, account, others: [long], parameters: {} })],
     ['signed-out', pages.signedOut({ client: plain, backUrl: 'https://teller.example/login' })],
     ['signed-out-others', pages.signedOut({ others })],

@@ -1,0 +1,30 @@
+import type { FoundRecovery, RecoverySessions } from '../../interaction/recovery/recovery-sessions.js'
+import type { Flow } from '../authorization-flow/flow.js'
+import type { AuthorizationOptions } from '../authorization-flow/options.js'
+import type { EndpointRequest } from '../message.js'
+import type { Visit } from './section.js'
+
+/** Somebody with a recovery link, as the parts of the page know people: as somebody who has proved nothing. */
+const personOf = ({ cookie, recovery }: FoundRecovery): Pick<Visit['person'], 'cookie' | 'session'> => {
+  const { subject, sid, authTime, expiresAt, username } = recovery
+  const session = { subject, sid, authTime, expiresAt, amr: [], interactionId: '' }
+  return { cookie, session: { ...session, ...(username !== undefined && { username }) } }
+}
+
+/**
+ * Whose page it is in this browser: of somebody who came by a recovery link, until that is over or somebody signs in; else of who
+ * is signed in. Throws `Unavailable`.
+ */
+export const createFindVisit =
+  (
+    { accounts }: Pick<AuthorizationOptions, 'accounts'>,
+    { cookies, signedIn }: Pick<Flow, 'cookies' | 'signedIn'>,
+    recoveries: Pick<RecoverySessions, 'find'>,
+  ) =>
+  async (http: EndpointRequest): Promise<Visit | undefined> => {
+    const recovery = await recoveries.find(http.cookie(cookies.recovery))
+    const account = recovery && (await accounts.find(recovery.recovery.subject, http.signal))
+    if (recovery && account) return { http, person: { ...personOf(recovery), account }, recovery }
+    const person = await signedIn(http)
+    return person && { http, person }
+  }

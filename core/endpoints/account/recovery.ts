@@ -1,0 +1,115 @@
+import { csrfToken, isCsrfToken } from '../../interaction/csrf.js'
+import { tieToBrowser } from '../../interaction/interaction.js'
+import type { RecoveryLinks } from '../../interaction/recovery/recovery-links.js'
+import type { RecoverySessions } from '../../interaction/recovery/recovery-sessions.js'
+import { displayName } from '../../oauth/account.js'
+import { OAuthError } from '../../oauth/errors.js'
+import { checkNoneRepeated } from '../../oauth/params.js'
+import { hashOpaqueToken } from '../../opaque-token.js'
+import { accountUrl } from '../authorization-flow/account-url.js'
+import type { Flow } from '../authorization-flow/flow.js'
+import type { AuthorizationOptions } from '../authorization-flow/options.js'
+import { checkForm, refuseForgery } from '../authorization-flow/page-form.js'
+import { pagesFor } from '../authorization-flow/pages-for.js'
+import type { Declaration, HandlersOf } from '../endpoint.js'
+import { page, redirect, type EndpointRequest, type Reply } from '../message.js'
+import type { RecordedHandler, RequestTrail } from '../refusals.js'
+
+const common = {
+  ...({ body: 'page-form', errorTitle: 'Account error' } as const),
+  limit: { byAddress: 'authorize', byRefusals: false },
+} as const
+
+/** Where a recovery link leads. GET uses nothing up: mail services open links before people do. */
+export const recoveryPages = {
+  recovery: { path: '/recovery', methods: ['GET', 'POST'], ...common, refusedEvent: 'account.recovery_refused' },
+  recoveryEnd: { path: '/recovery/end', methods: ['POST'], ...common, refusedEvent: 'account.refused' },
+} as const satisfies Readonly<Record<string, Declaration>>
+
+/** Of the form that ends a recovery. */
+export const recoveryEndCsrf = (cookie: string): string => csrfToken(cookie, 'recovery', 'end')
+
+export interface Recovery {
+  readonly links: RecoveryLinks
+  readonly sessions: RecoverySessions
+}
+
+type Options = Pick<AuthorizationOptions, 'issuer' | 'pages' | 'accounts' | 'audit'>
+
+/** One answer for every link that is good for nothing. */
+const refuseLink = (reason: string): never => {
+  const description = 'This recovery link was used, has expired, or is not complete. Ask your provider for a new one.'
+  throw new OAuthError('access_denied', description, { status: 404, reason })
+}
+
+export const createRecoveryPages = (
+  { issuer, pages, accounts, audit }: Options,
+  { cookies }: Pick<Flow, 'cookies'>,
+  { links, sessions }: Recovery,
+): HandlersOf<typeof recoveryPages> => {
+  const find = async (http: EndpointRequest, value: string, seen: RequestTrail) => {
+    const found = await links.find(value)
+    if (found.outcome === 'refused') {
+      seen.sub = found.subject
+      return refuseLink(found.why)
+    }
+    const { link } = found
+    seen.sub = link.subject
+    const account = await accounts.find(link.subject, http.signal)
+    return account === undefined ? refuseLink('the account has gone, or is disabled') : { link, account }
+  }
+
+  /** Good in one browser, so that nobody's page opens the account of somebody else in it. */
+  const csrfOf = (browser: string, value: string): string => csrfToken(browser, 'recovery', hashOpaqueToken(value))
+
+  const show = async (http: EndpointRequest, seen: RequestTrail): Promise<Reply> => {
+    const value = http.query.values.get('link') ?? ''
+    const { account } = await find(http, value, seen)
+    const { browser, cookies: set } = tieToBrowser(cookies, http.cookie(cookies.browser))
+    const spoken = pagesFor(pages, http)
+    const html = spoken.recovery({
+      action: `${issuer}/recovery`,
+      csrf: csrfOf(browser, value),
+      link: value,
+      account: { name: displayName(account) },
+    })
+    return page(200, html, spoken.language, set)
+  }
+
+  const open = async (http: EndpointRequest, seen: RequestTrail): Promise<Reply> => {
+    const value = http.form.values.get('link') ?? ''
+    const { link } = await find(http, value, seen)
+    const browser = http.cookie(cookies.browser)
+    if (browser === undefined || !isCsrfToken(csrfOf(browser, value), http.form.values.get('csrf'))) refuseForgery()
+    // Before the link is used up, so that an outage does not cost the person the link. Who loses the race never learns of it.
+    const opened = await sessions.open(link)
+    if (!(await links.redeem(value))) {
+      await sessions.end(opened)
+      return refuseLink('the link was used')
+    }
+    const trail = { request_id: http.requestId, sub: link.subject, sid: link.id }
+    await audit.record({ event: 'account.recovery_started', ...trail })
+    return redirect(accountUrl(issuer), [sessions.setCookie(opened)])
+  }
+
+  const recovery: RecordedHandler = async (http, seen) => {
+    checkForm(http)
+    checkNoneRepeated(http.query)
+    return http.method === 'POST' ? open(http, seen) : show(http, seen)
+  }
+
+  const recoveryEnd: RecordedHandler = async (http, seen) => {
+    checkForm(http)
+    const found = await sessions.find(http.cookie(cookies.recovery))
+    // It is over by itself. The sign-in is next in any case.
+    if (found === undefined) return redirect(accountUrl(issuer), [sessions.setCookie()])
+    const { subject: sub, sid } = found.recovery
+    seen.sub = sub
+    if (!isCsrfToken(recoveryEndCsrf(found.cookie), http.form.values.get('csrf'))) refuseForgery()
+    await sessions.end(found)
+    await audit.record({ event: 'account.recovery_ended', request_id: http.requestId, sub, sid })
+    return redirect(accountUrl(issuer), [sessions.setCookie()])
+  }
+
+  return { recovery, recoveryEnd }
+}
