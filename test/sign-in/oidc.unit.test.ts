@@ -122,6 +122,8 @@ describe('a logout token of the provider', () => {
       upstreams().upstream.sign(logout({ events: undefined })),
       upstreams().upstream.sign(logout({ sub: undefined })),
       upstreams().upstream.sign(logout({ jti: undefined })),
+      upstreams().upstream.sign(logout({ iat: undefined })),
+      upstreams().upstream.sign(logout(), { typ: 'at+jwt' }),
       upstreams().upstream.sign(logout({ exp: exp - 1000, iat: iat - 1000 })),
       new SignJWT(logout()).setProtectedHeader({ alg: 'ES256' }).sign(upstreams().ours.privateKey),
       new SignJWT(logout()).setProtectedHeader({ alg: 'HS256' }).sign(Buffer.from(secret)),

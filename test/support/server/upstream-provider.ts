@@ -20,7 +20,7 @@ export interface UpstreamProvider extends AsyncDisposable {
   /** Answers to a path by something else than the provider; false: the provider answers. */
   instead: (request: IncomingMessage, response: ServerResponse) => boolean | Promise<boolean>
   /** What it would sign. */
-  sign(claims: JWTPayload): Promise<string>
+  sign(claims: JWTPayload, header?: { readonly typ: string }): Promise<string>
   /** Sends a logout token to a client. */
   signOut(clientId: string, sub: string): Promise<void>
   /** Requests so far: method and path. */
@@ -108,7 +108,7 @@ export const startUpstream = async (
       type Told = { backchannelLogout(sub: string, sid: string): Promise<void> }
       await ((await provider.Client.find(clientId)) as unknown as Told).backchannelLogout(sub, 'a-session-there')
     },
-    sign: (claims) => new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid }).sign(privateKey),
+    sign: (claims, header) => new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid, ...header }).sign(privateKey),
     person: { sub: 'upstream-alice', claims: { name: 'Alice Adams', email: 'alice@corp.example' } },
     instead: () => false,
     async [Symbol.asyncDispose]() {
