@@ -4,7 +4,7 @@ import type { Service } from './command-line.js'
 export const readiness = async ({ admin }: Service): Promise<unknown> => (await fetch(`${admin}/health/ready`)).json()
 
 /** The processes that have begun to serve as workers, the latest of each, by number. */
-export const workerPids = (service: Service): readonly number[] => {
+export const workerPids = (service: Pick<Service, 'output'>): readonly number[] => {
   const pids: number[] = []
   for (const line of service.output().split('\n')) {
     const entry = line.startsWith('{') ? (JSON.parse(line) as Record<string, unknown>) : {}
