@@ -2,28 +2,16 @@ import { createHash, randomBytes } from 'node:crypto'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { noLog } from '../../core/observe/log.js'
+import { answerHandoff, signInUrl, withHandoff } from '../support/clients/handoff.js'
 import { UserAgent } from '../support/clients/user-agent.js'
 import { redirectUri, startServer, webClient, type TestServer } from '../support/server/server.js'
 
 // People sign in at a service of the organisation, or with a password.
 
-const adminToken = 'a-token-of-the-admin-listener'
-const signInUrl = 'https://sign-in.bank.example/start'
-
 let server: TestServer
 
 beforeAll(async () => {
-  server = await startServer({
-    log: noLog,
-    configure: (written) => ({
-      ...written,
-      admin: { host: '127.0.0.1', port: 0, token: adminToken },
-      plugins: [
-        ...(written['plugins'] as object[]),
-        { use: 'plugins/login/handoff', options: { id: 'own', sign_in_url: signInUrl } },
-      ],
-    }),
-  })
+  server = await startServer({ log: noLog, configure: withHandoff() })
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
@@ -62,14 +50,8 @@ const isSignedIn = async (agent: UserAgent): Promise<boolean> => {
   return left?.searchParams.has('code') === true
 }
 
-const answer = async (interaction: string, verb: string, body: unknown, headers: Record<string, string> = {}) => {
-  const response = await fetch(new URL(`/interactions/${interaction}/${verb}`, server.admin), {
-    method: 'POST',
-    headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json', ...headers },
-    body: typeof body === 'string' ? body : JSON.stringify(body),
-  })
-  return { status: response.status, ...((await response.json()) as { redirect_to?: string }) }
-}
+const answer = (interaction: string, verb: string, body: unknown, headers: Record<string, string> = {}) =>
+  answerHandoff(server.admin, interaction, verb, body, headers)
 
 const keys = () => createRemoteJWKSet(new URL(`${server.issuer}/jwks.json`))
 

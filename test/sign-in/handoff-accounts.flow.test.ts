@@ -107,7 +107,7 @@ describe('accounts of a hand-off', () => {
     expect(new Set(site.asked.map(({ headers }) => headers['webhook-id'])).size).toBe(site.asked.length)
   })
 
-  it('that are gone get nothing more, and are back when the service says so', async () => {
+  it('[SI80] that are gone get nothing more, and are back when the service says so', async () => {
     const tokens = await redeem(await signIn())
     const agent = new UserAgent()
     const { interaction } = await people.begin(agent)
@@ -124,7 +124,7 @@ describe('accounts of a hand-off', () => {
     expect((await people.visit(agent, to)).left?.searchParams.get('code')).toBeTruthy()
   })
 
-  it('are an outage where the service is down or answers junk, which uses up nothing', async () => {
+  it('[SI80] are an outage where the service is down or answers junk, which uses up nothing', async () => {
     const [back, tokens, other] = [await signIn(), await redeem(await signIn()), new UserAgent()]
     const { interaction } = await people.begin(other)
     for (const [name, listener] of Object.entries(broken)) {

@@ -1,6 +1,6 @@
+import { createHash, randomBytes } from 'node:crypto'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 import { redirectUri, webClient } from '../server/server.js'
-import { createHash, randomBytes } from 'node:crypto'
 import type { UserAgent } from './user-agent.js'
 
 export const adminToken = 'a-token-of-the-admin-listener'
@@ -68,11 +68,12 @@ export const createHandedOff = (issuer: string, pick: () => string = () => issue
       const { status } = response
       // The button of the method without a problem, or the page for consent.
       const isBefore = html.includes('value="own"') && !html.includes('role="alert"')
-      const fields = html.includes('id="consent-allow"') ? { decision: 'allow' } : { method: 'own', begin: '1' }
-      if (!isBefore && !('decision' in fields)) return { status, html }
+      const isConsent = html.includes('id="consent-allow"')
+      if (!isBefore && !isConsent) return { status, html }
+      const fields: Record<string, string> = isConsent ? { decision: 'allow' } : { method: 'own', begin: '1' }
       const [, csrf = ''] =
         /name="csrf"[^>]*value="([^"]+)"/.exec(html) ?? /value="([^"]+)"[^>]*name="csrf"/.exec(html) ?? []
-      init = { method: 'POST', body: new URLSearchParams({ csrf, ...fields } as Record<string, string>) }
+      init = { method: 'POST', body: new URLSearchParams({ csrf, ...fields }) }
     }
     throw new Error('the way does not end')
   }
