@@ -66,6 +66,10 @@ describe('/account/passkeys', () => {
     const foreign = await bobs.part()
     for (const challenge of [foreign.fields.challenge, 'x', ''])
       expect(await send({ challenge, answer: register() })).toMatchObject({ status: 400 })
+    // As a page of somebody else would have the person answer its own challenge.
+    const other = await bobs.part()
+    const answered = new SoftwareAuthenticator(server.issuer).register(other.options)
+    expect(await send({ challenge: other.fields.challenge, answer: answered })).toMatchObject({ status: 400 })
     // It was used up where nothing came of it.
     expect(await send({ answer: new SoftwareAuthenticator('https://evil.example').register(options) })).toMatchObject({
       ...{ status: 400, html: expect.stringContaining('was not added') },

@@ -169,6 +169,7 @@ describe('a passkey', () => {
     '{"id":"a","response":{}}',
     '{"id":1,"response":{"clientDataJSON":"e30"}}',
     'x'.repeat(20_000),
+    `{"id":"a","response":{"clientDataJSON":"e30","authenticatorData":"${'x'.repeat(20_000)}","signature":"e30"}}`,
   ])('SI57 refuses what no browser sends: %.40s', async (answer) => {
     const { method, enrolment } = await open()
     expect(await method.finish(attemptOf(), { answer })).toEqual(refusedWith('the answer is no passkey'))
