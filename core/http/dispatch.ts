@@ -23,6 +23,7 @@ const serve = async (ctx: Context, route: Route, services: RequestServices): Pro
   ctx.state.errorTitle = route.errorTitle
   const hasBody = ctx.req.method === 'POST' || ctx.req.method === 'PUT'
   const form = hasBody ? await readFormOf(ctx, route) : noParameters
+  if (route.errorTitle !== undefined) ctx.state.uiLocales = form.values.get('ui_locales')
   const body = hasBody && route.body === 'json' ? await readJsonBody(ctx.req) : undefined
   answer(ctx, await route.answer(new HttpRequest(ctx.req, ctx.state, services, form, body)))
 }

@@ -104,7 +104,8 @@ const errorReply = (failure: Failure, { state: exchange, req }: Context, errorPa
   }
   const { requestId, search } = exchange
   const { clientName, clientId, backUrl } = failure
-  const uiLocales = failure.uiLocales ?? new URLSearchParams(search).get('ui_locales') ?? undefined
+  const uiLocales =
+    failure.uiLocales ?? exchange.uiLocales ?? new URLSearchParams(search).get('ui_locales') ?? undefined
   const shown = { status, title, message: description, requestId, clientName, clientId, backUrl }
   const { html, language } = errorPage(shown, { uiLocales, acceptLanguage: req.headers['accept-language'] })
   const reply = page(status, html, language)

@@ -24,6 +24,8 @@ export class Exchange {
   routePath: string | undefined
   /** Heading of the error page; undefined: errors are JSON. */
   errorTitle: string | undefined
+  /** `ui_locales` of a form, for its error page. Untrusted. */
+  uiLocales: string | undefined
   /** Errors have an `error_code`. */
   hasErrorCodes: boolean
   /** What it was refused with. */
@@ -43,6 +45,7 @@ export class Exchange {
     this.pathParameters = noPathParameters
     this.routePath = undefined
     this.errorTitle = undefined
+    this.uiLocales = undefined
     this.hasErrorCodes = false
     this.error = undefined
     this.traceparent = undefined

@@ -35,10 +35,10 @@ const findMissing = ({ target, controls }: Form, given: readonly Form[]): string
   return lacks[0].length === 0 ? undefined : `lacks ${lacks[0].join(', ')} in its form`
 }
 
-/** What `own` lacks of what `plain` works with, or has in it that a browser blocks. */
-const findPageFault = (own: string, plain: string): string | undefined => {
+/** What `own` lacks of what Signet's page works with, or has in it that a browser blocks. */
+const findPageFault = (own: string, wanted: readonly Tag[]): string | undefined => {
   if (own.includes(unescaped)) return 'writes a value without escaping it: use <%= %>, not <%~ %>'
-  const [tags, wanted] = [readTags(own), readTags(plain)]
+  const tags = readTags(own)
   const blocked = tags.map(findBlocked).find((fault) => fault !== undefined)
   if (blocked !== undefined) return `${blocked}, which the security policy of the pages blocks`
   const script = scriptsOf(wanted).find((src) => !scriptsOf(tags).includes(src))
@@ -49,9 +49,27 @@ const findPageFault = (own: string, plain: string): string | undefined => {
     .find((fault) => fault !== undefined)
 }
 
+type Show = (isOwn: boolean, language: string) => string
+
+/** The first fault of a page, in the first language that has one. */
+const findFault = (name: string, show: Show, languages: readonly string[]): string | undefined => {
+  const [first = 'en'] = languages
+  const plain = readTags(show(false, first))
+  for (const language of languages) {
+    const page = language === first ? `the page ${name}` : `the page ${name} in ${language}`
+    try {
+      const fault = findPageFault(show(true, language), plain)
+      if (fault !== undefined) return `${page} ${fault}`
+    } catch (error) {
+      return `${page} cannot be rendered: ${(error as Error).message}`
+    }
+  }
+  return undefined
+}
+
 /**
- * Renders every page by the templates of the look with sample values, beside the same page by those of Signet. Returns a
- * line for each that cannot be rendered, or that people could not work with.
+ * Renders every page in every language by the templates of the look with sample values, beside the same page by those of
+ * Signet. Returns a line for each that cannot be rendered, or that people could not work with.
  */
 export const findTemplateFaults = (
   look: Look,
@@ -59,37 +77,32 @@ export const findTemplateFaults = (
   builtIn: ReadonlyMap<string, Asset>,
 ): readonly string[] => {
   const assets = new Map([...builtIn, ...look.assets])
-  const [language = 'en'] = messages.languages
-  const words = createWords(language, messages.texts.get(language) ?? new Map())
   const plain = { ...look, views: new Map<string, string>() }
   const pagesOf = (from: Look): Pages =>
     createPages({ assetsPath, assets, look: from, messages, accountUrl: '/account' })
-  const homeOf = (from: Look): string =>
-    compileTemplates({ look: from, name: 'Sample', assetsPath, assets })(words)('home', {
-      title: 'Sample',
-      issuer: 'https://sample.example',
-    })
-  let own: Pages
+  const renderOf = (from: Look) => compileTemplates({ look: from, name: 'Sample', assetsPath, assets })
+  let own: { readonly pages: Pages; readonly renderIn: ReturnType<typeof renderOf> }
   try {
-    own = pagesOf(look)
+    own = { pages: pagesOf(look), renderIn: renderOf(look) }
   } catch (error) {
     return [`cannot be compiled: ${(error as Error).message}`]
   }
   const builtInPages = pagesOf(plain)
-  const samples: readonly (readonly [string, (own: boolean) => string])[] = [
+  const builtInRenderIn = renderOf(plain)
+  const showHome: Show = (isOwn, language) => {
+    const words = createWords(language, messages.texts.get(language) ?? new Map())
+    const data = { title: words.text('home.title'), issuer: 'https://sample.example' }
+    return (isOwn ? own.renderIn : builtInRenderIn)(words)('home', data)
+  }
+  const samples: readonly (readonly [string, Show])[] = [
     ...[...samplePages].map(
-      ([name, render]) => [name, (isOwn: boolean) => render(isOwn ? own : builtInPages)] as const,
+      ([name, render]) =>
+        [
+          name,
+          (isOwn: boolean, language: string) => render((isOwn ? own.pages : builtInPages).for({ uiLocales: language })),
+        ] as const,
     ),
-    ['home', (isOwn) => homeOf(isOwn ? look : plain)],
+    ['home', showHome],
   ]
-  return samples.flatMap(([name, render]) => {
-    let html: string
-    try {
-      html = render(true)
-    } catch (error) {
-      return [`the page ${name} cannot be rendered: ${(error as Error).message}`]
-    }
-    const fault = findPageFault(html, render(false))
-    return fault === undefined ? [] : [`the page ${name} ${fault}`]
-  })
+  return samples.flatMap(([name, show]) => findFault(name, show, messages.languages) ?? [])
 }

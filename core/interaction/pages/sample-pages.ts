@@ -1,5 +1,5 @@
 import { deviceResults } from './device-results.js'
-import type { DeviceResultPage, MethodOnPage, Pages } from './pages.js'
+import type { DeviceResultPage, MethodOnPage, SpokenPages } from './pages.js'
 
 /** Stands in every text that comes from people and clients; a page that has it as it is does not escape its values. */
 export const unescaped = '<signet-sample>'
@@ -38,7 +38,7 @@ const code: MethodOnPage = {
 const place = { address: '192.0.2.1', here: false }
 
 /** Every page, by a name for messages, in the states that have all of its forms. */
-export const samplePages: ReadonlyMap<string, (pages: Pages) => string> = new Map([
+export const samplePages: ReadonlyMap<string, (pages: SpokenPages) => string> = new Map([
   ['login', (pages) => pages.login({ ...ofClient, methods, username: name, cancel: true })],
   ['login (own page)', (pages) => pages.login({ ...form, methods: methods.slice(0, 1), purpose: 'account' })],
   ['login (method elsewhere)', (pages) => pages.login({ ...ofClient, methods: methods.slice(1), cancel: true })],
@@ -64,7 +64,7 @@ export const samplePages: ReadonlyMap<string, (pages: Pages) => string> = new Ma
     (outcome) =>
       [
         `device-result (${outcome})`,
-        (pages: Pages) => pages.deviceResult({ outcome, client, startUrl: '/device' }),
+        (pages: SpokenPages) => pages.deviceResult({ outcome, client, startUrl: '/device' }),
       ] as const,
   ),
   [
