@@ -102,6 +102,10 @@ describe('ui.templates', () => {
       () => template('device', (text) => `${text}<script src="https://elsewhere.example/a.js"></script>`),
     ],
     [
+      /^the page device loads a stylesheet from elsewhere, which/,
+      () => template('device', (text) => `${text}<link rel="stylesheet" href="https://elsewhere.example/a.css">`),
+    ],
+    [
       /^the page device has a style within the page, which/,
       () => template('device', (text) => text.replace('<h1', '<h1 style="color: red"')),
     ],
