@@ -146,6 +146,11 @@ describe('the language of a page', () => {
     const html = await ask.response.text()
     expect(await languageOf(ask.response, html)).toBe('ar')
     expect(html).toContain('name="ui_locales" value="ar"')
+    const asked = await agent.fetch(`${server.issuer}/logout`, {
+      method: 'POST',
+      body: new URLSearchParams({ ui_locales: 'ar' }),
+    })
+    expect(await languageOf(asked)).toBe('ar')
     const forged = await agent.fetch(`${server.issuer}/logout`, {
       method: 'POST',
       body: new URLSearchParams({ csrf: 'forged', ui_locales: 'ar' }),
