@@ -19,6 +19,12 @@ export interface MessagesFault {
   readonly message: string
 }
 
+/** The first ones by name, and how many more there are. */
+const listSome = (keys: readonly string[]): string => {
+  const shown = keys.slice(0, 10).join(', ')
+  return keys.length > 10 ? `${shown} and ${keys.length - 10} more` : shown
+}
+
 /** `attempts.minutes#few` is a form of `attempts.minutes`. */
 export const splitForm = (key: string): readonly [base: string, form: string | undefined] => {
   const [base = '', form] = key.split('#')
@@ -107,7 +113,7 @@ export const readMessages = (ui: Salvaged<Config>['ui'], directory: string): Mes
     if (missing.length > 0)
       warnings.push({
         path: 'ui.messages',
-        message: `${name} lacks texts, which are shown in English: ${missing.join(', ')}`,
+        message: `${name} lacks texts, which are shown in English: ${listSome(missing)}`,
       })
     texts.set(language, new Map([...base, ...own.texts]))
   }

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { english } from '../../core/interaction/languages/built-in.js'
 import { createWords } from '../../core/interaction/languages/words.js'
 import { readMessages } from '../../core/modules/read-messages.js'
 
@@ -37,8 +38,11 @@ describe('texts of a deployment', () => {
     const words = createWords('it', messages.texts.get('it') ?? new Map())
     expect([words.text('login.title'), words.text('login.username')]).toEqual(['Accedi', 'Username'])
     expect(warnings.map(({ path, message }) => [path, message.slice(0, 12)])).toEqual([['ui.messages', 'it.json lack']])
-    expect(warnings[0]?.message).toContain('login.username')
-    expect(warnings[0]?.message).not.toContain('login.title')
+    expect(warnings[0]?.message).toMatch(/common\.account, .* and \d{3} more$/)
+    write('it.json', { ...Object.fromEntries(english), 'login.title': 'Accedi' })
+    expect(read(['it']).warnings).toEqual([])
+    write('it.json', Object.fromEntries([...english].filter(([key]) => key !== 'login.title')))
+    expect(read(['it']).warnings[0]?.message).toMatch(/: login\.title$/)
   })
 
   it('of a country stand on those of its language', () => {
