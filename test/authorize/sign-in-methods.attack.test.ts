@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createSignInAttempts } from '../../core/interaction/sign-in-attempts.js'
 import { createEndSubject } from '../../core/oauth/subject-end.js'
 import { UserAgent } from '../support/clients/user-agent.js'
 import { alice, startProvider, type Provider } from '../support/server/authorize-provider.js'
@@ -91,6 +92,15 @@ describe('an answer from elsewhere', () => {
       expect(isSignedIn(thief)).toBe(false)
     }
     expect(corp.finished).toEqual([])
+    // A page reads it before it is answered, and finds that of its own browser alone.
+    const attempts = createSignInAttempts(provider.stores.signInAttempts, {
+      enter: async () => ({ allowed: true }),
+      leave: async () => {},
+    })
+    const cookieOf = (who: UserAgent) => who.cookies.get('signet-browser')?.value
+    expect(await attempts.find(state, cookieOf(agent))).toMatchObject({ method: 'corp' })
+    for (const cookie of [cookieOf((await open()).agent), undefined, ''])
+      expect(await attempts.find(state, cookie)).toBeUndefined()
     await back(agent, state)
     expect(isSignedIn(agent)).toBe(true)
   })
