@@ -11,6 +11,7 @@ import {
 } from '../support/server/factors-browser.js'
 import { strongAcr } from '../support/server/passkey-server.js'
 import { addPeople } from '../support/server/password-form.js'
+import { issueLink } from '../support/server/recovery-link.js'
 import { person, redirectUri, subject, webClient } from '../support/server/server.js'
 import { describeWith } from '../support/services/describe-with.js'
 
@@ -137,6 +138,29 @@ describeWith('chromium', 'people and their factors', (executablePath) => {
     await page.click('form[data-ceremony] button.method')
     await page.getByText('Signing in with Passkey did not work. Try again.').waitFor()
     await alice.checkFit()
+    expect(alice.complaints).toEqual([])
+  })
+
+  it('sets up another one with a recovery link, and signs in with that', async () => {
+    const { page } = alice
+    const clock = () => now
+    await device.touch(false)
+    await alice.forget()
+    await page.goto(await issueLink(opened.server, { subject, username: person.username }, { clock }))
+    await alice.checkFit()
+    await page.click('#recovery-continue')
+    await page.waitForSelector('#recovery')
+    await page.click('#passkeys-open')
+    await page.fill('#passkey-name', 'New phone')
+    now += 1000
+    await device.touch(true)
+    await page.click('#passkey-add')
+    await noticeOf(alice, 'added')
+    await alice.checkFit()
+    expect(await names(alice)).toEqual(['Key ring', 'New phone'])
+    await alice.forget()
+    await goto(alice, '/account')
+    expect(await signedIn(alice)).toMatchObject({ sub: subject, amr: ['hwk', 'user'], method: 'passkey' })
     expect(alice.complaints).toEqual([])
   })
 
