@@ -2,7 +2,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander'
 import { longestLink } from '../interaction/recovery/recovery-links.js'
 import type { JsonObject } from '../json.js'
 import type { SetPasswordOptions } from './account-changes.js'
-import type { AccountOptions, AddAccountOptions } from './accounts.js'
+import type { AccountOptions, AddAccountOptions, ListAccountsOptions } from './accounts.js'
 import type { WhoOptions } from './find-person.js'
 import { configOption, jsonOption, parseDuration, wideOption } from './options.js'
 import type { RecoverOptions } from './recover.js'
@@ -11,14 +11,16 @@ import type { RecoverOptions } from './recover.js'
 export const addAccountCommands = (accounts: Command): void => {
   accounts
     .command('list')
-    .description('list all accounts, of the configuration and of the store')
+    .description('list all accounts, of the configuration, of the store and of people who sign in elsewhere')
+    .option('--method <id>', 'only people whom this sign-in method brings')
     .addOption(configOption())
     .addOption(jsonOption())
     .addOption(wideOption())
-    .action(async (options: AccountOptions) => (await import('./accounts.js')).printAccounts(options))
-  oneAccount(accounts, 'show', 'show an account, without its password').action(
-    async (username: string, options: AccountOptions) =>
-      (await import('./accounts.js')).printAccount(username, options),
+    .action(async (options: ListAccountsOptions) => (await import('./accounts.js')).printAccounts(options))
+  ofAccountOrPerson(
+    accounts.command('show').description('show an account, without its password').argument('[username]'),
+  ).action(async (username: string | undefined, options: WhoOptions, command: Command) =>
+    (await import('./accounts.js')).printAccount(nameOne(username, options, command)),
   )
   accounts
     .command('add')
@@ -45,12 +47,15 @@ export const addAccountCommands = (accounts: Command): void => {
     async (username: string, options: AccountOptions) =>
       (await import('./account-changes.js')).setDisabledOf(username, false, options),
   )
-  oneAccount(
-    accounts,
-    'remove',
-    'remove an account from the store: its sessions, tokens and factors end with it',
-  ).action(async (username: string, options: AccountOptions) =>
-    (await import('./account-changes.js')).removeAccountFrom(username, options),
+  ofAccountOrPerson(
+    accounts
+      .command('remove')
+      .description(
+        'remove an account of the store, or of somebody who signs in elsewhere: sessions, tokens and factors end with it',
+      )
+      .argument('[username]'),
+  ).action(async (username: string | undefined, options: WhoOptions, command: Command) =>
+    (await import('./account-changes.js')).removeWhom(nameOne(username, options, command)),
   )
   ofAccountOrPerson(
     accounts

@@ -3,8 +3,8 @@ import { collections } from '../host/collections.js'
 import { findFaultyClaims, findUnreleased, unreleased } from '../checks/claim-rules.js'
 import { endSubjectIn } from '../host/end-subject.js'
 import type { Stores } from '../host/stores.js'
-import type { AccountRecord } from '../interaction/account-directory.js'
-import { addAccount, findAccount, listAccounts, openAccountStore } from '../interaction/accounts.js'
+import { addAccount, listAccounts, openAccountStore } from '../interaction/accounts.js'
+import { listExternalAccounts } from '../interaction/external-accounts.js'
 import { createPasswordHasher } from '../interaction/password-hasher.js'
 import { canonicalUsername } from '../interaction/username.js'
 import type { JsonObject } from '../json.js'
@@ -12,6 +12,7 @@ import { personFactorsIn } from './account-factors.js'
 import { describeState, findClient, isConfigured } from './clients.js'
 import { listAll, readDeployment, recordChange, withStores, type DeploymentOptions } from './deployment.js'
 import { CommandFailed } from './failure.js'
+import { accountPerson, externalPerson, findPerson, type FoundPerson, type WhoOptions } from './find-person.js'
 import { print, printError, printJson, printYaml } from './output.js'
 import { printList } from './table.js'
 import { askPassword, readPassword } from './password.js'
@@ -20,44 +21,59 @@ export interface AccountOptions extends DeploymentOptions {
   readonly json?: true
 }
 
+export interface ListAccountsOptions extends AccountOptions {
+  readonly method?: string
+}
+
 /** `signet accounts list`. */
-export const printAccounts = async (options: AccountOptions): Promise<void> => {
+export const printAccounts = async ({ method, ...options }: ListAccountsOptions): Promise<void> => {
   const config = await readDeployment(options)
-  const stored = await withStores(config, async ({ records }) => {
-    const store = openAccountStore(records)
-    return await listAll(
+  const people = await withStores(config, async (stores): Promise<readonly FoundPerson[]> => {
+    const store = openAccountStore(stores.records)
+    const stored = await listAll(
       (after) => listAccounts(store, after),
       (account) => account.username,
     )
+    const external = await listExternalAccounts(collections(stores).externalAccounts)
+    return [
+      ...config.accounts.map((account) => accountPerson(account, 'configuration')),
+      ...stored.map((account) => accountPerson(account, 'store')),
+      ...external.map(externalPerson).toSorted(byMethodAndSubject),
+    ]
   })
-  const rows = [
-    ...config.accounts.map((account) => describe(account, 'configuration')),
-    ...stored.map((account) => describe(account, 'store')),
-  ]
+  const rows = people.filter((one) => method === undefined || one.method === method).map(describe)
   if (options.json) return printJson(rows)
   printList(
     'accounts',
     ['USERNAME', 'SUB', 'SOURCE', 'STATE', 'CLAIMS'],
-    rows.map((row) => [row.username, row.sub, row.source, describeState(row), Object.keys(row.claims).join(' ')]),
+    rows.map((row) => [
+      row.username ?? '',
+      row.sub,
+      row.method === undefined ? String(row.source) : `external (${row.method})`,
+      describeState(row),
+      Object.keys(row.claims).join(' '),
+    ]),
   )
 }
 
+const byMethodAndSubject = (one: FoundPerson, other: FoundPerson): number =>
+  (one.method ?? '').localeCompare(other.method ?? '') || one.sub.localeCompare(other.sub)
+
 /** `signet accounts show`. */
-export const printAccount = async (username: string, options: AccountOptions): Promise<void> => {
+export const printAccount = async (options: WhoOptions): Promise<void> => {
   const config = await readDeployment(options)
-  const configured = config.accounts.find((one) => canonicalUsername(one.username) === canonicalUsername(username))
-  const found = await withStores(config, ({ records }) => findAccount(openAccountStore(records), username))
-  const account = configured ?? found?.account
-  if (account === undefined) throw new CommandFailed('There is no such account.')
-  const shown = describe(account, configured ? 'configuration' : 'store')
-  if (options.json) printJson(shown)
-  else printYaml(shown)
+  const person = await withStores(config, (stores) => findPerson(config, stores, options))
+  if (person.source === undefined) throw new CommandFailed('There is no such account.')
+  if (options.json) printJson(describe(person))
+  else printYaml(describe(person))
 }
 
-const describe = (
-  { username, sub, claims, disabled = false }: Omit<AccountRecord, 'password_hash'>,
-  source: 'configuration' | 'store',
-) => ({ username, sub, source, disabled, claims })
+const describe = ({ sub, username, source, method, claims, disabled = false }: FoundPerson) => ({
+  ...(username !== undefined && { username }),
+  ...{ sub, source },
+  ...(method !== undefined && { method }),
+  ...{ disabled, claims },
+})
 
 const isClient = async (config: Config, stores: Stores, id: string): Promise<boolean> =>
   isConfigured(config, id) || (await findClient(collections(stores).clients, id)) !== undefined

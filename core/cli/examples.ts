@@ -39,7 +39,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'registrations list': ['registrations list --config my.yaml'],
   'registrations revoke': ['registrations revoke 3f1c0a9be27d4c58 --config my.yaml'],
   'registrations rotate-token': ['registrations rotate-token 7b0c1a52-3f7e-4c1d-9a54-0f2f6f0a9d1e --config my.yaml'],
-  'accounts list': ['accounts list --config my.yaml'],
+  'accounts list': ['accounts list --config my.yaml', 'accounts list --method corp --config my.yaml'],
   'accounts show': ['accounts show alice --config my.yaml'],
   'accounts add': [
     'accounts add alice --claim name="Alice Example" --claim email=alice@example.com --config my.yaml',
@@ -48,12 +48,16 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'accounts set-password': ['accounts set-password alice --config my.yaml'],
   'accounts disable': ['accounts disable alice --config my.yaml'],
   'accounts enable': ['accounts enable alice --config my.yaml'],
-  'accounts remove': ['accounts remove alice --config my.yaml'],
+  'accounts remove': ['accounts remove alice --config my.yaml', 'accounts remove --sub 248289761001 --config my.yaml'],
   'accounts factors': [
     'accounts factors alice --config my.yaml',
     'accounts factors --sub 248289761001 --config my.yaml',
   ],
   'accounts remove-factor': ['accounts remove-factor totp alice --config my.yaml'],
+  'accounts recover': [
+    'accounts recover alice --config my.yaml',
+    'accounts recover --sub 248289761001 --expires-in 15m --config my.yaml',
+  ],
   'sessions list': ['sessions list --sub 248289761001 --config my.yaml'],
   'sessions end': [
     'sessions end --sub 248289761001 --config my.yaml',

@@ -35,7 +35,8 @@ export const whose = ({ username, sub }: WhoOptions) => ({
   ...(sub !== undefined && { sub }),
 })
 
-const accountPerson = (
+/** Of the configuration or the store, without the password. */
+export const accountPerson = (
   { sub, username, claims, disabled = false }: Omit<AccountRecord, 'password_hash'>,
   source: AccountSource,
 ): FoundPerson => ({ sub, username, source, disabled, claims })

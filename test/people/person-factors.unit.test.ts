@@ -102,4 +102,14 @@ describe('factors of a person', () => {
     expect(await factors.list('grace')).toEqual([])
     expect(await factors.list('carol')).toHaveLength(2)
   })
+
+  it('are never more passkeys than there may be, however many come at once', async () => {
+    for (let made = 0; made < mostPasskeys - 2; made++) await factors.addPasskey('heidi', passkey(`first-${made}`))
+    const outcomes = await Promise.all(
+      Array.from({ length: 10 }, (_, index) => factors.addPasskey('heidi', passkey(`at-once-${index}`))),
+    )
+    const added = outcomes.filter((outcome) => outcome === 'added').length
+    expect(added).toBeLessThanOrEqual(2)
+    expect(await factors.list('heidi')).toHaveLength(mostPasskeys - 2 + added)
+  })
 })
