@@ -10,6 +10,7 @@ export type CheckedRegistries = Pick<
   | 'grants'
   | 'clientAuthenticators'
   | 'signIn'
+  | 'consent'
   | 'accounts'
   | 'secondFactors'
   | 'statusProvider'

@@ -12,4 +12,10 @@ const order: Rule = ({ registries: { signIn }, report, isWhole }) => {
         )
 }
 
-export const signInRules: readonly Rule[] = [order]
+/** Consent is asked of people who are signed in. */
+const consent: Rule = ({ registries, report, isWhole }) => {
+  if (isWhole('plugins') && registries.consent !== undefined && registries.signIn.size === 0)
+    report(['plugins'], 'a plugin asks for consent, and none signs anybody in: add one, such as plugins/login/password')
+}
+
+export const signInRules: readonly Rule[] = [order, consent]

@@ -3,10 +3,14 @@ import { formatPath, type Path } from '../../config/problems.js'
 import type { Deployment } from '../../core/checks/rule.js'
 import { signInRules } from '../../core/checks/sign-in-rules.js'
 
-const problemsOf = (methods: Readonly<Record<string, readonly string[] | undefined>>, isWhole = true) => {
+const problemsOf = (
+  methods: Readonly<Record<string, readonly string[] | undefined>>,
+  isWhole = true,
+  consent?: object,
+) => {
   const problems: string[] = []
   const deployment = {
-    registries: { signIn: new Map(Object.entries(methods).map(([id, after]) => [id, { id, after }])) },
+    registries: { consent, signIn: new Map(Object.entries(methods).map(([id, after]) => [id, { id, after }])) },
     report: (path: Path, message: string) => void problems.push(`${formatPath(path)} ${message}`),
     isWhole: () => isWhole,
   } as unknown as Deployment
@@ -20,4 +24,13 @@ it('finds a sign-in method that comes after one that there is not', () => {
     'plugins the sign-in method totp comes after pasword, which no plugin provides; did you mean `password`?',
   ])
   expect(problemsOf({ totp: ['password'] }, false)).toEqual([])
+})
+
+it('finds a page for consent where nobody signs in', () => {
+  const consent = { id: 'own' }
+  expect(problemsOf({ password: undefined }, true, consent)).toEqual([])
+  expect(problemsOf({}, true, consent)).toEqual([
+    'plugins a plugin asks for consent, and none signs anybody in: add one, such as plugins/login/password',
+  ])
+  expect(problemsOf({})).toEqual([])
 })
