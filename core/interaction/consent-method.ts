@@ -30,7 +30,7 @@ export interface ConsentAttempt {
   /** Where the browser comes back to: its own cookie finishes the interaction there. */
   readonly finishUrl: string
   readonly request: ConsentRequest
-  /** Aborted at the deadline of the method. */
+  /** Aborted at the deadline of the request. */
   readonly signal: AbortSignal
 }
 

@@ -7,6 +7,14 @@ import { passwordDouble } from '../support/server/password-double.js'
 const key = ceremonyDouble({ id: 'key', amr: ['hwk'], title: { en: 'Passkey' } })
 const corp = redirectDouble({ id: 'corp', amr: ['ext'], title: { en: 'Corporate account' } })
 
+const consent = {
+  id: 'consent',
+  hangs: true,
+  begin: () =>
+    consent.hangs ? new Promise<string>(() => undefined) : Promise.resolve('https://elsewhere.example/ask'),
+  finish: async () => ({ outcome: 'pending' as const }),
+}
+
 let provider: Provider
 beforeAll(async () => {
   const password = passwordDouble(async ({ username }) => ({
@@ -14,7 +22,10 @@ beforeAll(async () => {
     subject: `sub-${username}`,
     amr: ['pwd'],
   }))
-  provider = await startProvider({ methods: new Map([...password, ['key', key], ['corp', corp]]) })
+  provider = await startProvider({
+    methods: new Map([...password, ['key', key], ['corp', corp]]),
+    consentMethod: consent,
+  })
 })
 afterAll(() => provider.close())
 
@@ -35,5 +46,16 @@ describe('SI14 a method that hangs', () => {
     expect(page).toContain('Corporate account is not available at the moment.')
     await agent.submit(back.url, page, { ...alice, method: 'password' })
     expect(agent.cookies.has('signet-session')).toBe(true)
+  })
+})
+
+describe('SI37 a method of consent that hangs', () => {
+  it('is an outage within the deadline, and the person can try again', async () => {
+    const agent = new UserAgent()
+    const { response, url } = await agent.follow(provider.url())
+    const page = await agent.submit(url, await response.text(), { ...alice, method: 'password' })
+    expect(page.response.status).toBe(503)
+    consent.hangs = false
+    expect((await agent.follow(page.url)).left?.href).toBe('https://elsewhere.example/ask')
   })
 })

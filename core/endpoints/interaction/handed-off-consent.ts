@@ -1,25 +1,20 @@
-import { withDeadline } from '../../deadline.js'
 import type { ConsentMethod, ConsentRequest } from '../../interaction/consent-method.js'
 import { createConsents } from '../../interaction/consent.js'
 import type { Session } from '../../interaction/session.js'
 import { createSignInAttempts } from '../../interaction/sign-in-attempts.js'
 import type { AuthorizationRequest } from '../../oauth/authorization-request.js'
+import { askPlugin } from '../../oauth/ask-plugin.js'
 import { personalClaims } from '../../oauth/claims-parameter.js'
 import { isOpenlyRegistered } from '../../oauth/client.js'
 import { OAuthError } from '../../oauth/errors.js'
 import { narrowRequest } from '../../oauth/narrow-request.js'
 import { newOpaqueToken } from '../../opaque-token.js'
-import { Unavailable } from '../../unavailable.js'
 import { withQuery } from '../authorization-flow/answer.js'
 import { ignoreOutage, refuseUsed, type Flow } from '../authorization-flow/flow.js'
 import type { AuthorizationOptions } from '../authorization-flow/options.js'
 import { keepChoice } from '../authorization-flow/other-account.js'
 import { redirect, type EndpointRequest, type Reply } from '../message.js'
 import { sealClient, type OpenInteraction } from './open-interaction.js'
-
-/** Milliseconds. */
-const beginMs = 1500
-const finishMs = 2500
 
 export type Decision =
   /** The request as far as the person has allowed it. */
@@ -37,10 +32,9 @@ export const createHandedOffConsent = (options: AuthorizationOptions, flow: Flow
   const attemptMethod = `consent:${method.id}`
 
   /** Whatever the method does, the page says that it is an outage, and the person can try again: nothing is used up. */
-  const run = async <T>({ http }: OpenInteraction, milliseconds: number, work: (signal: AbortSignal) => Promise<T>) => {
-    const late = (): Error => new Unavailable('consent', 'unknown', 'The consent method took too long')
+  const run = async <T>({ http }: OpenInteraction, work: () => Promise<T>): Promise<T> => {
     try {
-      return await withDeadline(milliseconds, work, late, http.signal)
+      return await askPlugin('the consent method', http.signal, work)
     } catch (error) {
       if (error instanceof OAuthError) throw error
       log.error('The consent method failed', { request_id: http.requestId, method: method.id }, error)
@@ -76,8 +70,8 @@ export const createHandedOffConsent = (options: AuthorizationOptions, flow: Flow
       const request = await describe(open, session)
       const page = keepChoice(http, flow.interactions.pageUrl(interactionId, 'consent'))
       const finishUrl = withQuery(page, { state: id, client: sealClient(open) })
-      const url = await run(open, beginMs, async (signal) =>
-        method.begin({ id, interactionId, subject, finishUrl, request, signal }),
+      const url = await run(open, async () =>
+        method.begin({ id, interactionId, subject, finishUrl, request, signal: http.signal }),
       )
       const attempt = {
         ...{ method: attemptMethod, interactionId, challenge: id, begun: options.clock() },
@@ -96,7 +90,7 @@ export const createHandedOffConsent = (options: AuthorizationOptions, flow: Flow
       // Good for the person who was asked and no other, should somebody else sign in meanwhile.
       const isOwn = attempt?.interactionId === interactionId && attempt.method === attemptMethod
       if (!isOwn || attempt.kept?.['sid'] !== sid || attempt.kept['subject'] !== subject) return { outcome: 'unknown' }
-      const result = await run(open, finishMs, async (signal) => method.finish({ id: state, signal }))
+      const result = await run(open, async () => method.finish({ id: state, signal: http.signal }))
       if (result.outcome === 'denied') return result
       if (result.outcome === 'pending')
         throw new OAuthError(
