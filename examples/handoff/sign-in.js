@@ -31,8 +31,9 @@ const answer = async ({ interaction }, verb, body) => {
 
 const escape = (text) => text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`)
 
-const form = (request, { client_name = 'this application' }, problem = '') => `<!doctype html><title>Sign in</title>
-<h1>Sign in to ${escape(client_name)}</h1><p>${problem}</p>
+const form = (request, { client_name = 'this application' }, problem = '') => `<!doctype html><html lang="en">
+<meta name="viewport" content="width=device-width"><title>Sign in</title>
+<h1>Sign in to ${escape(client_name)}</h1><p role="alert">${problem}</p>
 <form method="post"><input type="hidden" name="request" value="${escape(request)}">
 <label>Name <input name="username"></label> <label>Password <input name="password" type="password"></label>
 <button>Sign in</button> <button name="cancel" value="1">Cancel</button></form>`

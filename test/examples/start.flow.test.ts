@@ -28,6 +28,9 @@ const verified = async ({ issuer }: RunningExample, response: Response) => {
   return jwtVerify(access_token, createRemoteJWKSet(new URL(`${issuer}/jwks.json`)), { issuer, typ: 'at+jwt' })
 }
 
+/** Of RFC 7636, Appendix B, whose challenge the pages have. */
+const verifier = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
+
 /** A person signs in at the example's own service, which takes nothing but what Signet asked it, once. */
 const handsOff = async ({ issuer, other, folder }: RunningExample): Promise<void> => {
   const [, link = ''] = /<(http.+)>/.exec(await readFile(join(folder, 'README.md'), 'utf8')) ?? []
@@ -51,7 +54,14 @@ const handsOff = async ({ issuer, other, folder }: RunningExample): Promise<void
   expect([answered.status, finish]).toEqual([303, expect.stringContaining(`${issuer}/sign-in/own/callback?`)])
   expect((await answer('correct horse')).status).toBe(400)
   const back = await agent.authorize(finish, { username: '', password: '' })
-  expect(back.searchParams.get('code')).toBeTruthy()
+  const code = back.searchParams.get('code') ?? ''
+  expect(code).not.toBe('')
+  // By the same key, and not for this service (RFC 8725 §3.9, §3.11).
+  const client = { client_id: 'app', redirect_uri: back.href.replace(/\?.*/, '') }
+  const form = { grant_type: 'authorization_code', code, code_verifier: verifier, ...client }
+  const given = await fetch(`${issuer}/token`, { method: 'POST', body: new URLSearchParams(form) })
+  const { access_token } = (await given.json()) as { access_token: string }
+  expect((await show(access_token)).status).toBe(400)
 }
 
 const runs: Readonly<Record<string, (example: RunningExample) => Promise<void>>> = {

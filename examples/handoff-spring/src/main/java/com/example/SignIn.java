@@ -93,7 +93,7 @@ public class SignIn {
   private ResponseEntity<String> form(int status, Jwt asked, String problem) {
     var client = asked.hasClaim("client_name") ? asked.getClaimAsString("client_name") : "this application";
     return page(status, """
-        <h1>Sign in to %s</h1><p>%s</p>
+        <h1>Sign in to %s</h1><p role="alert">%s</p>
         <form method="post" action="/start"><input type="hidden" name="request" value="%s">
         <label>Name <input name="username"></label> <label>Password <input name="password" type="password"></label>
         <button>Sign in</button> <button name="cancel" value="1">Cancel</button></form>
@@ -114,6 +114,9 @@ public class SignIn {
   private static ResponseEntity<String> page(int status, String html) {
     return ResponseEntity.status(status)
         .contentType(MediaType.TEXT_HTML)
-        .body("<!doctype html><title>Sign in</title>" + html);
+        .body("""
+            <!doctype html><html lang="en">
+            <meta name="viewport" content="width=device-width"><title>Sign in</title>
+            """ + html);
   }
 }
