@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,6 +12,7 @@ import { subjectRecordId } from '../core/oauth/subject-records.js'
 import { openEmbedded } from '../core/storage/embedded/open-embedded.js'
 import { openMongodb } from '../core/storage/mongodb/open-mongodb.js'
 import passkey from '../plugins/login/passkey/index.js'
+import { attemptOf, newChallenge } from '../test/support/clients/sign-in-attempt.js'
 import { SoftwareAuthenticator } from '../test/support/clients/software-authenticator.js'
 import { startMongo } from '../test/support/stores/mongo-server/start.js'
 import { bulkLoadMongodb, bulkLoadRecords } from './bulk-load.js'
@@ -45,15 +45,6 @@ const validated = passkey.options?.['~standard'].validate({}) as { readonly valu
 const services = { clock, issuer: `${origin}/op`, personFactors: factors }
 const { signIn = [], factorEnrolment } = await passkey.create(validated.value, services)
 const [method, enrolment] = [signIn[0] as SignInMethod, factorEnrolment as PasskeyEnrolment]
-
-const newChallenge = (): string => randomBytes(32).toString('base64url')
-const attemptOf = (more: Partial<SignInAttempt> = {}): SignInAttempt => ({
-  ...{ id: newChallenge(), interactionId: 'i', challenge: newChallenge(), callbackUrl: `${origin}/op/callback` },
-  from: { address: '192.0.2.1' },
-  request: { scopes: [], acrValues: [], uiLocales: [] },
-  signal: new AbortController().signal,
-  ...more,
-})
 
 const setupOf = async (subject: string): Promise<FactorSetup> => ({
   ...{ subject, accountName: subject, challenge: newChallenge(), factors: await factors.list(subject) },

@@ -1,9 +1,9 @@
-import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { FactorSetup, PasskeyEnrolment, SignInAttempt, SignInMethod } from '../../core/api/index.js'
 import { userHandleOf, type PersonFactors } from '../../core/interaction/factors/person-factors.js'
 import passkey from '../../plugins/login/passkey/index.js'
 import { flags } from '../support/forge/authenticator-data.js'
+import { attemptOf, newChallenge } from '../support/clients/sign-in-attempt.js'
 import { SoftwareAuthenticator, type Otherwise } from '../support/clients/software-authenticator.js'
 import { openPersonFactors } from '../support/stores/person-factors.js'
 
@@ -25,16 +25,6 @@ const open = async (wanted: Json = {}, issuer = `${origin}/op`) => {
   const { signIn = [], factorEnrolment } = await passkey.create(options.value, services)
   return { method: signIn[0] as SignInMethod, enrolment: factorEnrolment as PasskeyEnrolment }
 }
-
-const newChallenge = () => randomBytes(32).toString('base64url')
-
-const attemptOf = (more: Partial<SignInAttempt> = {}): SignInAttempt => ({
-  ...{ id: newChallenge(), interactionId: 'i', challenge: newChallenge(), callbackUrl: `${origin}/op/callback` },
-  from: { address: '192.0.2.1' },
-  request: { scopes: [], acrValues: [], uiLocales: [] },
-  signal: new AbortController().signal,
-  ...more,
-})
 
 const setupOf = async (subject: string): Promise<FactorSetup> => ({
   ...{ subject, accountName: 'alice', challenge: newChallenge(), factors: await factors.list(subject) },

@@ -4,6 +4,7 @@ import type { PersonFactors } from '../../core/interaction/factors/person-factor
 import { newRecoveryCodes } from '../../core/interaction/factors/recovery-codes.js'
 import { oneTimePassword, stepSeconds } from '../../core/interaction/factors/totp/one-time-password.js'
 import totp from '../../plugins/login/totp/index.js'
+import { attemptOf as newAttempt } from '../support/clients/sign-in-attempt.js'
 import { fromBase32 } from '../support/clients/second-factor.js'
 import { openPersonFactors } from '../support/stores/person-factors.js'
 
@@ -23,13 +24,8 @@ const open = async () => {
   return { method: signIn[0] as SignInMethod, enrolment: factorEnrolment as TotpEnrolment }
 }
 
-const attemptOf = (subject?: string): SignInAttempt => ({
-  ...{ id: 'a', interactionId: 'i', challenge: 'c', callbackUrl: 'https://id.bank.example/callback' },
-  from: { address: '192.0.2.1' },
-  request: { scopes: [], acrValues: [], uiLocales: [] },
-  signal: new AbortController().signal,
-  ...(subject !== undefined && { passed: { subject, amr: ['pwd'] } }),
-})
+const attemptOf = (subject?: string): SignInAttempt =>
+  newAttempt(subject === undefined ? {} : { passed: { subject, amr: ['pwd'] } })
 
 const setupOf = (subject: string, challenge = 'session'): FactorSetup => ({
   ...{ subject, accountName: `${subject}:x`, challenge, factors: [] },
