@@ -9,10 +9,10 @@ import {
   type FactorsBrowser,
   type Visitor,
 } from '../support/server/factors-browser.js'
-import { strongAcr } from '../support/server/passkey-server.js'
+import { clientOf, strongAcr } from '../support/server/passkey-server.js'
 import { addPeople } from '../support/server/password-form.js'
 import { issueLink } from '../support/server/recovery-link.js'
-import { person, redirectUri, subject, webClient } from '../support/server/server.js'
+import { person, subject, webClient } from '../support/server/server.js'
 import { describeWith } from '../support/services/describe-with.js'
 
 const bob = { username: 'bob', password: 'a password of Bob alone', sub: 'bob-1' }
@@ -31,7 +31,8 @@ describeWith('chromium', 'people and their factors', (executablePath) => {
   })
   afterAll(() => opened[Symbol.asyncDispose]())
 
-  const goto = ({ page }: Visitor, path: string) => page.goto(opened.server.issuer + path)
+  /** What the page does by itself may lead on before it has loaded. */
+  const goto = ({ page }: Visitor, path: string) => page.goto(opened.server.issuer + path, { waitUntil: 'commit' })
   /** As the audit log has it, of whoever has come to `/account` last. */
   const signedIn = async ({ page }: Visitor) => {
     await page.waitForSelector('#sessions')
@@ -61,7 +62,7 @@ describeWith('chromium', 'people and their factors', (executablePath) => {
 
     await page.click('#passkeys-open')
     await page.click('#passkey-add')
-    await page.waitForFunction(`document.getElementById('passkey-problem').textContent.includes('already')`)
+    await page.locator('#passkey-problem', { hasText: 'already' }).waitFor()
     const key = await opened.plug(alice, { transport: 'usb' })
     // They are listed by their age.
     now += 1000
@@ -88,7 +89,7 @@ describeWith('chromium', 'people and their factors', (executablePath) => {
     await alice.forget()
     await goto(alice, '/account')
     expect(await alice.page.getAttribute('#username', 'autocomplete')).toBe('username webauthn')
-    await alice.page.locator('form[data-ceremony] button.method').waitFor()
+    await alice.untilSuggested()
     await device.touch(true)
     await alice.page.click('form[data-ceremony] button.method')
     expect(await signedIn(alice)).toMatchObject({ sub: subject, amr: ['hwk', 'user'] })
@@ -102,20 +103,21 @@ describeWith('chromium', 'people and their factors', (executablePath) => {
     await alice.signIn(person)
     expect(await signedIn(alice)).toMatchObject({ amr: ['pwd'] })
     const claims = JSON.stringify({ id_token: { acr: { essential: true, values: [strongAcr] } } })
-    await page.goto(authorizeUrl(opened.server.issuer, { claims }))
+    const redirect_uri = clientOf(opened.server.issuer)
+    await page.goto(authorizeUrl(opened.server.issuer, { claims, redirect_uri }))
     await page.fill('#password', person.password)
     await page.click('#login-submit')
     await page.getByText('Confirm that it is you with Passkey.').waitFor()
     await alice.checkFit()
     await device.touch(true)
     await page.click('#login-submit')
-    await page.waitForURL('https://client.example/**')
+    await page.waitForURL(`${redirect_uri}?**`)
     const code = new URL(page.url()).searchParams.get('code') ?? ''
     const response = await fetch(`${opened.server.issuer}/token`, {
       method: 'POST',
       headers: { authorization: basic(webClient) },
       body: new URLSearchParams({
-        ...{ grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: verifier },
+        ...{ grant_type: 'authorization_code', code, redirect_uri, code_verifier: verifier },
       }),
     })
     const { id_token = '' } = (await response.json()) as Record<string, string>
@@ -134,6 +136,7 @@ describeWith('chromium', 'people and their factors', (executablePath) => {
     await device.touch(false)
     await alice.forget()
     await goto(alice, '/account')
+    await alice.untilSuggested()
     await device.touch(true)
     await page.click('form[data-ceremony] button.method')
     await page.getByText('Signing in with Passkey did not work. Try again.').waitFor()

@@ -4,7 +4,7 @@ import { showPassword } from '../support/clients/second-factor.js'
 import { SoftwareAuthenticator } from '../support/clients/software-authenticator.js'
 import { UserAgent } from '../support/clients/user-agent.js'
 import { authorizeUrl } from '../support/forge/mint.js'
-import { withFactors } from '../support/server/passkey-server.js'
+import { clientOf, withFactors } from '../support/server/passkey-server.js'
 import { addPeople } from '../support/server/password-form.js'
 import {
   addPasskey,
@@ -109,7 +109,9 @@ describe('who has an account, and what they sign in with', () => {
 
   it('SI75 is not in what the browser is asked for before a password, whomever the client names', async () => {
     const asked = async (name: string) => {
-      const { response } = await new UserAgent().follow(authorizeUrl(server.issuer, { login_hint: name }))
+      const { response } = await new UserAgent().follow(
+        authorizeUrl(server.issuer, { redirect_uri: clientOf(server.issuer), login_hint: name }),
+      )
       const html = await response.text()
       const { challenge, ...options } = optionsOf({ html } as never)
       expect(challenge).toEqual(expect.stringMatching(/^[\w-]{43}$/))

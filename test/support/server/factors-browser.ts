@@ -9,6 +9,8 @@ export interface Visitor extends AsyncDisposable {
   signIn(person: { readonly username: string; readonly password: string }): Promise<void>
   /** Nobody is signed in here any more, and nothing is remembered. */
   forget(): Promise<void>
+  /** Resolves when the page has asked for a passkey among the suggestions: a touch from now on is not for that. */
+  untilSuggested(): Promise<unknown>
   /** Throws when the page is wider than a phone or a screen. */
   checkFit(): Promise<void>
   /** What scripts threw. */
@@ -28,6 +30,16 @@ export interface FactorsBrowser extends AsyncDisposable {
   plug(visitor: Visitor, more?: { readonly transport?: 'usb' }): Promise<Authenticator>
 }
 
+const noteAsking = `{
+  const { credentials } = navigator
+  const get = credentials?.get.bind(credentials)
+  if (get) credentials.get = (options) => {
+    const answer = get(options)
+    document.documentElement.dataset.asked = options.mediation
+    return answer
+  }
+}`
+
 /** Chromium beside a server where people have second factors. */
 export const openFactorsBrowser = async (executablePath: string, clock = Date.now): Promise<FactorsBrowser> => {
   const server = await startServer({ configure: withFactors, clock })
@@ -36,8 +48,7 @@ export const openFactorsBrowser = async (executablePath: string, clock = Date.no
     server,
     async open(options = {}) {
       const context = await browser.newContext({ locale: 'en-GB', ...options })
-      // Where the client is, nobody answers.
-      await context.route('https://client.example/**', (route) => route.fulfill({ body: 'the client' }))
+      await context.addInitScript(noteAsking)
       const page = await context.newPage()
       const complaints: string[] = []
       page.on('pageerror', (error) => complaints.push(error.message))
@@ -49,6 +60,7 @@ export const openFactorsBrowser = async (executablePath: string, clock = Date.no
           await page.fill('#password', password)
           await page.click('#login-submit')
         },
+        untilSuggested: () => page.waitForSelector('html[data-asked=conditional]'),
         forget: () => context.clearCookies(),
         async checkFit() {
           for (const width of [375, 1280]) {

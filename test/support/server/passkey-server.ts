@@ -37,15 +37,22 @@ export const withTotp = (configuration: Json): Json => ({
 /** The `acr` of a password and a passkey together. */
 export const strongAcr = 'urn:example:password-and-passkey'
 
+/** Where that client is: a browser ends up at a page that there is. */
+export const clientOf = (issuer: unknown): string => `${String(issuer)}/`
+
 /** Passkeys, one-time passwords, and a client that can ask for more than a password. */
-export const withFactors = (written: Json): Json => ({
-  ...withTotp(withPasskeys(written)),
-  acr_values_supported: [
-    { acr: 'urn:example:password', methods: ['pwd'] },
-    { acr: strongAcr, methods: ['pwd', 'hwk'] },
-  ],
-  clients: [{ ...webClient, consent: 'implicit' }],
-})
+export const withFactors = (plain: Json): Json => {
+  const written = withTotp(withPasskeys(plain))
+  const client = { ...webClient, redirect_uris: [clientOf(written['issuer'])], consent: 'implicit' }
+  return {
+    ...written,
+    clients: [client],
+    acr_values_supported: [
+      { acr: 'urn:example:password', methods: ['pwd'] },
+      { acr: strongAcr, methods: ['pwd', 'hwk'] },
+    ],
+  }
+}
 
 /** A virtual authenticator of Chromium that has passkeys, and whose person is there and has proved it. */
 export const passkeyAuthenticator = {
