@@ -61,6 +61,17 @@ export const createWords = (language: string, texts: Texts): Words => {
     return parts.length === 1 ? (parts[0] ?? '') : fill(parts, values ?? {})
   }
 
+  /** By the object that the configuration has them in: pages ask for the same ones again and again. */
+  const ownTexts = new WeakMap<object, string>()
+  const own: Words['own'] = (written) => {
+    if (written === undefined) return undefined
+    const known = ownTexts.get(written)
+    if (known !== undefined) return known
+    const found = textIn(language, written)
+    if (found !== undefined) ownTexts.set(written, found)
+    return found
+  }
+
   return {
     language,
     dir: directionOf(language),
@@ -78,6 +89,6 @@ export const createWords = (language: string, texts: Texts): Words => {
       return key === undefined ? undefined : text(key)
     },
     time: (seconds) => text('common.utc', { time: times.format(seconds * 1000) }),
-    own: (written) => textIn(language, written),
+    own,
   }
 }

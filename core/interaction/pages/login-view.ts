@@ -28,7 +28,9 @@ export const describeMethods = (words: Words, { methods, isSecond }: Pick<LoginP
     const { id, logo, ask, attempt } = method
     const takesRecoveryCodes = ask.kind === 'code' && ask.recoveryCodes === true
     return {
-      ...{ id, attempt, kind: ask.kind },
+      id,
+      attempt,
+      kind: ask.kind,
       title: titleOf(words, method),
       logo: logoOrigin(logo) && webAddress(logo),
       problem: method.problem && problemText(words, method, method.problem),

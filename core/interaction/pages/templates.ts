@@ -27,19 +27,37 @@ export interface ViewData {
  */
 export type Render = (view: string, data: ViewData) => string
 
-const compile = (eta: Eta, name: string, text: string): void => {
+const compile = (eta: Eta, name: string, text: string, write: (template: string) => string): void => {
   try {
-    eta.loadTemplate(`@${name}`, text)
+    eta.loadTemplate(`@${name}`, write(text))
   } catch (error) {
     throw new Error(`${name}.eta: ${(error as Error).message}`, { cause: error })
   }
 }
 
-/** Compiles every view now, so that a broken one stops the start and rendering reads no file. It renders in the language of the words. */
+const escapes: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+const escapeMarkup = (text: string): string => text.replaceAll(/[&<>"']/g, (sign) => escapes[sign] ?? '')
+
+/** What is the same on every page of a language is written into its templates, and not looked up for each page. */
+const writeConstants = (template: string, words: Words, asset: (name: string) => string): string =>
+  template
+    .replaceAll(/<%=\s*it\.t\('([\w.]+)'\)\s*%>/g, (_, key: string) => escapeMarkup(words.text(key)))
+    .replaceAll(/<%=\s*it\.asset\('([\w.-]+)'\)\s*%>/g, (_, name: string) => escapeMarkup(asset(name)))
+    .replaceAll(/<%=\s*it\.(language|dir)\s*%>/g, (_, name: 'language' | 'dir') => words[name])
+
+/**
+ * Compiles every view for the language of the words when it gets them, so that a broken one stops the start and rendering reads
+ * no file.
+ */
 export const compileTemplates = (options: TemplateOptions): ((words: Words) => Render) => {
   const { look, assets, assetsPath } = options
-  const eta = new Eta({ autoEscape: true, cache: true, rmWhitespace: false })
-  for (const [name, text] of [...readViews(), ...look.views]) compile(eta, name, text)
+  const views = new Map([...readViews(), ...look.views])
   const find = (name: string): Asset => {
     const found = assets.get(name)
     if (!found) throw new Error(`There is no asset called ${name}.`)
@@ -62,7 +80,13 @@ export const compileTemplates = (options: TemplateOptions): ((words: Words) => R
     look.views.size === 0 ? undefined : compileTemplates({ ...options, look: { ...look, views: new Map() } })
   return (words) => {
     const { language, dir, text: t, around } = words
-    const show = showIn(words)
+    const eta = new Eta({ autoEscape: true, cache: true, rmWhitespace: false })
+    for (const [name, text] of views) compile(eta, name, text, (template) => writeConstants(template, words, asset))
+    const showBrand = showIn(words)
+    const show = (shown: Brand) => {
+      const brand = showBrand(shown)
+      return { ...brand, html: eta.render('@brand', { brand, asset, language, dir, t, around }) }
+    }
     const common = show(look.brand)
     const byClient = new Map([...look.byClient].map(([id, brand]) => [id, show(brand)]))
     const render: Render = (view, data) => {
