@@ -132,6 +132,8 @@ describe('registries', () => {
     [{ accounts: {} }, /accounts without find/],
     [{ consent: { begin() {} } }, /consent without id, begin or finish/],
     [{ passwordChange: {} }, /passwordChange that is no function/],
+    [{ passwordChange, passwordReset: {} }, /passwordReset that is no function/],
+    [{ passwordReset: passwordChange }, /passwordReset without a passwordChange/],
     [{ signIn: [{ id: 'a', kind: 'form', amr: [] }] }, /sign-in method without begin or finish/],
     [{ signIn: [signInMethod('A b')] }, /whose id is not a name/],
     [{ signIn: [{ ...signInMethod('a'), kind: 'page' }] }, /whose kind is none of form, ceremony, redirect/],

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { openAccountStore, setDisabled } from '../../core/interaction/accounts.js'
+import { openAccountStore, removeAccount, setDisabled } from '../../core/interaction/accounts.js'
 import { createEndSubject } from '../../core/oauth/subject-end.js'
 import { disposeAfterAll } from '../support/dispose-after-all.js'
 import { collectionsOf } from '../support/forge/mint.js'
@@ -79,7 +79,16 @@ describe('a recovery link at two replicas', () => {
       expect(await visitor.page(link)).toMatchObject({ status: 404 })
       expect(await visitAccount(there).page(at(link, there))).toMatchObject({ status: 404 })
     }
-    expect((await visitor.page(await issue())).status).toBe(200)
+    const last = await issue()
+    expect((await visitor.page(last)).status).toBe(200)
+    await end(bob.sub)
+    expect(await visitor.page(last)).toMatchObject({ status: 404 })
+    const gone = { username: 'gone', password: 'a password that nobody needs', sub: 'gone-1' }
+    await addPeople(server.directory, gone)
+    const ofGone = await issueLink(server, { subject: gone.sub })
+    expect((await visitor.page(ofGone)).status).toBe(200)
+    await removeAccount(openAccountStore(records), gone.username, end)
+    expect(await visitor.page(ofGone)).toMatchObject({ status: 404 })
   })
 
   it('sets a password without the old one, which ends all that was open, and goes on at both until it is finished', async () => {
