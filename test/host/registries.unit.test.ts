@@ -132,7 +132,6 @@ describe('registries', () => {
     [{ accounts: {} }, /accounts without find/],
     [{ consent: { begin() {} } }, /consent without id, begin or finish/],
     [{ passwordChange: {} }, /passwordChange that is no function/],
-    [{ passwordChange, passwordReset: {} }, /passwordReset that is no function/],
     [{ passwordReset: passwordChange }, /passwordReset without a passwordChange/],
     [{ signIn: [{ id: 'a', kind: 'form', amr: [] }] }, /sign-in method without begin or finish/],
     [{ signIn: [signInMethod('A b')] }, /whose id is not a name/],

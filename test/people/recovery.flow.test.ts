@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { openAccountStore, removeAccount, setDisabled } from '../../core/interaction/accounts.js'
+import { createRecoveryLinks } from '../../core/interaction/recovery/recovery-links.js'
 import { createEndSubject } from '../../core/oauth/subject-end.js'
 import { disposeAfterAll } from '../support/dispose-after-all.js'
 import { collectionsOf } from '../support/forge/mint.js'
@@ -62,6 +63,12 @@ describe('a recovery link at two replicas', () => {
     const visitor = visitAccount(there)
     expect(await visitor.page(at(older, there))).toMatchObject({ status: 404 })
     expect((await visitor.page(at(newer, there))).status).toBe(200)
+    // Nor when the newer one comes while the older one is used.
+    await using records = await openTestRecords(join(server.directory, 'store'), Date.now)
+    const { recoveryLinks: store, revocations } = collectionsOf(records)
+    const links = createRecoveryLinks({ store, revocations, clock: Date.now })
+    const redeem = (link: string) => links.redeem(new URL(link).searchParams.get('link') ?? '')
+    expect([await redeem(older), await redeem(newer), await redeem(newer)]).toEqual([false, true, false])
   })
 
   it('SI66 ends with the account, and a recovery too; enabling it brings neither back', async () => {
