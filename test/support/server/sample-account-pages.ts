@@ -102,6 +102,17 @@ export const sampleAccountPages = (
         ] as const,
     ),
     [
+      'account-recovery',
+      pages.account({
+        account: { name: 'Alice Adams' },
+        url: `${origin}/account`,
+        isPart: true,
+        signOut: accountForm,
+        recovery: { expiresAt: since },
+        sections: [{ view: 'password', form: accountForm, isFixed: false, isReset: true, username: 'alice' }],
+      }),
+    ],
+    [
       'account-empty',
       pages.account({
         account: { name: long },

@@ -21,7 +21,7 @@ const payment = {
 const codeMethod: MethodOnPage = {
   id: 'totp',
   title: { en: 'Authenticator app', de: 'Authenticator-App', ar: 'تطبيق المصادقة' },
-  ask: { kind: 'code' },
+  ask: { kind: 'code', recoveryCodes: true },
 }
 
 /** A password, two upstream providers with their logos, and a passkey. */
@@ -159,6 +159,7 @@ export const samplePages = (pages: SpokenPages, origin: string, logo: string): R
       'form-post',
       pages.formPost({ action: '#elsewhere', parameters: { code: 'c' } }).replace(/<script.*<\/script>/, ''),
     ],
+    ['recovery', pages.recovery({ ...form, account: { name: 'Alice Adams' }, link: 'link' })],
     ...sampleAccountPages(pages, { origin, full, long, everything, payment }),
   ])
 }
