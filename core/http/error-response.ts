@@ -95,6 +95,9 @@ const errorCodeOf = ({ status, code }: Failure): string | undefined => {
   return code === 'invalid_request' ? 'InvalidRequest' : undefined
 }
 
+const localesOf = (search: string): string | undefined =>
+  search.includes('ui_locales') ? (new URLSearchParams(search).get('ui_locales') ?? undefined) : undefined
+
 const errorReply = (failure: Failure, { state: exchange, req }: Context, errorPage: ErrorPage): Reply => {
   const { status, code, description, headers } = failure
   const title = exchange.errorTitle
@@ -104,8 +107,7 @@ const errorReply = (failure: Failure, { state: exchange, req }: Context, errorPa
   }
   const { requestId, search } = exchange
   const { clientName, clientId, backUrl } = failure
-  const uiLocales =
-    failure.uiLocales ?? exchange.uiLocales ?? new URLSearchParams(search).get('ui_locales') ?? undefined
+  const uiLocales = failure.uiLocales ?? exchange.uiLocales ?? localesOf(search)
   const shown = { status, title, message: description, requestId, clientName, clientId, backUrl }
   const { html, language } = errorPage(shown, { uiLocales, acceptLanguage: req.headers['accept-language'] })
   const reply = page(status, html, language)

@@ -101,6 +101,8 @@ export interface SignInMethod {
   readonly logo?: string
   /** Ids of methods after which this one is asked, and only then. */
   readonly after?: readonly string[]
+  /** The form that everybody gets who begins with this method: the page has it at once, and does not ask `begin`. */
+  readonly form?: 'password'
   /** Throws `Unavailable`. */
   begin(attempt: SignInAttempt): Promise<Prompt>
   /** Takes the same time whatever is wrong. Throws `Unavailable`. */

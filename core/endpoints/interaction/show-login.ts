@@ -70,6 +70,7 @@ export const createShowLogin = ({ methods, pages, clock }: AuthorizationOptions,
   ): Promise<readonly MethodOnPage[]> => {
     // What is elsewhere begins with a click, and a form that is not in front with an address of its own.
     if (method.kind === 'redirect' || (method.kind === 'form' && !isFront)) return [onPage(method)]
+    if (method.form !== undefined) return [{ ...onPage(method), ask: { kind: method.form } }]
     try {
       const begun = await run.begin(visit, method, clock())
       if (begun.prompt.kind === 'none') return []

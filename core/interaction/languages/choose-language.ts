@@ -1,3 +1,5 @@
+import { RecentMap } from '../../recent-map.js'
+
 /** The language of this list that fits a range best (RFC 4647 §3.4): `de-CH-1996`, then `de-CH`, then `de`. */
 const lookUp = (range: string, languages: ReadonlyMap<string, string>): string | undefined => {
   let tag = range.toLowerCase()
@@ -12,6 +14,8 @@ const lookUp = (range: string, languages: ReadonlyMap<string, string>): string |
 
 /** Longer lists come from no browser. */
 const mostRead = 512
+/** Headers whose language is remembered. */
+const mostHeaders = 256
 
 /** `de-CH, fr;q=0.8` as ranges, the preferred first; what has no weight or a broken one is left out (RFC 9110 §12.5.4). */
 const readAcceptLanguage = (header: string): readonly string[] =>
@@ -45,10 +49,18 @@ export const createChooseLanguage = (
     }
     return undefined
   }
+  // Most people have one of a few headers, and reading one costs more than rendering a short page.
+  const byHeader = new RecentMap<string, string>(mostHeaders)
+  const ofHeader = (header: string): string => {
+    const known = byHeader.get(header)
+    if (known !== undefined) return known
+    const language = first(readAcceptLanguage(header)) ?? languages[0]
+    if (header.length <= mostRead) byHeader.set(header, language)
+    return language
+  }
   return ({ uiLocales, acceptLanguage }) =>
     (uiLocales === undefined ? undefined : first(uiLocales.slice(0, mostRead).split(' '))) ??
-    (acceptLanguage === undefined ? undefined : first(readAcceptLanguage(acceptLanguage))) ??
-    languages[0]
+    (acceptLanguage === undefined ? languages[0] : ofHeader(acceptLanguage))
 }
 
 /** What the operator has written for people, by language tag, in this language; else in a language that there is. */

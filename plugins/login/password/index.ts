@@ -80,6 +80,7 @@ export default definePlugin({
           kind: 'form',
           amr: ['pwd'],
           title: { en: 'Password', de: 'Passwort', fr: 'Mot de passe', es: 'Contraseña', ar: 'كلمة المرور' },
+          form: 'password',
           begin: async () => ({ kind: 'form', fields: 'password' }),
           finish: async ({ from }, { username = '', password = '' }) => {
             const attemptId = attemptIdOf(username)
