@@ -7,7 +7,7 @@ import Table from 'cli-table3'
 import type { FactorSetup, PasskeyEnrolment, SignInAttempt, SignInMethod } from '../core/api/index.js'
 import { collections } from '../core/host/collections.js'
 import type { Passkey } from '../core/interaction/factors/person-factor.js'
-import { createPersonFactors, factorId } from '../core/interaction/factors/person-factors.js'
+import { createPersonFactors, factorId, type PersonFactors } from '../core/interaction/factors/person-factors.js'
 import { subjectRecordId } from '../core/oauth/subject-records.js'
 import { openEmbedded } from '../core/storage/embedded/open-embedded.js'
 import { openMongodb } from '../core/storage/mongodb/open-mongodb.js'
@@ -42,9 +42,13 @@ const { personFactors: store } = collections({ records: backend, ephemeral: back
 const factors = createPersonFactors({ store, clock })
 
 const validated = passkey.options?.['~standard'].validate({}) as { readonly value: never }
-const services = { clock, issuer: `${origin}/op`, personFactors: factors }
-const { signIn = [], factorEnrolment } = await passkey.create(validated.value, services)
-const [method, enrolment] = [signIn[0] as SignInMethod, factorEnrolment as PasskeyEnrolment]
+const open = async (personFactors: PersonFactors) => {
+  const services = { clock, issuer: `${origin}/op`, personFactors }
+  const { signIn = [], factorEnrolment } = await passkey.create(validated.value, services)
+  return { method: signIn[0] as SignInMethod, enrolment: factorEnrolment as PasskeyEnrolment }
+}
+const { method, enrolment } = await open(factors)
+const { method: unwritten } = await open({ ...factors, usePasskey: async () => true })
 
 const setupOf = async (subject: string): Promise<FactorSetup> => ({
   ...{ subject, accountName: subject, challenge: newChallenge(), factors: await factors.list(subject) },
@@ -102,8 +106,8 @@ const time = async <T>(
   return took.toSorted((one, other) => one - other)
 }
 
-const mustPass = async (attempt: SignInAttempt, answer: string): Promise<void> => {
-  const { outcome } = await method.finish(attempt, { answer })
+const mustPass = async (attempt: SignInAttempt, answer: string, by = method): Promise<void> => {
+  const { outcome } = await by.finish(attempt, { answer })
   if (outcome !== 'passed') throw new Error(`a sign-in was ${outcome}`)
 }
 const answered = async (authenticator: SoftwareAuthenticator, attempt: SignInAttempt) => ({
@@ -122,6 +126,10 @@ const rows = {
   'sign-in by user handle': await time(
     (authenticator) => answered(authenticator, attemptOf()),
     ({ attempt, answer }) => mustPass(attempt, answer),
+  ),
+  'of that, all but the write': await time(
+    (authenticator) => answered(authenticator, attemptOf()),
+    ({ attempt, answer }) => mustPass(attempt, answer, unwritten),
   ),
   'of that, the durable write': await time(
     (authenticator, subject) =>
