@@ -47,7 +47,7 @@ export const createHandoffGuard = (
   return (endpoint) => (request) => {
     const reason = isBearer?.(request) === false ? 'the token is missing or wrong' : findCertificateFault(request)
     if (reason === undefined) return endpoint(request)
-    log.warn('Whoever answered a hand-off may not', { request_id: request.requestId, reason })
+    log.warn('A caller may not answer hand-offs', { request_id: request.requestId, reason })
     throw new OAuthError('invalid_token', 'The credentials for answers of hand-offs are missing or wrong.', {
       reason,
       headers: { 'WWW-Authenticate': 'Bearer' },

@@ -34,6 +34,15 @@ const timeout = 120_000 + rounds * 200
 
 const bob = { username: 'bob', password: 'a password of Bob alone', sub: 'bob-1' }
 
+/** Who loses a race leaves a sign-in open, and all of them come from one address. */
+const configure = (written: Record<string, unknown>) => ({
+  ...withFactors(written),
+  rate_limits: {
+    authorize: { address_per_minute: 1_000_000, address_open: 300 + 3 * rounds },
+    interaction: { address_per_minute: 1_000_000 },
+  },
+})
+
 /** Two replicas; a person with an app and another with a passkey. */
 const openReplicas = (options: TestServerOptions = {}) => {
   const keep = disposeAfterAll()
@@ -41,7 +50,7 @@ const openReplicas = (options: TestServerOptions = {}) => {
   const authenticator = { of: undefined as unknown as SoftwareAuthenticator }
   let visitor: Awaited<ReturnType<typeof visitAs>>
   beforeAll(async () => {
-    const deployment = keep(await prepareRestarts({ configure: withFactors, clock: () => opened.now, ...options }))
+    const deployment = keep(await prepareRestarts({ configure, clock: () => opened.now, ...options }))
     const server = keep(await deployment.start())
     await addPeople(server.directory, bob)
     const port = await freePort()
