@@ -61,7 +61,7 @@ export const reload = async (options: ReloadOptions): Promise<void> => {
   process.exitCode = 1
 }
 
-/** The service has the certificate that the configuration names, whoever has issued it and for whatever name. */
+/** The service has the certificate that the configuration names; its issuer and its names do not count. */
 const pinned = (cert: string): RequestOptions => {
   const { raw } = new X509Certificate(cert)
   return {

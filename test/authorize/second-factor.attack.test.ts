@@ -172,7 +172,7 @@ describe('a method that an acr asks for', () => {
     expect(provider.events.at(-1)).toMatchObject({ method: 'password far', amr: ['pwd', 'sms'] })
   })
 
-  it('is not asked where it cannot be had, and an essential one is told to the client', async () => {
+  it('is not asked where it cannot be had, and the client gets an error for an essential one', async () => {
     code.isMissing = true
     expect((await passFirst({ acr_values: 'none' })).html).toContain('id="consent-allow"')
     key.isMissing = true

@@ -7,20 +7,17 @@ import { newRecoveryCodes } from '../../core/interaction/factors/recovery-codes.
 import { createRecoveryLinks } from '../../core/interaction/recovery/recovery-links.js'
 import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
 import { collectionsOf } from '../support/forge/mint.js'
-import { configuration, openCommandLine, type CommandLine } from '../support/server/command-line.js'
-
-const fixed =
-  'accounts: [{ username: alice, password: alice-password, sub: "248289761001", claims: { name: Alice Adams } }]'
+import { openAccountCommands, type AccountCommands } from '../support/server/account-commands.js'
+import type { CommandLine } from '../support/server/command-line.js'
 
 let cli: CommandLine
+let accounts: AccountCommands['accounts']
+let opened: AccountCommands
 beforeAll(async () => {
-  cli = await openCommandLine()
-  await cli.write('signet.yaml', configuration(fixed))
+  opened = await openAccountCommands()
+  ;({ cli, accounts } = opened)
 })
-afterAll(() => cli[Symbol.asyncDispose]())
-
-const accounts = (args: readonly string[], input = '') =>
-  cli.run(['accounts', ...args, '--config', 'signet.yaml'], { input })
+afterAll(() => opened[Symbol.asyncDispose]())
 
 describe('signet accounts, for people who sign in elsewhere', () => {
   const open = async () => {

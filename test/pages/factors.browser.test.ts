@@ -33,7 +33,7 @@ describeWith('chromium', 'people and their factors', (executablePath) => {
 
   /** What the page does by itself may lead on before it has loaded. */
   const goto = ({ page }: Visitor, path: string) => page.goto(opened.server.issuer + path, { waitUntil: 'commit' })
-  /** As the audit log has it, of whoever has come to `/account` last. */
+  /** As the audit log has it, of the person who came to `/account` last. */
   const signedIn = async ({ page }: Visitor) => {
     await page.waitForSelector('#sessions')
     return (await opened.server.audit()).filter(({ event }) => event === 'login.succeeded').at(-1)

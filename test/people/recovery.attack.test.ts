@@ -73,7 +73,7 @@ describe('/recovery', () => {
     )
   })
 
-  it('SI62 uses nothing up by GET or HEAD, whoever asks', async () => {
+  it('SI62 uses nothing up by GET or HEAD, no matter who asks', async () => {
     const link = await issue()
     for (let asked = 0; asked < 3; asked++) {
       expect((await fetch(link, { method: 'HEAD' })).status).toBe(200)

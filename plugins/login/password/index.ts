@@ -117,7 +117,7 @@ export default definePlugin({
         const hash = await passwords.hash(next)
         const apply = async (): Promise<boolean> => {
           if (!(await accounts.replacePassword(account, hash))) return false
-          // Whoever forgot a password has guessed at it, and signs in now.
+          // A person who forgot a password has guessed at it, and signs in now.
           await attempts.clear('login', attemptIdOf(account.username))
           return true
         }
