@@ -41,6 +41,18 @@ describeWith('chromium', 'people and their factors', (executablePath) => {
   const names = ({ page }: Visitor) => page.locator('#passkeys h3').allInnerTexts()
   const noticeOf = ({ page }: Visitor, text: string) => page.locator('#passkeys .notice', { hasText: text }).waitFor()
 
+  it('says so where the browser has no passkeys', async () => {
+    await using visitor = await opened.open()
+    const { page } = visitor
+    await page.addInitScript('delete window.PublicKeyCredential')
+    await goto(visitor, '/account')
+    await page.getByText('Passkey does not work in this browser.').waitFor()
+    expect(await page.locator('button.method').isVisible()).toBe(false)
+    await visitor.checkFit()
+    await visitor.signIn(person)
+    await page.waitForSelector('#sessions')
+  })
+
   it('adds a passkey after signing in once more, is told where there is one, names them', async () => {
     const { page } = alice
     // Nobody touches it: what the page offers among the suggestions waits.

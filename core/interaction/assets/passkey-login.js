@@ -25,4 +25,6 @@ if (browserSupportsWebAuthn()) {
   // Passkeys appear among the suggestions of the field for the username; a click on the button ends that.
   if (first && document.querySelector('input[autocomplete$="webauthn"]') && (await browserSupportsWebAuthnAutofill()))
     startAuthentication({ optionsJSON: first.optionsJSON, useBrowserAutofill: true }).then(first.send, () => undefined)
+} else {
+  for (const note of document.querySelectorAll('[data-not-in-browser]')) note.hidden = false
 }
