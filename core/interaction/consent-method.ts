@@ -1,5 +1,6 @@
 import type { AuthorizationDetail } from '../oauth/authorization-details.js'
 import type { GrantedConsent } from '../oauth/narrow-request.js'
+import type { Answer } from './sign-in-method.js'
 
 /** What a client asks a person for. */
 export interface ConsentRequest {
@@ -39,6 +40,8 @@ export type ConsentResult =
   | { readonly outcome: 'denied' }
   /** There is no answer yet. */
   | { readonly outcome: 'pending' }
+  /** The browser did not bring the answer. Nothing is used up; `why`, a constant text, is for the audit log alone. */
+  | { readonly outcome: 'refused'; readonly why: string }
 
 /**
  * Asks people for their consent elsewhere, instead of the core's own page: for the authorization endpoint, where a client needs
@@ -49,6 +52,9 @@ export interface ConsentMethod {
   readonly id: string
   /** Returns where the browser goes. Throws `Unavailable`. */
   begin(attempt: ConsentAttempt): Promise<string>
-  /** May be called several times for one attempt; the answer counts once. Throws `Unavailable`. */
-  finish(attempt: Pick<ConsentAttempt, 'id' | 'signal'>): Promise<ConsentResult>
+  /**
+   * May be called several times for one attempt; the answer counts once. `query` is that of `finishUrl` as the browser came back, untrusted:
+   * by it the method knows that this browser was with it, and not another that knows `finishUrl`. Throws `Unavailable`.
+   */
+  finish(attempt: Pick<ConsentAttempt, 'id' | 'signal'>, query: Answer): Promise<ConsentResult>
 }

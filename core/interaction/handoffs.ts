@@ -2,7 +2,8 @@ import { z } from 'zod'
 import type { JsonObject } from '../json.js'
 import type { AuthorizationDetail } from '../oauth/authorization-details.js'
 import type { GrantedConsent } from '../oauth/narrow-request.js'
-import { hashOpaqueToken, isOpaqueToken } from '../opaque-token.js'
+import { isSameText } from '../oauth/same-text.js'
+import { hashOpaqueToken, isOpaqueToken, newOpaqueToken } from '../opaque-token.js'
 import type { RecordLookup } from '../storage/ports.js'
 
 const word = z.string().min(1).max(255)
@@ -16,6 +17,8 @@ const signIn = z.strictObject({
   /** Seconds since the epoch. */
   auth_time: z.int().min(0).optional(),
   username: word.optional(),
+  /** Of the browser, as the service sees it: for the audit log alone. */
+  address: z.union([z.ipv4(), z.ipv6()]).optional(),
   claims: z
     .record(z.string().min(1).max(255), z.json())
     .refine((claims) => !('sub' in claims))
@@ -76,8 +79,10 @@ export interface AskedConsent {
 export interface OpenHandoff {
   /** Id of the method. */
   readonly method: string
-  /** Where the browser goes when there is an answer: its own cookie goes on there. */
+  /** Where the browser goes when there is an answer, with the secret of the answer as the parameter `answer`. */
   readonly finishUrl: string
+  /** Of the browser that began a sign-in: for the audit log. */
+  readonly address?: string
   /** Absent: a sign-in. */
   readonly consent?: AskedConsent
 }
@@ -85,7 +90,13 @@ export interface OpenHandoff {
 export interface HandoffRecord {
   readonly open?: OpenHandoff
   readonly answer?: HandoffAnswer
+  /** Hash of the secret that was minted with the answer. */
+  readonly secretHash?: string
 }
+
+export type FoundAnswer =
+  | { readonly answer: HandoffAnswer }
+  | { readonly fault: string; /** The service has not answered yet. */ readonly isPending?: true }
 
 /** Sign-ins and consents that were handed off, by the id of their attempt. Every member throws `Unavailable`. */
 export interface Handoffs {
@@ -93,9 +104,13 @@ export interface Handoffs {
   open(attemptId: string, handoff: OpenHandoff): Promise<void>
   /** Undefined when malformed, unknown or over. */
   find(attemptId: string): Promise<OpenHandoff | undefined>
-  /** False for every answer but the first. */
-  answer(attemptId: string, answer: HandoffAnswer): Promise<boolean>
-  findAnswer(attemptId: string): Promise<HandoffAnswer | undefined>
+  /**
+   * A secret for the browser at the service and for no other: whoever began the attempt knows all the rest of `finishUrl`. Undefined for
+   * every answer but the first, also for the same one.
+   */
+  answer(attemptId: string, answer: HandoffAnswer): Promise<string | undefined>
+  /** The answer, for the secret that it came with; or why there is none, a constant text for the audit log. */
+  findAnswer(attemptId: string, secret: string | undefined): Promise<FoundAnswer>
 }
 
 const ttlSeconds = 600
@@ -108,6 +123,16 @@ export const createHandoffs = (store: RecordLookup<HandoffRecord>): Handoffs => 
     await store.put(openId(id), { open }, { ttlSeconds })
   },
   find: async (id) => (isOpaqueToken(id) ? (await store.find(openId(id)))?.open : undefined),
-  answer: (id, answer) => store.put(answerId(id), { answer }, { ttlSeconds, onlyIfAbsent: true }),
-  findAnswer: async (id) => (await store.find(answerId(id)))?.answer,
+  async answer(id, answer) {
+    const secret = newOpaqueToken()
+    const record = { answer, secretHash: hashOpaqueToken(secret) }
+    return (await store.put(answerId(id), record, { ttlSeconds, onlyIfAbsent: true })) ? secret : undefined
+  },
+  async findAnswer(id, secret) {
+    const { answer, secretHash } = (await store.find(answerId(id))) ?? {}
+    if (answer === undefined) return { fault: 'the service has not answered', isPending: true }
+    if (secret === undefined) return { fault: 'the secret of the answer is missing' }
+    const isRight = secretHash !== undefined && isSameText(hashOpaqueToken(secret), secretHash)
+    return isRight ? { answer } : { fault: 'the secret of the answer is wrong' }
+  },
 })

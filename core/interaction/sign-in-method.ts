@@ -105,6 +105,11 @@ export interface SignInMethod {
   readonly form?: 'password'
   /** Throws `Unavailable`. */
   begin(attempt: SignInAttempt): Promise<Prompt>
+  /**
+   * Why a callback does not answer the attempt, a constant text for the audit log. Asked before the attempt is used up, so that a callback
+   * of a browser that was not there costs nothing. Absent: `finish` decides alone. Throws `Unavailable`.
+   */
+  findFault?(attempt: Pick<SignInAttempt, 'id' | 'signal'>, answer: Answer): Promise<string | undefined>
   /** Takes the same time whatever is wrong. Throws `Unavailable`. */
   finish(attempt: SignInAttempt, answer: Answer): Promise<SignInResult>
   /**

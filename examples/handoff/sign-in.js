@@ -17,7 +17,7 @@ const readRequest = async (request) => {
   return payload
 }
 
-/** Tells Signet, server to server, and returns where the browser goes. */
+/** Tells Signet, server to server, and returns where the browser goes: exactly there, because the address has a secret. */
 const answer = async ({ interaction }, verb, body) => {
   const response = await fetch(`${admin}/interactions/${interaction}/${verb}`, {
     method: 'POST',
@@ -33,7 +33,7 @@ const escape = (text) => text.replace(/[&<>"]/g, (character) => `&#${character.c
 
 const form = (request, { client_name = 'this application' }, problem = '') => `<!doctype html><html lang="en">
 <meta name="viewport" content="width=device-width"><title>Sign in</title>
-<h1>Sign in to ${escape(client_name)}</h1><p role="alert">${problem}</p>
+<h1>Sign in to ${escape(client_name)}</h1><p>You asked for this a moment ago. If you did not, cancel.</p><p role="alert">${problem}</p>
 <form method="post"><input type="hidden" name="request" value="${escape(request)}">
 <label>Name <input name="username"></label> <label>Password <input name="password" type="password"></label>
 <button>Sign in</button> <button name="cancel" value="1">Cancel</button></form>`
@@ -52,8 +52,9 @@ app.post('/start', async (http, reply) => {
   if (username !== alice.username || password !== alice.password)
     return reply.status(403).send(form(request, asked, 'The name or the password is wrong.'))
   const { subject, claims } = alice
+  const address = http.ip
   const auth_time = Math.floor(Date.now() / 1000)
-  reply.redirect(303, await answer(asked, 'sign-in', { subject, claims, amr: ['pwd'], auth_time }))
+  reply.redirect(303, await answer(asked, 'sign-in', { subject, claims, amr: ['pwd'], auth_time, address }))
 })
 
 app.get('/signed-in', (_, reply) => reply.send('Signed in. The address has the code for the application.'))

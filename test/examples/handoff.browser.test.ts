@@ -51,7 +51,7 @@ describeWith('chromium', 'sign-in without JavaScript', (executablePath) => {
         await page.getByRole('button', { name: 'Sign in' }).click()
       }
       await signIn('wrong')
-      expect(await page.innerText('p')).toBe('The name or the password is wrong.')
+      expect(await page.innerText('p[role=alert]')).toBe('The name or the password is wrong.')
       await signIn('correct horse')
       expect(new URL(page.url()).origin).toBe(example.issuer)
       expect(await page.innerText('body')).toContain('Alice Adams')

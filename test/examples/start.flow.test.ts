@@ -53,6 +53,18 @@ const handsOff = async ({ issuer, other, folder }: RunningExample): Promise<void
   const finish = answered.headers.get('location') ?? ''
   expect([answered.status, finish]).toEqual([303, expect.stringContaining(`${issuer}/sign-in/own/callback?`)])
   expect((await answer('correct horse')).status).toBe(400)
+  // The browser that began knows all but the secret, and another browser has no cookie of the sign-in.
+  const old = new URL(finish)
+  old.searchParams.delete('answer')
+  for (const [browser, url] of [
+    [agent, old],
+    [agent, `${old.href}&answer=${'A'.repeat(43)}`],
+    [new UserAgent(), finish],
+  ] as const) {
+    expect((await browser.follow(url)).response.status).toBe(400)
+    const { response } = await browser.follow(`${issuer}/account`)
+    expect(await response.text()).not.toContain('Alice Adams')
+  }
   const back = await agent.authorize(finish, { username: '', password: '' })
   const code = back.searchParams.get('code') ?? ''
   expect(code).not.toBe('')

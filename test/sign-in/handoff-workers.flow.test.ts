@@ -40,6 +40,8 @@ describe('a hand-off to workers', () => {
       const answers = await Promise.all([answer(good(subject)), answer(good(subject)), answer(good(subject))])
       expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409, 409])
       const { redirect_to: to = '' } = answers.find(({ status }) => status === 200) ?? {}
+      for (let turn = 0; turn < 4; turn++)
+        expect(await people.visit(agent, to.replace(/&answer=.*/, ''))).toMatchObject({ status: 400 })
       const { left } = await people.visit(agent, to)
       const { access_token } = (await (await people.token(people.codeForm(left))).json()) as Tokens
       expect(await (await people.userinfo(access_token)).json()).toEqual({ sub: subject, name: 'Bob' })

@@ -73,6 +73,14 @@ export const refuseUsed = (): never => {
   throw new OAuthError('invalid_request', 'This sign-in was already used. Go back to the application and start again.')
 }
 
+/** Also for a browser that comes back from elsewhere without having been there. */
+export const refuseOver = (): never => {
+  throw new OAuthError(
+    'invalid_request',
+    'This sign-in has ended or belongs to another browser. Start again from the application.',
+  )
+}
+
 export const createFlow = (options: AuthorizationOptions): Flow => {
   const { issuer, acrs, audit, clock, codes, grantIndex, sessionClients, subjects } = options
   const cookies = createCookies(issuer)

@@ -1,3 +1,4 @@
+import { addressBucket } from '../../address-bucket.js'
 import { readBrowserNames } from '../../interaction/browser-names.js'
 import { firstMethods, nextMethod } from '../../interaction/method-choice.js'
 import type { SignInProblem } from '../../interaction/pages/pages.js'
@@ -116,7 +117,8 @@ export const createCompleteSignIn = (
     for (const displaced of started.displaced) await endSession(http.requestId, displaced)
     const { subject, sid } = started.session
     const trail = { request_id: http.requestId, client_id: asked.clientId }
-    await audit.record({ event: 'login.succeeded', ...trail, sub: subject, sid, amr: result.amr, method: used })
+    const how = { amr: result.amr, method: used, address: addressBucket(http.address) }
+    await audit.record({ event: 'login.succeeded', ...trail, sub: subject, sid, ...how })
     const front =
       firstMethods(methods).length > 1 ? [cookies.set(cookies.method, passed.methods[0] ?? '', rememberedSeconds)] : []
     const recovered = http.cookie(cookies.recovery) === undefined ? [] : [cookies.set(cookies.recovery, '', 0)]

@@ -10,7 +10,7 @@ import { OAuthError } from '../../oauth/errors.js'
 import { narrowRequest } from '../../oauth/narrow-request.js'
 import { newOpaqueToken } from '../../opaque-token.js'
 import { withQuery } from '../authorization-flow/answer.js'
-import { ignoreOutage, refuseUsed, type Flow } from '../authorization-flow/flow.js'
+import { ignoreOutage, refuseOver, refuseUsed, type Flow } from '../authorization-flow/flow.js'
 import type { AuthorizationOptions } from '../authorization-flow/options.js'
 import { keepChoice } from '../authorization-flow/other-account.js'
 import { redirect, type EndpointRequest, type Reply } from '../message.js'
@@ -25,7 +25,7 @@ export type Decision =
 
 /** Has people asked for their consent elsewhere. All throws `OAuthError`, `Unavailable`. */
 export const createHandedOffConsent = (options: AuthorizationOptions, flow: Flow, method: ConsentMethod) => {
-  const { log, detailsTypes: types, defaultAudience } = options
+  const { log, detailsTypes: types, defaultAudience, refusals } = options
   const attempts = createSignInAttempts(options.signInAttempts, options.openAttempts)
   const consents = createConsents(options.consents)
   // No sign-in method has such an id: the attempt of one does not pass for that of the other.
@@ -90,8 +90,13 @@ export const createHandedOffConsent = (options: AuthorizationOptions, flow: Flow
       // Good for the person who was asked and no other, should somebody else sign in meanwhile.
       const isOwn = attempt?.interactionId === interactionId && attempt.method === attemptMethod
       if (!isOwn || attempt.kept?.['sid'] !== sid || attempt.kept['subject'] !== subject) return { outcome: 'unknown' }
-      const result = await run(open, async () => method.finish({ id: state, signal: http.signal }))
+      const query = Object.fromEntries(http.query.values)
+      const result = await run(open, async () => method.finish({ id: state, signal: http.signal }, query))
       if (result.outcome === 'denied') return result
+      if (result.outcome === 'refused') {
+        await refusals.record(http, { event: 'authorization.refused', why: result.why, client, sub: subject })
+        return refuseOver()
+      }
       if (result.outcome === 'pending')
         throw new OAuthError(
           'consent_required',

@@ -14,6 +14,7 @@ import { newOpaqueToken } from '../../opaque-token.js'
 import { Unavailable } from '../../unavailable.js'
 import type { Flow } from '../authorization-flow/flow.js'
 import { findLoginOrigin } from '../authorization-flow/login-origin.js'
+import type { EndpointRequest } from '../message.js'
 import type { OwnInteraction } from './open-interaction.js'
 
 /** A person at an interaction, and what its client asked for. */
@@ -71,7 +72,7 @@ export const createRunMethod = ({ issuer, methods, attempts, flow, log }: RunOpt
   })
 
   const run = async <T>(
-    { own: { http } }: SignInVisit,
+    http: EndpointRequest,
     method: SignInMethod,
     milliseconds: number,
     work: (signal: AbortSignal) => Promise<T>,
@@ -94,7 +95,7 @@ export const createRunMethod = ({ issuer, methods, attempts, flow, log }: RunOpt
       const [id, challenge] = [newOpaqueToken(), newOpaqueToken()]
       const { http, interactionId, browserCookie } = visit.own
       const attempt = await attemptFor(visit, method, { id, challenge, passed }, '')
-      const asked = await run(visit, method, beginMs, async (signal) => method.begin({ ...attempt, signal }))
+      const asked = await run(http, method, beginMs, async (signal) => method.begin({ ...attempt, signal }))
       if (asked.kind === 'none' || (asked.kind === 'form' && passed === undefined)) return { id, prompt: asked }
       const { keep: kept, ...prompt } = { keep: undefined, ...asked }
       const open = {
@@ -109,6 +110,20 @@ export const createRunMethod = ({ issuer, methods, attempts, flow, log }: RunOpt
       await attempts.open(id, open, browserCookie, http.address)
       return { id, prompt }
     },
+    /** Why a callback answers nothing. Throws `OAuthError`, `Unavailable`. */
+    async findFault(
+      http: EndpointRequest,
+      method: SignInMethod,
+      id: string,
+      answer: Answer,
+    ): Promise<string | undefined> {
+      try {
+        return await run(http, method, finishMs, async (signal) => method.findFault?.({ id, signal }, answer))
+      } catch (error) {
+        if (!(error instanceof MethodFailed)) throw error
+        throw new Unavailable('sign-in', 'no', 'The sign-in method failed', { cause: error })
+      }
+    },
     /** Gives a method the answer to what it asked. `attempted` is absent for a form that came first. */
     async finish(
       visit: SignInVisit,
@@ -118,7 +133,7 @@ export const createRunMethod = ({ issuer, methods, attempts, flow, log }: RunOpt
     ): Promise<SignInResult> {
       const used = attempted ?? { id: newOpaqueToken(), challenge: newOpaqueToken() }
       const attempt = await attemptFor(visit, method, used, attempted?.passed?.typed ?? answer['username'] ?? '')
-      return run(visit, method, finishMs, async (signal) => method.finish({ ...attempt, signal }, answer))
+      return run(visit.own.http, method, finishMs, async (signal) => method.finish({ ...attempt, signal }, answer))
     },
   }
 }

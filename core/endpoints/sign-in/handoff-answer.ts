@@ -1,3 +1,4 @@
+import { addressBucket } from '../../address-bucket.js'
 import { epochSeconds, type Clock } from '../../clock.js'
 import { parseStrictJsonObject } from '../../jose/strict-json.js'
 import {
@@ -15,6 +16,7 @@ import { OAuthError } from '../../oauth/errors.js'
 import { narrowRequest, type GrantedConsent } from '../../oauth/narrow-request.js'
 import type { AuditLog } from '../../observe/audit.js'
 import type { OneTimeStore } from '../../storage/ports.js'
+import { withQuery } from '../authorization-flow/answer.js'
 import { json, type EndpointRequest, type Handler } from '../message.js'
 
 /** What answers `POST /interactions/{id}/{verb}`. */
@@ -55,7 +57,8 @@ const isOf = (verb: HandoffVerb, { consent }: OpenHandoff): boolean =>
 
 /**
  * `POST /interactions/{id}/sign-in`, `…/consent` and `…/refuse` of the admin listener: the organisation's own service says who signed in,
- * what the person allows, or that there is neither. Answers `{ redirect_to }`, which is of use only in the browser that was handed off.
+ * what the person allows, or that there is neither. Answers `{ redirect_to }`, which is of use only in a browser that was both handed off
+ * and sent there.
  */
 export const createHandoffAnswer = (options: HandoffAnswerOptions) => {
   const { handoffs, accounts, audit, clock, toleranceSeconds } = options
@@ -90,7 +93,8 @@ export const createHandoffAnswer = (options: HandoffAnswerOptions) => {
     const open = await handoffs.find(id)
     if (open === undefined || !isOf(verb, open)) return over()
     await check(open, answer, http.signal)
-    if (!(await handoffs.answer(id, answer)))
+    const secret = await handoffs.answer(id, answer)
+    if (secret === undefined)
       throw new OAuthError('invalid_request', 'This interaction has an answer already.', { status: 409 })
     const { method, consent } = open
     await audit.record({
@@ -98,8 +102,10 @@ export const createHandoffAnswer = (options: HandoffAnswerOptions) => {
       asked: consent === undefined ? 'sign-in' : 'consent',
       client_id: consent?.clientId,
       sub: answer.outcome === 'passed' ? answer.subject : consent?.subject,
+      begun_at: open.address && addressBucket(open.address),
+      address: answer.outcome === 'passed' && answer.address ? addressBucket(answer.address) : undefined,
       ...(answer.outcome === 'refused' && { reason: answer.reason }),
     })
-    return json(200, { redirect_to: open.finishUrl })
+    return json(200, { redirect_to: withQuery(open.finishUrl, { answer: secret }) })
   })
 }

@@ -29,9 +29,10 @@ export const createConsent = (options: RequestOptions, services: ConsentServices
       await handoffs.open(id, { method: options.id, finishUrl, consent: { interactionId, clientId, subject } })
       return url
     },
-    async finish({ id }) {
-      const answer = await handoffs.findAnswer(id)
-      if (answer === undefined) return { outcome: 'pending' }
+    async finish({ id }, { answer: secret }) {
+      const found = await handoffs.findAnswer(id, secret)
+      if ('fault' in found) return found.isPending ? { outcome: 'pending' } : { outcome: 'refused', why: found.fault }
+      const { answer } = found
       return answer.outcome === 'allowed' ? answer : { outcome: 'denied' }
     },
   }

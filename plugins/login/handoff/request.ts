@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { epochSeconds, type JsonObject, type Services } from '../../../core/api/index.js'
 
 /** Seconds for which the service may take the request. */
@@ -22,7 +23,8 @@ export const createHandoffRequest =
   async (asked: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<string> => {
     const iat = epochSeconds(clock)
     const described = JSON.parse(JSON.stringify(asked)) as JsonObject
-    const claims = { iss: issuer, aud: audience, iat, exp: iat + requestSeconds, ...described }
+    // By `jti` the service can tell a link that is opened twice.
+    const claims = { iss: issuer, aud: audience, jti: randomUUID(), iat, exp: iat + requestSeconds, ...described }
     const url = new URL(audience)
     url.searchParams.set('request', await signedRequests.sign('handoff', claims, { by: id, signal }))
     return url.href

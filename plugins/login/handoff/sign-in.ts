@@ -19,7 +19,7 @@ export const createSignIn = (url: string, configured: HandoffOptions, services: 
     ...(configured.title && { title: configured.title }),
     ...(configured.logo !== undefined && { logo: configured.logo }),
     ...(configured.after && { after: configured.after }),
-    async begin({ id: interaction, callbackUrl, request, signal }) {
+    async begin({ id: interaction, callbackUrl, from, request, signal }) {
       const asked = {
         interaction,
         client_id: request.clientId,
@@ -34,12 +34,17 @@ export const createSignIn = (url: string, configured: HandoffOptions, services: 
       const finish = new URL(callbackUrl)
       finish.searchParams.set('state', interaction)
       const to = await sign(asked, signal)
-      await handoffs.open(interaction, { method: id, finishUrl: finish.href })
+      await handoffs.open(interaction, { method: id, finishUrl: finish.href, address: from.address })
       return { kind: 'redirect', url: to }
     },
-    async finish(attempt): Promise<SignInResult> {
-      const answer = await handoffs.findAnswer(attempt.id)
-      if (answer === undefined) return { outcome: 'refused', why: 'the service has not answered' }
+    async findFault(attempt, { answer: secret }) {
+      const found = await handoffs.findAnswer(attempt.id, secret)
+      return 'fault' in found ? found.fault : undefined
+    },
+    async finish(attempt, { answer: secret }): Promise<SignInResult> {
+      const found = await handoffs.findAnswer(attempt.id, secret)
+      if ('fault' in found) return { outcome: 'refused', why: found.fault }
+      const { answer } = found
       if (answer.outcome !== 'passed') return { outcome: 'refused', why: 'refused by the service' }
       const { subject, acr, auth_time: authTime, claims, username } = answer
       const refuse = (why: string): SignInResult => ({ outcome: 'refused', subject, why })

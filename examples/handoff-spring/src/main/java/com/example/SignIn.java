@@ -79,7 +79,7 @@ public class SignIn {
         "auth_time", Instant.now().getEpochSecond()));
   }
 
-  /** Tells Signet, server to server, and sends the browser where Signet says. */
+  /** Tells Signet, server to server, and sends the browser exactly where Signet says: the address has a secret. */
   private ResponseEntity<String> answer(Jwt asked, String verb, Map<String, Object> body) {
     var answered = admin.post()
         .uri("/interactions/{interaction}/{verb}", asked.getClaimAsString("interaction"), verb)
@@ -93,7 +93,8 @@ public class SignIn {
   private ResponseEntity<String> form(int status, Jwt asked, String problem) {
     var client = asked.hasClaim("client_name") ? asked.getClaimAsString("client_name") : "this application";
     return page(status, """
-        <h1>Sign in to %s</h1><p role="alert">%s</p>
+        <h1>Sign in to %s</h1><p>You asked for this a moment ago. If you did not, cancel.</p>
+        <p role="alert">%s</p>
         <form method="post" action="/start"><input type="hidden" name="request" value="%s">
         <label>Name <input name="username"></label> <label>Password <input name="password" type="password"></label>
         <button>Sign in</button> <button name="cancel" value="1">Cancel</button></form>
