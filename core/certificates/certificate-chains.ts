@@ -1,4 +1,4 @@
-import { createPublicKey, type JsonWebKey } from 'node:crypto'
+import { createPublicKey, type webcrypto } from 'node:crypto'
 import { epochSeconds, type Clock } from '../clock.js'
 import { findPath, parseBundle } from './certificate-paths.js'
 import { readCertificate, type ReadCertificate } from './read-certificate.js'
@@ -73,7 +73,7 @@ export const createCertificateChains = (options: CertificateChainsOptions): Cert
 }
 
 /** Is the certificate of this public key? The key is one that was checked: the members of its type are there. */
-export const isForKey = ({ x509 }: ReadCertificate, jwk: Readonly<JsonWebKey>): boolean =>
+export const isForKey = ({ x509 }: ReadCertificate, jwk: Readonly<webcrypto.JsonWebKey>): boolean =>
   createPublicKey({ key: jwk, format: 'jwk' }).equals(x509.publicKey)
 
 const maxBase64 = Math.ceil(maxCertificateBytes / 3) * 4

@@ -1,4 +1,4 @@
-import { createHash, createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
+import { createHash, createPublicKey, type KeyObject, type webcrypto } from 'node:crypto'
 import {
   algorithms,
   allAlgorithms,
@@ -193,7 +193,7 @@ const checkModulus = (n: string, e: string | undefined, bits: { readonly min: nu
  */
 const importKey = (spelled: Record<string, string>): KeyObject => {
   let publicKey: KeyObject
-  let exported: JsonWebKey
+  let exported: webcrypto.JsonWebKey & Record<string, unknown>
   try {
     publicKey = createPublicKey({ key: spelled, format: 'jwk' })
     exported = publicKey.export({ format: 'jwk' })

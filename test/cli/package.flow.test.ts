@@ -2,6 +2,8 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { codeBlock } from '../support/document.js'
+import { describeWith } from '../support/services/describe-with.js'
+import { recipes } from '../support/services/recipes.js'
 import { openNewProject, type NewProject } from '../support/server/new-project.js'
 
 // What somebody has who follows the documents in an empty folder, with the package as `npm pack` makes it in a clone.
@@ -75,11 +77,7 @@ describe('the package in an empty folder', () => {
     expect(attacked).toMatchObject({ code: 1, stderr: expect.stringMatching(/^scope: /m) })
   })
 
-  it('has types for a project that checks those of its packages too', async () => {
-    await succeed(codeBlock('docs/plugins.md', 'For TypeScript'))
-    await writeFile(
-      join(project.folder, 'typed.ts'),
-      `import { defineGrant, definePlugin, OAuthError } from 'signet-idp'
+  const typed = `import { defineGrant, definePlugin, OAuthError } from 'signet-idp'
 import { attackGrant, checkSigner, checkStorage, startKmsDouble } from 'signet-idp/testing'
 import { z } from 'zod'
 
@@ -95,12 +93,28 @@ const loan = defineGrant({
 const plugin = definePlugin({ name: 'loan', apiVersion: 1, create: () => ({ grants: [loan] }) })
 export const report = attackGrant(plugin, { requests: [{ client: { client_id: 'branch-7' }, params: { loan: 'L-1' } }] })
 export { checkSigner, checkStorage, startKmsDouble }
-`,
-    )
-    const compile = 'npx tsc --ignoreConfig --noEmit --strict --module nodenext --target es2023 --types node typed.ts'
+export * as device from 'signet-idp/device'
+export * as node from 'signet-idp/device/node'
+export * as verify from 'signet-idp/verify'
+`
+  const options = '--ignoreConfig --noEmit --strict --module nodenext --target es2023 --types node typed.ts'
+
+  it('has types for a project that checks those of its packages too', async () => {
+    await succeed(codeBlock('docs/plugins.md', 'For TypeScript'))
+    await writeFile(join(project.folder, 'typed.ts'), typed)
+    const compile = `npx tsc ${options}`
     expect(await project.run(`${compile} --skipLibCheck false`)).toEqual({ code: 0, stdout: '', stderr: '' })
     await edit('typed.ts', (text) => text.replace("'confidential'", "'confidentail'"))
     const { code, stdout } = await project.run(compile)
     expect({ code, stdout }).toEqual({ code: 2, stdout: expect.stringContaining(`Did you mean '"confidential"'?`) })
+  })
+
+  describeWith('typescript recipe', 'the newest compiler and the newest types of Node', () => {
+    it('read its types', async () => {
+      const { folder } = recipes.typescript
+      await writeFile(join(project.folder, 'typed.ts'), typed)
+      const compile = `${folder}/node_modules/.bin/tsc ${options} --typeRoots ${folder}/node_modules/@types`
+      expect(await project.run(`${compile} --skipLibCheck false`)).toEqual({ code: 0, stdout: '', stderr: '' })
+    })
   })
 })

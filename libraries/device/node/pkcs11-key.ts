@@ -2,9 +2,12 @@ import { createHash } from 'node:crypto'
 import type { PKCS11 } from 'pkcs11js'
 import { DeviceError, toldAs } from '../errors.js'
 import type { DeviceKey } from '../key.js'
-import { codeOf, loadModule, openKey, type OpenKey, type TokenSelector } from './pkcs11-token.js'
+import { codeOf, loadModule, openKey, type OpenKey } from './pkcs11-token.js'
 
-export interface Pkcs11KeyOptions extends TokenSelector {
+export interface Pkcs11KeyOptions {
+  /** Which token: its label, or its slot. */
+  readonly token?: string
+  readonly slot?: number
   /** The absolute path of the vendor's PKCS#11 library. */
   readonly module: string
   readonly pin: string

@@ -21,7 +21,7 @@ const p256 = '06082a8648ce3d030107'
 const wrappedPoint = /^044104([0-9a-f]{64})([0-9a-f]{64})$/
 
 /** Which token, by its label or by its slot. */
-export interface TokenSelector {
+interface TokenSelector {
   readonly token?: string
   readonly slot?: number
 }

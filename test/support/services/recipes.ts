@@ -83,8 +83,11 @@ const light = {
   spa: new RecipePackages('spa'),
 }
 
-/** Programs of examples that are compiled, by the folder's name. */
+/** What other tests install once: programs of examples, and the compiler of those who write plugins in TypeScript. */
 const examples = {
+  typescript: new RecipePackages('typescript', {
+    program: { folder: 'test/support/typescript', commands: 'npm install --silent --no-package-lock' },
+  }),
   'handoff-spring': new RecipePackages('handoff-spring', {
     files: ['pom.xml', 'src/main/java/com/example/SignIn.java'],
     debian: ['default-jdk-headless', 'maven'],
