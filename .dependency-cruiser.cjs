@@ -151,7 +151,7 @@ module.exports = {
       'No endpoint imports another; what several of them do is in authorization-flow or a word of all.',
     ),
     room('oauth', [outbound, certificates, jose, ports, observe], 'Protocol rules.'),
-    room('certificates', [], 'What certificates say, and whom they lead to.'),
+    room('certificates', [jose], 'What certificates say, and whom they lead to.'),
     room('outbound', [jose, observe], 'What is fetched from elsewhere.'),
     room('limits', [ports], 'Who may do something how often.'),
     room('jose', [], 'Algorithms, keys and signatures as JOSE writes them.'),

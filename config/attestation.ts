@@ -121,7 +121,9 @@ export const rateLimits = z
     bc_authorize: requests(6000, 600),
     approvals: ofAddress(6000),
     documents: ofAddress(600_000),
-    refused: ofAddress(6000),
+    refused: z
+      .strictObject({ address_per_minute: perMinute(6000, most), address_chains_per_minute: perMinute(300, most) })
+      .prefault({}),
     attestation: z
       .strictObject({
         address_per_minute: perMinute(600),

@@ -25,6 +25,7 @@ export type { Enrolment, PrincipalRegistry, Revocation, PrincipalStatus } from '
 export type { CertificateChains, CertificateChainsOptions, TrustedChain } from '../certificates/certificate-chains.js'
 export {
   createCertificateChains,
+  findCertificateKey,
   findCertificatesFault,
   isForKey,
   readX5c,

@@ -1,7 +1,8 @@
-import { createPublicKey, type webcrypto } from 'node:crypto'
+import { createPublicKey, type webcrypto, type X509Certificate } from 'node:crypto'
 import { epochSeconds, type Clock } from '../clock.js'
-import { findPath, parseBundle } from './certificate-paths.js'
-import { readCertificate, type ReadCertificate } from './read-certificate.js'
+import { findPath, readAuthorities } from './certificate-paths.js'
+import { parseCertificate, readBundle, readCertificate, type ReadCertificate } from './read-certificate.js'
+import { createRefusedChains } from './refused-chains.js'
 
 export interface CertificateChainsOptions {
   /** PEM, one certificate or several in each: whom a chain must lead to. */
@@ -25,9 +26,10 @@ export interface TrustedChain {
 export interface CertificateChains {
   /**
    * Looks for a path from the first certificate (DER) to a trust anchor through the others, in any order (RFC 5280 §6.1): signatures
-   * of SHA-256 or better, keys of 2048 bits RSA, P-256 or better, authorities with their path lengths, times, no critical
-   * extension that is not understood, no name constraints. Nothing of revocation. At most 8 certificates of 16 KiB. Of a
-   * refusal the reason is in constant words. Throws nothing.
+   * of SHA-256 or better, keys of 2048 to 4096 bits RSA, P-256, P-384, Ed25519, or of the kind of an anchor's or intermediate's,
+   * authorities with their path lengths, times, no critical extension that is not understood, no name constraints. Nothing
+   * of revocation. At most 8 certificates of 16 KiB, and 8 signatures. Of a refusal the reason is in constant words; it is
+   * remembered for a minute. Throws nothing.
    */
   check(chain: readonly Uint8Array[]): TrustedChain | { readonly ok: false; readonly reason: string }
 }
@@ -39,13 +41,28 @@ export const maxCertificateBytes = 16_384
 /** Throws `Error` when a trust anchor or an intermediate is no certificate, and when there is no anchor. */
 export const createCertificateChains = (options: CertificateChainsOptions): CertificateChains => {
   const { clock, usages = [] } = options
-  const anchors = parseBundle(options.trustAnchors)
-  const intermediates = parseBundle(options.intermediates ?? [])
-  if (anchors.length === 0) throw new Error('there is no certificate among the trust anchors')
+  const authorities = readAuthorities(options.trustAnchors, options.intermediates ?? [])
+  if (authorities.anchors.length === 0) throw new Error('there is no certificate among the trust anchors')
   const purpose = {
     usages,
     leafFault: 'it has not the extended key usage that is asked for',
     authorityFault: 'an authority is not for the extended key usage that is asked for',
+  }
+  const unlessRefused = createRefusedChains(clock)
+
+  const findTrusted = (chain: readonly Uint8Array[]): TrustedChain | string => {
+    let leaf: ReadCertificate
+    let offered: readonly X509Certificate[]
+    try {
+      const [first, ...others] = chain.map(parseCertificate)
+      if (first === undefined) return 'there is no certificate'
+      leaf = readCertificate(first)
+      offered = others
+    } catch {
+      return 'a certificate does not parse'
+    }
+    const path = findPath(leaf, authorities, offered, epochSeconds(clock), purpose)
+    return typeof path === 'string' ? path : { ok: true, leaf, path }
   }
 
   return {
@@ -53,22 +70,21 @@ export const createCertificateChains = (options: CertificateChainsOptions): Cert
       const refuse = (reason: string) => ({ ok: false, reason }) as const
       if (chain.length > maxCertificates) return refuse('the chain is too long')
       if (chain.some(({ byteLength }) => byteLength > maxCertificateBytes)) return refuse('a certificate is too long')
-      let read: readonly ReadCertificate[]
-      try {
-        read = chain.map((raw) => readCertificate(Buffer.from(raw)))
-      } catch {
-        return refuse('a certificate does not parse')
-      }
-      const [leaf, ...offered] = read
-      if (leaf === undefined) return refuse('there is no certificate')
-      const found = findPath(
-        leaf,
-        { anchors, intermediates: [...intermediates, ...offered] },
-        epochSeconds(clock),
-        purpose,
-      )
-      return typeof found === 'string' ? refuse(found) : { ok: true, leaf, path: found }
+      const found = unlessRefused(chain, () => findTrusted(chain))
+      return typeof found === 'string' ? refuse(found) : found
     },
+  }
+}
+
+/**
+ * The public key of a certificate (DER), of which nothing is verified: what it signed can be verified before its chain is looked
+ * at. Undefined for what is no certificate, and for keys that have no JWK.
+ */
+export const findCertificateKey = (raw: Uint8Array): webcrypto.JsonWebKey | undefined => {
+  try {
+    return parseCertificate(raw).publicKey.export({ format: 'jwk' })
+  } catch {
+    return undefined
   }
 }
 
@@ -93,7 +109,7 @@ export const readX5c = (value: unknown): readonly Buffer[] | undefined => {
 /** What keeps a text from being a PEM bundle of certificates; undefined: nothing. */
 export const findCertificatesFault = (pem: string): string | undefined => {
   try {
-    return parseBundle([pem]).length > 0 ? undefined : 'must contain certificates in PEM'
+    return readBundle([pem]).length > 0 ? undefined : 'must contain certificates in PEM'
   } catch {
     return 'contains a certificate that does not parse'
   }

@@ -1,16 +1,12 @@
 import { epochSeconds, type Clock } from '../clock.js'
 import { RecentMap } from '../recent-map.js'
 import { maxCertificateBytes, maxCertificates } from './certificate-chains.js'
-import {
-  findPath,
-  findTimeFault,
-  parseBundle,
-  validityOf,
-  type PathPurpose,
-  type Validity,
-} from './certificate-paths.js'
+import { findPath, readAuthorities } from './certificate-paths.js'
 import type { ClientCertificate } from './client-certificate.js'
-import { readCertificate, type ReadCertificate } from './read-certificate.js'
+import type { PathPurpose } from './path-faults.js'
+import { parseCertificate, readCertificate, type ReadCertificate } from './read-certificate.js'
+import { createRefusedChains } from './refused-chains.js'
+import { findTimeFault, validityOf, type Validity } from './validity.js'
 
 /** What methods of client authentication ask about a certificate (RFC 8705 §2). The faults are for the audit log. */
 export interface ClientCertificates {
@@ -45,9 +41,9 @@ const clientAuthentication: PathPurpose = {
   authorityFault: 'an authority is not for client authentication',
 }
 
-const readOrNothing = (raw: Buffer): ReadCertificate | undefined => {
+const orNothing = <T>(make: () => T): T | undefined => {
   try {
-    return readCertificate(raw)
+    return make()
   } catch {
     return undefined
   }
@@ -56,8 +52,8 @@ const readOrNothing = (raw: Buffer): ReadCertificate | undefined => {
 /** Throws `Error` when an anchor or an intermediate is no certificate. */
 export const createClientCertificates = (options: ClientCertificatesOptions): ClientCertificates => {
   const { clock, verifiedByProxy } = options
-  const anchors = parseBundle(options.trustAnchors)
-  const intermediates = parseBundle(options.intermediates)
+  const authorities = readAuthorities(options.trustAnchors, options.intermediates)
+  const unlessRefused = createRefusedChains(clock)
   // By thumbprint: reading costs 300 us and verifying a millisecond, and a client comes again.
   const known = new RecentMap<string, ReadCertificate>(maxRead)
   const trusted = new RecentMap<string, Validity>(maxTrusted)
@@ -65,9 +61,19 @@ export const createClientCertificates = (options: ClientCertificatesOptions): Cl
   const read = ({ raw, thumbprint }: ClientCertificate): ReadCertificate | undefined => {
     const before = known.get(thumbprint)
     if (before !== undefined) return before
-    const certificate = readOrNothing(raw)
+    const certificate = orNothing(() => readCertificate(raw))
     if (certificate !== undefined) known.set(thumbprint, certificate)
     return certificate
+  }
+
+  const findTrusted = (certificate: ClientCertificate, chain: readonly Buffer[], now: number): Validity | string => {
+    const leaf = read(certificate)
+    if (leaf === undefined) return 'it does not parse'
+    const offered = chain
+      .map((raw) => (raw.length > maxCertificateBytes ? undefined : orNothing(() => parseCertificate(raw))))
+      .filter((one) => one !== undefined)
+    const found = findPath(leaf, authorities, offered, now, clientAuthentication)
+    return typeof found === 'string' ? found : validityOf(found)
   }
 
   return {
@@ -78,20 +84,10 @@ export const createClientCertificates = (options: ClientCertificatesOptions): Cl
       const now = epochSeconds(clock)
       const before = trusted.get(certificate.thumbprint)
       if (before !== undefined) return findTimeFault(before, now)
-      const leaf = read(certificate)
-      if (leaf === undefined) return 'it does not parse'
-      const offered = certificate.chain
-        .slice(0, maxCertificates)
-        .map((raw) => (raw.length > maxCertificateBytes ? undefined : readOrNothing(raw)))
-        .filter((one) => one !== undefined)
-      const found = findPath(
-        leaf,
-        { anchors, intermediates: [...intermediates, ...offered] },
-        now,
-        clientAuthentication,
-      )
+      const chain = certificate.chain.slice(0, maxCertificates)
+      const found = unlessRefused([certificate.raw, ...chain], () => findTrusted(certificate, chain, now))
       if (typeof found === 'string') return found
-      trusted.set(certificate.thumbprint, validityOf(found))
+      trusted.set(certificate.thumbprint, found)
       return undefined
     },
   }

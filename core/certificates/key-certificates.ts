@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto'
-import { parseBundle } from './certificate-paths.js'
+import { readBundle } from './read-certificate.js'
 
 /** The certificates of our own keys. */
 export interface KeyCertificates {
@@ -12,7 +12,7 @@ export interface KeyCertificates {
 /** Each text is one chain in PEM. Throws `Error` when it does not parse. */
 export const readKeyCertificates = (texts: readonly string[]): KeyCertificates => {
   const chains = texts
-    .map((text) => parseBundle([text]))
+    .map((text) => readBundle([text]))
     .map((chain) => ({
       key: chain[0]?.x509.publicKey,
       x5c: chain.map(({ x509 }) => x509.raw.toString('base64')),

@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { AsnConvert } from '@peculiar/asn1-schema'
 import * as asn1 from '@peculiar/asn1-x509'
+import { checkElements } from './der-elements.js'
 import type { DistinguishedName } from './distinguished-name.js'
 
 /** What a certificate says of itself. Nothing of it is verified. */
@@ -57,17 +58,29 @@ const isStrongSignature = ({ algorithm, parameters }: asn1.AlgorithmIdentifier):
   strongSignatures.has(algorithm) ||
   (algorithm === rsassaPss && parameters != null && strongPss.test(Buffer.from(parameters).toString('hex')))
 
-/** Throws `Error` for what is no certificate, or has an extension that does not parse or comes twice. */
-export const readCertificate = (raw: Buffer): ReadCertificate => {
+/**
+ * Throws `Error` for what is no certificate, has more elements than `checkElements` lets pass, or a key that cannot be imported, off
+ * its curve for instance.
+ */
+export const parseCertificate = (raw: Uint8Array): X509Certificate => {
+  checkElements(raw)
   const x509 = new X509Certificate(raw)
-  // Throws for a key that cannot be imported, off its curve for instance: here, and not in the middle of a path.
   if (x509.publicKey.asymmetricKeyType === undefined) throw new Error('the key is of an unknown type')
+  return x509
+}
+
+/** As `parseCertificate`. Throws `Error` too for an extension that does not parse, has too many elements or comes twice. */
+export const readCertificate = (certificate: Uint8Array | X509Certificate): ReadCertificate => {
+  const x509 = certificate instanceof X509Certificate ? certificate : parseCertificate(certificate)
+  const { raw } = x509
   const { tbsCertificate: content, signatureAlgorithm } = AsnConvert.parse(raw, asn1.Certificate)
   const extensions = new Map((content.extensions ?? []).map((extension) => [extension.extnID, extension]))
   if (extensions.size < (content.extensions?.length ?? 0)) throw new Error('an extension comes twice')
   const read = <T>(oid: string, type: new () => T): T | undefined => {
     const extension = extensions.get(oid)
-    return extension && AsnConvert.parse(extension.extnValue, type)
+    if (extension === undefined) return undefined
+    checkElements(Buffer.from(extension.extnValue.buffer))
+    return AsnConvert.parse(extension.extnValue, type)
   }
   const basic = read(asn1.id_ce_basicConstraints, asn1.BasicConstraints)
   const alternatives = [...(read(asn1.id_ce_subjectAltName, asn1.SubjectAlternativeName) ?? [])]
@@ -100,3 +113,9 @@ export const readCertificate = (raw: Buffer): ReadCertificate => {
 /** One text for each address (RFC 5952); what is no address stays as it is. */
 export const shortestAddress = (address: string): string =>
   URL.canParse(`http://[${address}]`) ? new URL(`http://[${address}]`).hostname.slice(1, -1) : address
+
+/** The certificates of PEM texts. Throws `Error` when one is none. */
+export const readBundle = (texts: readonly string[]): readonly ReadCertificate[] =>
+  texts
+    .flatMap((text) => text.match(/-----BEGIN CERTIFICATE-----[^]*?-----END CERTIFICATE-----/g) ?? [])
+    .map((pem) => readCertificate(Buffer.from(pem.replaceAll(/-----[A-Z ]+-----|\s/g, ''), 'base64')))

@@ -7,10 +7,20 @@ import { isPublicClient } from '../oauth/client.js'
 import { OAuthError } from '../oauth/errors.js'
 import { Counts } from '../observe/counts.js'
 import type { AttemptLimiter } from '../storage/ports.js'
-import type { Handler } from './message.js'
+import type { EndpointRequest, Handler } from './message.js'
 
 /** How many ids one process remembers in one minute; those that come then are not counted. */
 const mostRemembered = 100_000
+
+/** Of one address in a minute. */
+export interface MostRefused {
+  readonly requests: number
+  readonly chains: number
+}
+
+/** Does a request bring certificates that anybody may have made? */
+const bringsCertificates = (request: EndpointRequest): boolean =>
+  request.header('oauth-client-attestation') !== undefined || request.clientCertificate() !== undefined
 
 export interface RateLimits {
   /** The endpoint, for so many requests a minute from one IPv4 address, or one /64 of IPv6. */
@@ -21,12 +31,13 @@ export interface RateLimits {
    */
   byClient(name: string, perMinute: number, authenticate: ClientAuthentication): ClientAuthentication
   /**
-   * The endpoint, for an address of which no more than so many requests in this minute were refused as nobody's. Of these
-   * each process knows its own. Throws before anything is read of the request.
+   * The endpoint, for an address of which no more than so many requests in this minute were refused as nobody's, and, where the
+   * request brings certificates, no more chains of these. Of both each process knows its own. Throws before anything is read
+   * of the request.
    */
-  byRefusals(perMinute: number, endpoint: Handler): Handler
-  /** Counts a request that was refused as nobody's. Gets an address bucket. */
-  countRefusal(bucket: string | undefined): void
+  byRefusals(most: MostRefused, endpoint: Handler): Handler
+  /** Counts a request that was refused as nobody's, `isOfChain`: for its certificates. Gets an address bucket. */
+  countRefusal(bucket: string | undefined, isOfChain: boolean): void
   /** Requests that were refused, by limit. */
   readonly hits: Counts
 }
@@ -38,8 +49,8 @@ export interface RateLimits {
 export const createRateLimits = (attempts: AttemptLimiter, clock: Clock): RateLimits => {
   const hits = new Counts('limit')
   const shares = createMinuteShares({ attempts, clock, namespace: 'requests', mostRemembered, beyond: 'pass' })
-  /** Requests that were refused as nobody's, by address bucket. */
-  const refused = new MinuteMap<number>(mostRemembered)
+  /** What was refused as nobody's, by address bucket. */
+  const refused = new MinuteMap<{ requests: number; chains: number }>(mostRemembered)
 
   const refuse = (name: string): never => {
     hits.of(name).value++
@@ -67,19 +78,25 @@ export const createRateLimits = (attempts: AttemptLimiter, clock: Clock): RateLi
       const waiting = bucket === undefined ? undefined : take(`${name}_address`, bucket, perMinute)
       return waiting === undefined ? endpoint(request) : waiting.then(() => endpoint(request))
     },
-    byRefusals: (perMinute, endpoint) => (request) => {
+    byRefusals: (most, endpoint) => (request) => {
       // Nearly always nobody is known, and nothing else is looked at.
       if (refused.size > 0) {
         refused.enter(minuteOf(clock))
         const bucket = addressBucket(request.address)
-        if (bucket !== undefined && (refused.get(bucket) ?? 0) >= perMinute) refuse('refused_address')
+        const before = bucket === undefined ? undefined : refused.get(bucket)
+        if (before !== undefined && before.requests >= most.requests) refuse('refused_address')
+        if (before !== undefined && before.chains >= most.chains && bringsCertificates(request))
+          refuse('refused_chains')
       }
       return endpoint(request)
     },
-    countRefusal(bucket) {
+    countRefusal(bucket, isOfChain) {
       if (bucket === undefined) return
       refused.enter(minuteOf(clock))
-      refused.set(bucket, (refused.get(bucket) ?? 0) + 1)
+      const before = refused.get(bucket) ?? { requests: 0, chains: 0 }
+      before.requests++
+      if (isOfChain) before.chains++
+      refused.set(bucket, before)
     },
     byClient: (name, perMinute, authenticate) => async (request, signal) => {
       const authenticated = await authenticate(request, signal)

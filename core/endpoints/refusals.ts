@@ -127,7 +127,7 @@ export const createRefusals = ({ audit, hasRoom, limits }: RefusalOptions): Refu
   }
 
   const record: Refusals['record'] = async (http, { event, why, client, sub, method, guessed, trail, ...named }) => {
-    const { code, errorCode, reason, status, claimedClientId, clientAuthentication } =
+    const { code, errorCode, reason, status, claimedClientId, clientAuthentication, isOfChain } =
       why instanceof OAuthError ? why : ({ reason: why } as Partial<OAuthError>)
     const refusal = { event, error: code, error_code: errorCode, reason, method, ...describe(clientAuthentication) }
     const isProved = sub !== undefined || (client !== undefined && !isPublicClient(client))
@@ -136,7 +136,7 @@ export const createRefusals = ({ audit, hasRoom, limits }: RefusalOptions): Refu
     if (isProved && status !== 429)
       return audit.record({ ...refusal, ...own, client_id: clientId, ...(sub !== undefined && { sub }) })
     const address = addressBucket(http.address)
-    if (!isProved && status !== 429 && !expected.has(code)) limits.countRefusal(address)
+    if (!isProved && status !== 429 && !expected.has(code)) limits.countRefusal(address, isOfChain === true)
     const kind = { ...refusal, ...(guessed !== undefined && { sub: guessed }) }
     const isFirst = counts.add(kind, { address, clientId })
     schedule()

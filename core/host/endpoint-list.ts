@@ -102,10 +102,8 @@ const createBehindLimits = (get: Resolve) => {
     const recorded = refusedEvent === undefined ? (handler as Handler) : refusals.recording(refusedEvent, handler)
     const perMinute = rates[limit.byAddress].address_per_minute
     const answer = limits.byAddress(limit.countedAs ?? limit.byAddress, perMinute, recorded)
-    return {
-      ...declaration,
-      answer: limit.byRefusals ? limits.byRefusals(rates.refused.address_per_minute, answer) : answer,
-    }
+    const { address_per_minute: requests, address_chains_per_minute: chains } = rates.refused
+    return { ...declaration, answer: limit.byRefusals ? limits.byRefusals({ requests, chains }, answer) : answer }
   }
 }
 

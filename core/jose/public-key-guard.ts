@@ -80,6 +80,21 @@ const checkKey = (input: unknown, checkUseOf: CheckUse): GuardedKey => {
   return { jwk: Object.freeze(spelled) as unknown as PublicJwk, publicKey, thumbprint }
 }
 
+const exponent = BigInt(`0x${Buffer.from(publicExponent, 'base64url').toString('hex')}`)
+
+/**
+ * The same rule for a key that came in a certificate: is it of a type that signs here, RSA with an accepted modulus and
+ * exponent? Where it is not, verifying by it may cost many times as much.
+ */
+export const isAcceptedKey = ({ asymmetricKeyType: type, asymmetricKeyDetails: details }: KeyObject): boolean => {
+  const nodeType = type === 'rsa-pss' ? 'rsa' : type
+  const row = Object.values(keyTypes).find(
+    ({ node }) => node.type === nodeType && node.namedCurve === details?.namedCurve,
+  )
+  if (row?.modulusBits === undefined) return row !== undefined
+  return details?.publicExponent === exponent && isLength(details.modulusLength ?? 0, row.modulusBits)
+}
+
 /** Does a key say that it is for encryption (RFC 7517 §4.2)? Nothing of it is checked. */
 export const isForEncryption = (input: unknown): boolean =>
   typeof input === 'object' && input !== null && 'use' in input && input.use === 'enc'
@@ -178,12 +193,16 @@ const checkSpelling = (members: Members, row: KeyTypeRow): Record<string, string
   return spelled
 }
 
-const checkModulus = (n: string, e: string | undefined, bits: { readonly min: number; readonly max: number }): void => {
+type ModulusBits = NonNullable<KeyTypeRow['modulusBits']>
+
+const isLength = (length: number, { min, max }: ModulusBits): boolean => length >= min && length <= max
+
+const checkModulus = (n: string, e: string | undefined, bits: ModulusBits): void => {
   if (e !== publicExponent) throw new BadJwk('exponent')
   const bytes = Buffer.from(n, 'base64url')
   const first = bytes[0] ?? 0
   const length = bytes.length * 8 - (Math.clz32(first) - 24)
-  if (length < bits.min || length > bits.max) throw new BadJwk('modulus')
+  if (!isLength(length, bits)) throw new BadJwk('modulus')
   if (((bytes.at(-1) ?? 0) & 1) === 0) throw new BadJwk('value')
 }
 

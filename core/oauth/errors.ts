@@ -65,6 +65,8 @@ export interface ErrorDetails {
   readonly uiLocales?: string | undefined
   /** Another status than the table's: 405, 413, 415, 429. */
   readonly status?: number
+  /** For rate limits only: a chain of certificates was looked at and refused, which costs more than other refusals. */
+  readonly isOfChain?: boolean | undefined
   /** Answered as `error_code`: the named errors of attestation. */
   readonly errorCode?: string
   /** Answered as they are: `Allow`, `Retry-After`, `WWW-Authenticate`, `DPoP-Nonce`. */
@@ -92,6 +94,7 @@ export class OAuthError extends Error {
   readonly clientId: string | undefined
   readonly backUrl: string | undefined
   readonly uiLocales: string | undefined
+  readonly isOfChain: boolean
   readonly headers: Readonly<Record<string, string>>
 
   constructor(code: ErrorCode, description: string, details: ErrorDetails = {}) {
@@ -107,6 +110,7 @@ export class OAuthError extends Error {
     this.clientId = details.clientId
     this.backUrl = details.backUrl
     this.uiLocales = details.uiLocales
+    this.isOfChain = details.isOfChain ?? false
     this.headers = details.headers ?? {}
   }
 
@@ -119,7 +123,7 @@ export class OAuthError extends Error {
 /** The same refusal, with these details in the place of its own. */
 export const withDetails = (error: OAuthError, details: ErrorDetails): OAuthError => {
   const { code, description, status, reason, errorCode, claimedClientId, clientAuthentication, headers, cause } = error
-  const { clientName, clientId, backUrl, uiLocales } = error
+  const { clientName, clientId, backUrl, uiLocales, isOfChain } = error
   return new OAuthError(code, description, {
     status,
     reason,
@@ -129,6 +133,7 @@ export const withDetails = (error: OAuthError, details: ErrorDetails): OAuthErro
     clientId,
     backUrl,
     uiLocales,
+    isOfChain,
     headers,
     cause,
     ...(errorCode !== undefined && { errorCode }),

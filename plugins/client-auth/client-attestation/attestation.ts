@@ -4,6 +4,7 @@ import {
   createCertificateChains,
   createProofKeys,
   epochSeconds,
+  findCertificateKey,
   findTimeFault,
   isNumericDate,
   isObject,
@@ -27,8 +28,11 @@ import type { Attester, Options } from './options.js'
 /** draft-ietf-oauth-attestation-based-client-auth §4. */
 const types = ['oauth-client-attestation+jwt']
 
-export const refusal = (reason: string): OAuthError =>
-  new OAuthError('invalid_client', 'Client authentication failed.', { reason: `client attestation: ${reason}` })
+export const refusal = (reason: string, isOfChain = false): OAuthError =>
+  new OAuthError('invalid_client', 'Client authentication failed.', {
+    reason: `client attestation: ${reason}`,
+    isOfChain,
+  })
 
 /** A JWT as it came. */
 export interface Presented {
@@ -49,20 +53,34 @@ export type InstanceKey = (alg: JwsAlg) => ProofKey
 type Known = Attester & { readonly chains?: CertificateChains }
 type ProofKeys = ReturnType<typeof createProofKeys>
 
-/** The key of the certificate that the attestation brings, or why it is not trusted. */
-const keyOfChain = ({ names }: Known, chains: CertificateChains, x5c: unknown, keyOf: ProofKeys, alg: JwsAlg) => {
-  const sent = readX5c(x5c)
-  if (sent === undefined) return 'x5c is missing or malformed'
-  const trusted = chains.check(sent)
-  if (!trusted.ok) return `x5c: ${trusted.reason}`
-  const { dns, uri } = trusted.leaf.names
-  if (names?.some((name) => dns.includes(name) || uri.includes(name)) === false) return 'x5c: another name'
+/** A chain whose first key has signed the attestation: nobody has said yet whose it is. */
+type ProvenChain = readonly Buffer[] | string
+
+/** The chain that the attestation brings, once its first key is seen to have signed: one signature before all others. */
+const proveChain = async ({ jws }: Presented, alg: JwsAlg, keyOf: ProofKeys): Promise<ProvenChain> => {
+  const sent = readX5c(jws.header['x5c'])
+  const jwk = sent?.[0] && findCertificateKey(sent[0])
+  if (sent === undefined || jwk === undefined) return 'x5c is missing or malformed'
   try {
-    return keyOf(trusted.leaf.x509.publicKey.export({ format: 'jwk' }), alg)
+    return (await isSignedByAny(jws, [keyOf(jwk, alg)])) ? sent : 'wrong signature'
   } catch (error) {
     if (error instanceof BadJwk) return `x5c: ${error.message}`
     throw error
   }
+}
+
+interface Fault {
+  readonly reason: string
+  readonly isOfChain?: true
+}
+
+const findChainFault = (chains: CertificateChains, chain: ProvenChain, names: Attester['names']): Fault | undefined => {
+  if (typeof chain === 'string') return { reason: chain }
+  const trusted = chains.check(chain)
+  if (!trusted.ok) return { reason: `x5c: ${trusted.reason}`, isOfChain: true }
+  const { dns, uri } = trusted.leaf.names
+  const isNamed = names?.some((name) => dns.includes(name) || uri.includes(name)) !== false
+  return isNamed ? undefined : { reason: 'x5c: another name' }
 }
 
 /** Why it is not by this attester; undefined: it is. */
@@ -71,20 +89,16 @@ const findAttesterFault = async (
   { jws }: Presented,
   client: Client,
   { issuerKeys }: AttestationRules,
-  keyOf: ProofKeys,
-): Promise<string | undefined> => {
+  chainOf: (alg: JwsAlg) => Promise<ProvenChain>,
+): Promise<Fault | undefined> => {
   const accepted = acceptedAlgorithms(client)
   const algs = attester.algs.filter((alg) => accepted?.includes(alg) !== false)
   const wanted = readJwtHeader(jws.header, { types, accepted: algs })
-  if (typeof wanted === 'string') return wanted
-  const { issuer = '', jwks, jwks_uri, chains } = attester
-  if (chains === undefined) {
-    const keys = await issuerKeys.find({ issuer, jwks, jwks_uri }, wanted)
-    return (await isSignedByAny(jws, keys)) ? undefined : 'wrong signature, or no key fits'
-  }
-  const key = keyOfChain(attester, chains, jws.header['x5c'], keyOf, wanted.alg)
-  if (typeof key === 'string') return key
-  return (await isSignedByAny(jws, [key])) ? undefined : 'wrong signature'
+  if (typeof wanted === 'string') return { reason: wanted }
+  const { issuer = '', jwks, jwks_uri, chains, names } = attester
+  if (chains !== undefined) return findChainFault(chains, await chainOf(wanted.alg), names)
+  const keys = await issuerKeys.find({ issuer, jwks, jwks_uri }, wanted)
+  return (await isSignedByAny(jws, keys)) ? undefined : { reason: 'wrong signature, or no key fits' }
 }
 
 /** A key in the header is nobody's (RFC 8725 §3.10): it is the configuration that says who vouches for a client. */
@@ -105,18 +119,21 @@ const checkAttester = async (
     ({ clients, issuer }) =>
       clients.includes(client.client_id) && (iss === undefined || issuer === undefined || iss === issuer),
   )
-  let reason = 'nobody who is trusted for this client'
+  let refused: Fault = { reason: 'nobody who is trusted for this client' }
+  let chain: Promise<ProvenChain> | undefined
+  // Once, however many may have signed it: the header names one algorithm.
+  const chainOf = (alg: JwsAlg) => (chain ??= proveChain(shown, alg, keyOf))
   let outage: Unavailable | undefined
   for (const attester of trusted)
     try {
-      const fault = await findAttesterFault(attester, shown, client, rules, keyOf)
+      const fault = await findAttesterFault(attester, shown, client, rules, chainOf)
       if (fault === undefined) return
-      reason = fault
+      refused = fault
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error
       outage = error
     }
-  throw outage ?? refusal(reason)
+  throw outage ?? refusal(refused.reason, refused.isOfChain)
 }
 
 const notFresh = (reason: string): OAuthError =>

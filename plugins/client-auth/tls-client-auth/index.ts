@@ -7,8 +7,8 @@ import {
   type ClientCertificate,
 } from '../../../core/api/index.js'
 
-const refusal = (reason: string): OAuthError =>
-  new OAuthError('invalid_client', 'Client authentication failed.', { reason })
+const refusal = (reason: string, isOfChain = false): OAuthError =>
+  new OAuthError('invalid_client', 'Client authentication failed.', { reason, isOfChain })
 
 /** `tls_client_auth` (RFC 8705 §2.1): a certificate that a trust anchor has issued for the subject that is registered. */
 export default definePlugin({
@@ -24,7 +24,7 @@ export default definePlugin({
         if (read === undefined) throw refusal('the certificate does not parse')
         if (!isForSubject(read, client)) throw refusal('the certificate is for another subject')
         const fault = clientCertificates.findFault(certificate)
-        if (fault !== undefined) throw refusal(`the certificate is not trusted: ${fault}`)
+        if (fault !== undefined) throw refusal(`the certificate is not trusted: ${fault}`, true)
         return {}
       },
     }
