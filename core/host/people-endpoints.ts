@@ -102,6 +102,7 @@ export const createSignIn = (
     refusals: get(tokens.refusals),
     methods,
     accounts,
+    isLocalSubject: get(tokens.registries).isLocalSubject,
     consentMethod: get(tokens.registries).consent,
     signInAttempts,
     openAttempts: placesFor(get, 'sign_in_open', config.rate_limits.authorize),

@@ -179,7 +179,10 @@ export const wire = (container: DependencyContainer): void => {
       outbound: createOutbound(fetch, request, clock),
       issuerKeys: createIssuerKeys(createRemoteKeySets({ owner: 'issuer', fetch, clock, log })),
       signedRequests: createSignedRequests({ ring: get(tokens.signingKeys), audit: get(tokens.audit) }),
-      externalAccounts: createExternalAccounts(externalAccounts),
+      externalAccounts: createExternalAccounts(externalAccounts, (subject, signal) =>
+        // Asked for at a sign-in: then all plugins are there.
+        get(tokens.registries).isLocalSubject(subject, signal),
+      ),
       handoffs: createHandoffs(stored.handoffs),
     }
   })

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { JsonObject } from '../json.js'
-import type { Account } from '../oauth/account.js'
+import type { Account, HasSubject } from '../oauth/account.js'
 import { hashOpaqueToken } from '../opaque-token.js'
 import type { RecordStore } from '../storage/ports.js'
 
@@ -16,6 +16,8 @@ export interface ExternalAccount {
 export interface ExternalAccounts {
   /** What the sign-in method with this id kept last. */
   find(method: string, subject: string): Promise<Account | undefined>
+  /** Whether an account of the deployment itself has the subject. Ask before `keep`, unless the method may sign in as such accounts. */
+  readonly isLocal: HasSubject
   /** Keeps what the method learned of a person. False, and nothing changes: another method has an account with this subject. */
   keep(method: string, account: { readonly subject: string; readonly claims: JsonObject }): Promise<boolean>
   /** Remembers what the service outside calls a person or a session, to find the subject by it. For ever without `ttlSeconds`. */
@@ -26,7 +28,8 @@ export interface ExternalAccounts {
 const accountId = (subject: string): string => `subject.${hashOpaqueToken(subject)}`
 const nameId = (method: string, name: string): string => `name.${method}.${hashOpaqueToken(name)}`
 
-export const createExternalAccounts = (store: RecordStore<ExternalAccount>): ExternalAccounts => ({
+export const createExternalAccounts = (store: RecordStore<ExternalAccount>, isLocal: HasSubject): ExternalAccounts => ({
+  isLocal,
   async find(method, subject) {
     const found = await store.find(accountId(subject))
     return found?.method === method ? { subject, claims: found.claims ?? {} } : undefined

@@ -82,6 +82,11 @@ export type SignInResult =
       readonly authTime?: number
       /** What the person typed, or is called where the sign-in was. */
       readonly username?: string
+      /**
+       * The subject may be an account of the deployment itself. Without it, a method that is somewhere else signs in nobody who has one: a
+       * service outside could name people whom it does not know.
+       */
+      readonly linksAccount?: true
     }
   /** Wrong, unknown or disabled: nobody can tell which. `subject` and `why`, a constant text, are for the audit log alone. */
   | { readonly outcome: 'refused'; readonly subject?: string | undefined; readonly why?: string }

@@ -64,5 +64,5 @@ export const inertServices = (issuer: string): Omit<Services, 'secondFactors'> =
   issuerKeys: { find: noOutside },
   signedRequests: { sign: noOutside },
   handoffs: { open: noOutside, findAnswer: noOutside },
-  externalAccounts: { find: noOutside, keep: noOutside, name: noOutside, findByName: noOutside },
+  externalAccounts: { isLocal: noOutside, find: noOutside, keep: noOutside, name: noOutside, findByName: noOutside },
 })

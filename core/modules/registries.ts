@@ -6,7 +6,7 @@ import type { PasswordChange, PasswordReset } from '../interaction/password-chan
 import type { SignInMethod } from '../interaction/sign-in-method.js'
 import type { SignerProvider } from '../keys/ports.js'
 import type { AccountLookup } from '../oauth/account.js'
-import { joinAccounts } from '../oauth/account.js'
+import { hasSubject, joinAccounts, type HasSubject } from '../oauth/account.js'
 import type { AuthorizationDetailsType, AuthorizationDetailsTypes } from '../oauth/authorization-details.js'
 import type { ApprovalNotifier } from '../oauth/ciba/notifier.js'
 import type { ClientAuthenticator } from '../oauth/client-authenticator.js'
@@ -28,6 +28,8 @@ export interface Registries extends AsyncDisposable {
   readonly signIn: ReadonlyMap<string, SignInMethod>
   /** What all plugins know of people. */
   readonly accounts?: AccountLookup
+  /** Whether an account of the deployment has the subject: one of a plugin whose people sign in on the page. */
+  readonly isLocalSubject: HasSubject
   readonly consent?: ConsentMethod
   readonly passwordChange?: PasswordChange
   readonly passwordReset?: PasswordReset
@@ -122,6 +124,7 @@ export const createRegistries = async (
   const passwordResets = new Registry<PasswordReset>('reset of passwords')
   const factorEnrolments = new Registry<FactorEnrolment>('enrolment of the factor')
   const lookups: AccountLookup[] = []
+  const localLookups: AccountLookup[] = []
   const secondFactors = new Registry<SecondFactorVerifier>('second factor')
   const evidence = new Registry<EvidenceVerifier>('kind of evidence')
   const approvalNotifiers = new Registry<ApprovalNotifier>('approval notifier')
@@ -149,7 +152,10 @@ export const createRegistries = async (
     for (const item of contributions.clientAuthenticators ?? [])
       problems.push(...clientAuthenticators.add(item.method, item, plugin))
     for (const method of contributions.signIn ?? []) problems.push(...methods.add(method.id, method, plugin))
-    if (contributions.accounts !== undefined) lookups.push(contributions.accounts)
+    if (contributions.accounts !== undefined) {
+      lookups.push(contributions.accounts)
+      if (contributions.signIn?.some(({ kind }) => kind !== 'redirect')) localLookups.push(contributions.accounts)
+    }
     if (contributions.consent !== undefined) problems.push(...consents.add('consent', contributions.consent, plugin))
     if (contributions.passwordChange !== undefined)
       problems.push(...passwordChanges.add('decision', contributions.passwordChange, plugin))
@@ -188,6 +194,7 @@ export const createRegistries = async (
     clientAuthenticators: freezeMap(clientAuthenticators.entries),
     signIn: freezeMap(methods.entries),
     ...(accounts !== undefined && { accounts }),
+    isLocalSubject: hasSubject(localLookups),
     ...(consent !== undefined && { consent }),
     ...(passwordChange !== undefined && { passwordChange }),
     ...(passwordReset !== undefined && { passwordReset }),

@@ -30,7 +30,21 @@ export interface AccountLookup {
    * it, clients of CIBA name people as they name themselves. Throws `Unavailable`.
    */
   findByUsername?(username: string, signal: AbortSignal): Promise<Account | undefined>
+  /** Whether the subject is taken, also by an account that is disabled. Absent: as `find` says. Throws `Unavailable`. */
+  has?(subject: string, signal: AbortSignal): Promise<boolean>
 }
+
+/** Whether a subject is taken. Throws `Unavailable`. */
+export type HasSubject = (subject: string, signal: AbortSignal) => Promise<boolean>
+
+/** Whether one of them has the subject. */
+export const hasSubject =
+  (lookups: readonly AccountLookup[]): HasSubject =>
+  async (subject, signal) => {
+    for (const lookup of lookups)
+      if (lookup.has === undefined ? await lookup.find(subject, signal) : await lookup.has(subject, signal)) return true
+    return false
+  }
 
 const firstFound = async (
   asks: readonly (() => Promise<Account | undefined> | undefined)[],

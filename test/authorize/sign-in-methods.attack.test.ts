@@ -20,6 +20,7 @@ beforeAll(async () => {
     typed === alice.password ? { outcome: 'passed', subject: `sub-${username}`, amr: ['pwd'] } : { outcome: 'refused' },
   )
   provider = await startProvider({
+    isLocalSubject: async (subject) => subject === 'sub-local',
     methods: new Map([...password, ...doubles.map((double) => [double.id, double] as const)]),
     openAttempts: {
       enter: async () => (openPlaces-- > 0 ? { allowed: true } : { allowed: false, retryAfterSeconds: 60 }),
@@ -82,6 +83,21 @@ describe('an answer from elsewhere', () => {
       method: 'corp',
       amr: ['ext'],
     })
+  })
+
+  it('[SI83] signs nobody in who has an account here, whatever the method says; a form does', async () => {
+    const { agent, state } = await leave()
+    const response = await back(agent, state, { sub: 'sub-local' })
+    expect((await agent.follow(response.headers.get('location') ?? '')).response.status).toBe(403)
+    expect(isSignedIn(agent)).toBe(false)
+    expect(provider.events.at(-1)).toMatchObject({
+      event: 'login.refused',
+      reason: 'the subject is an account of this deployment',
+      method: 'corp',
+    })
+    const { agent: local, url, html } = await open()
+    await local.submit(url, html, { username: 'local', password: alice.password })
+    expect(isSignedIn(local)).toBe(true)
   })
 
   it('SI08 is nothing in another browser, and uses nothing up there', async () => {

@@ -3,7 +3,7 @@ import type { ConsentMethod } from '../../interaction/consent-method.js'
 import type { Consent } from '../../interaction/consent.js'
 import type { Interaction } from '../../interaction/interaction.js'
 import type { SignInMethod } from '../../interaction/sign-in-method.js'
-import type { AccountLookup } from '../../oauth/account.js'
+import type { AccountLookup, HasSubject } from '../../oauth/account.js'
 import type { Pages } from '../../interaction/pages/pages.js'
 import type { AttemptRecord } from '../../interaction/sign-in-attempts.js'
 import type { Places } from '../../interaction/places.js'
@@ -56,6 +56,7 @@ export interface AuthorizationOptions {
   /** How people sign in, by id, in the order of the configuration. */
   readonly methods: ReadonlyMap<string, SignInMethod>
   readonly accounts: AccountLookup
+  readonly isLocalSubject: HasSubject
   /** Absent: the core's own page asks. */
   readonly consentMethod?: ConsentMethod | undefined
   readonly signInAttempts: OneTimeStore<AttemptRecord>

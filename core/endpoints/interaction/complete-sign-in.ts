@@ -82,6 +82,9 @@ export const createCompleteSignIn = (
     if ((await options.clients.find(subject)) !== undefined) return 'the subject is the id of a client'
     const isElsewhere = used.some((id) => methods.get(id)?.kind !== 'form')
     if (isElsewhere && (await accounts.find(subject, signal)) === undefined) return 'the subject is no account'
+    const [first] = used.map((id) => methods.get(id)?.kind)
+    if (first === 'redirect' && result.linksAccount !== true && (await options.isLocalSubject(subject, signal)))
+      return 'the subject is an account of this deployment'
     const oldest = Math.floor(begun / 1000) - (asked.maxAge ?? Infinity) - options.clockToleranceSeconds
     return authTime !== undefined && authTime < oldest ? 'the sign-in is older than max_age' : undefined
   }
@@ -212,5 +215,6 @@ const joinResults = (first: PassedSignIn, second: PassedSignIn): PassedSignIn =>
     ...(acr !== undefined && { acr }),
     ...(times.length > 0 && { authTime: Math.min(...times) }),
     ...(username !== undefined && { username }),
+    ...(first.linksAccount && { linksAccount: true }),
   }
 }

@@ -8,7 +8,7 @@ const address = z.string().superRefine((value, context) => {
 
 const url = address.refine((value) => !new URL(value).searchParams.has('request'), 'must have no parameter request')
 
-const forSignIn = ['title', 'logo', 'amr', 'accounts', 'after'] as const
+const forSignIn = ['title', 'logo', 'amr', 'accounts', 'links_accounts', 'after'] as const
 
 const fields = z.strictObject({
   /** In `{issuer}/sign-in/{id}/callback`, the audit log and the accounts. */
@@ -33,6 +33,8 @@ const fields = z.strictObject({
       cache_secs: z.int().min(0).max(60).default(5),
     })
     .optional(),
+  /** The service may bring claims of people whose accounts are here. */
+  links_accounts: z.boolean().optional(),
   after: z.array(z.string().min(1)).min(1).optional(),
 })
 

@@ -55,6 +55,11 @@ export const createSignIn = (url: string, configured: HandoffOptions, services: 
         if (authTime + maxAge + clockToleranceSeconds < epochSeconds(clock))
           return refuse('the sign-in is older than max_age')
       }
+      // An answer without claims names an account that is here already; after a first method the person has shown whose it is.
+      const namesAccount = claims === undefined && !configured.accounts
+      const linksAccount = configured.links_accounts === true || namesAccount || attempt.passed?.subject === subject
+      if (!linksAccount && (await externalAccounts.isLocal(subject, attempt.signal)))
+        return refuse('the subject is an account of this deployment')
       if (claims !== undefined && !configured.accounts && !(await externalAccounts.keep(id, { subject, claims })))
         return refuse('the subject is one of another sign-in method')
       return {
@@ -64,6 +69,7 @@ export const createSignIn = (url: string, configured: HandoffOptions, services: 
         ...(acr !== undefined && { acr }),
         ...(authTime !== undefined && { authTime }),
         ...(username !== undefined && { username }),
+        ...(linksAccount && { linksAccount }),
       }
     },
   }

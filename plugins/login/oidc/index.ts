@@ -142,11 +142,15 @@ export default definePlugin({
         const fault = findAgeFault(attempt, person, clockToleranceSeconds)
         if (fault !== undefined) return { outcome: 'refused', subject, why: fault }
         const { upstreamSub, claims: kept, ...known } = person
+        // After a first method the person has shown whose account it is.
+        const linksAccount = configured.links_accounts || attempt.passed?.subject === subject
+        if (!linksAccount && (await accounts.isLocal(subject, attempt.signal)))
+          return { outcome: 'refused', subject, why: 'the subject is an account of this deployment' }
         if (!(await accounts.keep(id, { subject, claims: kept })))
           return { outcome: 'refused', subject, why: 'the subject is one of another sign-in method' }
         if (configured.subject !== undefined) await accounts.name(id, `sub ${upstreamSub}`, subject)
         if (typeof sid === 'string') await accounts.name(id, `sid ${sid}`, subject, sessionSeconds)
-        return { outcome: 'passed', ...known }
+        return { outcome: 'passed', ...known, ...(linksAccount && { linksAccount }) }
       },
       async endedElsewhere(logoutToken, signal) {
         const config = await upstream.connect(signal).catch((error: unknown) => {

@@ -32,6 +32,8 @@ export const options = z
       .refine((value) => value.split(' ').includes('openid'), 'must contain openid'),
     /** The claim that is the subject here; absent: a hash of `iss` and `sub`. */
     subject: text.optional(),
+    /** The provider may sign people in whose accounts are here. */
+    links_accounts: z.boolean().default(false),
     /** Claims here, by the claims of the provider. */
     claims: z
       .record(text, text)

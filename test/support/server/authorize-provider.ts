@@ -145,6 +145,7 @@ export const startProvider = async (
     refusals,
     methods,
     accounts,
+    isLocalSubject: async () => false,
     pages: createPages({ assetsPath: '/assets', assets: loadAssets() }),
     clients: createClientDirectory([], {
       find: async (clientId) => {

@@ -98,7 +98,7 @@ const openUpstreams = async () => {
     log: noLog,
     outbound: createOutbound(fetch, createOutboundRequest(reach), Date.now),
     issuerKeys: createIssuerKeys(createRemoteKeySets({ owner: 'issuer', fetch, clock: Date.now, log: noLog })),
-    externalAccounts: createExternalAccounts(backend.records<ExternalAccount>('external_accounts')),
+    externalAccounts: createExternalAccounts(backend.records<ExternalAccount>('external_accounts'), async () => false),
     clockToleranceSeconds: 5,
     signedRequests: {
       sign: (_: unknown, claims: object) =>
