@@ -136,7 +136,7 @@ module.exports = {
     ),
     room(
       'http',
-      ['^core/endpoints/', certificates, '^core/oauth/(errors|params)\\.ts$', observe],
+      ['^core/endpoints/', certificates, limits, '^core/oauth/(errors|params)\\.ts$', observe],
       'HTTP knows endpoints, not rules.',
     ),
     room(

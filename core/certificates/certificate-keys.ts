@@ -32,3 +32,12 @@ export const findKeyFault = ({ publicKey }: X509Certificate, kinds: KeyKinds): s
     ? undefined
     : 'a key is of a kind that is not accepted'
 }
+
+/** Has verifying by its key cost no more than by any other key? False too for a key that cannot be imported. */
+export const hasAcceptedKey = (certificate: X509Certificate): boolean => {
+  try {
+    return isAcceptedKey(certificate.publicKey)
+  } catch {
+    return false
+  }
+}

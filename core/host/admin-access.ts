@@ -10,7 +10,7 @@ import type { Log } from '../observe/log.js'
 export interface AdminAccess {
   readonly routes: Pick<AdminOptions, 'token' | 'handoffGuard'>
   readonly app: Pick<AppOptions, 'certificates'>
-  readonly listener: Pick<ListenOptions, 'host' | 'port' | 'tls' | 'acceptCertificates'>
+  readonly listener: Pick<ListenOptions, 'host' | 'port' | 'tls' | 'clientCertificates'>
 }
 
 export const revealed = (tls: Config['listen']['tls']) => tls && { cert: tls.cert, key: tls.key.reveal() }
@@ -21,7 +21,7 @@ export const adminAccess = (
   options: { readonly clock: Clock; readonly log: Log },
 ): AdminAccess => {
   const subjects = handoff?.clients ?? []
-  const connections = subjects.length > 0 ? createConnectionCertificates() : undefined
+  const connections = subjects.length > 0 ? createConnectionCertificates(options.clock) : undefined
   const credentials = handoff && {
     token: handoff.token?.reveal(),
     ...(connections && { certificates: { trustAnchors: handoff.trust_anchors, subjects } }),
@@ -34,7 +34,7 @@ export const adminAccess = (
     app: { certificates: connections?.read },
     listener: {
       ...{ host, port, tls: revealed(tls) },
-      ...(connections && { acceptCertificates: connections.accept }),
+      ...(connections && { clientCertificates: connections }),
     },
   }
 }

@@ -107,10 +107,10 @@ export const serve = async (options: ServeOptions): Promise<Listeners> => {
     const shown = await open('listen', app, { ...listen, tls: revealed(listen.tls), log })
     if (mtls?.listen === undefined) return listeners(shown, admin)
     const machines = routes.filter((route) => !isForPeople(route))
-    const { accept, read } = createConnectionCertificates()
-    const mtlsApp = createApp({ ...forClients, routes: machines, certificates: read })
+    const connections = createConnectionCertificates(options.clock)
+    const mtlsApp = createApp({ ...forClients, routes: machines, certificates: connections.read })
     const { host = listen.host, port, tls = listen.tls } = mtls.listen
-    const where = { host, port, tls: revealed(tls), acceptCertificates: accept, log }
+    const where = { host, port, tls: revealed(tls), clientCertificates: connections, log }
     return listeners(shown, admin, await open('mtls.listen', mtlsApp, where))
   } catch (error) {
     await Promise.all(opened.map((listening) => listening.close(0)))

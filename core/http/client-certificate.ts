@@ -2,10 +2,13 @@ import { createHash, X509Certificate } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
+import { hasAcceptedKey } from '../certificates/certificate-keys.js'
 import type { ClientCertificate } from '../certificates/client-certificate.js'
+import type { Clock } from '../clock.js'
 import { OAuthError } from '../oauth/errors.js'
 import { RecentMap } from '../recent-map.js'
 import { maxCertificates, parseCertificateHeader, type CertificateFormat } from './certificate-header.js'
+import { createHandshakes } from './handshakes.js'
 import { createTrustedProxies, peerOf } from './trusted-proxies.js'
 
 /** Reads the certificate of whoever sent a request. Throws `invalid_request` for a header that does not parse. */
@@ -18,22 +21,34 @@ const certificateOf = (raw: Buffer, chain: readonly Buffer[]): ClientCertificate
 })
 
 export interface ConnectionCertificates {
-  /** For a connection that was just made. False when the client sent more certificates than a header may hold. */
+  /** For a connection that was just made. False when its address has had too many costly handshakes in this minute. */
+  admit(socket: Socket): boolean
+  /** After its handshake. False when the client sent more certificates than a header may hold. */
   accept(socket: TLSSocket): boolean
   readonly read: CertificateReader
 }
 
 /** The certificates of the connection: the handshake has proved that the client has the key, and nothing else. */
-export const createConnectionCertificates = (): ConnectionCertificates => {
+export const createConnectionCertificates = (clock: Clock): ConnectionCertificates => {
   const known = new WeakMap<Socket, ClientCertificate>()
+  const handshakes = createHandshakes(clock)
   return {
+    admit: (socket) => handshakes.admit(socket),
     accept(socket) {
       const peer = socket.getPeerX509Certificate()
-      if (peer === undefined) return true
-      const chain = issuersOf(peer)
+      const chain = peer === undefined ? [] : issuersOf(peer)
       // OpenSSL takes 100 KiB of them, and the connection holds ten times as much of memory for as long as it is open.
-      if (chain.length >= maxCertificates) return false
-      known.set(socket, certificateOf(peer.raw, chain))
+      const isTooLong = chain.length >= maxCertificates
+      handshakes.finish(socket, isTooLong || !chain.every(hasAcceptedKey))
+      if (isTooLong) return false
+      if (peer !== undefined)
+        known.set(
+          socket,
+          certificateOf(
+            peer.raw,
+            chain.map(({ raw }) => raw),
+          ),
+        )
       return true
     },
     read: ({ socket }) => known.get(socket),
@@ -41,10 +56,10 @@ export const createConnectionCertificates = (): ConnectionCertificates => {
 }
 
 /** Those above it in the order in which the client sent them; no more than are worth counting. */
-const issuersOf = ({ issuerCertificate }: X509Certificate): readonly Buffer[] => {
-  const chain: Buffer[] = []
+const issuersOf = ({ issuerCertificate }: X509Certificate): readonly X509Certificate[] => {
+  const chain: X509Certificate[] = []
   for (let above = issuerCertificate; above !== undefined; above = above.issuerCertificate) {
-    if (chain.push(above.raw) === maxCertificates) break
+    if (chain.push(above) === maxCertificates) break
   }
   return chain
 }

@@ -7,6 +7,7 @@ import { connect, type AddressInfo, type Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import type { Log } from '../observe/log.js'
 import { answerBrokenRequest } from './broken-request.js'
+import type { ConnectionCertificates } from './client-certificate.js'
 import { sendNow } from './send-together.js'
 
 /** What a client may cost before it has said anything sensible. Times in milliseconds, sizes in bytes. */
@@ -45,10 +46,10 @@ export interface ListenOptions {
   /** PEM. Absent: plain HTTP. */
   readonly tls?: { readonly cert: string; readonly key: string } | undefined
   /**
-   * Asks each client for a certificate, and lets every one in: who it is of is for the endpoints to find out. Called once
-   * for each connection, which is closed when it returns false.
+   * Asks each client for a certificate, and lets every one in: who it is of is for the endpoints to find out. Called once for
+   * each connection, before and after its handshake: it is closed when the answer is false.
    */
-  readonly acceptCertificates?: (socket: TLSSocket) => boolean
+  readonly clientCertificates?: Pick<ConnectionCertificates, 'admit' | 'accept'>
   readonly limits?: Partial<ServerLimits>
   /** This process alone listens there, although it is one of several workers. */
   readonly exclusive?: boolean
@@ -81,7 +82,7 @@ const handshake = { minVersion: 'TLSv1.2', ciphers, handshakeTimeout: 10_000 } a
  * A session that is resumed has lost the chain of the client's certificate, so none is. Nor does a connection change whose
  * it is: TLS 1.2 would let the client renegotiate.
  */
-const clientCertificates = {
+const certificateOptions = {
   requestCert: true,
   rejectUnauthorized: false,
   secureOptions: constants.SSL_OP_NO_TICKET | constants.SSL_OP_NO_RENEGOTIATION,
@@ -91,7 +92,7 @@ type Listener = (request: IncomingMessage, response: ServerResponse) => void
 
 /** Opens a listener for `createApp`'s application. Rejects with the system's error, `EADDRINUSE` for instance. */
 export const listen = async (app: Listener, options: ListenOptions): Promise<Listening> => {
-  const { host, port, tls, log, exclusive = false, acceptCertificates } = options
+  const { host, port, tls, log, exclusive = false, clientCertificates } = options
   const limits = { ...defaultLimits, ...options.limits }
   const serverOptions: ServerOptions = {
     maxHeaderSize: limits.maxHeaderSize,
@@ -127,7 +128,7 @@ export const listen = async (app: Listener, options: ListenOptions): Promise<Lis
     tls === undefined
       ? createServer(serverOptions, listener)
       : createTlsServer(
-          { ...serverOptions, ...tls, ...(acceptCertificates && clientCertificates), ...handshake },
+          { ...serverOptions, ...tls, ...(clientCertificates && certificateOptions), ...handshake },
           listener,
         )
   // What is expected beside `100-continue` means nothing here (RFC 9110 §10.1.1).
@@ -140,8 +141,13 @@ export const listen = async (app: Listener, options: ListenOptions): Promise<Lis
   server.on(tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
     unused.add(socket)
     socket.once('close', () => unused.delete(socket))
-    if (acceptCertificates?.(socket as TLSSocket) === false) socket.destroy()
+    if (clientCertificates?.accept(socket as TLSSocket) === false) socket.destroy()
   })
+  // Before the listener of node:tls, which begins the handshake.
+  if (clientCertificates !== undefined)
+    server.prependListener('connection', (socket: Socket) => {
+      if (!clientCertificates.admit(socket)) socket.destroy()
+    })
   server.on('drop', createDropLog(log))
 
   const path = host.startsWith('/') || host.startsWith('./') ? host : undefined

@@ -83,7 +83,7 @@ export interface FixtureOptions
 /** The HTTP room with tiny endpoints on a free port. */
 export const startFixture = async (options: FixtureOptions = {}): Promise<Fixture> => {
   const { issuer = 'http://localhost', endpoints = {}, host = '127.0.0.1', port = 0, ...more } = options
-  const { tls, limits, acceptCertificates, ...app } = more
+  const { tls, limits, clientCertificates, ...app } = more
   const log = memoryLog()
   const table = routes(issuer, tinyEndpoints(issuer, endpoints))
   const handler = createApp({
@@ -102,7 +102,7 @@ export const startFixture = async (options: FixtureOptions = {}): Promise<Fixtur
     log,
     ...(tls === undefined ? {} : { tls }),
     ...(limits === undefined ? {} : { limits }),
-    ...(acceptCertificates === undefined ? {} : { acceptCertificates }),
+    ...(clientCertificates === undefined ? {} : { clientCertificates }),
   })
   return { ...listening, log, origin: `http://127.0.0.1:${listening.port}` }
 }
