@@ -258,6 +258,7 @@ module.exports = {
     reserved('only-embedded-knows-lmdb', 'lmdb', 'core/storage/embedded'),
     reserved('only-mongodb-knows-mongodb', 'mongodb', 'core/storage/mongodb'),
     reserved('only-redis-knows-ioredis', 'ioredis', 'core/storage/redis'),
+    reserved('only-outbound-knows-the-proxy', 'https-proxy-agent|proxy-from-env', 'core/outbound'),
     reserved('only-aws-kms-knows-the-sdk', '@aws-sdk/[^/]+', 'signers/aws-kms'),
     reserved('only-pkcs11-knows-pkcs11js', 'pkcs11js', '(signers/pkcs11|libraries/device/node)'),
     forbid('no-cycles', {}, { circular: true }),

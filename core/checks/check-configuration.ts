@@ -9,6 +9,7 @@ import { createCheckSector } from '../oauth/check-sector.js'
 import type { Messages } from '../interaction/languages/built-in.js'
 import type { Look } from '../interaction/pages/look.js'
 import { createOutboundFetch } from '../outbound/outbound-fetch.js'
+import { findProxyFault } from '../outbound/proxy.js'
 import { crossCheck } from './cross-check.js'
 import { readLook } from './read-look.js'
 import type { CheckedRegistries } from './rule.js'
@@ -111,6 +112,7 @@ export const checkConfiguration = async (
   const adapterProblems = await checkAdapters(salvaged, dirname(reading.file))
   const { messages, problems: textProblems, warnings: textWarnings } = readMessages(salvaged.ui, dirname(reading.file))
   const { look, problems: lookProblems } = readLook(salvaged.ui, dirname(reading.file), messages)
+  const proxyFault = findProxyFault(env)
   // What could not be read is empty, and its module would say so too.
   const told = new Set(reading.problems.map(({ path }) => path))
   const inModules = [
@@ -120,7 +122,8 @@ export const checkConfiguration = async (
     ...lookProblems,
     ...textProblems,
   ].filter(({ path }) => !told.has(path))
-  const found = [...reading.problems, ...clientProblems, ...inModules]
+  const proxyProblems = proxyFault === undefined ? [] : [{ path: 'outbound', message: proxyFault }]
+  const found = [...reading.problems, ...proxyProblems, ...clientProblems, ...inModules]
   try {
     const checked = crossCheck(salvaged, clients, registries ?? nothing, new Set(found.map(sectionOf)))
     const problems = reading.locate([...found, ...checked.problems])

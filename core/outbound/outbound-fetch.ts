@@ -2,8 +2,10 @@ import { lookup } from 'node:dns'
 import { request as requestHttp, type IncomingMessage, type RequestOptions } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
+import { userAgent } from '../../libraries/wire/user-agent.js'
 import { Unavailable } from '../unavailable.js'
-import { isPrivateAddress } from './private-address.js'
+import { isLoopbackHost, isPrivateAddress } from './private-address.js'
+import { createProxyAgent } from './proxy.js'
 
 export interface OutboundOptions {
   /** False: nothing in a private network or on this machine is connected to. */
@@ -35,13 +37,11 @@ export type OutboundFetch = (
 const defaultMaxBytes = 65_536
 const maxHeaderBytes = 16_384
 
-const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
-
 /** Why an address must not be fetched from; undefined: it may be. */
 export const findOutboundFault = (value: string): string | undefined => {
   if (!URL.canParse(value)) return 'must be an absolute URL'
   const { protocol, hostname, username, password } = new URL(value)
-  if (protocol !== 'https:' && !(protocol === 'http:' && loopback.test(hostname)))
+  if (protocol !== 'https:' && !(protocol === 'http:' && isLoopbackHost(hostname)))
     return 'must be https: http is for loopback addresses only'
   if (username !== '' || password !== '') return 'must not carry credentials'
   return value.includes('#') ? 'must have no fragment' : undefined
@@ -71,11 +71,14 @@ export interface OutboundAnswer {
   readonly bytes: Uint8Array
 }
 
-/** One request as it is, for clients of a protocol in which errors have bodies too. Throws `Unavailable` when nothing came back. */
+/**
+ * One request as it is, for services whose errors have bodies too: resolves with whatever status came back. Throws `Unavailable`
+ * when nothing did, with `applied: 'unknown'` unless the method is safe (RFC 9110 §9.2.1).
+ */
 export type OutboundRequest = (
   url: string,
   more: {
-    readonly method: 'GET' | 'POST'
+    readonly method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
     readonly headers: Readonly<Record<string, string>>
     readonly body?: Uint8Array | undefined
     readonly signal?: AbortSignal | undefined
@@ -103,14 +106,31 @@ const singleHeaders = ({ headers }: IncomingMessage): Readonly<Record<string, st
 
 /**
  * For every request of this server to others: within a deadline, no redirect, an answer of at most 64 KiB unless the caller says
- * otherwise, no private address unless allowed, no connection kept.
+ * otherwise, no private address unless allowed, no connection kept. Through a proxy of the environment, which then resolves the names.
  */
 export const createOutboundRequest = ({ allowPrivateAddresses, deadlineMs = 2000 }: RequestRules): OutboundRequest => {
-  const send = (url: URL, options: RequestOptions, maxBytes: number, body?: Uint8Array): Promise<OutboundAnswer> =>
+  const send = (
+    url: URL,
+    options: RequestOptions,
+    maxBytes: number,
+    signal: AbortSignal | undefined,
+    body?: Uint8Array,
+  ): Promise<OutboundAnswer> =>
     new Promise((resolve, reject) => {
       const request = url.protocol === 'https:' ? requestHttps : requestHttp
       const sent = request(url, options)
-      const timer = setTimeout(() => sent.destroy(new Error('the answer took too long')), deadlineMs)
+      // What the proxy says is no answer of the address that was asked.
+      sent.once('proxyConnect', ({ statusCode }: { readonly statusCode: number }) => {
+        if (statusCode !== 200) end(new Error(`the proxy answered ${String(statusCode)}`))
+      })
+      // A request that waits for a connection ends neither by `destroy` nor by its signal.
+      const end = (reason: Error): void => {
+        sent.destroy(reason)
+        reject(reason)
+      }
+      const abort = (): void => end(signal?.reason as Error)
+      const timer = setTimeout(() => end(new Error('the answer took too long')), deadlineMs)
+      signal?.addEventListener('abort', abort)
       sent.on('error', reject)
       sent.on('response', (response) => {
         const { statusCode: status = 0 } = response
@@ -118,7 +138,10 @@ export const createOutboundRequest = ({ allowPrivateAddresses, deadlineMs = 2000
           .then((bytes) => resolve({ status, headers: singleHeaders(response), bytes }), reject)
           .finally(() => sent.destroy())
       })
-      sent.on('close', () => clearTimeout(timer))
+      sent.on('close', () => {
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', abort)
+      })
       sent.end(body)
     })
 
@@ -131,24 +154,30 @@ export const createOutboundRequest = ({ allowPrivateAddresses, deadlineMs = 2000
       // An address is never looked up.
       if (!allowPrivateAddresses && isIP(host) !== 0 && isPrivateAddress(host)) throw new Error(refused)
       const options: RequestOptions = {
-        agent: false,
+        agent: createProxyAgent(text, deadlineMs) ?? false,
         method,
-        headers: { ...headers, ...(body !== undefined && { 'content-length': body.byteLength }) },
+        headers: {
+          ...headers,
+          'user-agent': userAgent,
+          ...(body !== undefined && { 'content-length': body.byteLength }),
+        },
         maxHeaderSize: maxHeaderBytes,
         ...(!allowPrivateAddresses && { lookup: lookupPublic }),
-        ...(signal && { signal }),
       }
-      return await send(url, options, maxBytes, body)
+      signal?.throwIfAborted()
+      return await send(url, options, maxBytes, signal, body)
     } catch (cause) {
-      throw failed(cause, body !== undefined)
+      throw failed(cause, !safeMethods.has(method))
     }
   }
 }
 
-/** What was POSTed may have been read. */
-const failed = (cause: unknown, posted: boolean): Unavailable => {
+const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD'])
+
+/** What was sent may have been acted on. */
+const failed = (cause: unknown, acts: boolean): Unavailable => {
   const reason = cause instanceof Error ? cause.message : 'unknown error'
-  return new Unavailable('outbound', posted ? 'unknown' : 'no', `An outbound fetch failed: ${reason}`, { cause })
+  return new Unavailable('outbound', acts ? 'unknown' : 'no', `An outbound fetch failed: ${reason}`, { cause })
 }
 
 /** For documents and questions, of which nothing but a good answer is of use. */

@@ -46,3 +46,8 @@ export const isPrivateAddress = (address: string): boolean => {
   if (family === 4) return lists[4].check(address, 'ipv4')
   return family !== 6 || lists[6].check(address, 'ipv6')
 }
+
+const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
+
+/** Is it this machine, as a host of a URL is spelled? */
+export const isLoopbackHost = (hostname: string): boolean => loopback.test(hostname)

@@ -1,3 +1,4 @@
+import { userAgent } from '../wire/user-agent.js'
 import { DeviceError, type DeviceErrorCode } from './errors.js'
 
 export type Json = Readonly<Record<string, unknown>>
@@ -11,14 +12,20 @@ const answerWithin = 10_000
 const shortestPause = 1
 const longestPause = 3600
 
+/** A page names its browser, and a header that it sets itself costs a preflight request. */
+const isPage = 'document' in globalThis || 'importScripts' in globalThis
+
 export const createAsk =
   (issuer: string, fetcher: typeof fetch): Ask =>
   async (path, request) => {
     const timeout = AbortSignal.timeout(answerWithin)
     const { signal } = request
+    const headers = new Headers(request.headers)
+    if (!isPage) headers.set('user-agent', userAgent)
     try {
       const response = await fetcher(`${issuer}${path}`, {
         ...request,
+        headers,
         credentials: 'omit',
         // Nobody else gets the second factor, or a signature.
         redirect: 'error',

@@ -1,3 +1,5 @@
+import { userAgent } from '../wire/user-agent.js'
+
 /** What a verifier fetches with: `fetch` of the platform, or one of your own, for example through a proxy. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
 
@@ -8,11 +10,12 @@ const answerWithin = 5000
 export const fetchText = async (
   fetcher: Fetch,
   url: string,
-  asked: RequestInit,
+  asked: { readonly method?: string; readonly headers?: Readonly<Record<string, string>>; readonly body?: string },
   mostBytes: number,
 ): Promise<string> => {
   const signal = AbortSignal.timeout(answerWithin)
-  const response = await fetcher(url, { ...asked, redirect: 'error', signal })
+  const headers = { 'user-agent': userAgent, ...asked.headers }
+  const response = await fetcher(url, { ...asked, headers, redirect: 'error', signal })
   if (response.status !== 200 || !response.body) {
     await response.body?.cancel()
     throw new Error(`${url} answered ${String(response.status)}.`)

@@ -1,5 +1,5 @@
 import { KMSClient } from '@aws-sdk/client-kms'
-import { KeyRefused, withDeadline, type SignerServices } from '../../core/api/index.js'
+import { createProxyAgent, KeyRefused, withDeadline, type SignerServices } from '../../core/api/index.js'
 import { kmsError, kmsTimeout, type KmsQuestion } from './kms-errors.js'
 import { attempts, retryStrategy } from './retry-strategy.js'
 
@@ -45,6 +45,8 @@ const quiet = { trace: () => {}, debug: () => {}, info: () => {}, warn: () => {}
 
 export const openKmsRegion = (options: RegionOptions, deadlineMs: number): KmsRegion => {
   const { region, endpoint, concurrency, services } = options
+  // Which region the SDK finds by itself is not known yet: NO_PROXY then has to except all of the domain.
+  const address = endpoint ?? `https://kms.${region ?? process.env['AWS_REGION'] ?? 'region'}.amazonaws.com`
   const newClient = (maxAttempts: number): KMSClient =>
     new KMSClient({
       ...(region !== undefined && { region }),
@@ -53,7 +55,9 @@ export const openKmsRegion = (options: RegionOptions, deadlineMs: number): KmsRe
       ...(maxAttempts > 1 && { retryStrategy }),
       requestHandler: {
         httpAgent: { maxSockets: concurrency },
-        httpsAgent: { maxSockets: concurrency },
+        httpsAgent: createProxyAgent(address, deadlineMs, { keepAlive: true, maxSockets: concurrency }) ?? {
+          maxSockets: concurrency,
+        },
         // What is asked once has all of its time. Without the second option the SDK only warns.
         ...(maxAttempts > 1 && { requestTimeout: Math.ceil(deadlineMs * attemptShare), throwOnRequestTimeout: true }),
         logger: quiet,
