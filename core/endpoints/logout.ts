@@ -31,6 +31,9 @@ interface LogoutRequest {
 /** Sent again by the form of the page. */
 const names = ['id_token_hint', 'client_id', 'post_logout_redirect_uri', 'state', 'ui_locales'] as const
 
+const knownOf = (sent: ParameterList['values']): Readonly<Record<string, string>> =>
+  Object.fromEntries(names.flatMap((name) => (sent.has(name) ? [[name, sent.get(name) ?? '']] : [])))
+
 /** GET and POST `/logout` (OpenID Connect RP-Initiated Logout 1.0). */
 export const logoutEndpoint = {
   path: '/logout',
@@ -130,16 +133,24 @@ export const createLogoutEndpoint = (
       ...(shown && { client: shown }),
       account: { name: person ? displayName(person.account) : current.session.subject },
       others: await namesOf(http, { current: undefined, others: flow.sessionsOf(http).others }),
-      parameters: Object.fromEntries(names.flatMap((name) => (sent.has(name) ? [[name, sent.get(name) ?? '']] : []))),
+      parameters: knownOf(sent),
     })
     return { ...page(200, html, spoken.language), images: logoOrigins([shown]) }
   }
 
-  /** A form that another site posts comes without our cookies; the same request by GET has them. */
+  /** A form that another site posts comes without our cookies; when it is sent again it has them. */
   const lacksCookies = (http: EndpointRequest): boolean =>
     http.method === 'POST' &&
     http.header('sec-fetch-site') === 'cross-site' &&
     http.cookie(cookies.session) === undefined
+
+  /** A hint that was posted stays out of addresses, and so out of the logs of proxies. */
+  const askAgain = (http: EndpointRequest, sent: ParameterList['values']): Reply => {
+    const parameters = knownOf(sent)
+    if (!sent.has('id_token_hint')) return redirect(withQuery(url, parameters))
+    const spoken = pagesFor(pages, http, sent.get('ui_locales'))
+    return page(200, spoken.formPost({ action: url, parameters, isOurs: true }), spoken.language)
+  }
 
   /** Does the hint speak of this very session? */
   const isOf = ({ sid, subject }: FoundSession['session'], { hint, client }: LogoutRequest): boolean =>
@@ -150,7 +161,7 @@ export const createLogoutEndpoint = (
 
   return async (http, seen) => {
     const sent = checkNoneRepeated(getParameters(http))
-    if (lacksCookies(http)) return redirect(withQuery(url, Object.fromEntries(sent)))
+    if (lacksCookies(http)) return askAgain(http, sent)
     const request = await read(sent)
     seen.claimedClientId = request.client?.client_id
     const browser = flow.sessionsOf(http)

@@ -77,6 +77,8 @@ export const createAnswers = (options: AnswerOptions): Answers => {
 
 /** Appended to the URI as it is registered: a URL parser would rewrite it. */
 export const withQuery = (uri: string, parameters: Parameters): string => {
-  const query = Object.entries(parameters).map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
+  const query = Object.entries(parameters).map(
+    ([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`,
+  )
   return `${uri}${uri.includes('?') ? '&' : '?'}${query.join('&')}`
 }

@@ -158,6 +158,7 @@ const createSpokenPages = (words: Words, render: Render, { accountUrl, scopes }:
     formPost: (page) =>
       render('form-post', {
         title: text('form_post.title'),
+        lead: text(page.isOurs ? 'form_post.again' : 'form_post.lead'),
         action: page.action,
         clientId: page.clientId,
         parameters: Object.entries(page.parameters),

@@ -185,6 +185,8 @@ export interface FormPostPage {
   readonly clientId?: string
   /** The redirect URI: any scheme that the client registered. */
   readonly action: string
+  /** `action` is an address of ours: nobody is sent back to an application. */
+  readonly isOurs?: true
   /** In this order. Values are untrusted: `state` is whatever the client sent. */
   readonly parameters: Readonly<Record<string, string>>
 }

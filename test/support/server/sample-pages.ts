@@ -141,6 +141,10 @@ export const samplePages = (pages: SpokenPages, origin: string, logo: string): R
       const shown = { outcome, ...(decided && { client: full }), startUrl: '#device' }
       return [`device-${outcome}`, pages.deviceResult(shown)] as const
     }),
+    [
+      'form-post-own',
+      pages.formPost({ action: '#elsewhere', parameters: {}, isOurs: true }).replace(/<script.*<\/script>/, ''),
+    ],
     ['recovery', pages.recovery({ ...form, account: { name: long }, link: 'link' })],
     ['logout', pages.logout({ ...form, client: full, account, others: [long], parameters: {} })],
     ['signed-out', pages.signedOut({ client: plain, backUrl: 'https://teller.example/login' })],
