@@ -24,10 +24,10 @@ export interface AccountDirectory {
   replacePassword(known: AccountRecord, password_hash: string): Promise<boolean>
 }
 
-/** Memory-hard password hashing off the event loop. */
+/** Memory-hard password hashing off the event loop. Callers with an `address` take turns with others; those without one are one. */
 export interface PasswordHasher {
   /** A PHC string. */
-  hash(password: string): Promise<string>
+  hash(password: string, address?: string): Promise<string>
   /** Spends the same time when `hash` is undefined, and answers false. */
-  verify(password: string, hash: string | undefined): Promise<boolean>
+  verify(password: string, hash: string | undefined, address?: string): Promise<boolean>
 }

@@ -1,5 +1,7 @@
 import { hash as hashArgon2, verify as verifyArgon2 } from '@node-rs/argon2'
 import { randomBytes } from 'node:crypto'
+import { addressBucket } from '../address-bucket.js'
+import { FairQueue, type Place } from '../fair-queue.js'
 import { Unavailable } from '../unavailable.js'
 import type { PasswordHasher } from './account-directory.js'
 
@@ -13,26 +15,27 @@ const phc = /^\$argon2id\$v=19\$m=\d{1,7},t=\d{1,2},p=\d{1,2}\$[A-Za-z0-9+/]{11,
 export interface PasswordHasherOptions {
   /** Hashes that run at once on libuv's pool, whose other threads stay free for signatures. Default 2. */
   readonly concurrency?: number
-  /** Callers that may wait for their turn; one more gets `Unavailable`. Default 64. */
+  /** Callers that may wait for their turn; one more, or the last one of who has the most, gets `Unavailable`. Default 64. */
   readonly maxWaiting?: number
 }
 
 /**
  * Argon2id (RFC 9106) off the event loop. Passwords are prepared as RFC 8265 §4.2 says, so that one password typed on
  * two keyboards is one password. `hash` throws `RangeError` for an empty password or one over 1024 bytes; `verify`
- * answers false for them, in the usual time. Both throw `Unavailable` when too many callers wait.
+ * answers false for them, in the usual time. Addresses take turns, so that none of them keeps the others waiting. Both throw
+ * `Unavailable` when too many callers wait.
  */
 export const createPasswordHasher = (options: PasswordHasherOptions = {}): PasswordHasher => {
   const inTurn = createTurns(options.concurrency ?? 2, options.maxWaiting ?? 64)
   const nobody = unmatchableHash()
   return {
-    hash: async (password) => {
+    hash: async (password, address) => {
       if (!isAcceptable(password)) throw new RangeError('A password has 1 to 1024 bytes.')
-      return await inTurn(() => hashArgon2(preparePassword(password), parameters))
+      return await inTurn(address, () => hashArgon2(preparePassword(password), parameters))
     },
-    verify: async (password, hash) => {
+    verify: async (password, hash, address) => {
       const decidable = hash !== undefined && phc.test(hash) && isAcceptable(password)
-      const matches = await inTurn(() =>
+      const matches = await inTurn(address, () =>
         decidable
           ? verifyArgon2(hash, preparePassword(password))
           : verifyArgon2(nobody, password.slice(0, maxPasswordBytes)),
@@ -55,26 +58,34 @@ const unmatchableHash = (): string => {
   return `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=${parallelism}$${base64(16)}$${base64(outputLen)}`
 }
 
-/** Runs at most `concurrency` works at once, the others in order of arrival. */
-const createTurns = (concurrency: number, maxWaiting: number): (<T>(work: () => Promise<T>) => Promise<T>) => {
-  const waiting: (() => void)[] = []
+interface Waiting extends Place<'password'> {
+  readonly admit: () => void
+  readonly refuse: () => void
+}
+
+type InTurn = <T>(address: string | undefined, work: () => Promise<T>) => Promise<T>
+
+/** Runs at most `concurrency` works at once; the addresses of the others take turns, and those without one are one address. */
+const createTurns = (concurrency: number, maxWaiting: number): InTurn => {
+  const waiting = new FairQueue<'password', Waiting>(maxWaiting, ['password'])
   let running = 0
-  const enter = async (): Promise<void> => {
+  const enter = (address = ''): Promise<void> | undefined => {
     if (running < concurrency) {
       running++
-      return
+      return undefined
     }
-    if (waiting.length >= maxWaiting)
-      throw new Unavailable('passwords', 'no', 'Too many passwords are waiting to be checked.')
-    await new Promise<void>((resolve) => waiting.push(resolve))
+    return new Promise((admit, reject) => {
+      const refuse = () => reject(new Unavailable('passwords', 'no', 'Too many passwords are waiting to be checked.'))
+      waiting.push({ priority: 'password', owner: addressBucket(address) ?? address, admit, refuse })?.refuse()
+    })
   }
   const leave = (): void => {
     const next = waiting.shift()
-    if (next) next()
+    if (next) next.admit()
     else running--
   }
-  return async (work) => {
-    await enter()
+  return async (address, work) => {
+    await enter(address)
     try {
       return await work()
     } catch (cause) {

@@ -4,8 +4,8 @@ import type { BatchVerifier } from './batch-verifier.js'
 import type { CallOutcome } from './call-record.js'
 import { Circuit, type CircuitState } from './circuit.js'
 import { withDeadline } from '../deadline.js'
-import { FairQueue, type Place } from './fair-queue.js'
-import { KeyRefused, type SignatureOrder, type SignatureTrace } from './ports.js'
+import { FairQueue, type Place } from '../fair-queue.js'
+import { KeyRefused, type SignatureOrder, type SignaturePriority, type SignatureTrace } from './ports.js'
 import type { OpenedKey, RingKey } from './ring-key.js'
 
 export interface SupervisionLimits {
@@ -40,7 +40,9 @@ export class BadSignature extends Error {
   override readonly name = 'BadSignature'
 }
 
-interface Waiting extends Place {
+const priorities: readonly SignaturePriority[] = ['sign_in', 'refresh', 'machine', 'renewal']
+
+interface Waiting extends Place<SignaturePriority> {
   readonly admit: () => void
   readonly refuse: (reason: Error) => void
 }
@@ -51,7 +53,7 @@ export class SignerSupervisor {
   readonly circuit: Circuit
   readonly #limits: SupervisionLimits
   readonly #verifier: BatchVerifier
-  readonly #queue: FairQueue<Waiting>
+  readonly #queue: FairQueue<SignaturePriority, Waiting>
   #running = 0
 
   constructor(
@@ -63,7 +65,7 @@ export class SignerSupervisor {
     this.name = name
     this.#limits = limits
     this.#verifier = verifier
-    this.#queue = new FairQueue(limits.maxWaiting)
+    this.#queue = new FairQueue(limits.maxWaiting, priorities)
     this.circuit = new Circuit(limits.failures, (state) => {
       if (state === 'open') this.#sendAway()
       changed(state)
@@ -145,7 +147,7 @@ export class SignerSupervisor {
       }
       const waiting: Waiting = {
         priority,
-        clientId,
+        owner: clientId,
         admit: () => {
           end()
           resolve()

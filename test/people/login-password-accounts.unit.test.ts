@@ -72,6 +72,27 @@ describe('the password hasher', () => {
   })
 })
 
+describe('passwords that wait', () => {
+  it('take turns by address, and the one who has the most places gives one up', async () => {
+    const small = createPasswordHasher({ concurrency: 1, maxWaiting: 4 })
+    const hash = await small.hash('right')
+    const order: string[] = []
+    const verify = async (name: string, address: string) => {
+      try {
+        expect(await small.verify('right', hash, address)).toBe(true)
+        order.push(name)
+      } catch (error) {
+        expect(error).toBeInstanceOf(Unavailable)
+        order.push(`no ${name}`)
+      }
+    }
+    // Of one subscriber, in five places of a /64.
+    const greedy = [1, 2, 3, 4, 5].map((n) => verify(`greedy${String(n)}`, `2001:db8::${String(n)}`))
+    await Promise.all([...greedy, verify('modest', '2001:db8:0:1::1'), small.verify('right', hash)])
+    expect(order).toEqual(['no greedy5', 'no greedy4', 'greedy1', 'greedy2', 'modest', 'greedy3'])
+  })
+})
+
 describe('accounts in the store', () => {
   let folder: string
   let backend: StorageBackend

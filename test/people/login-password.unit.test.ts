@@ -30,9 +30,9 @@ let verified: boolean[] = []
 
 const counting: PasswordHasher = {
   hash: (password) => hasher.hash(password),
-  verify: (password, hash) => {
+  verify: (password, hash, from) => {
     verified.push(hash !== undefined)
-    return hasher.verify(password, hash)
+    return hasher.verify(password, hash, from)
   },
 }
 
@@ -86,6 +86,27 @@ const refused = (username: string) => {
   ])
   return { outcome: 'refused', subject: subjects.get(username) }
 }
+
+describe('an address that guesses at many names at once', () => {
+  it('fills its own places: the sign-in of another address passes meanwhile', async () => {
+    const settled: string[] = []
+    const note = (name: string) => (outcome: string) => void settled.push(`${name} ${outcome}`)
+    // Two are hashed and 64 wait: of the rest, none gets a place.
+    const guesses = Array.from({ length: 80 }, (_, index) =>
+      attempt(`nobody-${String(index)}`, 'a guess').then(
+        ({ outcome }) => note('guess')(outcome),
+        () => note('guess')('unavailable'),
+      ),
+    )
+    await expect.poll(() => settled.filter((one) => one === 'guess unavailable').length).toBe(14)
+    await attempt('bob', 'the builder', '198.51.100.7').then(({ outcome }) => note('bob')(outcome))
+    const before = settled.slice(0, settled.indexOf('bob passed'))
+    expect(settled).toContain('bob passed')
+    expect(before.filter((one) => one === 'guess refused').length).toBeLessThan(40)
+    await Promise.all(guesses)
+    expect(settled.filter((one) => one === 'guess unavailable')).toHaveLength(15)
+  })
+})
 
 describe('authenticate', () => {
   it('knows the accounts of the configuration and of the store', async () => {

@@ -88,7 +88,7 @@ export default definePlugin({
             const refusal = await takeAttempt(attemptId, from)
             if (refusal) return refusal
             const account = await accounts.findByUsername(username)
-            const matches = await passwords.verify(password, account?.password_hash)
+            const matches = await passwords.verify(password, account?.password_hash, from.address)
             if (!account || !matches || account.disabled) return { outcome: 'refused', subject: account?.sub }
             await clearAttempts(attemptId, from)
             return { outcome: 'passed', subject: account.sub, amr: ['pwd'] }
@@ -101,12 +101,12 @@ export default definePlugin({
         const attemptId = attemptIdOf(account.username)
         const refusal = await takeAttempt(attemptId, from)
         if (refusal) return refusal
-        if (!(await passwords.verify(current, account.password_hash))) return { outcome: 'refused' }
+        if (!(await passwords.verify(current, account.password_hash, from.address))) return { outcome: 'refused' }
         await clearAttempts(attemptId, from)
         const fault =
           next === current ? 'must not be the one that you have now' : findPasswordFault(next, account.username)
         if (fault !== undefined) return { outcome: 'unacceptable', fault }
-        const hash = await passwords.hash(next)
+        const hash = await passwords.hash(next, from.address)
         return { outcome: 'allowed', apply: () => accounts.replacePassword(account, hash) }
       },
       passwordReset: async ({ subject, next }) => {

@@ -1,31 +1,33 @@
 import { describe, expect, it } from 'vitest'
-import { FairQueue } from '../../core/keys/fair-queue.js'
+import { FairQueue } from '../../core/fair-queue.js'
 import type { SignaturePriority } from '../../core/keys/ports.js'
 
 interface Item {
   readonly priority: SignaturePriority
-  readonly clientId: string
+  readonly owner: string
   readonly n: number
 }
 
-const item = (clientId: string, n: number, priority: SignaturePriority = 'machine'): Item => ({ priority, clientId, n })
+const priorities: readonly SignaturePriority[] = ['sign_in', 'refresh', 'machine', 'renewal']
 
-const drain = (queue: FairQueue<Item>): string[] => {
+const item = (owner: string, n: number, priority: SignaturePriority = 'machine'): Item => ({ priority, owner, n })
+
+const drain = (queue: FairQueue<SignaturePriority, Item>): string[] => {
   const names: string[] = []
-  for (let next = queue.shift(); next !== undefined; next = queue.shift()) names.push(`${next.clientId}${next.n}`)
+  for (let next = queue.shift(); next !== undefined; next = queue.shift()) names.push(`${next.owner}${next.n}`)
   return names
 }
 
 describe('the queue of a signer', () => {
   it('lets sign-ins go before refreshes, machines and renewals', () => {
-    const queue = new FairQueue<Item>(10)
+    const queue = new FairQueue<SignaturePriority, Item>(10, priorities)
     for (const priority of ['renewal', 'machine', 'refresh', 'sign_in'] as const)
       queue.push(item(priority, 1, priority))
     expect(drain(queue)).toEqual(['sign_in1', 'refresh1', 'machine1', 'renewal1'])
   })
 
   it('lets clients take turns, each in its own order', () => {
-    const queue = new FairQueue<Item>(20)
+    const queue = new FairQueue<SignaturePriority, Item>(20, priorities)
     for (let n = 1; n <= 5; n++) queue.push(item('greedy', n))
     queue.push(item('a', 1))
     queue.push(item('b', 1))
@@ -35,7 +37,7 @@ describe('the queue of a signer', () => {
   })
 
   it('is bounded: who has the most places gives one up, and who has no fewer than others waits for none', () => {
-    const queue = new FairQueue<Item>(4)
+    const queue = new FairQueue<SignaturePriority, Item>(4, priorities)
     const greedy = [1, 2, 3, 4].map((n) => item('greedy', n))
     for (const one of greedy) expect(queue.push(one)).toBeUndefined()
     const more = item('greedy', 5)
@@ -49,7 +51,7 @@ describe('the queue of a signer', () => {
   })
 
   it('gives the places of lower priorities to higher ones, never the other way', () => {
-    const queue = new FairQueue<Item>(2)
+    const queue = new FairQueue<SignaturePriority, Item>(2, priorities)
     const machines = [item('m', 1), item('m', 2)]
     for (const one of machines) queue.push(one)
     const renewal = item('r', 1, 'renewal')
@@ -60,7 +62,7 @@ describe('the queue of a signer', () => {
   })
 
   it('forgets who waits no more', () => {
-    const queue = new FairQueue<Item>(4)
+    const queue = new FairQueue<SignaturePriority, Item>(4, priorities)
     const items = [item('a', 1), item('a', 2), item('b', 1)]
     for (const one of items) queue.push(one)
     queue.remove(items[0] as Item)

@@ -1,25 +1,26 @@
-import type { SignaturePriority } from './ports.js'
-
-const priorities: readonly SignaturePriority[] = ['sign_in', 'refresh', 'machine', 'renewal']
-
 /** A place in the queue. */
-export interface Place {
-  readonly priority: SignaturePriority
-  readonly clientId: string
+export interface Place<Priority extends string> {
+  readonly priority: Priority
+  /** Whose it is: a client, or an address. */
+  readonly owner: string
 }
 
 /**
- * A bounded queue: higher priorities go first, and within a priority the clients take turns. When it is full, a place
- * of a lower priority, or else of the client with the most places, is given to one who has less.
+ * A bounded queue: higher priorities go first, and within a priority the owners take turns. When it is full, a place
+ * of a lower priority, or else of the owner with the most places, is given to one who has less.
  */
-export class FairQueue<T extends Place> {
+export class FairQueue<Priority extends string, T extends Place<Priority>> {
   readonly #limit: number
-  /** Clients in order of their turns, each with what it waits for. */
-  readonly #lanes = new Map(priorities.map((priority) => [priority, new Map<string, T[]>()] as const))
+  readonly #priorities: readonly Priority[]
+  /** Owners in order of their turns, each with what it waits for. */
+  readonly #lanes: ReadonlyMap<Priority, Map<string, T[]>>
   #size = 0
 
-  constructor(limit: number) {
+  /** `priorities`: the highest first. */
+  constructor(limit: number, priorities: readonly Priority[]) {
     this.#limit = limit
+    this.#priorities = priorities
+    this.#lanes = new Map(priorities.map((priority) => [priority, new Map<string, T[]>()]))
   }
 
   get size(): number {
@@ -32,8 +33,8 @@ export class FairQueue<T extends Place> {
     if (displaced === item) return item
     if (displaced !== undefined) this.remove(displaced)
     const lane = this.#lane(item)
-    const own = lane.get(item.clientId)
-    if (own === undefined) lane.set(item.clientId, [item])
+    const own = lane.get(item.owner)
+    if (own === undefined) lane.set(item.owner, [item])
     else own.push(item)
     this.#size++
     return displaced
@@ -42,11 +43,11 @@ export class FairQueue<T extends Place> {
   /** The next one, or undefined when nobody waits. */
   shift(): T | undefined {
     for (const lane of this.#lanes.values()) {
-      for (const [clientId, items] of lane) {
+      for (const [owner, items] of lane) {
         const item = items.shift()
         // To the end of the turns.
-        lane.delete(clientId)
-        if (items.length > 0) lane.set(clientId, items)
+        lane.delete(owner)
+        if (items.length > 0) lane.set(owner, items)
         this.#size--
         return item
       }
@@ -57,15 +58,15 @@ export class FairQueue<T extends Place> {
   /** Takes out one who waits no more. */
   remove(item: T): void {
     const lane = this.#lane(item)
-    const items = lane.get(item.clientId)
+    const items = lane.get(item.owner)
     const index = items?.indexOf(item) ?? -1
     if (items === undefined || index === -1) return
     items.splice(index, 1)
-    if (items.length === 0) lane.delete(item.clientId)
+    if (items.length === 0) lane.delete(item.owner)
     this.#size--
   }
 
-  #lane({ priority }: Place): Map<string, T[]> {
+  #lane({ priority }: T): Map<string, T[]> {
     return this.#lanes.get(priority) as Map<string, T[]>
   }
 
@@ -73,11 +74,11 @@ export class FairQueue<T extends Place> {
     const lowest = [...this.#lanes].findLast(([, lane]) => lane.size > 0)
     if (lowest === undefined) return item
     const [priority, lane] = lowest
-    const rank = priorities.indexOf(priority) - priorities.indexOf(item.priority)
+    const rank = this.#priorities.indexOf(priority) - this.#priorities.indexOf(item.priority)
     if (rank < 0) return item
     let longest: readonly T[] = []
     for (const items of lane.values()) if (items.length > longest.length) longest = items
-    const own = lane.get(item.clientId)?.length ?? 0
+    const own = lane.get(item.owner)?.length ?? 0
     const weakest = rank > 0 || longest.length > own + 1 ? longest.at(-1) : item
     return weakest ?? item
   }
