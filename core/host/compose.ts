@@ -1,4 +1,5 @@
 import 'reflect-metadata'
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { setTimeout } from 'node:timers/promises'
 import { container as root, type DependencyContainer } from 'tsyringe'
 import type { Clock } from '../clock.js'
@@ -13,6 +14,7 @@ import { settlePairwiseKey } from '../oauth/pairwise-key.js'
 import { observeAudit } from '../observe/audit-counts.js'
 import type { AuditLog } from '../observe/audit.js'
 import { openAudit } from '../observe/audit-file.js'
+import type { RequestIds } from '../observe/plugin-log.js'
 import { createReadiness } from '../observe/health.js'
 import type { Log } from '../observe/log.js'
 import { LoopLag } from '../observe/loop-lag.js'
@@ -169,7 +171,10 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
   container.register(tokens.hintKeys, {
     useValue: createHintKeys({ published: publishedKeys, publications, config: inForce, clock }),
   })
-  const registries = keep(await createRegistries(checked.modules.plugins, container.resolve(tokens.services)))
+  const logging = checked.modules.plugins.some(({ module }) => module.needs?.includes('log') === true)
+  const requestIds: RequestIds | undefined = logging ? new AsyncLocalStorage() : undefined
+  const services = container.resolve(tokens.services)
+  const registries = keep(await createRegistries(checked.modules.plugins, services, requestIds))
   container.register(tokens.registries, { useValue: registries })
   let serving = servingOf(container, generation)
 
@@ -225,6 +230,7 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
     shedding: observeShedding(metrics, lag),
     traces,
     tracing,
+    requestIds,
   })
   cleanUp.add(() => listeners.admin.close(0))
   if (registries.signIn.size > 0) {

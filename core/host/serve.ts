@@ -13,6 +13,7 @@ import type { Pages } from '../interaction/pages/pages.js'
 import type { Readiness } from '../observe/health.js'
 import type { Log } from '../observe/log.js'
 import type { Metrics } from '../observe/metrics.js'
+import type { RequestIds } from '../observe/plugin-log.js'
 import type { Tracing } from '../observe/tracing.js'
 import { adminAccess, revealed } from './admin-access.js'
 import { listenAs } from './listen-as.js'
@@ -39,6 +40,7 @@ export interface ServeOptions {
   readonly shedding?: LoadShedding
   readonly traces?: TraceContexts
   readonly tracing?: Tracing | undefined
+  readonly requestIds?: RequestIds | undefined
 }
 
 export interface Listeners {
@@ -77,6 +79,7 @@ export const serve = async (options: ServeOptions): Promise<Listeners> => {
     ...(observe && { observe }),
     ...(shedding && { shedding }),
     ...(traces && { traces, tracing }),
+    requestIds: options.requestIds,
   }
   const certificates =
     header && createHeaderCertificates({ ...header, trustedProxies, ignored: options.certificateIgnored })

@@ -61,6 +61,7 @@ const toFailure = (error: unknown, exchange: Exchange, log: Log): Failure => {
   if (error instanceof OAuthError) return error
   if (error instanceof Unavailable || isAbort(error)) {
     const component = error instanceof Unavailable ? error.component : 'deadline'
+    exchange.outage = component
     log.error('A request failed because of an outage', { request_id: exchange.requestId, component }, error)
     return {
       status: 503,

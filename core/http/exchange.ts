@@ -30,6 +30,8 @@ export class Exchange {
   hasErrorCodes: boolean
   /** What it was refused with. */
   error: ErrorCode | undefined
+  /** The component whose outage failed it. */
+  outage: string | undefined
   /** Where it is in a trace (W3C Trace Context). */
   traceparent: string | undefined
 
@@ -48,6 +50,7 @@ export class Exchange {
     this.uiLocales = undefined
     this.hasErrorCodes = false
     this.error = undefined
+    this.outage = undefined
     this.traceparent = undefined
   }
 }

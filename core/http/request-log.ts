@@ -32,6 +32,8 @@ export interface Answered {
   readonly status: number | 'aborted'
   readonly error?: ErrorCode | undefined
   readonly milliseconds: number
+  /** The component whose outage failed the request. */
+  readonly outage?: string | undefined
 }
 
 export type RequestObserver = (answered: Answered) => void
@@ -47,7 +49,7 @@ export const requestLog =
     res.on('close', () => {
       const status = res.writableEnded ? res.statusCode : 'aborted'
       const milliseconds = performance.now() - start
-      observe?.({ endpoint: state.routePath, status, error: state.error, milliseconds })
+      observe?.({ endpoint: state.routePath, status, error: state.error, milliseconds, outage: state.outage })
       log[level]('request', {
         request_id: state.requestId,
         method: req.method,

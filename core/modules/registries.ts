@@ -11,6 +11,7 @@ import type { AuthorizationDetailsType, AuthorizationDetailsTypes } from '../oau
 import type { ApprovalNotifier } from '../oauth/ciba/notifier.js'
 import type { ClientAuthenticator } from '../oauth/client-authenticator.js'
 import type { GrantHandler } from '../oauth/grant.js'
+import { createPluginLog, type RequestIds } from '../observe/plugin-log.js'
 import { Unavailable } from '../unavailable.js'
 import { CleanUp } from '../clean-up.js'
 import { findContributionFault } from './contribution-faults.js'
@@ -108,11 +109,12 @@ const explainFailure = async (error: unknown, { mask }: Pick<LoadedPlugin, 'mask
 /**
  * Creates what the plugins contribute, in the order of the configuration, each with the services that it needs and no
  * others. Throws `ConfigurationError` with every problem, or `Unavailable`; then all that was created is closed again,
- * in reverse.
+ * in reverse. With `requestIds`, lines of a plugin's log have the id of the request that it works for.
  */
 export const createRegistries = async (
   plugins: readonly LoadedPlugin[],
   outside: Omit<Services, 'secondFactors'>,
+  requestIds?: RequestIds,
 ): Promise<Registries> => {
   const cleanUp = new CleanUp()
   const problems: Problem[] = []
@@ -137,7 +139,8 @@ export const createRegistries = async (
     const { module, options, path } = plugin
     let contributions: Contributions
     try {
-      contributions = await module.create(options, pick(services, module.needs))
+      const log = createPluginLog(services.log, module.name, requestIds)
+      contributions = await module.create(options, pick({ ...services, log }, module.needs))
     } catch (error) {
       problems.push({ path, ...(await explainFailure(error, plugin)) })
       return

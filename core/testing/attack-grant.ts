@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { PluginModule, Services } from '../modules/contract.js'
 import type { Client } from '../oauth/client.js'
 import type { GrantHandler, GrantRequest } from '../oauth/grant.js'
+import { OAuthError } from '../oauth/errors.js'
 import { Unavailable } from '../unavailable.js'
 import { attacksOn, stranger, victim } from './attacks.js'
 import { attempt, type TrialRequest, type Outcome, type Setting } from './attempt.js'
@@ -48,6 +49,22 @@ const exampleClient: Client = {
 const down = (): never => {
   throw new Unavailable('attack', 'no', 'The service is down.')
 }
+
+/** What came of a request, with all that its author needs to know of an error. */
+const told = ({ error }: Outcome = { faults: [] }): string => {
+  if (error instanceof OAuthError)
+    return `${error.code}: ${error.description}${error.reason === error.description ? '' : ` (${error.reason})`}`
+  if (error instanceof Unavailable) return `Unavailable of ${error.component}: ${error.message}${causeOf(error)}`
+  return error instanceof Error ? `${error.name}: ${error.message}` : 'gives tokens'
+}
+
+const causeOf = ({ cause }: Error): string => (cause instanceof Error ? ` (${cause.name}: ${cause.message})` : '')
+
+/** An honest request that fails for an outage says nothing of what the grant decides. */
+const describeRefusal = (error: unknown): Pick<Finding, 'rule' | 'detail'> =>
+  error instanceof OAuthError
+    ? { rule: 'refuses', detail: `refuses what it should give: ${told({ error, faults: [] })}` }
+    : { rule: 'unreachable', detail: `cannot decide: ${told({ error, faults: [] })}` }
 
 /** Every call of these fails as a store does that is down. */
 const broken = (services: Partial<Services>): Partial<Services> =>
@@ -121,7 +138,7 @@ export const attackGrant = async (module: PluginModule, given: GrantAttack): Pro
     const outcome = await ask('an honest request', asked)
     first.push(outcome)
     if (outcome.decision === undefined && outcome.faults.length === 0)
-      add({ rule: 'refuses', attack: 'an honest request', detail: 'refuses what it should give' })
+      add({ ...describeRefusal(outcome.error), attack: 'an honest request' })
   }
   // One that hangs hangs every time, and each costs the deadline.
   if (isLate()) return { requests, findings: [...findings.values()] }
@@ -143,14 +160,22 @@ export const attackGrant = async (module: PluginModule, given: GrantAttack): Pro
     const last = await ask('an honest request, at the end', asked)
     const together = again[index * 2]
     if (!isSame(last, index) || (together !== undefined && !isSame(together, index)))
-      add({ rule: 'state', attack: 'the same request again', detail: 'decides otherwise than at first' })
+      add({
+        rule: 'state',
+        attack: 'the same request again',
+        detail: `decides otherwise than at first: ${told(isSame(last, index) ? together : last)}`,
+      })
   }
 
   const cut = await open(broken(given.services ?? {}))
   for (const [index, asked] of honest.entries()) {
     const outcome = await ask('with every service down', asked, cut)
     if (!(outcome.error instanceof Unavailable) && !isSame(outcome, index))
-      add({ rule: 'outage', attack: 'with every service down', detail: 'tells an outage as something else' })
+      add({
+        rule: 'outage',
+        attack: 'with every service down',
+        detail: `tells an outage as something else: ${told(outcome)}`,
+      })
   }
   return { requests, findings: [...findings.values()] }
 }

@@ -1,6 +1,17 @@
 /** What a grant must not do, by the word for it. */
 export type Rule =
-  'refuses' | 'scope' | 'audience' | 'client' | 'claims' | 'hangs' | 'throws' | 'junk' | 'state' | 'outage' | 'echo'
+  | 'refuses'
+  | 'unreachable'
+  | 'scope'
+  | 'audience'
+  | 'client'
+  | 'claims'
+  | 'hangs'
+  | 'throws'
+  | 'junk'
+  | 'state'
+  | 'outage'
+  | 'echo'
 
 export interface Finding {
   readonly rule: Rule

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { definePlugin, OAuthError, type GrantDecision, type GrantRequest } from '../../core/api/index.js'
+import { definePlugin, OAuthError, Unavailable, type GrantDecision, type GrantRequest } from '../../core/api/index.js'
 import { attackGrant, type GrantAttack, type Rule } from '../../core/testing/index.js'
 import authorizationCode from '../../plugins/grants/authorization-code/index.js'
 import clientCredentials from '../../plugins/grants/client-credentials/index.js'
@@ -156,7 +156,7 @@ describe('the attack suite', () => {
       plugin(() => Promise.reject(late)),
       honest,
     )
-    expect(gaveUp.findings.map(({ rule }) => rule)).toEqual(['refuses'])
+    expect(gaveUp.findings.map(({ rule }) => rule)).toEqual(['unreachable'])
   })
 })
 
@@ -213,5 +213,43 @@ describe('the grants that come with Signet withstand it', () => {
     ],
   ])('%s', async (_name, module, given) => {
     expect((await attackGrant(module, given)).findings).toEqual([])
+  })
+})
+
+describe('a finding', () => {
+  const find = async (handle: (request: GrantRequest) => unknown) =>
+    (await attackGrant(plugin(handle), honest)).findings
+
+  it('says with what an honest request was refused, and why', async () => {
+    const [first] = await find(() => {
+      throw new OAuthError('invalid_grant', 'There is no such loan.', { reason: 'the branch is closed' })
+    })
+    const detail = 'refuses what it should give: invalid_grant: There is no such loan. (the branch is closed)'
+    expect(first).toEqual({ rule: 'refuses', attack: 'an honest request', detail })
+  })
+
+  it('tells an outage of the service from a refusal', async () => {
+    const [first] = await find(() => {
+      throw new Unavailable('loan-service', 'no', 'It does not answer.', { cause: new Error('connect ECONNREFUSED') })
+    })
+    const detail = 'cannot decide: Unavailable of loan-service: It does not answer. (Error: connect ECONNREFUSED)'
+    expect(first).toEqual({ rule: 'unreachable', attack: 'an honest request', detail })
+  })
+
+  it('tells a deadline of the plugin from a refusal', async () => {
+    const [first] = await find(() => {
+      throw new DOMException('The operation was aborted due to timeout', 'TimeoutError')
+    })
+    expect(first).toMatchObject({ rule: 'unreachable', detail: expect.stringContaining('TimeoutError: The operation') })
+  })
+
+  it('says what the second answer was where it differs from the first', async () => {
+    let asked = 0
+    const found = await find((request) => {
+      if (asked++ > 0) throw new OAuthError('invalid_grant', 'This loan was paid out.')
+      return good(request)
+    })
+    const detail = 'decides otherwise than at first: invalid_grant: This loan was paid out.'
+    expect(found).toContainEqual({ rule: 'state', attack: 'the same request again', detail })
   })
 })

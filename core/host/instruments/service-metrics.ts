@@ -27,7 +27,16 @@ export const observeRequests = (metrics: Metrics): RequestObserver => {
     labels: ['endpoint', 'status'],
     read: durations.read,
   })
-  return ({ endpoint = 'other', status, error = 'none', milliseconds }) => {
+  const outages = new Counts('component')
+  metrics.observe({
+    type: 'counter',
+    name: 'signet_outages_total',
+    help: 'Requests that an outage failed, by the component: a store, a signer, or what a plugin calls its service.',
+    labels: ['component'],
+    read: outages.read,
+  })
+  return ({ endpoint = 'other', status, error = 'none', milliseconds, outage }) => {
+    if (outage !== undefined) outages.of(outage).value++
     requests.of(endpoint, String(status), error).value++
     durations.of(endpoint, status === 'aborted' ? status : `${String(status).slice(0, 1)}xx`).add(milliseconds)
   }
