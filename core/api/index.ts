@@ -106,6 +106,7 @@ export { parseCompactJws } from '../jose/compact-jws.js'
 export type { JwsAlg, PublicJwk, VerificationKey } from '../jose/jwk.js'
 export type { HeaderRules } from '../jose/jwt-header.js'
 export { readJwtHeader } from '../jose/jwt-header.js'
+export { isOfType } from '../../libraries/wire/media-type.js'
 export { signatureLength } from '../jose/jwk.js'
 export type {
   KeyPurpose,

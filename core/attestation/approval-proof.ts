@@ -1,3 +1,4 @@
+import { isOfType } from '../../libraries/wire/media-type.js'
 import { approvalType } from '../../libraries/wire/names.js'
 import { epochSeconds, type Clock } from '../clock.js'
 import { isNumericDate } from '../jose/claim-times.js'
@@ -38,7 +39,7 @@ export const createCheckApproval =
   async (text: string, key: ProofKey): Promise<ApprovalProof> => {
     const jws = parseCompactJws(text) ?? refuse('not a compact JWS')
     const { alg, typ } = jws.header
-    if (alg !== 'ES256' || typ !== approvalType) refuse('alg or typ is of another thing')
+    if (alg !== 'ES256' || !isOfType(typ, approvalType)) refuse('alg or typ is of another thing')
     const { aud, iat, exp, approval_id: approvalId, decision, request } = jws.payload
     if (aud !== issuer) refuse('aud is not the issuer')
     if (!isNumericDate(iat) || !isNumericDate(exp)) return refuse('iat or exp is not a time')

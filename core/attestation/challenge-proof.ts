@@ -1,3 +1,4 @@
+import { isOfType } from '../../libraries/wire/media-type.js'
 import { epochSeconds, type Clock } from '../clock.js'
 import type { JsonObject } from '../json.js'
 import { isNumericDate } from '../jose/claim-times.js'
@@ -22,7 +23,7 @@ export interface ChallengeProofOptions {
 const maxLength = 2048
 const form = /^[\w-]+\.[\w-]+\.[\w-]*$/
 /** Types that say nothing, and the one that says what this is. What was signed for another purpose has another one. */
-const acceptedTypes: ReadonlySet<unknown> = new Set([undefined, 'JWT', 'JOSE', 'enrol-proof+jws'])
+const acceptedTypes = [undefined, 'JWT', 'JOSE', 'enrol-proof+jws']
 
 const refuse = (reason: string): never => {
   throw attestationError('ChallengeSignatureInvalid', { reason })
@@ -60,7 +61,7 @@ export const createCheckProof = (options: ChallengeProofOptions) => {
     const header = jws?.header ?? readHeader(text)
     if (header !== undefined && header['alg'] !== 'ES256') throw attestationError('BadAlg')
     if (jws === undefined) return refuse('not a strict compact JWS')
-    if (!acceptedTypes.has(jws.header['typ'])) refuse('typ is not that of a challenge proof')
+    if (!isOfType(jws.header['typ'], ...acceptedTypes)) refuse('typ is not that of a challenge proof')
     checkClaims(jws.payload, open)
     const key = keys.check(open.record.jwk)
     if (!(await verifySignature(key, jws.signingInput, jws.signature))) refuse('wrong signature')

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { isOfType } from '../../libraries/wire/media-type.js'
 import { requestSignatureType } from '../../libraries/wire/names.js'
 import { readRequestClaims, targetProblem, timeProblem } from '../../libraries/wire/request-claims.js'
 import { epochSeconds, type Clock } from '../clock.js'
@@ -54,7 +55,7 @@ export const createCheckRequestSignature = (options: RequestSignatureOptions) =>
     if (attestation === undefined || signature === undefined) return refuse('no attestation or no signature')
     const jws = parseCompactJws(signature) ?? refuse('not a compact JWS')
     const { alg, typ, jwk } = jws.header
-    if (alg !== 'ES256' || typ !== requestSignatureType) refuse('alg or typ is of another thing')
+    if (alg !== 'ES256' || !isOfType(typ, requestSignatureType)) refuse('alg or typ is of another thing')
     const shown = await read(attestation)
     // The tolerance and the grace are for renewals: what is over proves nothing.
     if (shown === undefined || shown.expiresAt <= epochSeconds(clock)) throw attestationError('AttestationInvalid')

@@ -1,10 +1,11 @@
+import { isOfType } from '../../libraries/wire/media-type.js'
 import type { JsonObject } from '../json.js'
 import { findAlgorithm } from './algorithms.js'
 import type { JwsAlg } from './jwk.js'
 import type { NamedKey } from './key-set.js'
 
 export interface HeaderRules {
-  /** What `typ` may be: a token that says it is something else is another kind of token (RFC 8725 §3.11). */
+  /** What `typ` may be, as media types; `undefined` for one that says nothing: a token that says it is something else is another kind of token (RFC 8725 §3.11). */
   readonly types: readonly unknown[]
   /** The one algorithm that its sender registered; absent: any of ours. */
   readonly alg?: JwsAlg | undefined
@@ -21,7 +22,7 @@ export const readJwtHeader = (
   { types, alg: registered, accepted }: HeaderRules,
 ): NamedKey | string => {
   const { kid, typ } = header
-  if (!types.includes(typ)) return 'typ is of another token'
+  if (!isOfType(typ, ...types)) return 'typ is of another token'
   const alg = findAlgorithm(header['alg'])
   if (alg === undefined || alg !== (registered ?? alg) || accepted?.includes(alg) === false)
     return 'alg is not accepted'

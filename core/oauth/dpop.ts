@@ -8,6 +8,7 @@ import { BadJwk } from '../jose/public-key-guard.js'
 import { verifySignature } from '../jose/verify-signature.js'
 import type { EphemeralReplayGuard, RecordStore } from '../storage/ports.js'
 import { isSameTarget } from '../../libraries/wire/htu.js'
+import { isOfType } from '../../libraries/wire/media-type.js'
 import { createProofKeys, type ProofKey } from '../jose/proof-keys.js'
 import { createNonces, type Nonces } from './dpop-nonce.js'
 import { OAuthError } from './errors.js'
@@ -81,7 +82,7 @@ export const createDpop = (options: DpopOptions): Dpop => {
   const check = async (presented: PresentedProof, { current, accepted, since }: Nonces): Promise<DpopProof> => {
     const jws = parseCompactJws(presented.proof) ?? refuse('not a compact JWS')
     const { header, payload } = jws
-    if (header['typ'] !== 'dpop+jwt') refuse('typ is not dpop+jwt')
+    if (!isOfType(header['typ'], 'dpop+jwt')) refuse('typ is not dpop+jwt')
     const alg = findAlgorithm(header['alg'])
     if (alg === undefined) return refuse('algorithm not accepted')
     const key = checkKey(keyOf, header['jwk'], alg)

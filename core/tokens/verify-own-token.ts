@@ -1,3 +1,4 @@
+import { isOfType } from '../../libraries/wire/media-type.js'
 import type { Clock } from '../clock.js'
 import type { JsonObject } from '../json.js'
 import { findTimeFault } from '../jose/claim-times.js'
@@ -7,7 +8,7 @@ import { verifySignature } from '../jose/verify-signature.js'
 
 export interface OwnTokenExpectation {
   readonly ring: Pick<KeyRing, 'publishedKey'>
-  /** Exactly (RFC 8725 §3.11): no token is accepted where another type is expected. */
+  /** As a media type (RFC 8725 §3.11): no token is accepted where another type is expected. */
   readonly typ: string
   /** A key that may not sign such a token verifies none. */
   readonly purpose: KeyPurpose
@@ -39,7 +40,7 @@ export const verifyOwnToken = async (token: string, expected: OwnTokenExpectatio
   const jws = parseCompactJws(token)
   if (jws === undefined) return undefined
   const { alg, kid, typ } = jws.header
-  if (typ !== expected.typ || typeof kid !== 'string') return undefined
+  if (!isOfType(typ, expected.typ) || typeof kid !== 'string') return undefined
   const key = expected.ring.publishedKey(kid)
   if (key === undefined || alg !== key.alg || !key.purposes.includes(expected.purpose)) return undefined
   const claims = jws.payload

@@ -1,3 +1,4 @@
+import { isOfType } from '../wire/media-type.js'
 import { isTime } from '../wire/request-claims.js'
 import { isObject, type JsonObject } from './jws.js'
 import type { KeySets } from './key-sets.js'
@@ -32,8 +33,6 @@ interface Read extends AccessToken {
   readonly confirmation: Confirmation | undefined
 }
 
-const types: readonly unknown[] = ['at+jwt', 'application/at+jwt']
-
 export interface AccessTokenOptions {
   readonly keySets: KeySets
   readonly audience: string
@@ -46,7 +45,7 @@ export const createAccessTokenReader = ({ keySets, audience, skew }: AccessToken
   const readToken = createSignedTokenReader<Read>({
     keySets,
     skew,
-    isType: (typ) => types.includes(typ),
+    isType: (typ) => isOfType(typ, 'at+jwt'),
     read: readClaims,
     wrongSignature: 'bad_signature',
   })

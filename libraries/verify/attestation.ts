@@ -1,4 +1,5 @@
 import { createPublicKey, hash, type KeyObject } from 'node:crypto'
+import { isOfType } from '../wire/media-type.js'
 import { isTime } from '../wire/request-claims.js'
 import { isObject, type JsonObject } from './jws.js'
 import type { KeySets } from './key-sets.js'
@@ -51,7 +52,7 @@ export const createAttestationReader = ({ keySets, status, type, skew }: Attesta
   const readToken = createSignedTokenReader<Known>({
     keySets,
     skew,
-    isType: (typ) => typ === type,
+    isType: (typ) => isOfType(typ, type),
     read: readClaims,
     wrongSignature: 'bad_attestation',
   })

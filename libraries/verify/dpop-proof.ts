@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { isSameTarget } from '../wire/htu.js'
+import { isOfType } from '../wire/media-type.js'
 import { mostIdLength } from '../wire/request-claims.js'
 import { importIssuerKey, type IssuerKey } from './issuer-key.js'
 import { readCompact, type JsonObject } from './jws.js'
@@ -53,7 +54,7 @@ export const createDpopProofs = (skew: number) => {
   return ({ proof, method, url, accessToken, jkt, now, acceptsNonce }: Proven): UsedProof => {
     if (proof === undefined) throw new TokenRefused('missing_proof')
     const { header, payload, input, signature } = read(proof)
-    if (header['typ'] !== 'dpop+jwt') throw new TokenRefused('malformed_proof')
+    if (!isOfType(header['typ'], 'dpop+jwt')) throw new TokenRefused('malformed_proof')
     const members = membersOf(header['jwk'])
     if (!members) throw new TokenRefused('bad_proof_key')
     if (hash('sha256', JSON.stringify(members), 'base64url') !== jkt) throw new TokenRefused('key_not_bound')

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { isOfType } from '../wire/media-type.js'
 import { requestSignatureType } from '../wire/names.js'
 import { readRequestClaims, splitTarget, targetProblem } from '../wire/request-claims.js'
 import { readCompact } from './jws.js'
@@ -11,7 +12,7 @@ const sha256 = (text: string): string => hash('sha256', text, 'hex')
 export const readRequestSignature = (text: string, audience: string): Proof => {
   const { header, payload, input, signature } = readCompact(text)
   if (header['alg'] !== 'ES256') throw refused('bad_alg')
-  if (header['typ'] !== requestSignatureType) throw refused('wrong_type')
+  if (!isOfType(header['typ'], requestSignatureType)) throw refused('wrong_type')
   const claims = readRequestClaims(payload)
   if (!claims) throw refused('malformed')
   const { iat, exp, jti, bdh } = claims

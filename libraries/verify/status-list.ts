@@ -1,5 +1,6 @@
 import { promisify } from 'node:util'
 import { inflate } from 'node:zlib'
+import { isOfType } from '../wire/media-type.js'
 import { isTime } from '../wire/request-claims.js'
 import { fetchText, type Fetch } from './fetch-text.js'
 import { isObject, readBase64url, readCompact } from './jws.js'
@@ -62,7 +63,8 @@ export const createStatusLists = ({ keySets, fetch, clock }: StatusListOptions):
     const { alg, kid, typ } = header
     const { sub, iat, exp = Infinity, ttl = defaultTtl, status_list: list } = payload
     const key = await keySets.find(issuer, String(kid))
-    if (typ !== 'statuslist+jwt' || !key.verifies(alg, input, signature)) throw new Error('Nobody signed this list.')
+    if (!isOfType(typ, 'statuslist+jwt') || !key.verifies(alg, input, signature))
+      throw new Error('Nobody signed this list.')
     if (sub !== uri || !isTime(iat) || (payload['iss'] ?? issuer) !== issuer) throw new Error('This is another list.')
     if (typeof exp !== 'number' || exp * 1000 <= now) throw new Error('The list has expired.')
     if (typeof ttl !== 'number' || !(ttl > 0)) throw new Error('The list has no usable ttl.')

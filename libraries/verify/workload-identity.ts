@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { isOfType } from '../wire/media-type.js'
 import { workloadIdentityType } from '../wire/names.js'
 import { isTime } from '../wire/request-claims.js'
 import { importIssuerKey, type IssuerKey } from './issuer-key.js'
@@ -39,7 +40,7 @@ export const readWorkloadIdentity = async (
   const { header, payload, input, signature } = readCompact(text)
   const { alg, kid, typ } = header
   const { sub, exp, nbf } = payload
-  if (typ !== workloadIdentityType) throw new WorkloadRefused('wrong_type')
+  if (!isOfType(typ, workloadIdentityType)) throw new WorkloadRefused('wrong_type')
   if (typeof sub !== 'string' || sub.length > longestIdentifier) throw new WorkloadRefused('malformed')
   const trustDomain = identifier.exec(sub)?.[1]
   if (trustDomain === undefined) throw new WorkloadRefused('malformed')

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { isSameTarget } from '../wire/htu.js'
+import { isOfType } from '../wire/media-type.js'
 import {
   longestLifetimeSeconds,
   transactionTokenHeader,
@@ -68,7 +69,7 @@ export const createWorkloadVerifier = (options: WorkloadVerifierOptions): Worklo
   /** draft-ietf-wimse-wpt-02 §2. Returns what is remembered, and until when. */
   const checkProof = (text: string, token: string, { headers, target }: Message, by: ReadWorkload, now: number) => {
     const { header, payload, input, signature } = readCompact(text)
-    if (header['typ'] !== workloadProofType) throw new WorkloadRefused('wrong_type')
+    if (!isOfType(header['typ'], workloadProofType)) throw new WorkloadRefused('wrong_type')
     if (header['alg'] !== by.alg) throw new WorkloadRefused('bad_alg')
     if (!by.key.verifies(by.alg, input, signature)) throw new WorkloadRefused('bad_signature')
     const { aud, exp, jti, wth, tth } = payload

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { postJson } from '../support/clients/attestation.js'
 import { expectNamed, startAttestationServer } from '../support/server/attestation-server.js'
 import { device, expectBurnt, server, setUpAttestation } from '../support/server/attestation-set-up.js'
+import { spellingsOf } from '../support/forge/type-spellings.js'
 
 setUpAttestation()
 
@@ -141,6 +142,8 @@ describe('row 14: signed for another purpose', () => {
     expect((await complete({ aud: server.issuer, iat: now() + 0.5 }, { typ })).status).toBe(200)
     expect((await complete({ aud: [server.issuer], iss: 'alice', iat: now() }, { typ: 'JWT' })).status).toBe(200)
     expect((await complete({ iss: device.jkt })).status).toBe(200)
+    for (const spelled of ['enrol-proof+jws', 'JWT', 'JOSE'].flatMap(spellingsOf))
+      expect((await complete({}, { typ: spelled })).status, spelled).toBe(200)
   })
 
   it('require_audience_in_proof refuses a bare proof', async () => {

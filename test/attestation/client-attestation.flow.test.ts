@@ -9,6 +9,7 @@ import { decodeJws, type Device } from '../support/clients/attestation.js'
 import { forge } from '../support/forge/forge.js'
 import { expectNamed, startAttestationServer, type AttestationServer } from '../support/server/attestation-server.js'
 import { expectRefusal, postForm, type Answer } from '../support/server/token-server.js'
+import { spellingsOf } from '../support/forge/type-spellings.js'
 
 type Json = Record<string, unknown>
 
@@ -45,11 +46,13 @@ const seconds = () => Math.floor(server.host.now() / 1000)
 /** What `/enrol/complete` answers. */
 const enrolled = async (device: Device): Promise<Json> => (await device.complete(await device.challenge())).body
 
-const proofOf = (device: Device, audience: string, claims: Json = {}): Promise<string> =>
-  device.sign(
-    { aud: audience, iat: seconds(), jti: randomUUID(), ...claims },
-    { typ: 'oauth-client-attestation-pop+jwt', alg: 'ES256' },
-  )
+const proofOf = (
+  device: Device,
+  audience: string,
+  claims: Json = {},
+  typ = 'oauth-client-attestation-pop+jwt',
+): Promise<string> =>
+  device.sign({ aud: audience, iat: seconds(), jti: randomUUID(), ...claims }, { typ, alg: 'ES256' })
 
 const authenticate = async (issuer: string, attestation: unknown, proof: string): Promise<Answer> =>
   postForm(
@@ -106,6 +109,10 @@ describe('an attestation of the client beside that of the device', () => {
     const device = await server.device({ principal_id: 'phone-3' })
     const { client_attestation: attestation } = await enrolled(device)
     expect((await authenticate(server.issuer, attestation, await proofOf(device, server.issuer))).status).toBe(200)
+    for (const typ of spellingsOf('oauth-client-attestation-pop+jwt')) {
+      const proof = await proofOf(device, server.issuer, {}, typ)
+      expect((await authenticate(server.issuer, attestation, proof)).status, typ).toBe(200)
+    }
     const stranger = await server.device({ principal_id: 'phone-4' })
     const stolen = await authenticate(server.issuer, attestation, await proofOf(stranger, server.issuer))
     expectRefusal(stolen, 401, 'invalid_client')
@@ -116,6 +123,7 @@ describe('an attestation of the client beside that of the device', () => {
     const { header, payload } = decodeJws(String(attestation))
     for (const [changedHeader, changedClaims, status] of [
       [{}, {}, 200],
+      ...spellingsOf('oauth-client-attestation+jwt').map((typ) => [{ typ }, {}, 200] as const),
       [{ typ: 'device-attestation+jwt' }, {}, 401],
       [{}, { iss: `${server.issuer}/` }, 401],
       [{}, { exp: seconds() - 60, iat: seconds() - 120 }, 400],

@@ -14,6 +14,7 @@ import {
 } from '../support/forge/certificates.js'
 import { x5cOf } from '../support/forge/android-key.js'
 import { startAttestationServer, type AttestationServer } from '../support/server/attestation-server.js'
+import { spellingsOf } from '../support/forge/type-spellings.js'
 
 // A service proves that its key is in the HSM of a vendor whose roots the deployer names.
 
@@ -140,6 +141,10 @@ describe('EV12: a chain of a vendor', () => {
 })
 
 describe('EV13: a proof', () => {
+  it.each(spellingsOf('evidence-proof+jws'))('of the type %s is read', async (typ) => {
+    expect(await ask({ header: { typ } })).toMatchObject({ ok: true })
+  })
+
   it.each<readonly [string, string, Wishes]>([
     ['over another challenge', 'the proof is for another challenge', { payload: { challenge: 'x' } }],
     ['for another issuer', 'the proof is for another issuer', { payload: { aud: 'https://other.example' } }],

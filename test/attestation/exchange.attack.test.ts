@@ -100,7 +100,7 @@ describe('an attestation as a subject token', () => {
   })
 
   it('XA02 of another type, an access token, or a type that lies', async () => {
-    for (const typ of ['at+jwt', 'JWT', undefined, 'oauth-client-attestation+jwt', 'Device-Attestation+jwt'])
+    for (const typ of ['at+jwt', 'JWT', undefined, 'oauth-client-attestation+jwt', 'text/device-attestation+jwt'])
       await expectInvalid(changed({}, { typ }))
     const { body } = await server.show(device, attestation)
     server.double.questions.length = 0

@@ -131,7 +131,17 @@ describe('row 22 and 23: signed by somebody else, or otherwise', () => {
 
 describe('row 20: other types and shapes under our key', () => {
   it('other types', async () => {
-    for (const typ of ['JWT', 'at+jwt', 'userinfo+jwt', 'logout+jwt', 'Device-Attestation+JWT', '', undefined, null, 1])
+    for (const typ of [
+      'JWT',
+      'at+jwt',
+      'userinfo+jwt',
+      'logout+jwt',
+      'text/device-attestation+jwt',
+      '',
+      undefined,
+      null,
+      1,
+    ])
       await expectInvalid(changed({}, { typ }))
   })
 

@@ -1,15 +1,29 @@
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
+import { parseCompactJws } from '../../core/jose/compact-jws.js'
+import { checkToken } from '../../plugins/attestation/workload-jwt/check-token.js'
 import plugin from '../../plugins/attestation/workload-jwt/index.js'
 import { newAssertionKey, signAssertion } from '../support/clients/client-assertion.js'
 import { readDocument } from '../support/document.js'
 import { createDevice } from '../support/clients/attestation.js'
+import { spellingsOf } from '../support/forge/type-spellings.js'
 import { startFactorServer } from '../support/server/factor-server.js'
 
 type Json = Record<string, unknown>
 
 const cluster = newAssertionKey('ES256', 'cluster-1')
 const kubernetes = 'https://kubernetes.default.svc.cluster.local'
+
+it('the token of a workload may spell its type in other letters', () => {
+  const claims = { iss: kubernetes, aud: 'https://id.example', iat: 0, exp: 60, jti: 'one' }
+  const rules = { issuer: kubernetes, audience: 'https://id.example', maxAgeSeconds: 60, toleranceSeconds: 0 }
+  const check = (typ: string) => {
+    const jws = parseCompactJws(signAssertion(cluster, { alg: 'ES256', typ }, claims))
+    return jws && checkToken(jws, { ...rules, clock: () => 0 })
+  }
+  for (const typ of ['JWT', ...spellingsOf('JWT')]) expect(check(typ)).toMatchObject({ id: 'jti:one' })
+  for (const typ of ['at+jwt', 'text/jwt', '']) expect(check(typ)).toBe('typ is of another token')
+})
 
 describe('options of the workload token', () => {
   const rule = { when: { sub: 'a' }, principal: { subject: '{sub}', principal_id: 'x' } }

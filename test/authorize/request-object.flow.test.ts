@@ -5,6 +5,7 @@ import { newAssertionKey, signAssertion } from '../support/clients/client-assert
 import { basic } from '../support/clients/clients.js'
 import { UserAgent } from '../support/clients/user-agent.js'
 import { person, redirectUri, startServer, webClient, type TestServer } from '../support/server/server.js'
+import { spellingsOf } from '../support/forge/type-spellings.js'
 
 const key = newAssertionKey()
 const other = newAssertionKey()
@@ -73,6 +74,9 @@ describe('signed authorization requests', () => {
   it.each<[string, Claims, Claims]>([
     ['without typ', { typ: undefined }, {}],
     ['of type JWT', { typ: 'JWT' }, {}],
+    ...['oauth-authz-req+jwt', 'JWT']
+      .flatMap(spellingsOf)
+      .map((typ): [string, Claims, Claims] => [`of type ${typ}`, { typ }, {}]),
     ['without a kid', { kid: undefined }, {}],
     ['with aud as a list', {}, { aud: ['https://other.example', 'ISSUER'] }],
     ['without the claims of a JWT', {}, { iss: undefined, aud: undefined, exp: undefined, nbf: undefined }],

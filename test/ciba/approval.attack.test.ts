@@ -11,6 +11,7 @@ import {
 import { startCibaServer, type CibaServer, type Phone } from '../support/server/ciba-server.js'
 import { collectionsOf } from '../support/forge/mint.js'
 import { subject } from '../support/server/server.js'
+import { spellingsOf } from '../support/forge/type-spellings.js'
 
 type Json = Record<string, unknown>
 
@@ -125,6 +126,17 @@ describe('CB06 a request signature that is not of this request', () => {
     server.host.later(86_400_000)
     expect(await before.get()).toMatchObject(named(401, 'AttestationInvalid'))
   })
+})
+
+it('a request and a decision may spell their types in other letters', async () => {
+  for (const typ of spellingsOf('device-signature+jwt'))
+    expect(await phone.get({ requestHeader: (header) => ({ ...header, typ }) })).toMatchObject({ status: 200 })
+  // Of another type the decision would be told so; this one is of a request that is not there.
+  const unknown = { ...waiting, approval_id: 'A'.repeat(43) }
+  for (const typ of spellingsOf('approval+jwt')) {
+    const decisionHeader = (header: Record<string, unknown>) => ({ ...header, typ })
+    expect(await phone.decide(unknown, 'approve', { decisionHeader })).toMatchObject(named(404, 'ApprovalUnknown'))
+  }
 })
 
 it('CB07 a request that was sent before is refused', async () => {

@@ -8,6 +8,7 @@ import { boundClient, expectBadProof } from '../support/server/dpop-server.js'
 import { claim, dpop, refused, seconds, setUpDpop } from '../support/server/dpop-set-up.js'
 import { decode } from '../support/forge/forge.js'
 import { expectRefusal, type Answer } from '../support/server/token-server.js'
+import { spellingsOf } from '../support/forge/type-spellings.js'
 
 setUpDpop()
 
@@ -25,6 +26,11 @@ describe('DPoP at /token', () => {
     expect(answer).toMatchObject({ status: 200, body: { token_type: 'Bearer' } })
     expect(decode(String(answer.body['access_token']), 1)['cnf']).toBeUndefined()
     expect(answer.headers.get('dpop-nonce')).toBeNull()
+  })
+
+  it('a proof may spell its type in other letters', async () => {
+    for (const typ of spellingsOf('dpop+jwt'))
+      expect(await dpop.ask(await dpop.proof({ header: { typ } }))).toMatchObject({ status: 200 })
   })
 
   it('DP02 two headers, in any spelling, the same or another, or two proofs in one', async () => {
@@ -90,7 +96,7 @@ describe('DPoP at /token', () => {
   })
 
   it('another type, a critical extension, another signature', async () => {
-    for (const typ of ['JWT', 'dpop', 'DPOP+JWT', 'at+jwt', 'application/dpop+jwt', undefined, null, 1, ['dpop+jwt']])
+    for (const typ of ['JWT', 'dpop', 'dpop+jwt;x=1', 'at+jwt', 'text/dpop+jwt', undefined, null, 1, ['dpop+jwt']])
       await refused({ header: { typ } })
     await refused({ header: { crit: ['exp'], exp: 1 } })
     await refused({ header: { crit: [] } })

@@ -121,13 +121,16 @@ describe('the admin listener', () => {
       'Bearer s3cret-toke',
       'Bearer s3cret-token2',
       's3cret-token',
+      'Basic s3cret-token',
+      'Bearer S3cret-token',
     ]) {
       const reply = await get('/health/ready', authorization === undefined ? {} : { authorization })
       expect(reply.status, authorization).toBe(401)
       expect(reply.headers.get('www-authenticate')).toBe('Bearer')
       expect(await reply.text()).not.toContain('components')
     }
-    expect((await get('/health/ready', { authorization: 'Bearer s3cret-token' })).status).toBe(200)
+    for (const authorization of ['Bearer s3cret-token', 'bearer s3cret-token', 'BEARER  s3cret-token'])
+      expect((await get('/health/ready', { authorization })).status).toBe(200)
     expect((await get('/health/live')).status).toBe(200)
   })
 

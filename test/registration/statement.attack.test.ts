@@ -6,6 +6,7 @@ import { newAssertionKey, signAssertion, type AssertionKey } from '../support/cl
 import { bearer, issueToken, manage, post, register, type Registered } from '../support/clients/registration.js'
 import { redirectUri } from '../support/server/server.js'
 import { expectRefusal, startTokenServer, type TokenServer } from '../support/server/token-server.js'
+import { spellingsOf } from '../support/forge/type-spellings.js'
 
 type Json = Record<string, unknown>
 
@@ -82,6 +83,11 @@ describe('software statements', () => {
     expect(told).toMatchObject({ software_statement, contacts: ['ops@ledger.example'] })
     expect(told['jwks']).toEqual({ keys: [clientKey.publicJwk] })
     expect(told).not.toHaveProperty('jwks_uri')
+  })
+
+  it.each(spellingsOf('JWT'))('may have the type %s', async (typ) => {
+    const told = await register(issuer, { software_statement: statement({}, { header: { typ } }) })
+    expect(told).toMatchObject({ client_name: 'Ledger' })
   })
 
   it('go on to win when the client changes its metadata, unless it brings another one', async () => {

@@ -10,6 +10,7 @@ import { askSilently } from '../support/server/opened.js'
 import { person, startServer, webClient } from '../support/server/server.js'
 import { begin } from '../support/server/two-upstreams.js'
 import { startUpstream, type UpstreamProvider } from '../support/server/upstream-provider.js'
+import { spellingsOf } from '../support/forge/type-spellings.js'
 
 // Two upstream OpenID Providers and a password, and what goes wrong between Signet, them and browsers.
 
@@ -240,10 +241,15 @@ it('[SI27] a logout token that is not good, comes twice in one request or to a p
     return (await fetch(`${issuer}/sign-in/${id}/backchannel-logout`, { method: 'POST', body })).status
   }
   const iat = Math.floor(Date.now() / 1000)
-  const token = await upstreams.corp.sign({
-    ...{ iss: upstreams.corp.issuer, aud: 'signet', sub: alice.sub, jti: 'j', iat, exp: iat + 3600 },
-    events: { 'http://schemas.openid.net/event/backchannel-logout': {} },
-  })
+  const tokenOf = (jti: string, header?: { readonly typ: string }) =>
+    upstreams.corp.sign(
+      {
+        ...{ iss: upstreams.corp.issuer, aud: 'signet', sub: alice.sub, jti, iat, exp: iat + 3600 },
+        events: { 'http://schemas.openid.net/event/backchannel-logout': {} },
+      },
+      header,
+    )
+  const token = await tokenOf('j')
   const statuses = [
     post('corp', 'junk'),
     post('corp', ''),
@@ -256,4 +262,7 @@ it('[SI27] a logout token that is not good, comes twice in one request or to a p
   expect(await askSilently(issuer, agent)).toBe('code')
   expect(await post('corp', token)).toBe(200)
   expect(await askSilently(issuer, agent)).toBe('login_required')
+  for (const typ of ['logout+jwt', 'JWT'].flatMap(spellingsOf))
+    expect(await post('corp', await tokenOf(typ, { typ })), typ).toBe(200)
+  expect(await post('corp', await tokenOf('other', { typ: 'text/logout+jwt' }))).toBe(400)
 })

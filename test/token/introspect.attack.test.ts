@@ -14,8 +14,9 @@ import {
 } from '../support/clients/clients.js'
 import type { Credentials } from '../support/clients/clients.js'
 import { decode, forge, part } from '../support/forge/forge.js'
-import { expectRefusal, postForm, read, startTokenServer } from '../support/server/token-server.js'
-import type { Answer, Form, TokenServer } from '../support/server/token-server.js'
+import { expectRefusal, postForm, read, startTokenServer, type Answer } from '../support/server/token-server.js'
+import type { Form, TokenServer } from '../support/server/token-server.js'
+import { spellingsOf } from '../support/forge/type-spellings.js'
 
 /** A resource server: its own tokens are those for `api`. */
 const apiServer = { ...serviceClient, client_id: 'api', introspection_audiences: [api] }
@@ -152,8 +153,8 @@ describe('/introspect', () => {
   })
 
   it('IN03 garbage, another type, a wrong hint', async () => {
-    const issued = await issue({ scope: ['openid', 'email', 'offline_access'] })
-    const { access_token, id_token, refresh_token, code } = issued
+    const scope = ['openid', 'email', 'offline_access']
+    const { access_token, id_token, refresh_token, code } = await issue({ scope })
     const signed = await issue({}, signedClient)
     const userinfo = await host.userinfo(signed.access_token)
     expect(userinfo.headers.get('content-type')).toBe('application/jwt')
@@ -164,19 +165,18 @@ describe('/introspect', () => {
     )
     const changed = `${access_token.slice(0, -2)}${access_token.at(-2) === 'A' ? 'B' : 'A'}${access_token.at(-1)}`
     const key = await host.key()
-    const claims = decode(access_token, 1)
-    const header = decode(access_token, 0)
+    const [header, claims] = [decode(access_token, 0), decode(access_token, 1)]
     const other = (typ: unknown) => forge(key, { ...header, typ }, claims)
-    expect((await introspect(forge(key, header, claims), webClient)).body['active']).toBe(true)
+    for (const typ of ['at+jwt', ...spellingsOf('at+jwt')])
+      expect((await introspect(other(typ), webClient)).body['active']).toBe(true)
     for (const token of [
       ...['x', '.', '..', 'a.b.c', ' ', '{}', '💥', 'a'.repeat(65), 'a'.repeat(60_000)],
       ...[id_token, code, userinfo.text, answer.text, changed, `${access_token} `, `${access_token}.`],
       ...[part(access_token, 0), `${part(access_token, 0)}.${part(access_token, 1)}.`],
-      ...[other('JWT'), other('AT+JWT'), other('application/at+jwt'), other('device-attestation+jwt'), other(null)],
-      ...[other('token-introspection+jwt'), other('logout+jwt')],
-      ...[forge(key, { ...header, alg: 'none' }, claims), forge(key, { ...header, kid: 'x' }, claims)],
+      ...[other('JWT'), other('at+jwt;x=1'), other('text/at+jwt'), other('device-attestation+jwt'), other(null)],
+      ...[other('token-introspection+jwt'), other('logout+jwt'), forge(key, { ...header, alg: 'none' }, claims)],
       ...[forge(key, header, { ...claims, iss: 'https://evil.example' }), forge(key, header, { ...claims, jti: 1 })],
-      forge(key, header, { ...claims, sub: undefined }),
+      ...[forge(key, header, { ...claims, sub: undefined }), forge(key, { ...header, kid: 'x' }, claims)],
       ...[`${refresh_token}x`, refresh_token.slice(0, -1), refresh_token.slice(0, 22) + 'A'.repeat(43)],
     ])
       for (const hint of [undefined, 'access_token', 'refresh_token', 'no such type'])

@@ -173,9 +173,20 @@ describe('tokens of ours that come back', () => {
   })
 
   it('JW07 one kind of token for another', async () => {
-    const typed = ['JWT', 'jwt', 'at+JWT', 'application/at+jwt', 'AT+JWT', 'logout+jwt', 'userinfo+jwt', 'x', '', null]
+    const typed = [
+      'JWT',
+      'jwt',
+      'text/at+jwt',
+      'application/jwt',
+      'at+jwt ',
+      'logout+jwt',
+      'userinfo+jwt',
+      'x',
+      '',
+      null,
+    ]
     for (const typ of [...typed, undefined, ['at+jwt']]) await expectRefusedByUserinfo(access({}, { typ }))
-    for (const typ of ['at+jwt', 'jwt', 'application/jwt', 'logout+jwt', 'userinfo+jwt', '', null, undefined, ['JWT']])
+    for (const typ of ['at+jwt', 'jwt ', 'text/jwt', 'logout+jwt', 'userinfo+jwt', '', null, undefined, ['JWT']])
       expect(await hint(id({}, { typ }))).toBe('invalid_request')
     await expectRefused(idToken, accessToken)
     // A logout token, though its type were a mere JWT, speaks to the client of another.

@@ -67,7 +67,7 @@ describe('token exchange', () => {
   it('TX02 a type that lies', async () => {
     await expectRefused(shown(alice.id), 'invalid_request', web)
     await expectRefused(shown(alice.access, idType), 'invalid_request', web)
-    for (const typ of ['JWT', 'jwt', 'AT+JWT', 'application/at+jwt', 'userinfo+jwt', undefined])
+    for (const typ of ['JWT', 'jwt', 'text/at+jwt', 'at+jwt;x=1', 'userinfo+jwt', undefined])
       await expectRefused(shown(access({}, { typ })), 'invalid_request')
     const types = [
       'urn:ietf:params:oauth:token-type:jwt',

@@ -4,6 +4,7 @@ import type { Requirements } from '../../libraries/verify/index.js'
 import { createTokens } from '../support/verify/access-tokens.js'
 import { createApiUnderAttack } from '../support/verify/api-under-attack.js'
 import { createTestIssuer } from '../support/verify/attested-device.js'
+import { spellingsOf } from '../support/forge/type-spellings.js'
 
 const { audience, origin, clock, issuer, tokens, make, answer, ...time } = createApiUnderAttack()
 const { prover, token, bound, proof, request } = tokens
@@ -17,11 +18,23 @@ describe('the access token', () => {
   it('is accepted with any of its types, and one of several audiences', async () => {
     expect(await bearer(token())).toEqual({ reason: 'accepted' })
     expect(await bearer(token({ aud: ['https://other.example', audience] }))).toEqual({ reason: 'accepted' })
-    expect(await bearer(token({}, { typ: 'application/at+jwt' }))).toEqual({ reason: 'accepted' })
+    for (const typ of spellingsOf('at+jwt')) expect(await bearer(token({}, { typ }))).toEqual({ reason: 'accepted' })
+  })
+
+  it('is accepted with its scheme in any letters, as the proof with its type', async () => {
+    for (const scheme of ['bearer', 'BEARER', 'bEaReR'])
+      expect(await answer(request({ authorization: `${scheme} ${token()}` }))).toEqual({ reason: 'accepted' })
+    for (const [at, typ] of spellingsOf('dpop+jwt').entries()) {
+      const text = bound()
+      const authorization = `${['dpop', 'DPOP', 'DPoP', 'Dpop'][at]} ${text}`
+      expect(await answer(request({ authorization, dpop: proof(text, { header: { typ } }) }))).toEqual({
+        reason: 'accepted',
+      })
+    }
   })
 
   it('VR33: is no other token of the issuer', async () => {
-    for (const typ of [undefined, 'JWT', 'logout+jwt', 'device-attestation+jwt', 'AT+JWT', 'statuslist+jwt'])
+    for (const typ of [undefined, 'JWT', 'logout+jwt', 'device-attestation+jwt', 'text/at+jwt', 'statuslist+jwt'])
       expect(await bearer(token({}, { typ }))).toMatchObject({ reason: 'wrong_type', status: 401 })
   })
 

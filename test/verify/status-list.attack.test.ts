@@ -4,6 +4,7 @@ import { createVerifier, type Verifier } from '../../libraries/verify/index.js'
 import { createTestDevice, createTestIssuer } from '../support/verify/attested-device.js'
 import { startIssuerSite } from '../support/verify/issuer-site.js'
 import { reasonOf } from '../support/verify/reason-of.js'
+import { spellingsOf } from '../support/forge/type-spellings.js'
 
 const audience = 'https://api.example'
 let now = Date.UTC(2026, 0, 1)
@@ -57,6 +58,14 @@ describe('status lists', () => {
       site.instead.set('/status-lists/1', site.list({ status_list }))
       now += 60_000
       expect(await Promise.all([4, 5, 6].map((idx) => at(idx)))).toEqual(['accepted', 'device_not_active', 'accepted'])
+    }
+  })
+
+  it('a list may spell its type in other letters', async () => {
+    for (const typ of spellingsOf('statuslist+jwt')) {
+      site.instead.set('/status-lists/1', site.list({}, { typ }))
+      now += 60_000
+      expect(await at(9), typ).toBe('accepted')
     }
   })
 

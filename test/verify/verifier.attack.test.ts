@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { createVerifier, memoryReplayGuard, type Verifier } from '../../libraries/verify/index.js'
 import { createTestDevice, createTestIssuer } from '../support/verify/attested-device.js'
 import { reasonOf } from '../support/verify/reason-of.js'
+import { spellingsOf } from '../support/forge/type-spellings.js'
 
 const origin = 'https://api.example'
 let now = Date.UTC(2026, 0, 1)
@@ -34,6 +35,15 @@ const hmac = (header: object, payload: object, secret: string): string => {
 describe('hostile tokens', () => {
   const good = () => device.signature({ target: '/a', audience: origin })
   const check = (attestation: string, signature: string) => reasonOf(verifier.check(request(attestation, signature)))
+
+  it('an attestation and a signature may spell their types in other letters', async () => {
+    for (const typ of spellingsOf('device-attestation+jwt'))
+      expect(await check(issuer.attest(device.jkt, {}, { typ }), good())).toBe('accepted')
+    for (const typ of spellingsOf('device-signature+jwt')) {
+      const signature = device.signature({ target: '/a', audience: origin, header: { typ } })
+      expect(await check(issuer.attest(device.jkt), signature)).toBe('accepted')
+    }
+  })
 
   it('VR13: no algorithm but the one of the key, in either token', async () => {
     const at = now / 1000

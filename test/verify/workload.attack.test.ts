@@ -10,6 +10,7 @@ import {
   type WorkloadVerifier,
 } from '../../libraries/verify/index.js'
 import { reasonOf } from '../support/verify/reason-of.js'
+import { spellingsOf } from '../support/forge/type-spellings.js'
 
 type Json = Record<string, unknown>
 
@@ -230,6 +231,19 @@ it('WI09 the host is that of the options, a header twice is refused, and the ans
   } finally {
     server.close()
     server.closeAllConnections()
+  }
+})
+
+it('token, proof and scheme may be spelled in other letters', async () => {
+  for (const typ of spellingsOf('wit+jwt')) {
+    const token = tokenWith({}, { typ })
+    expect(await reasonOf(verifier.check(requestOf(token, proofWith(token))))).toBe('accepted')
+  }
+  for (const typ of spellingsOf('wpt+jwt')) {
+    const token = tokenWith()
+    const proof = proofWith(token, {}, { typ })
+    const request = requestOf(token, proof, { authorization: `wPt ${proof}` })
+    expect(await reasonOf(verifier.check(request))).toBe('accepted')
   }
 })
 

@@ -3,6 +3,7 @@ import {
   createCertificateChains,
   definePlugin,
   isForKey,
+  isOfType,
   parseCompactJws,
   readX5c,
   verifySignature,
@@ -25,7 +26,7 @@ const findProofFault = async (
 ): Promise<string | undefined> => {
   const jws = typeof proof === 'string' && proof.length <= maxProof ? parseCompactJws(proof) : undefined
   if (jws === undefined) return 'the proof is no compact JWS'
-  if (jws.header['alg'] !== 'ES256' || jws.header['typ'] !== 'evidence-proof+jws')
+  if (jws.header['alg'] !== 'ES256' || !isOfType(jws.header['typ'], 'evidence-proof+jws'))
     return 'alg or typ of the proof is wrong'
   if (jws.payload['aud'] !== issuer) return 'the proof is for another issuer'
   if (jws.payload['challenge'] !== challenge) return 'the proof is for another challenge'

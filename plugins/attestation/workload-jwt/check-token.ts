@@ -4,6 +4,7 @@ import {
   findTimeFault,
   isJti,
   isNumericDate,
+  isOfType,
   type CompactJws,
   type TimeRules,
 } from '../../../core/api/index.js'
@@ -21,12 +22,12 @@ export interface CheckedToken {
 }
 
 /** RFC 8725 §3.11: a token that says it is something else is no token of a workload. */
-const types: readonly unknown[] = [undefined, 'JWT', 'jwt']
+const types: readonly unknown[] = [undefined, 'JWT']
 
 /** The claims of a token that was not verified yet. Returns why it is refused, in constant words, or what makes it single use. */
 export const checkToken = ({ header, payload, signingInput }: CompactJws, rules: TokenRules): string | CheckedToken => {
   const { iss, aud, exp, iat, jti } = payload
-  if (!types.includes(header['typ'])) return 'typ is of another token'
+  if (!isOfType(header['typ'], ...types)) return 'typ is of another token'
   if (iss !== rules.issuer) return 'iss is another issuer'
   // For us alone: any other recipient could enrol with it.
   const audience: unknown = Array.isArray(aud) && aud.length === 1 ? aud[0] : aud

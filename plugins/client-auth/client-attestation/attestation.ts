@@ -8,6 +8,7 @@ import {
   findTimeFault,
   isNumericDate,
   isObject,
+  isOfType,
   isSignedByAny,
   OAuthError,
   readJwtHeader,
@@ -165,7 +166,7 @@ export const createCheckAttestation = (rules: AttestationRules) => {
 
   return async (shown: Presented, client: Client): Promise<InstanceKey> => {
     const { header, payload } = shown.jws
-    if (header['typ'] !== types[0]) throw refusal('typ is of another token')
+    if (!isOfType(header['typ'], ...types)) throw refusal('typ is of another token')
     await checkAttester(shown, client, rules, attesters, keyOf)
     checkTimes(payload, rules)
     const { cnf } = payload
