@@ -36,7 +36,7 @@ import { collections } from './collections.js'
 import { createOwnTokens } from './own-tokens.js'
 import { readCodes, readPolledCodes, readRefreshTokens } from '../modules/code-readers.js'
 import { enabledGrants } from '../checks/enabled-grants.js'
-import { mtlsAlias } from '../../config/client-certificates.js'
+import { endpointBases } from '../../config/client-certificates.js'
 import { createAttestationsOf } from './attestation-endpoints.js'
 import { createEndpoints } from './endpoint-list.js'
 import { createClientsThatRegistered } from './registration-endpoints.js'
@@ -85,11 +85,9 @@ export const wire = (container: DependencyContainer): void => {
   provide(tokens.clientKeys, (get) => createClientKeys(get(tokens.remoteKeySets)))
   provide(tokens.dpop, (get) => {
     const config = get(tokens.config)
-    const alias = mtlsAlias(config)
-    const bases = [config.issuer, ...(alias === undefined ? [] : [alias])]
     const { usedDpopProofs: proofs, secrets } = get(tokens.collections)
     return createDpop({
-      bases,
+      bases: endpointBases(config),
       clock: get(tokens.clock),
       toleranceSeconds: config.clock_tolerance_secs,
       proofs,
@@ -144,6 +142,7 @@ export const wire = (container: DependencyContainer): void => {
       clock,
       log,
       issuer: config.issuer,
+      endpointBases: endpointBases(config),
       codes: readCodes(codes, revocations),
       deviceCodes: readPolledCodes(deviceCodes, revocations),
       backchannelRequests: readPolledCodes(backchannelRequests, revocations),

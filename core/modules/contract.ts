@@ -79,6 +79,8 @@ export interface Services {
   readonly clock: Clock
   readonly log: Log
   readonly issuer: string
+  /** What endpoints lie under: the issuer, and its alias for mutual TLS (RFC 8705 §5) where there is one. */
+  readonly endpointBases: readonly string[]
   readonly codes: AuthorizationCodes
   readonly deviceCodes: DeviceCodes
   readonly backchannelRequests: BackchannelRequests

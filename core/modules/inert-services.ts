@@ -11,6 +11,7 @@ export const inertServices = (issuer: string): Omit<Services, 'secondFactors'> =
   clock: Date.now,
   log: noLog,
   issuer,
+  endpointBases: [issuer],
   codes: { find: noOutside },
   deviceCodes: { find: noOutside, poll: noOutside },
   backchannelRequests: { find: noOutside, poll: noOutside },

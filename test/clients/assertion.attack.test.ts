@@ -15,6 +15,7 @@ import {
 } from '../support/server/assertion-server.js'
 import { basic } from '../support/clients/clients.js'
 import { expectRefusal } from '../support/server/token-server.js'
+import { spellingsOf } from '../support/forge/type-spellings.js'
 
 let { host, issuer, claims, send, sent, seconds, expectGood, expectRefused } = {} as AssertionServer
 beforeAll(async () => {
@@ -72,6 +73,13 @@ describe('client assertions', () => {
   it('CA07 aud: the issuer, the token endpoint, or a list of nothing else', async () => {
     const right = [issuer, `${issuer}/token`]
     for (const aud of [...right, ...right.map((one) => [one]), right, right.toReversed()]) await expectGood({ aud })
+  })
+
+  it('says its type in any letters, or not at all', async () => {
+    for (const typ of [undefined, 'JWT', ...['JWT', 'client-authentication+jwt'].flatMap(spellingsOf)])
+      expect((await send(signAssertion(es256, { ...header, typ }, claims()))).status, typ).toBe(200)
+    for (const typ of ['at+jwt', 'AT+JWT', 'application/at+jwt', 'text/jwt', '', null, 1, ['JWT']])
+      await expectRefused(signAssertion(es256, { ...header, typ }, claims()))
   })
 
   it('CA08 an assertion twice, whatever is around it', async () => {

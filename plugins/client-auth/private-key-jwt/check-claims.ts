@@ -17,6 +17,8 @@ const longestForFapi = 300
 
 export interface ClaimRules extends TimeRules {
   readonly issuer: string
+  /** What endpoints lie under. */
+  readonly endpointBases: readonly string[]
   /** How far ahead `exp` may be: RFC 7523 §3 lets a server refuse one that is "unreasonably far in the future". */
   readonly maxAgeSeconds: number
 }
@@ -24,24 +26,29 @@ export interface ClaimRules extends TimeRules {
 export const refusal = (reason: string): OAuthError =>
   new OAuthError('invalid_client', 'Client authentication failed.', { reason: `client assertion: ${reason}` })
 
-/** This server and no other, however often it is named: an assertion must be worth nothing elsewhere (CVE-2025-27370). */
-const checkAudience = (aud: unknown, issuer: string): void => {
+/**
+ * This server and no other, however often it is named: an assertion must be worth nothing elsewhere (CVE-2025-27370). It is
+ * named by its issuer, its token endpoint (RFC 7523 §3) or the endpoint that was asked (RFC 9126 §2, OpenID CIBA Core §7.1).
+ */
+const checkAudience = (aud: unknown, path: string, { issuer, endpointBases }: ClaimRules): void => {
   const members: readonly unknown[] = Array.isArray(aud) ? aud : [aud]
-  const isOurs = (member: unknown) => member === issuer || member === `${issuer}/token`
+  const isOurs = (member: unknown) =>
+    member === issuer || endpointBases.some((base) => member === `${base}/token` || member === base + path)
   if (members.length === 0 || !members.every(isOurs)) throw refusal('aud is not this server alone')
 }
 
-/** The claims of RFC 7523 §3. Returns what the replay guard needs; throws `invalid_client`. */
+/** The claims of RFC 7523 §3. `path`: of the endpoint that was asked. Returns what the replay guard needs; throws `invalid_client`. */
 export const checkClaims = (
   claims: JsonObject,
   client: Client,
+  path: string,
   rules: ClaimRules,
 ): { readonly jti: string; readonly ttlSeconds: number; readonly earliest: number } => {
   const { iss, sub, aud, exp, nbf, iat, jti } = claims
   if (iss !== client.client_id || sub !== client.client_id) throw refusal('iss or sub is not the client')
   // FAPI 2.0 Security Profile §5.3.2.1.
   if (isFapi(client) && aud !== rules.issuer) throw refusal('aud is not the issuer as one string')
-  checkAudience(aud, rules.issuer)
+  checkAudience(aud, path, rules)
   if (!isNumericDate(exp)) throw refusal('exp is missing or not a time')
   const fault = findTimeFault(claims, rules)
   if (fault !== undefined) throw refusal(fault)

@@ -13,21 +13,30 @@ import { checkClaims, refusal } from './check-claims.js'
 /** RFC 7523 §2.2. */
 const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 
+interface Presented {
+  readonly jws: CompactJws
+  /** Of the endpoint that was asked. */
+  readonly path: string
+}
+
 /** RFC 8725 §3.11: a token that says it is something else is no assertion. Most clients say nothing, or `JWT`. */
-const types: readonly unknown[] = [undefined, 'JWT', 'jwt', 'client-authentication+jwt']
+const types: readonly unknown[] = [undefined, 'JWT', 'client-authentication+jwt']
 
 /** `private_key_jwt` (RFC 7523, OpenID Connect Core §9): a JWT that the client signed, and that works once. */
 export default definePlugin({
   name: 'client-auth/private-key-jwt',
   apiVersion: 1,
-  needs: ['clock', 'clockToleranceSeconds', 'issuer', 'clientKeys', 'clientAssertions', 'clientAssertionMaxAgeSeconds'],
+  needs: [
+    ...(['clock', 'clockToleranceSeconds', 'issuer', 'endpointBases'] as const),
+    ...(['clientKeys', 'clientAssertions', 'clientAssertionMaxAgeSeconds'] as const),
+  ],
   create(_options, services) {
-    const { clock, clockToleranceSeconds, issuer, clientKeys, clientAssertions } = services
+    const { clock, clockToleranceSeconds, issuer, endpointBases, clientKeys, clientAssertions } = services
     const maxAgeSeconds = services.clientAssertionMaxAgeSeconds
-    const rules = { clock, issuer, toleranceSeconds: clockToleranceSeconds, maxAgeSeconds }
-    const privateKeyJwt: ClientAuthenticator<CompactJws> = {
+    const rules = { clock, issuer, endpointBases, toleranceSeconds: clockToleranceSeconds, maxAgeSeconds }
+    const privateKeyJwt: ClientAuthenticator<Presented> = {
       method: 'private_key_jwt',
-      detect({ params }) {
+      detect({ params, path }) {
         if (params.get('client_assertion_type') !== assertionType) return undefined
         const assertion = params.get('client_assertion')
         if (assertion === undefined)
@@ -35,16 +44,16 @@ export default definePlugin({
         const jws = parseCompactJws(assertion)
         const clientId = jws?.payload['sub']
         if (jws === undefined || typeof clientId !== 'string') throw refusal('malformed')
-        return { clientId, evidence: jws }
+        return { clientId, evidence: { jws, path } }
       },
-      async authenticate(client, jws) {
+      async authenticate(client, { jws, path }) {
         const wanted = readJwtHeader(jws.header, {
           types,
           alg: client.token_endpoint_auth_signing_alg,
           accepted: acceptedAlgorithms(client),
         })
         if (typeof wanted === 'string') throw refusal(wanted)
-        const { jti, ttlSeconds, earliest } = checkClaims(jws.payload, client, rules)
+        const { jti, ttlSeconds, earliest } = checkClaims(jws.payload, client, path, rules)
         const keys = await clientKeys.find(client, wanted)
         if (keys.length === 0) throw refusal('no key of the client fits')
         if (!(await isSignedByAny(jws, keys))) throw refusal('wrong signature')
