@@ -169,7 +169,7 @@ export type { Outbound, Webhook } from '../outbound/webhook.js'
 export { findWebhookSecretFault } from '../outbound/webhook.js'
 export type { Log } from '../observe/log.js'
 export type { DeviceCodeStep, StoredDeviceCode } from '../storage/device-codes.js'
-export { nextDecision, nextPoll, nextRedemption, viewDeviceCode } from '../storage/device-codes.js'
+export { keptSeconds, nextDecision, nextPoll, nextRedemption, viewDeviceCode } from '../storage/device-codes.js'
 export type {
   AttemptLimiter,
   AttemptPolicy,

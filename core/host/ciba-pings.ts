@@ -1,12 +1,17 @@
 import type { Delivery } from '../oauth/back-channel/outbox.js'
 import { startSender, type Sender, type SendResult } from '../oauth/back-channel/sender.js'
 import { pingEndpoint, type PingNotice } from '../oauth/ciba/ping.js'
-import { createOutboundFetch } from '../outbound/outbound-fetch.js'
+import { createOutboundRequest } from '../outbound/outbound-fetch.js'
 import { Unavailable } from '../unavailable.js'
 import { tokens, type Resolve } from './injection-tokens.js'
 
 /** Milliseconds that a client has to answer. */
 const deadlineMs = 5000
+
+/** OpenID CIBA Core §10.2. */
+const accepted: ReadonlySet<number> = new Set([200, 204])
+/** What the client answers to a later request may be another thing. Of a refusal or a redirect nothing changes by itself. */
+const passing: ReadonlySet<number> = new Set([408, 425, 429])
 
 /** Tells clients in ping mode that a person has decided (OpenID CIBA Core §10.2). */
 export const startPings = (get: Resolve): Sender => {
@@ -14,16 +19,18 @@ export const startPings = (get: Resolve): Sender => {
   const clients = get(tokens.clients)
   const outbox = get(tokens.pingOutbox)
   const { allow_private_addresses: allowPrivateAddresses } = get(tokens.config).outbound
-  const fetch = createOutboundFetch({ allowPrivateAddresses, deadlineMs, statuses: [200, 204] })
+  const request = createOutboundRequest({ allowPrivateAddresses, deadlineMs })
 
   const trail = ({ clientId: client_id, approval }: Delivery<PingNotice>) => ({ client_id, approval })
 
   const post = async (endpoint: string, { authReqId, token }: Delivery<PingNotice>): Promise<SendResult> => {
-    const bytes = Buffer.from(JSON.stringify({ auth_req_id: authReqId }))
-    const headers = { authorization: `Bearer ${token}` }
+    const body = Buffer.from(JSON.stringify({ auth_req_id: authReqId }))
+    const headers = { authorization: `Bearer ${token}`, accept: '*/*', 'content-type': 'application/json' }
     try {
-      await fetch(endpoint, '*/*', { body: { contentType: 'application/json', bytes, headers } })
-      return { outcome: 'delivered' }
+      const { status } = await request(endpoint, { method: 'POST', headers, body })
+      if (accepted.has(status)) return { outcome: 'delivered' }
+      const reason = `The answer has status ${String(status)}`
+      return { outcome: status >= 500 || passing.has(status) ? 'failed' : 'moot', reason }
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error
       return { outcome: 'failed', reason: error.message }

@@ -27,13 +27,18 @@ export interface RequestObjectOptions extends TimeRules {
 const longest = 3600
 
 /** RFC 9101 §10.8: explicit typing, where the client uses it. */
-const types: readonly unknown[] = [undefined, 'JWT', 'jwt', 'oauth-authz-req+jwt']
+const types: readonly unknown[] = [undefined, 'JWT', 'oauth-authz-req+jwt']
 
-const refuse = (reason: string): never => {
-  throw new OAuthError('invalid_request_object', 'The request object is invalid.', {
-    reason: `request object: ${reason}`,
-  })
-}
+/** OpenID CIBA Core §13 has no error of its own for request objects. */
+const codes = { authorization: 'invalid_request_object', backchannel: 'invalid_request' } as const
+
+type Refuse = (reason: string) => never
+
+const refuseBy =
+  (kind: RequestObjectOptions['kind']): Refuse =>
+  (reason) => {
+    throw new OAuthError(codes[kind], 'The request object is invalid.', { reason: `request object: ${reason}` })
+  }
 
 /** Whose it is, for whom, and when (RFC 9101 §6.3): what is there must be right, and `isStrict` wants it there. */
 const findClaimFault = (claims: JsonObject, client: Client, rules: RequestObjectOptions, isStrict: boolean) => {
@@ -58,10 +63,11 @@ const findClaimFault = (claims: JsonObject, client: Client, rules: RequestObject
 const ofTheJwt: ReadonlySet<string> = new Set(['iss', 'aud', 'exp', 'nbf', 'iat', 'jti', 'sub'])
 
 /** A parameter as it would stand in a form: `max_age` may be a number, `claims` an object, `resource` a list. */
-const textsOf = (name: string, value: JsonValue | undefined): readonly string[] => {
+const textsOf = (name: string, value: JsonValue | undefined, refuse: Refuse): readonly string[] => {
   if (typeof value === 'string') return [value]
   if (typeof value === 'number') return [String(value)]
-  if (name === 'resource' && Array.isArray(value)) return value.flatMap((member: JsonValue) => textsOf(name, member))
+  if (name === 'resource' && Array.isArray(value))
+    return value.flatMap((member: JsonValue) => textsOf(name, member, refuse))
   if (typeof value === 'object' && value !== null) return [JSON.stringify(value)]
   return refuse('a parameter is neither text nor a number, nor JSON')
 }
@@ -80,14 +86,16 @@ const findText = async (sent: ParameterList, client: Client, registered: Registe
 export interface RequestObjects {
   /**
    * The parameters that count: those of the object alone where there is one, after its signature was verified. Throws
-   * `invalid_request_object`, `invalid_request_uri`, `invalid_request` where an object is required and missing, `Unavailable`.
+   * `invalid_request_object` (`invalid_request` for `backchannel`), `invalid_request_uri`, `invalid_request` where an object is required and missing, `Unavailable`.
    */
   open(sent: ParameterList, client: Client): Promise<ParameterList>
 }
 
 export const createRequestObjects = (options: RequestObjectOptions): RequestObjects => ({
   async open(sent, client) {
-    const isBackchannel = options.kind === 'backchannel'
+    const { kind } = options
+    const isBackchannel = kind === 'backchannel'
+    const refuse: Refuse = refuseBy(kind)
     const isRequired =
       options.required ||
       (options.requiredForFapi && isFapi(client)) ||
@@ -111,6 +119,8 @@ export const createRequestObjects = (options: RequestObjectOptions): RequestObje
     if (keys.length === 0) refuse('no key of the client fits')
     if (!(await isSignedByAny(jws, keys))) refuse('wrong signature')
     const claims = Object.entries(jws.payload).filter(([name]) => !ofTheJwt.has(name))
-    return listParameters(claims.flatMap(([name, value]) => textsOf(name, value).map((one) => [name, one] as const)))
+    return listParameters(
+      claims.flatMap(([name, value]) => textsOf(name, value, refuse).map((one) => [name, one] as const)),
+    )
   },
 })

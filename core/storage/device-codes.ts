@@ -4,12 +4,17 @@ import type { DeviceCode, DevicePoll, Redemption } from './ports.js'
 export interface StoredDeviceCode<Request, Approval> {
   readonly userCode: string
   readonly request: Request
+  /** As it began. */
   readonly intervalSeconds: number
+  /** In seconds: while the one who polls comes too early. */
+  readonly raisedInterval?: number
   /** Milliseconds since the epoch. */
   readonly expiresAt: number
   /** When it was polled in time: milliseconds since the epoch. */
   readonly polledAt?: number
   readonly decision?: { readonly approval: Approval } | 'denied'
+  /** A poll has met the approval. */
+  readonly answered?: true
   readonly redeemed?: true
 }
 
@@ -19,7 +24,15 @@ export interface DeviceCodeStep<Result, Stored> {
   readonly write?: Stored
 }
 
+/** Seconds after its end for which a code is known at least, however short its life was: else nobody would learn that it has expired. */
+const leastKeptSeconds = 600
+
+/** How long a store keeps a code that lives for `ttlSeconds`, in seconds from its start. */
+export const keptSeconds = (ttlSeconds: number): number => ttlSeconds + Math.max(ttlSeconds, leastKeptSeconds)
+
 const raiseSeconds = 5
+/** Timers and networks are not exact: a poll that comes so much too early comes in time. */
+const toleranceMs = 1000
 /** A device that went wrong once goes on within a minute of coming to its senses. */
 const maxIntervalSeconds = 60
 
@@ -30,11 +43,16 @@ const stateOf = ({ decision, redeemed, expiresAt }: StoredDeviceCode<unknown, un
   return decision === undefined ? 'pending' : 'approved'
 }
 
+const intervalOf = ({ intervalSeconds, raisedInterval }: StoredDeviceCode<unknown, unknown>): number =>
+  raisedInterval ?? intervalSeconds
+
+const withFirstInterval = <R, A>({ raisedInterval: _raised, ...stored }: StoredDeviceCode<R, A>) => stored
+
 /** The record as the port tells it at this time. */
 export const viewDeviceCode = <R, A>(stored: StoredDeviceCode<R, A>, now: number): DeviceCode<R, A> => {
-  const { userCode, request, intervalSeconds, decision } = stored
+  const { userCode, request, decision } = stored
   const approval = typeof decision === 'object' && { approval: decision.approval }
-  return { userCode, request, intervalSeconds, state: stateOf(stored, now), ...approval }
+  return { userCode, request, intervalSeconds: intervalOf(stored), state: stateOf(stored, now), ...approval }
 }
 
 /** The rule of `DeviceCodeStore.poll`, the same for every adapter; the adapter makes it atomic. */
@@ -48,14 +66,20 @@ export const nextPoll = <R, A>(
   })
   const state = stateOf(stored, now)
   if (state === 'denied' || state === 'expired') return due()
-  const { polledAt, intervalSeconds } = stored
-  // A stamp in the future is that of a clock that was set back.
-  if (polledAt === undefined || polledAt > now || now - polledAt >= intervalSeconds * 1000)
-    return due({ ...stored, polledAt: now })
-  const raised = Math.max(intervalSeconds, Math.min(intervalSeconds + raiseSeconds, maxIntervalSeconds))
-  const slower = { ...stored, intervalSeconds: raised }
+  // `slow_down` says that the person has not decided (RFC 8628 §3.5, OpenID CIBA Core §11): the first poll that meets the
+  // approval is in time. Those beside it are not, or all but one would count as second uses of the code.
+  if (state !== 'pending' && stored.answered !== true)
+    return due({ ...withFirstInterval(stored), polledAt: now, answered: true })
+  const { polledAt } = stored
+  const interval = intervalOf(stored)
+  const least = interval * 1000 - Math.min(toleranceMs, interval * 500)
+  // A stamp in the future is that of a clock that was set back. Who kept the pace may come as often as in the beginning.
+  if (polledAt === undefined || polledAt > now || now - polledAt >= least)
+    return due({ ...withFirstInterval(stored), polledAt: now })
+  const raised = Math.max(interval, Math.min(interval + raiseSeconds, maxIntervalSeconds))
+  const slower = { ...stored, raisedInterval: raised }
   const result = { outcome: 'early', code: viewDeviceCode(slower, now) } as const
-  return raised === intervalSeconds ? { result } : { result, write: slower }
+  return raised === interval ? { result } : { result, write: slower }
 }
 
 /** The rule of `DeviceCodeStore.decide`. */

@@ -225,8 +225,8 @@ export type DevicePoll<Request, Approval> =
   { readonly outcome: 'early' | 'due'; readonly code: DeviceCode<Request, Approval> } | { readonly outcome: 'unknown' }
 
 /**
- * Device codes, by a hash of the code and by the user code. An expired one is remembered for as long again as it lived, so
- * that device and person can learn that it is over; it can be neither decided nor redeemed.
+ * Device codes, by a hash of the code and by the user code. An expired one is remembered (`keptSeconds`), so that device and
+ * person can learn that it is over; it can be neither decided nor redeemed.
  */
 export interface DeviceCodeStore<Request, Approval> {
   /** False, and nothing is stored, when the user code belongs to another one that is remembered. An id that exists throws. */
@@ -238,8 +238,8 @@ export interface DeviceCodeStore<Request, Approval> {
   find(id: string): Promise<DeviceCode<Request, Approval> | undefined>
   findByUserCode(userCode: string): Promise<DeviceCode<Request, Approval> | undefined>
   /**
-   * One atomic step over all processes (RFC 8628 §3.5). `due` stamps the time. `early` makes the interval five seconds
-   * longer, up to a minute, and leaves the stamp of the last `due`. A code that is denied or expired is `due` always, and stays as it is.
+   * One atomic step over all processes (RFC 8628 §3.5), by `nextPoll`. `due` stamps the time, and the interval is the first one
+   * again. `early` makes it five seconds longer, up to a minute, and leaves the stamp. What is denied or expired is always `due`.
    */
   poll(id: string): Promise<DevicePoll<Request, Approval>>
   /** `won`: it was pending and is decided now. `replayed`: it was not; the record is as it stands. Durable. */

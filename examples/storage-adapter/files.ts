@@ -1,7 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { link, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { defineStorage, nextDecision, nextPoll, nextRedemption, Unavailable, viewDeviceCode } from 'signet-idp'
+import { defineStorage, keptSeconds, nextDecision, nextPoll, nextRedemption } from 'signet-idp'
+import { Unavailable, viewDeviceCode } from 'signet-idp'
 import type { Clock, DeviceCodeStore, RecordDecision, Redemption, RefreshFamily } from 'signet-idp'
 import type { StorageBackend, StoredDeviceCode } from 'signet-idp'
 import { z } from 'zod'
@@ -224,7 +225,7 @@ const open = (path: string, clock: Clock, component: string): StorageBackend => 
         })
       return {
         start: async (id, record, ttlSeconds) => {
-          const until = after(2 * ttlSeconds)
+          const until = after(keptSeconds(ttlSeconds))
           await create(name, id, { ...record, expiresAt: after(ttlSeconds) }, until)
           const isFree = await update(userCodes, record.userCode, (entry) =>
             entry === undefined ? { result: true, write: { value: id, until } } : { result: false },
@@ -258,7 +259,7 @@ const open = (path: string, clock: Clock, component: string): StorageBackend => 
 export default defineStorage({
   name: 'files',
   apiVersion: 1,
-  contract: 3,
+  contract: 4,
   options: z.strictObject({ path: z.string().min(1) }),
   open: async ({ path }, { clock, component }) => open(path, clock, component),
 })

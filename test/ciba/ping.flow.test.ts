@@ -95,17 +95,40 @@ describe('a client in ping mode', () => {
     expect(shop.asked).toHaveLength(1)
   })
 
-  it('CB15 is told again when it failed or redirected, until it answers', async () => {
-    shop.answer = noAnswers['redirects']!
-    await server.start(ask)
-    await phone.decide((await phone.list())[0]!, 'deny')
-    await pings(1)
-    shop.answer = noAnswers['answers 204']!
-    const before = (await events('backchannel.pinged')).length
-    await pings(2)
-    await expect.poll(async () => (await events('backchannel.pinged')).length).toBe(before + 1)
-    expect(shop.asked.map(({ path }) => path)).toEqual(['/ping?tenant=1', '/ping?tenant=1'])
-  })
+  it.each([500, 503, 429, 408, 425])(
+    'CB15 is told again when it answers %i, until it takes the ping',
+    async (status) => {
+      shop.answer = (_request, response) => void response.writeHead(status).end()
+      await server.start(ask)
+      await phone.decide((await phone.list())[0]!, 'deny')
+      await pings(1)
+      shop.answer = noAnswers['answers 204']!
+      const before = (await events('backchannel.pinged')).length
+      await pings(2)
+      await expect.poll(async () => (await events('backchannel.pinged')).length).toBe(before + 1)
+      expect(shop.asked.map(({ path }) => path)).toEqual(['/ping?tenant=1', '/ping?tenant=1'])
+      // A host that has failed rests for a while.
+      server.host.later(600_000)
+    },
+  )
+
+  it.each([400, 401, 403, 404, 410, 301, 302, 307, 308])(
+    'CB15 is told once when it answers %i, which another attempt would not change',
+    async (status) => {
+      shop.answer = (_request, response) => void response.writeHead(status, { location: '/elsewhere' }).end()
+      const before = (await events('backchannel.unpinged')).length
+      const id = await server.start(ask)
+      await phone.decide((await phone.list())[0]!)
+      await pings(1)
+      await expect
+        .poll(async () => (await events('backchannel.unpinged')).slice(before))
+        .toMatchObject([{ client_id: 'shop', reason: `The answer has status ${String(status)}` }])
+      const { pingDeliveries } = collectionsOf(server.host.store)
+      await expect.poll(() => pingDeliveries.list(undefined, 10)).toEqual([])
+      expect(shop.asked.map(({ path }) => path)).toEqual(['/ping?tenant=1'])
+      expect((await server.poll(id)).status).toBe(200)
+    },
+  )
 
   it.each([
     ['none', {}],

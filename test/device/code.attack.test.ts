@@ -71,11 +71,26 @@ describe('the device flow under attack: the device', () => {
     expectRefusal(await host.poll(device.deviceCode), 400, 'slow_down')
     host.later(10_000)
     await host.expectPending(device)
-    host.later(5000)
+    // It has kept the pace: five seconds are enough again, and four.
+    host.later(4000)
+    await host.expectPending(device)
     expectRefusal(await host.poll(device.deviceCode), 400, 'slow_down')
-    host.later(25_000)
     await host.newPerson().answer(person, device.userCode)
     expect(await host.poll(device.deviceCode)).toMatchObject({ status: 200 })
+    await host.expectGoodDevice()
+  })
+
+  it('a poll that comes right after the person has decided is in time, whatever came before', async () => {
+    for (const [decision, answer] of [
+      ['approve', { status: 200 }],
+      ['deny', { status: 400, body: { error: 'access_denied' } }],
+    ] as const) {
+      const device = await host.start()
+      await host.expectPending(device)
+      for (let polls = 0; polls < 20; polls++) expectRefusal(await host.poll(device.deviceCode), 400, 'slow_down')
+      await host.newPerson().answer(person, device.userCode, decision)
+      expect(await host.poll(device.deviceCode)).toMatchObject(answer)
+    }
     await host.expectGoodDevice()
   })
 
@@ -84,7 +99,7 @@ describe('the device flow under attack: the device', () => {
     await host.expectPending(device)
     const hammered = await Promise.all(Array.from({ length: 50 }, () => host.poll(device.deviceCode)))
     for (const answer of hammered) expectRefusal(answer, 400, 'slow_down')
-    host.later(59_000)
+    host.later(58_000)
     expectRefusal(await host.poll(device.deviceCode), 400, 'slow_down')
     host.later(1000)
     await host.expectPending(device)

@@ -48,7 +48,7 @@ describe('the adapter of the example', () => {
     const { code, stdout, stderr } = await run('check.js', [join(folder, 'data'), '30'])
     expect(stderr).toBe('')
     expect(stdout).toMatch(/^redeem: 30 fair rounds, 0 doubles$/m)
-    expect(stdout).toMatch(/(\d{2,}) of \1 rules of version 3/)
+    expect(stdout).toMatch(/(\d{2,}) of \1 rules of version 4/)
     expect(code).toBe(0)
   })
 
@@ -145,8 +145,8 @@ describe('the host', () => {
   })
 
   it.each([
-    ['contract: 3', 'contract: 2', /passed version 2 of the storage contract; this program needs 3/],
-    ['contract: 3,', '', /does not declare which version of the storage contract/],
+    ['contract: 4', 'contract: 3', /passed version 3 of the storage contract; this program needs 4/],
+    ['contract: 4,', '', /does not declare which version of the storage contract/],
     ['apiVersion: 1', 'apiVersion: 7', /apiVersion 7/],
     ['open: async', 'opens: async', /has no open function/],
     ['export default', 'export const other =', /has no default export made with defineStorage/],

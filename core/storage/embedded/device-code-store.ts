@@ -1,4 +1,5 @@
 import {
+  keptSeconds,
   nextDecision,
   nextPoll,
   nextRedemption,
@@ -35,14 +36,16 @@ export const createDeviceCodeStore = <R, A>(table: Table, name: string): DeviceC
     async start(id, { userCode, request, intervalSeconds }, ttlSeconds) {
       // The user code comes first: the caller that finds a record has it alone.
       const reserved = await table.update(keyOfUserCode(userCode), (current, now) =>
-        current === undefined ? { result: true, write: envelope(id, now + 2 * ttlSeconds * 1000) } : { result: false },
+        current === undefined
+          ? { result: true, write: envelope(id, now + keptSeconds(ttlSeconds) * 1000) }
+          : { result: false },
       )
       if (!reserved) return false
       await table.update(keyOf(id), (current, now) => {
         if (current !== undefined) throw new Error(`${name}: the id exists`)
         const expiresAt = now + ttlSeconds * 1000
         const stored: Stored = { userCode, request, intervalSeconds, expiresAt }
-        return { result: undefined, write: envelope(stored, expiresAt + ttlSeconds * 1000) }
+        return { result: undefined, write: envelope(stored, now + keptSeconds(ttlSeconds) * 1000) }
       })
       return true
     },

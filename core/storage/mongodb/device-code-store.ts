@@ -1,4 +1,5 @@
 import {
+  keptSeconds,
   nextDecision,
   nextPoll,
   nextRedemption,
@@ -54,7 +55,7 @@ export const createDeviceCodeStore = <R, A>(gateway: Gateway, name: string): Dev
   return {
     async start(id, { userCode, request, intervalSeconds }, ttlSeconds) {
       const now = table.now()
-      const forgetAt = after(now, 2 * ttlSeconds)
+      const forgetAt = after(now, keptSeconds(ttlSeconds))
       // The user code comes first: the caller that finds a record has it alone.
       if (!(await insert(keyOfUserCode(userCode), id, forgetAt))) return false
       const stored: Stored = { userCode, request, intervalSeconds, expiresAt: now + ttlSeconds * 1000 }

@@ -49,7 +49,7 @@ export const deviceCodeCases = ({ backend, open, pass }: Subject, describe: Desc
       equal(await again(refused), false)
       equal(await codes().find(refused), undefined)
       deepEqual(await codes().findByUserCode(userCode), pending)
-      pass(200)
+      pass(700)
       equal(await again(randomUUID()), true)
       matches(await codes().findByUserCode(userCode), { request: { client: 'b' } })
     })
@@ -70,21 +70,44 @@ export const deviceCodeCases = ({ backend, open, pass }: Subject, describe: Desc
       deepEqual(await codes().find(id), pending)
     })
 
-    it('are polled: a violation makes the interval longer and leaves the stamp', async () => {
+    it('are polled: a violation makes the interval longer and leaves the stamp; who keeps the pace has the first one', async () => {
       const { id, pending } = await start()
       const slower = (intervalSeconds: number) => ({ ...pending, intervalSeconds })
       deepEqual(await codes().poll(id), { outcome: 'due', code: pending })
-      pass(4.999)
+      pass(3.999)
       deepEqual(await codes().poll(id), { outcome: 'early', code: slower(10) })
-      // 9.999 seconds after the stamp; were it moved, they would be five.
+      // 8.999 seconds after the stamp; were it moved, they would be five.
       pass(5)
       deepEqual(await codes().poll(id), { outcome: 'early', code: slower(15) })
       pass(5.001)
-      deepEqual(await codes().poll(id), { outcome: 'due', code: slower(15) })
-      pass(14.999)
-      deepEqual(await codes().poll(id), { outcome: 'early', code: slower(20) })
+      deepEqual(await codes().poll(id), { outcome: 'due', code: pending })
+      pass(3.999)
+      deepEqual(await codes().poll(id), { outcome: 'early', code: slower(10) })
       pass(5.001)
-      deepEqual(await codes().poll(id), { outcome: 'due', code: slower(20) })
+      deepEqual(await codes().poll(id), { outcome: 'due', code: pending })
+    })
+
+    it('are polled a second too early, and at any pace of 2 s at most half an interval too early', async () => {
+      const { id, pending } = await start()
+      for (let polls = 0; polls < 20; polls++) {
+        deepEqual(await codes().poll(id), { outcome: 'due', code: pending })
+        pass(polls % 2 ? 5.1 : 4)
+      }
+      const quick = randomUUID()
+      await codes().start(quick, { userCode: randomUUID(), request, intervalSeconds: 1 }, 600)
+      matches(await codes().poll(quick), { outcome: 'due' })
+      pass(0.499)
+      matches(await codes().poll(quick), { outcome: 'early', code: { intervalSeconds: 6 } })
+    })
+
+    it('are polled by a device that never waits long enough: it has an answer a minute', async () => {
+      const { id } = await start()
+      let due = 0
+      for (let polls = 0; polls < 60; polls++) {
+        if ((await codes().poll(id)).outcome === 'due') due++
+        pass(3)
+      }
+      equal(due, 3)
     })
 
     it('let one of 20 parallel polls have its answer', async () => {
@@ -99,10 +122,10 @@ export const deviceCodeCases = ({ backend, open, pass }: Subject, describe: Desc
       await codes().poll(id)
       for (let polls = 0; polls < 40; polls++) await codes().poll(id)
       matches(await codes().find(id), { intervalSeconds: 60 })
-      pass(59.999)
+      pass(58.999)
       matches(await codes().poll(id), { outcome: 'early' })
       pass(0.001)
-      deepEqual(await codes().poll(id), { outcome: 'due', code: { ...pending, intervalSeconds: 60 } })
+      deepEqual(await codes().poll(id), { outcome: 'due', code: pending })
     })
 
     it('survive a clock that was set back', async () => {
@@ -122,7 +145,33 @@ export const deviceCodeCases = ({ backend, open, pass }: Subject, describe: Desc
       const redeemed = { ...approved, state: 'redeemed' }
       deepEqual(await codes().redeem(id), { outcome: 'won', record: redeemed })
       deepEqual(await codes().redeem(id), { outcome: 'replayed', record: redeemed })
+      pass(5)
+      deepEqual(await codes().poll(id), { outcome: 'due', code: redeemed })
       deepEqual(await codes().findByUserCode(userCode), redeemed)
+    })
+
+    it('are approved or denied right after an early poll: the next one comes in time', async () => {
+      for (const [decision, state] of [
+        [{ approval }, 'approved'],
+        ['denied', 'denied'],
+      ] as const) {
+        const { id, userCode } = await start()
+        for (const outcome of ['due', 'early', 'early']) matches(await codes().poll(id), { outcome })
+        await codes().decide(userCode, decision)
+        matches(await codes().poll(id), {
+          outcome: 'due',
+          code: { state, intervalSeconds: decision === 'denied' ? 15 : 5 },
+        })
+      }
+    })
+
+    it('are approved, and of 20 parallel polls one meets the approval: the others are no second use', async () => {
+      const { id, userCode } = await start()
+      await codes().poll(id)
+      await codes().decide(userCode, { approval })
+      const polls = await Promise.all(Array.from({ length: 20 }, () => codes().poll(id)))
+      equal(polls.filter(({ outcome }) => outcome === 'due').length, 1)
+      equal(polls.filter(({ outcome }) => outcome === 'early').length, 19)
     })
 
     it('are denied, for good', async () => {
@@ -156,18 +205,28 @@ export const deviceCodeCases = ({ backend, open, pass }: Subject, describe: Desc
     })
 
     it('expire pending: nothing decides them any more, and they stay known for as long again', async () => {
-      const { id, userCode, pending } = await start(100)
-      pass(100)
+      const { id, userCode, pending } = await start(1000)
+      pass(1000)
       const expired = { ...pending, state: 'expired' }
       deepEqual(await codes().find(id), expired)
       deepEqual(await codes().findByUserCode(userCode), expired)
       for (const outcome of ['due', 'due']) deepEqual(await codes().poll(id), { outcome, code: expired })
       deepEqual(await codes().decide(userCode, { approval }), { outcome: 'replayed', record: expired })
       deepEqual(await codes().decide(userCode, 'denied'), { outcome: 'replayed', record: expired })
-      pass(100)
+      pass(1000)
       equal(await codes().find(id), undefined)
       equal(await codes().findByUserCode(userCode), undefined)
       deepEqual(await codes().decide(userCode, { approval }), { outcome: 'unknown' })
+    })
+
+    it('stay known for ten minutes after their end, however short they lived', async () => {
+      const { id, userCode } = await start(10)
+      pass(10 + 599)
+      matches(await codes().poll(id), { outcome: 'due', code: { state: 'expired' } })
+      matches(await codes().findByUserCode(userCode), { state: 'expired' })
+      pass(1)
+      deepEqual(await codes().poll(id), { outcome: 'unknown' })
+      equal(await codes().findByUserCode(userCode), undefined)
     })
 
     it('expire approved: nothing redeems them any more', async () => {

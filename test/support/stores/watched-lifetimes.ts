@@ -57,7 +57,7 @@ const watch = (backend: object, log: string): StorageBackend => {
 export default defineStorage({
   name: 'watched-lifetimes',
   apiVersion: 1,
-  contract: 3,
+  contract: 4,
   options,
   open: async ({ log, embedded, mongodb, redis }, services) => {
     if (embedded) return watch(await openEmbedded({ ...embedded, ...services }), log)
