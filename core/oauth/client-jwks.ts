@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { JsonObject } from '../json.js'
 import { maxKeys } from '../jose/key-set.js'
 import { findClientJwkFault } from '../jose/public-key-guard.js'
-import { findOutboundFault } from '../outbound/outbound-fetch.js'
+import { findOutboundFault, withoutFragment } from '../outbound/outbound-fetch.js'
 import { reportFault } from '../report-fault.js'
 
 const hasRepeatedKid = (keys: readonly unknown[]): boolean => {
@@ -19,12 +19,12 @@ export const clientJwks = z.strictObject({
     .refine((keys) => !hasRepeatedKid(keys), 'must not repeat a kid'),
 })
 
-const outboundUri = (longest: number) =>
+const outboundUri = (longest: number, findFault = findOutboundFault) =>
   z
     .string()
     .superRefine(
       reportFault((value) =>
-        value.length > longest ? `must have at most ${String(longest)} characters` : findOutboundFault(value),
+        value.length > longest ? `must have at most ${String(longest)} characters` : findFault(value),
       ),
     )
 
@@ -43,8 +43,8 @@ export const clientSectorUri = outboundUri(2048)
 /** `initiate_login_uri` of a client (OIDC Core §4): a browser is sent there. */
 export const clientLoginUri = outboundUri(2048)
 
-/** `request_uris` of a client (OIDC Registration §2); the length is that of RFC 9101 §5.2. */
+/** `request_uris` of a client: a fragment is the hash of the document (OIDC Registration §2); the length is that of RFC 9101 §5.2. */
 export const clientRequestUris = z
-  .array(outboundUri(512))
+  .array(outboundUri(512, (value) => findOutboundFault(withoutFragment(value))))
   .min(1, 'must hold at least one URI')
   .max(20, 'must hold at most 20 URIs')

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { allAlgorithms, findAlgorithm, isJwsAlg } from '../jose/algorithms.js'
 import type { JwsAlg } from '../jose/jwk.js'
 import { consentChoices, isClientId, securityProfiles, subjectTypes } from './client.js'
-import { findOutboundFault } from '../outbound/outbound-fetch.js'
+import { findOutboundFault, withoutFragment } from '../outbound/outbound-fetch.js'
 import { reportFault } from '../report-fault.js'
 import { contentEncryption, encryptionAlg } from './encryption-metadata.js'
 import { certificateSubject } from './client-certificate-subject.js'
@@ -32,7 +32,7 @@ const signingAlg = z.string().transform((value, context): JwsAlg => {
 })
 
 /** What pages link to or show: https, so that nobody on the way puts something else in its place. */
-const webPage = z.string().superRefine(reportFault((value) => findOutboundFault(value.replace(/#.*$/s, ''))))
+const webPage = z.string().superRefine(reportFault((value) => findOutboundFault(withoutFragment(value))))
 
 /**
  * 32 characters of base64url have 192 bits: enough for a plain hash. Fewer than 16 can be guessed, of whatever alphabet

@@ -1,5 +1,6 @@
+import { hash } from 'node:crypto'
 import type { Clock } from '../clock.js'
-import type { OutboundFetch } from '../outbound/outbound-fetch.js'
+import { withoutFragment, type OutboundFetch } from '../outbound/outbound-fetch.js'
 import { RecentMap } from '../recent-map.js'
 import type { Client } from './client.js'
 import { OAuthError } from './errors.js'
@@ -8,7 +9,8 @@ import { OAuthError } from './errors.js'
 export interface RegisteredRequests {
   /**
    * Fetches the object now: what is behind a URI may change, so nothing is kept. Throws `invalid_request_uri` when the client
-   * has not registered the URI, and when the fetch fails (RFC 9101 §7).
+   * has not registered the URI, when the fetch fails (RFC 9101 §7), and when the URI has a fragment that is not the hash of
+   * the object (OIDC Core §6.2).
    */
   fetch(uri: string, client: Client): Promise<string>
 }
@@ -22,13 +24,23 @@ const types = 'application/oauth-authz-req+jwt, application/jwt'
 const refuse = (reason: string): OAuthError =>
   new OAuthError('invalid_request_uri', 'The request_uri is not registered, or cannot be read.', { reason })
 
+/** The fragment of a `request_uri` is the SHA-256 of the document in base64url (OIDC Core §6.2). */
+const findHashFault = (uri: string, bytes: Uint8Array): string | undefined => {
+  const at = uri.indexOf('#')
+  if (at === -1 || uri.slice(at + 1).replace(/=$/, '') === hash('sha256', bytes, 'base64url')) return undefined
+  return 'the document has another hash than the URI'
+}
+
 export const createRegisteredRequests = (fetch: OutboundFetch, clock: Clock): RegisteredRequests => {
   const pending = new Map<string, Promise<string>>()
   const failures = new RecentMap<string, { readonly at: number; readonly reason: string }>(maxFailures)
 
   const read = async (uri: string): Promise<string> => {
     try {
-      return Buffer.from(await fetch(uri, types)).toString('utf8')
+      const bytes = await fetch(withoutFragment(uri), types)
+      const fault = findHashFault(uri, bytes)
+      if (fault !== undefined) throw new Error(fault)
+      return Buffer.from(bytes).toString('utf8')
     } catch (error) {
       const reason = error instanceof Error ? error.message : 'unknown error'
       failures.set(uri, { at: clock(), reason })

@@ -37,6 +37,8 @@ export type OutboundFetch = (
 const defaultMaxBytes = 65_536
 const maxHeaderBytes = 16_384
 
+export const withoutFragment = (uri: string): string => uri.replace(/#.*$/s, '')
+
 /** Why an address must not be fetched from; undefined: it may be. */
 export const findOutboundFault = (value: string): string | undefined => {
   if (!URL.canParse(value)) return 'must be an absolute URL'

@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { newAssertionKey, signAssertion } from '../support/clients/client-assertion.js'
+import { manage, register } from '../support/clients/registration.js'
 import { basic } from '../support/clients/clients.js'
 import { UserAgent } from '../support/clients/user-agent.js'
 import { person, redirectUri, startServer, webClient, type TestServer } from '../support/server/server.js'
@@ -20,6 +22,7 @@ describe('request objects behind a request_uri', () => {
         ...written,
         outbound: { allow_private_addresses: true },
         request_uris: 'registered',
+        registration: { mode: 'open' },
         clients: [
           { ...signing, client_id: 'signing', request_uris: [`${site.url}/one`, `${site.url}/two`] },
           {
@@ -139,6 +142,55 @@ describe('request objects behind a request_uri', () => {
       status: 400,
       left: undefined,
       text: expect.stringContaining('The request object is invalid') as string,
+    })
+  })
+
+  describe('with the hash of the document as fragment (OIDC Core §6.2)', () => {
+    const hashOf = (text: string) => createHash('sha256').update(text).digest('base64url')
+    const signer = { redirect_uris: [redirectUri], jwks: { keys: [key.publicJwk] } }
+    /** A client that has registered the document that it will have, which names no client. */
+    const registerFor = async (fragmentOf: (text: string) => string) => {
+      const told = await register(server.issuer, { ...signer, request_uris: [`${site.url}/mine`] })
+      const { client_id } = told
+      const text = objectOf(client_id)
+      const uri = `${site.url}/mine#${fragmentOf(text)}`
+      const { body } = await manage('PUT', told, { ...signer, client_id, request_uris: [uri] })
+      expect(body).toMatchObject({ request_uris: [uri] })
+      return { client_id, uri, text }
+    }
+
+    it('are fetched without it, and read when they have this hash', async () => {
+      for (const pad of ['', '=']) {
+        const { client_id, uri, text } = await registerFor((object) => hashOf(object) + pad)
+        site.answer = textAnswer(text)
+        site.asked.length = 0
+        expect(await open({ client_id, request_uri: uri })).toMatchObject(login)
+        expect(site.asked.map(({ path }) => path)).toEqual(['/mine'])
+      }
+    })
+
+    it('JA16 that have another hash, or are asked for without it, get a page', async () => {
+      const { client_id, uri, text } = await registerFor(hashOf)
+      const [bare = ''] = uri.split('#')
+      for (const request_uri of [bare, `${bare}#`, `${bare}#${hashOf('another')}`])
+        expect(await open({ client_id, request_uri })).toMatchObject(page)
+      expect(site.asked).toEqual([])
+      site.answer = textAnswer(objectOf(client_id, { state: 'changed' }))
+      expect(await open({ client_id, request_uri: uri })).toMatchObject(page)
+      now += 10_000
+      site.answer = textAnswer(text)
+      expect(await open({ client_id, request_uri: uri })).toMatchObject(login)
+    })
+
+    it.each([
+      ['nothing', () => ''],
+      ['a word', () => 'x'],
+      ['the hash in hexadecimal', (text: string) => createHash('sha256').update(text).digest('hex')],
+      ['the hash twice', (text: string) => `${hashOf(text)}#${hashOf(text)}`],
+    ])('JA16 that have %s there get a page', async (_, fragmentOf) => {
+      const { client_id, uri, text } = await registerFor(fragmentOf)
+      site.answer = textAnswer(text)
+      expect(await open({ client_id, request_uri: uri })).toMatchObject(page)
     })
   })
 

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { findOutboundFault } from '../../outbound/outbound-fetch.js'
+import { findOutboundFault, withoutFragment } from '../../outbound/outbound-fetch.js'
 import { isPrivateAddress } from '../../outbound/private-address.js'
 import type { Client } from '../client.js'
 import type { MetadataProblem } from '../client-metadata.js'
@@ -24,14 +24,14 @@ export const isPrivateHost = (uri: string): boolean => {
   return isIP(host) === 0 ? /(?:^|\.)localhost$/.test(host) : isPrivateAddress(host)
 }
 
-/** The URIs of a client that nobody vouches for: https, and no address of a private network unless such are allowed. */
+/** The URIs of a client, past its schema, that nobody vouches for: https, and no address of a private network unless such are allowed. */
 export const findUriFaults = (client: Client, allowPrivateAddresses: boolean): readonly MetadataProblem[] =>
   members.flatMap((member) => {
     const value = client[member]
     const uris: readonly (readonly [string, string])[] =
       typeof value === 'string' ? [[member, value]] : (value ?? []).map((uri, at) => [`${member}[${String(at)}]`, uri])
     return uris.flatMap(([path, uri]): readonly MetadataProblem[] => {
-      const fault = findOutboundFault(uri)
+      const fault = findOutboundFault(withoutFragment(uri))
       if (fault !== undefined) return [{ path, message: fault }]
       return !allowPrivateAddresses && isPrivateHost(uri) ? [{ path, message: 'must not be in a private network' }] : []
     })
