@@ -1,6 +1,8 @@
 /** `signet-idp/verify`: tells a service which attested device sent a request, and an API whose access token it has. For Node. */
 export type { Attestation, Principal } from './attestation.js'
 export type { AccessToken } from './access-token.js'
+export type { CertificateIdentity } from './certificate-fetch.js'
+export type { ClientKey } from './client-assertion.js'
 export type { Fetch } from './fetch-text.js'
 export type { IntrospectionOptions } from './introspection.js'
 export type { TrustedIssuer } from './key-sets.js'

@@ -9,7 +9,6 @@ export interface IssuerKey {
 }
 
 interface Algorithm {
-  /** `kty`, and `crv` if the type has curves. */
   readonly type: string
   readonly hash: string | null
   readonly options?: { readonly dsaEncoding: 'ieee-p1363' } | { readonly padding: number; readonly saltLength: number }
@@ -19,7 +18,7 @@ const ecdsa = { dsaEncoding: 'ieee-p1363' } as const
 const pss = { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST } as const
 
 /** RFC 7518 §3.1, RFC 9864: what a public key verifies. `none` and HMAC are not here. */
-const algorithms: Readonly<Record<string, Algorithm>> = {
+export const algorithms: Readonly<Record<string, Algorithm>> = {
   ES256: { type: 'EC P-256', hash: 'sha256', options: ecdsa },
   ES384: { type: 'EC P-384', hash: 'sha384', options: ecdsa },
   ES512: { type: 'EC P-521', hash: 'sha512', options: ecdsa },
@@ -33,6 +32,9 @@ const algorithms: Readonly<Record<string, Algorithm>> = {
   PS512: { type: 'RSA', hash: 'sha512', options: pss },
 }
 
+/** `kty`, and `crv` if the type has curves. */
+export const keyTypeOf = ({ kty, crv }: JsonObject): string => (kty === 'RSA' ? 'RSA' : `${String(kty)} ${String(crv)}`)
+
 /** What a proof may be signed with, separated by spaces (RFC 9449 §7.1). */
 export const proofAlgorithms = Object.keys(algorithms).join(' ')
 
@@ -41,10 +43,10 @@ export const proofAlgorithms = Object.keys(algorithms).join(' ')
  * `use` has to be; then a key that does not say is left out.
  */
 export const importIssuerKey = (jwk: JsonObject, wanted?: string): IssuerKey | undefined => {
-  const { kty, crv, alg, use = wanted === undefined ? 'sig' : undefined, key_ops: operations } = jwk
+  const { alg, use = wanted === undefined ? 'sig' : undefined, key_ops: operations } = jwk
   if (use !== (wanted ?? 'sig')) return undefined
   if (operations !== undefined && !(Array.isArray(operations) && operations.includes('verify'))) return undefined
-  const type = kty === 'RSA' ? 'RSA' : `${String(kty)} ${String(crv)}`
+  const type = keyTypeOf(jwk)
   const algs = Object.keys(algorithms).filter((name) => algorithms[name]?.type === type && (alg ?? name) === name)
   const key = algs.length === 0 ? undefined : importKey(jwk)
   if (!key || (key.asymmetricKeyDetails?.modulusLength ?? 2048) < 2048) return undefined

@@ -4,7 +4,7 @@ import { certificateThumbprint, connectionThumbprint } from './client-certificat
 import { readCredentials, type Credentials } from './credentials.js'
 import { createDpopNonces } from './dpop-nonce.js'
 import { createDpopProofs, type UsedProof } from './dpop-proof.js'
-import { isSafeUrl, type Fetch } from './fetch-text.js'
+import type { Fetch } from './fetch-text.js'
 import { createIntrospection, type IntrospectionOptions } from './introspection.js'
 import { proofAlgorithms } from './issuer-key.js'
 import { checkIssuers, createKeySets, type TrustedIssuer } from './key-sets.js'
@@ -69,8 +69,6 @@ export const createResourceServer = (options: ResourceServerOptions): ResourceSe
   if (origin === undefined) throw new TypeError('audience is no URL: say the origin')
   if (options.dpopNonceSecret !== undefined && Buffer.byteLength(options.dpopNonceSecret) < 32)
     throw new TypeError('dpopNonceSecret is shorter than 32 bytes')
-  if (introspection && !isSafeUrl(introspection.endpoint))
-    throw new TypeError('introspection.endpoint is not a URL with https')
 
   const fetcher = options.fetch ?? ((url, init) => fetch(url, init))
   const staleFor = (options.staleKeysSeconds ?? 14_400) * 1000
@@ -79,7 +77,9 @@ export const createResourceServer = (options: ResourceServerOptions): ResourceSe
   const checkProof = createDpopProofs(skew)
   const nonces = options.dpopNonceSecret === undefined ? undefined : createDpopNonces(options.dpopNonceSecret, clock)
   const replay = options.replay ?? memoryReplayGuard({ clock })
-  const introspect = introspection && createIntrospection(introspection, fetcher)
+  const trusted = issuers.map((one) => (typeof one === 'string' ? one : one.issuer))
+  const introspect =
+    introspection && createIntrospection(introspection, { issuers: trusted, keySets, fetch: fetcher, skew })
 
   const thumbprintOf = (request: IncomingMessage | Request): string | undefined => {
     if (!options.clientCertificate) return connectionThumbprint(request)
@@ -115,7 +115,7 @@ export const createResourceServer = (options: ResourceServerOptions): ResourceSe
     const proof = checkDpop(message, sent, bound.jkt, now)
     if (bound.certificate !== undefined) checkCertificate(request, bound.certificate)
     checkRequirements(token, needed, now)
-    await introspect?.(sent.text)
+    await introspect?.(sent.text, now)
     if (proof) {
       const isNew = await outage('replay_guard_unavailable', () => replay.claim(proof.id, proof.until))
       if (isNew !== true) throw new TokenRefused('replay_detected')

@@ -8,6 +8,7 @@ import {
 import { createTokens } from '../support/verify/access-tokens.js'
 import { startIssuerSite } from '../support/verify/issuer-site.js'
 import { reasonOf } from '../support/verify/reason-of.js'
+import { spellingsOf } from '../support/forge/type-spellings.js'
 
 const audience = 'https://api.example'
 let now = Date.UTC(2026, 0, 1)
@@ -95,6 +96,36 @@ describe('VR45: an outage is 503 and never 401', () => {
     expect(await refusal(api.check(sent))).toMatchObject({ reason: 'token_revoked', answer: { status: 401 } })
     site.instead.set('/introspect', '{"active":true}')
     expect(await reasonOf(api.check(sent))).toBe('accepted')
+  })
+
+  it('of signed introspection (RFC 9701): of the issuer, for this API, made just now', async () => {
+    const api = make({
+      introspection: { endpoint: `${site.url}/introspect`, clientId: 'api', clientSecret: 'secret' },
+    })
+    const iat = Math.floor(now / 1000)
+    const answer = (claims: object = {}, header: object = {}) =>
+      site.sign(
+        { typ: 'token-introspection+jwt', ...header },
+        { iss: site.issuer, aud: 'api', iat, token_introspection: { active: true }, ...claims },
+      )
+    const sent = bearer()
+    const [head = '', body = ''] = answer().split('.')
+    for (const wrong of [
+      ...[answer({ iss: 'https://other.example' }), answer({ aud: 'other' }), answer({ aud: [] })],
+      ...[answer({ iat: iat - 91 }), answer({ iat: iat + 31 }), answer({ iat: undefined }), answer({ iat: 'now' })],
+      ...[answer({ token_introspection: undefined }), answer({ token_introspection: [true], active: true })],
+      ...[answer({}, { typ: 'JWT' }), answer({}, { typ: 'at+jwt' }), answer({}, { typ: undefined })],
+      ...[answer({}, { kid: 'other' }), answer({}, { alg: 'none' }), `${head}.${body}.AAAA`],
+    ]) {
+      site.instead.set('/introspect', wrong)
+      expectOutage(await refusal(api.check(sent)), 'introspection_unavailable')
+    }
+    for (const typ of ['token-introspection+jwt', ...spellingsOf('token-introspection+jwt')]) {
+      site.instead.set('/introspect', answer({ aud: ['api', 'x'], token_introspection: { active: false } }, { typ }))
+      expect(await refusal(api.check(sent))).toMatchObject({ reason: 'token_revoked', answer: { status: 401 } })
+      site.instead.set('/introspect', answer({}, { typ }))
+      expect(await reasonOf(api.check(sent))).toBe('accepted')
+    }
   })
 
   it('VR25: a token that was accepted before is refused after its key was withdrawn', async () => {
