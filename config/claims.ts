@@ -6,7 +6,10 @@ export const lineOf = (most: number) =>
   z
     .string()
     .max(most, `must have at most ${String(most)} characters`)
-    .regex(/^[^\p{Cc}\p{Cs}]*[^\s\p{Cc}\p{Cs}][^\p{Cc}\p{Cs}]*$/u, 'must be one line of text')
+    .regex(
+      /^[^\p{Cc}\p{Cs}]*[^\s\p{C}\p{Default_Ignorable_Code_Point}\u2800][^\p{Cc}\p{Cs}]*$/u,
+      'must be one line of text',
+    )
 
 /** RFC 5646. */
 export const languageTag = z

@@ -97,6 +97,7 @@ export { findStoredStep, sealSecret } from '../interaction/factors/totp/stored-s
 export { userHandleOf } from '../interaction/factors/person-factors.js'
 export type { JsonObject, JsonValue } from '../json.js'
 export { isObject } from '../json.js'
+export { toPlainText } from '../plain-text.js'
 export type { AlgorithmRow, KeyType, KeyTypeRow } from '../jose/algorithms.js'
 export { algorithms, findAlgorithm, isJwsAlg, keyInput, keyTypes } from '../jose/algorithms.js'
 export type { TimeRules } from '../jose/claim-times.js'

@@ -1,5 +1,6 @@
 import { hasInheritedName, isObject, type JsonObject } from '../json.js'
 import { parseStrictJsonObject } from '../jose/strict-json.js'
+import { isPlainText } from '../plain-text.js'
 import { findAttributesFault } from './attributes.js'
 import { attestationError } from './errors.js'
 import { principalTypes, type Principal, type PrincipalType, type SecondFactorProof } from './ports.js'
@@ -38,18 +39,6 @@ export const readKey = (body: JsonObject): JsonObject => {
 }
 
 const maxIdLength = 256
-/** What is not seen: controls, what is unassigned or private, separators but the plain blank, fillers, the empty Braille cell. */
-const unseen = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/u
-/** Nor is it seen how many blanks there are at an end, or together. */
-const strayBlank = /^ | $| {2}/
-
-/** 1 to `maxLength` characters that people see, in the one spelling that looks so. */
-export const isPlainText = (text: string, maxLength: number): boolean =>
-  text !== '' &&
-  text.length <= maxLength &&
-  !unseen.test(text) &&
-  !strayBlank.test(text) &&
-  text.normalize('NFC') === text
 
 /** One spelling for each id, so that it cannot be varied into another one that people read alike. */
 const readId = (body: JsonObject, name: string): string => {

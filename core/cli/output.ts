@@ -1,12 +1,9 @@
 import { styleText } from 'node:util'
 import { stringify } from 'yaml'
+import { escapeUnseen } from '../plain-text.js'
 
-/** What a terminal would obey instead of showing: names come from clients and people. Written as JSON escapes it. */
-const obeyed = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu
-
-const escape = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
-
-export const show = (text: string): string => text.replaceAll(obeyed, escape)
+/** Names come from clients and people: a terminal must obey none of it, and show that two of them differ. */
+export const show = escapeUnseen
 
 const showLines = (text: string): string => text.split('\n').map(show).join('\n')
 

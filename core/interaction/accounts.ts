@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { JsonObject } from '../json.js'
 import { hashOpaqueToken } from '../opaque-token.js'
+import { hasUnseen } from '../plain-text.js'
 import type { EndSubject } from '../oauth/subject-end.js'
 import type { RecordStore, StorageBackend } from '../storage/ports.js'
 import type { AccountDirectory, AccountRecord, PasswordHasher } from './account-directory.js'
@@ -145,7 +146,8 @@ export const addAccount = async (
   const refused = (reason: string): AccountAddition => ({ outcome: 'refused', reason })
   const username = canonicalUsername(added.username)
   const sub = added.sub ?? randomUUID()
-  if (username === undefined) return refused('A username has 1 to 256 characters and no control characters.')
+  if (username === undefined || hasUnseen(added.username))
+    return refused('A username has 1 to 256 characters, and none that nobody sees.')
   if (!isSubject(sub)) return refused(`The subject is not valid: ${subjectRule}.`)
   const fault = findPasswordFault(added.password, username)
   if (fault !== undefined) return refused(`The password ${fault}.`)

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../json.js'
+import { hasInk } from '../plain-text.js'
 
 /** A person as relying parties may know them. */
 export interface Account {
@@ -16,7 +17,7 @@ export const shownClaims: readonly string[] = ['name', 'preferred_username', 'em
 export const displayName = ({ subject, claims }: Account): string => {
   for (const name of shownClaims) {
     const value = claims[name]
-    if (typeof value === 'string' && value !== '') return value
+    if (typeof value === 'string' && hasInk(value)) return value
   }
   return subject
 }

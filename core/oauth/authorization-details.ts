@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { inheritedNames, isObject, type JsonObject, type JsonValue } from '../json.js'
+import { isPlainText } from '../plain-text.js'
 import { askPlugin } from './ask-plugin.js'
 import type { Client } from './client.js'
 import { OAuthError } from './errors.js'
@@ -42,9 +43,6 @@ const maxBytes = 4096
 const maxDetails = 10
 const maxDepth = 12
 
-/** Nobody could tell from the page what is approved: controls, halves of characters, and what turns the direction of text. */
-const unreadable = /[\p{Cc}\p{Cs}\u200E\u200F\u202A-\u202E\u2066-\u2069]/u
-
 const refuse = (reason: string): never => {
   throw new OAuthError('invalid_authorization_details', 'The authorization_details are malformed or not available.', {
     reason,
@@ -52,11 +50,12 @@ const refuse = (reason: string): never => {
 }
 
 const isSound = (value: JsonValue | undefined, depth = 0): boolean => {
-  if (typeof value === 'string') return !unreadable.test(value)
+  // Nobody could tell from the page what is approved: what looks the same must be the same.
+  if (typeof value === 'string') return value === '' || isPlainText(value)
   if (typeof value !== 'object' || value === null) return true
   if (depth > maxDepth) return false
   return Object.entries(value).every(
-    ([name, member]) => !inheritedNames.has(name) && !unreadable.test(name) && isSound(member as JsonValue, depth + 1),
+    ([name, member]) => !inheritedNames.has(name) && isPlainText(name) && isSound(member as JsonValue, depth + 1),
   )
 }
 

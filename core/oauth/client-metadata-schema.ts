@@ -3,6 +3,7 @@ import { allAlgorithms, findAlgorithm, isJwsAlg } from '../jose/algorithms.js'
 import type { JwsAlg } from '../jose/jwk.js'
 import { consentChoices, isClientId, securityProfiles, subjectTypes } from './client.js'
 import { findOutboundFault, withoutFragment } from '../outbound/outbound-fetch.js'
+import { isPlainText } from '../plain-text.js'
 import { reportFault } from '../report-fault.js'
 import { contentEncryption, encryptionAlg } from './encryption-metadata.js'
 import { certificateSubject } from './client-certificate-subject.js'
@@ -21,6 +22,12 @@ export const notAvailable = new Set(['frontchannel_logout_uri'])
 export const unavailable = 'not available in this version'
 
 const text = z.string().min(1, 'must not be empty')
+
+/** What people or operators read (`client_name`): nothing in it is invisible, or looks like something else. */
+const label = text.refine(
+  (value) => value === '' || isPlainText(value),
+  'must have no invisible characters, no blanks at an end or two together, and be in Unicode normal form C',
+)
 
 const signingAlg = z.string().transform((value, context): JwsAlg => {
   if (isJwsAlg(value)) return value
@@ -67,7 +74,7 @@ const resourceIdentifiers = z.array(
 /** What a client may be registered with, member by member (RFC 7591 §2, OIDC Registration §2). */
 export const metadataSchema = z.strictObject({
   client_id: z.string().refine(isClientId, 'must be 1 to 255 printable ASCII characters'),
-  client_name: text.optional(),
+  client_name: label.optional(),
   client_secret: secret.optional(),
   client_secret_expires_at: z.int().min(0).optional(),
   application_type: z.enum(['web', 'native']).default('web'),
@@ -127,14 +134,14 @@ export const metadataSchema = z.strictObject({
   backchannel_client_notification_endpoint: clientNotificationEndpoint.optional(),
   backchannel_authentication_request_signing_alg: signingAlg.optional(),
   authorization_details_types: z.array(text).optional(),
-  contacts: z.array(text).optional(),
+  contacts: z.array(label).optional(),
   logo_uri: webPage.optional(),
   client_uri: webPage.optional(),
   policy_uri: webPage.optional(),
   tos_uri: webPage.optional(),
   initiate_login_uri: clientLoginUri.optional(),
-  software_id: text.optional(),
-  software_version: text.optional(),
+  software_id: label.optional(),
+  software_version: label.optional(),
   allowed_audiences: resourceIdentifiers.default([]),
   introspection_audiences: resourceIdentifiers.optional(),
   security_profile: z.enum(securityProfiles).optional(),

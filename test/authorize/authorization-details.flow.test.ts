@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { basic } from '../support/clients/clients.js'
 import { UserAgent } from '../support/clients/user-agent.js'
+import { unseenTexts } from '../support/forge/unseen-texts.js'
 import { person, redirectUri, startServer, webClient, type TestServer } from '../support/server/server.js'
 
 const verifier = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
@@ -178,6 +179,11 @@ describe('rich authorization requests (RFC 9396)', () => {
     ['RA03 a wrong amount', JSON.stringify([payment('12,34')])],
     ['RA03 one right and one wrong', JSON.stringify([payment(), payment('-1.00')])],
     ['RA04 text that turns its direction', JSON.stringify([{ ...payment(), creditorName: 'A\u202E43.21' }])],
+    ...unseenTexts.map((text): [string, string] => [
+      `RA04 ${JSON.stringify(text)}`,
+      JSON.stringify([{ ...payment(), creditorName: text }]),
+    ]),
+    ['RA04 a name that nobody sees', JSON.stringify([{ ...payment(), 'creditorName\u200b': 'A' }])],
     ['RA04 a control character', JSON.stringify([{ ...payment(), creditorName: 'A\u0000' }])],
     ['RA05 more than ten', JSON.stringify(Array.from({ length: 11 }, () => payment()))],
     ['RA05 more than 4 KiB', JSON.stringify([{ ...payment(), creditorName: 'x'.repeat(5000) }])],

@@ -75,7 +75,8 @@ describe('signet accounts', () => {
     ['the subject of another', ['add', 'carol', '--sub', 'sub-bob'], 'The subject is taken.'],
     ['a username of the configuration', ['add', 'Alice'], 'The configuration has'],
     ['a subject of the configuration', ['add', 'carol', '--sub', '248289761001'], 'The configuration has'],
-    ['a username with control characters', ['add', 'a\u0007b'], 'no control characters'],
+    ['a username with control characters', ['add', 'a\u0007b'], 'that nobody sees'],
+    ['a username with a blank of no width', ['add', 'a\u200bb'], 'that nobody sees'],
   ])('refuses %s', async (_what, args, reason) => {
     const { code, stdout, stderr } = await accounts([...args, '--password-stdin'], 'a password')
     expect({ code, stdout, stderr }).toEqual({ code: 1, stdout: '', stderr: expect.stringContaining(reason) })

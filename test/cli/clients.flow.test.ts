@@ -1,6 +1,8 @@
 import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
+import { collectionsOf } from '../support/forge/mint.js'
 import { openClientCommands, type ClientCommands } from '../support/server/client-commands.js'
 import { requestToken } from '../support/server/command-line.js'
 
@@ -166,12 +168,22 @@ describe('signet clients, while the service runs', () => {
   })
 
   it('shows nothing that a terminal would obey', async () => {
-    const name = '\u001b]0;owned\u0007\u202eShop'
-    await clients('add', '--client-id', 'odd', '--name', name, '--grant-type', 'client_credentials')
+    const name = '\u001b]0;owned\u0007\u202eShop\u200b\u{e0041}'
+    await clients('add', '--client-id', 'odd', '--name', 'Shop', '--grant-type', 'client_credentials')
+    expect(await clients('add', '--client-id', 'hidden', '--name', 'Shop\u200b')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('client_name: must have no invisible characters'),
+    })
+    // An earlier version took it.
+    {
+      await using backend = await openEmbedded({ path: join(cli.folder, 'data', 'store'), clock: Date.now })
+      const { clients: stored } = collectionsOf(backend)
+      await stored.put('odd', { ...(await stored.find('odd'))!, client_name: name })
+    }
     for (const [command, ...args] of [['list'], ['list', '--json'], ['show', 'odd'], ['show', 'odd', '--json']]) {
       const { stdout } = await clients(command!, ...args)
       expect(stdout).toContain('odd')
-      expect(stdout.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\u202e]/u)
+      expect(stdout.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\u202e\u200b\u{e0041}]/u)
     }
     expect(JSON.parse((await clients('show', 'odd', '--json')).stdout).client_name).toBe(name)
   })

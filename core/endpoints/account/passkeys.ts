@@ -4,6 +4,7 @@ import type { PasskeyOnPage, PasskeysOnPage } from '../../interaction/pages/acco
 import { displayName } from '../../oauth/account.js'
 import type { AuditLog } from '../../observe/audit.js'
 import { hashOpaqueToken } from '../../opaque-token.js'
+import { toPlainText } from '../../plain-text.js'
 import type { Refusals } from '../refusals.js'
 import { trailOf, type AccountSection, type Action, type Visit } from './section.js'
 
@@ -70,11 +71,8 @@ export const createPasskeysSection = (options: PasskeysSectionOptions): AccountS
   }
 
   const rename: Action = async ({ http, person }) => {
-    const typed = (http.form.values.get('name') ?? '')
-      .normalize('NFC')
-      .replaceAll(/\p{Cc}/gu, '')
-      .trim()
-    const name = [...typed].slice(0, mostNameCharacters).join('')
+    const typed = toPlainText(http.form.values.get('name') ?? '')
+    const name = [...typed].slice(0, mostNameCharacters).join('').trim()
     const id = http.form.values.get('factor') ?? ''
     const done = name !== '' && (await factors.renamePasskey(person.session.subject, id, name))
     return { notice: done ? 'passkey_renamed' : 'passkey_gone' }

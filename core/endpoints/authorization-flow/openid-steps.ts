@@ -1,16 +1,14 @@
 import type { Prompt } from '../../oauth/authorization-request.js'
 import { readWantedAcr } from '../../oauth/authentication-context.js'
 import { demandedSubject, parseClaimsParameter } from '../../oauth/claims-parameter.js'
+import { hasUnseen } from '../../plain-text.js'
 import { invalidRequest, nothing, type StepResult, type Step, type StepInput } from './step.js'
 
-/** Control characters have no place in what people are shown or tokens carry. */
-const printable = /^[^\p{Cc}\p{Cs}]*$/u
-
-/** A parameter of bounded length and without control characters. */
+/** A parameter of bounded length. What nobody sees has no place in what people are shown or tokens carry. */
 const readText = ({ params }: StepInput, name: string, maxLength: number): string | undefined => {
   const text = params.values.get(name)
   if (text === undefined) return undefined
-  if (text.length > maxLength || !printable.test(text)) invalidRequest(`The parameter ${name} is malformed.`)
+  if (text.length > maxLength || hasUnseen(text)) invalidRequest(`The parameter ${name} is malformed.`)
   return text
 }
 

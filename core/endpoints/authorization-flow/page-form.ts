@@ -1,6 +1,7 @@
 import type { ClientOnPage } from '../../interaction/pages/client-on-page.js'
 import { isOpenlyRegistered, type Client } from '../../oauth/client.js'
 import { OAuthError, withDetails, type ErrorDetails } from '../../oauth/errors.js'
+import { hasInk } from '../../plain-text.js'
 import type { EndpointRequest } from '../message.js'
 import { withQuery } from './answer.js'
 
@@ -27,10 +28,14 @@ const returnsTo = (redirectUri: string | undefined): Pick<ClientOnPage, 'returns
   return protocol === 'https:' ? { returnsTo: host } : {}
 }
 
+/** A client of an earlier version may have a name that nobody sees. */
+const nameOf = ({ client_name: name, client_id: id }: Client): string =>
+  name !== undefined && hasInk(name) ? name : id
+
 /** `redirectUri`: where this page's request leads back to. */
 export const clientOnPage = (client: Client, redirectUri?: string): ClientOnPage => ({
   clientId: client.client_id,
-  name: client.client_name ?? client.client_id,
+  name: nameOf(client),
   ...(client.logo_uri !== undefined && { logoUri: client.logo_uri }),
   ...(client.client_uri !== undefined && { clientUri: client.client_uri }),
   ...(client.policy_uri !== undefined && { policyUri: client.policy_uri }),
@@ -47,7 +52,7 @@ export const leadBack = (
   issuer: string,
 ): Pick<ErrorDetails, 'clientId' | 'clientName' | 'backUrl'> => ({
   clientId: client.client_id,
-  clientName: client.client_name ?? client.client_id,
+  clientName: nameOf(client),
   backUrl:
     client.initiate_login_uri === undefined ? client.client_uri : withQuery(client.initiate_login_uri, { iss: issuer }),
 })

@@ -1,4 +1,4 @@
-import { isPlainText } from '../../attestation/read-body.js'
+import { isPlainText } from '../../plain-text.js'
 import { epochSeconds } from '../../clock.js'
 import type { Account, AccountLookup } from '../../oauth/account.js'
 import type { NotifyDevices } from '../../oauth/ciba/notifier.js'

@@ -59,9 +59,6 @@ const hasTooManyKeys = (value: JsonValue | undefined): boolean => {
   return Array.isArray(keys) && keys.length > maxKeys
 }
 
-/** Nobody reads what cannot be seen, or turns the rest of the line around. */
-const isUnreadable = (value: JsonValue): boolean => typeof value === 'string' && /\p{C}/u.test(value)
-
 /**
  * What the client says about itself, of what it sent: members that are not understood are ignored, and `null` is as good as
  * absent (RFC 7591 §2, RFC 7592 §2.2). Throws `invalid_client_metadata` for what is too much to look at.
@@ -78,8 +75,6 @@ export const readMetadata = (sent: JsonObject): JsonObject => {
   }
   if (hasTooManyKeys(read['jwks']))
     problems.push({ path: 'jwks.keys', message: `must have at most ${String(maxKeys)} entries` })
-  for (const name of ['client_name', 'software_id', 'software_version'])
-    if (isUnreadable(read[name] ?? null)) problems.push({ path: name, message: 'must have no control characters' })
   if (problems.length > 0) throw metadataRefused(problems)
   return read
 }

@@ -1,6 +1,7 @@
 import { generateRegistrationOptions, verifyRegistrationResponse } from '@simplewebauthn/server'
 import {
   epochSeconds,
+  toPlainText,
   userHandleOf,
   type Clock,
   type Passkey,
@@ -18,11 +19,8 @@ const mostNameCharacters = 60
 
 /** What the person called it; else what its kind is called. */
 const nameOf = (typed: string | undefined, { transports }: NewCredential): string => {
-  const name = (typed ?? '')
-    .normalize('NFC')
-    .replaceAll(/\p{Cc}/gu, '')
-    .trim()
-  if (name !== '') return [...name].slice(0, mostNameCharacters).join('')
+  const name = toPlainText(typed ?? '')
+  if (name !== '') return [...name].slice(0, mostNameCharacters).join('').trim()
   return transports.includes('internal') || transports.includes('hybrid') ? 'Passkey' : 'Security key'
 }
 
