@@ -17,11 +17,14 @@ export interface ConfigDocument {
 }
 
 const maxAliases = 50
+const maxSyntaxProblems = 5
 
-/** Reads YAML 1.2 (JSON is YAML): no custom tags, no duplicate keys, no alias bombs. Never throws. */
+/** Reads YAML 1.2 (JSON is YAML): a section or nothing, no custom tags, no duplicate keys, no alias bombs or loops. Never throws. */
 export const parseConfigDocument = (source: string): ConfigDocument => {
   const counter = new LineCounter()
-  const document = parseDocument(source, { lineCounter: counter, strict: true, uniqueKeys: true, prettyErrors: false })
+  // Of what is odd and allowed, the checks report what they do not know.
+  const reading = { strict: true, uniqueKeys: true, prettyErrors: false, logLevel: 'error' } as const
+  const document = parseDocument(source, { lineCounter: counter, ...reading })
   const places = findPlaces(document)
   const lines = new Map<string, Place>()
   // The first of two equal keys wins here; the second is a problem of its own below.
@@ -41,13 +44,29 @@ export const parseConfigDocument = (source: string): ConfigDocument => {
     }
   })
   const readable = problems.every((problem) => problem.path !== '')
-  if (!readable) return { value: undefined, lines, problems }
+  // One slip makes the rest of a file unreadable.
+  if (!readable) return { value: undefined, lines, problems: problems.slice(0, maxSyntaxProblems) }
+  const fail = (message: string): ConfigDocument => ({
+    value: undefined,
+    lines,
+    problems: [...problems, { path: '', message }],
+  })
   try {
-    return { value: document.toJS({ maxAliasCount: maxAliases }) as unknown, lines, problems }
+    const value = document.toJS({ maxAliasCount: maxAliases }) as unknown
+    if (isTooDeep(value)) return fail('is nested too deeply, or has a YAML alias within itself')
+    const isFile = typeof value === 'object' && !Array.isArray(value)
+    return isFile ? { value, lines, problems } : fail('the configuration must be a section of keys and values')
   } catch {
-    return { value: undefined, lines, problems: [...problems, { path: '', message: 'uses too many YAML aliases' }] }
+    return fail('uses too many YAML aliases')
   }
 }
+
+const maxNesting = 100
+
+/** True also for what contains itself. */
+const isTooDeep = (value: unknown, depth = 0): boolean =>
+  depth > maxNesting ||
+  (typeof value === 'object' && value !== null && Object.values(value).some((inner) => isTooDeep(inner, depth + 1)))
 
 interface Node {
   readonly path: string

@@ -80,6 +80,8 @@ export const describeIssue: z.core.$ZodErrorMap = (issue) => {
   }
 }
 
+const noMergeKeys = 'is an ordinary key: YAML 1.2 has no merge keys. Write the members out, or use `extends`'
+
 /** One problem for each wrong key and value. A key that is only misspelt is not reported as missing too. */
 export const explainIssues = (schema: ZodSchema, issues: readonly ZodIssue[], base: Path = []): Problem[] => {
   const flat = issues.flatMap(flattenUnion)
@@ -88,6 +90,8 @@ export const explainIssues = (schema: ZodSchema, issues: readonly ZodIssue[], ba
     issue.code !== 'unrecognized_keys'
       ? []
       : issue.keys.map((key): Problem => {
+          if (key === '<<')
+            return { path: formatPath([...base, ...(issue.path as string[]), key]), message: noMergeKeys }
           const near = findNearMiss(key, knownKeys(schema, issue.path))
           if (near !== undefined) meant.add(formatPath([...base, ...(issue.path as string[]), near]))
           return {

@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { parseConfigDocument, type ConfigDocument, type Place } from './document.js'
-import { describeReadFault, formatPath, type Path, type Problem } from './problems.js'
+import { formatPath, type Path, type Problem } from './problems.js'
+import { readText } from './read-text.js'
 
 /** A configuration file with what it extends. */
 export interface ExtendedDocument extends ConfigDocument {
@@ -24,14 +24,12 @@ const maxDepth = 5
  */
 export const readExtended = async (file: string, shown: string, depth = 0): Promise<ExtendedDocument> => {
   const path = resolve(file)
-  let source: string
-  try {
-    source = await readFile(path, 'utf8')
-  } catch (error) {
-    const message = `the configuration file ${shown} ${describeReadFault(error)}`
+  const { text, fault } = await readText(path)
+  if (text === undefined) {
+    const message = `the configuration file ${shown} ${fault}`
     return { value: undefined, lines: new Map(), problems: [{ path: '', message }], sources: [path] }
   }
-  const own = parseConfigDocument(source)
+  const own = parseConfigDocument(text)
   if (!isSection(own.value) || own.value['extends'] === undefined) return { ...own, sources: [path] }
   const { extends: base, ...written } = own.value
   const fail = (message: string): ExtendedDocument => {

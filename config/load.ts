@@ -20,6 +20,8 @@ export interface ConfigReading {
   /** What is right of it. Where something is wrong, `undefined` stands. */
   readonly salvaged: Salvaged<Config>
   readonly problems: readonly Problem[]
+  /** What is allowed and probably not meant. */
+  readonly warnings: readonly Problem[]
   /** Adds the lines of the file to problems that were found later. */
   locate(problems: readonly Problem[]): Problem[]
 }
@@ -30,10 +32,13 @@ const deepFreeze = <T>(value: T): T => {
   return Object.freeze(value)
 }
 
-const parent = (path: string): string => path.replace(/(?:\.?[^.[\]]+|\[[^\]]*\])$/, '')
+/** As `formatPath` writes them: a name, an index, or any other key in quotes. */
+const lastMember = /(?:\.?[A-Za-z_$][\w$-]*|\[\d+\]|\["(?:[^"\\]|\\.)*"\])$/
 
-const placeOf = (lines: ReadonlyMap<string, Place>, path: string): Place | undefined =>
-  path === '' ? undefined : (lines.get(path) ?? placeOf(lines, parent(path)))
+const placeOf = (lines: ReadonlyMap<string, Place>, path: string): Place | undefined => {
+  const parent = path.replace(lastMember, '')
+  return lines.get(path) ?? (parent === path ? undefined : placeOf(lines, parent))
+}
 
 /** Below a place that could not be read nothing else is worth telling. */
 const isWithin = (path: string, outer: string): boolean =>
@@ -48,10 +53,15 @@ export const readConfig = async (file: string, env: NodeJS.ProcessEnv, port?: nu
     problems.map((problem) =>
       problem.line === undefined ? { ...problem, ...placeOf(document.lines, problem.path) } : problem,
     )
-  if (document.value === undefined) return { file: path, sources, salvaged: {}, problems: document.problems, locate }
+  if (document.value === undefined)
+    return { file: path, sources, salvaged: {}, problems: document.problems, warnings: [], locate }
 
   // An empty file is an empty configuration: the problems name what is required.
-  const { value: read, problems: unread } = await substitute(document.value ?? {}, { directory: dirname(path), env })
+  const {
+    value: read,
+    problems: unread,
+    warnings: odd,
+  } = await substitute(document.value ?? {}, { directory: dirname(path), env })
   const value = port === undefined ? read : moveToPort(read, port)
   const result = configSchema.safeParse(value, { error: describeIssue })
   const explained = result.success ? [] : explainIssues(configObject, result.error.issues)
@@ -60,13 +70,17 @@ export const readConfig = async (file: string, env: NodeJS.ProcessEnv, port?: nu
     ...unread,
     ...explained.filter((problem) => !unread.some((outer) => isWithin(problem.path, outer.path))),
   ]).sort((left, right) => (left.line ?? 0) - (right.line ?? 0))
+  const warnings = locate(odd)
   if (result.success && problems.length === 0) {
     const located = { ...result.data, storage: locateAdapters(result.data.storage, dirname(path)) }
     const config = deepFreeze(located) as Config
-    return { file: path, sources, config, salvaged: config, problems, locate }
+    return { file: path, sources, config, salvaged: config, problems, warnings, locate }
   }
-  const salvaged = deepFreeze(complete((salvage(configObject, value) ?? {}) as Written)) as Salvaged<Config>
-  return { file: path, sources, salvaged, problems, locate }
+  const right = salvage(configObject, value) as Partial<Written> | undefined
+  // These two get defaults that follow from other members, even when what stood there was wrong.
+  const { listen = {}, shutdown = {} } = right ?? {}
+  const salvaged = deepFreeze(complete({ ...right, listen, shutdown } as Written)) as Salvaged<Config>
+  return { file: path, sources, salvaged, problems, warnings, locate }
 }
 
 /** The configuration in `file`. Throws `ConfigurationError` with every problem. */

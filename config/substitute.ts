@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { describeReadFault, formatPath, type Path, type Problem } from './problems.js'
+import { formatPath, type Path, type Problem } from './problems.js'
+import { readText } from './read-text.js'
 import { Secret } from './secret.js'
 import { isAdapter } from './storage.js'
 
@@ -8,6 +8,13 @@ interface Sources {
   /** What `{$file: …}` is relative to. */
   readonly directory: string
   readonly env: NodeJS.ProcessEnv
+}
+
+interface Substituted {
+  readonly value: unknown
+  readonly problems: readonly Problem[]
+  /** What was read and is probably not meant. */
+  readonly warnings: readonly Problem[]
 }
 
 interface Roles {
@@ -27,15 +34,13 @@ const isOption = (path: Path, root: unknown): boolean => {
 const secretName = /^(?:.*_)?(?:pin|password|passphrase|secret)$|_key$/
 
 /**
- * Puts the text of variables and files where `{$env: NAME}` and `{$file: path}` stand. Within the options of plugins,
+ * Puts the text of variables and files where `{$env: NAME}` and `{$file: path}` stand, without one line end at its end. Within the options of plugins,
  * signers and storage adapters that text becomes a `Secret`, like what stands there under a name such as `pin` or
  * `password`.
  */
-export const substitute = async (
-  value: unknown,
-  sources: Sources,
-): Promise<{ readonly value: unknown; readonly problems: readonly Problem[] }> => {
+export const substitute = async (value: unknown, sources: Sources): Promise<Substituted> => {
   const problems: Problem[] = []
+  const warnings: Problem[] = []
   const root = value
 
   const read = async (source: Record<string, unknown>, path: Path): Promise<string> => {
@@ -46,12 +51,23 @@ export const substitute = async (
     const [[kind, name]] = Object.entries(source) as [[string, unknown]]
     if (Object.keys(source).length > 1) return fail(`${kind} must be the only key`)
     if (typeof name !== 'string' || name === '') return fail(`${kind} must be followed by a name`)
-    if (kind === '$env') return sources.env[name] ?? fail(`the environment variable ${name} is not set`)
-    try {
-      return (await readFile(resolve(sources.directory, name), 'utf8')).replace(/\r?\n$/, '')
-    } catch (error) {
-      return fail(`the file ${name} ${describeReadFault(error)}`)
+    const warn = (text: string): string => {
+      const line = text.replace(/\r?\n$/, '')
+      if (/^\s|\s$/.test(line)) {
+        const source = kind === '$env' ? `the environment variable ${name}` : `the file ${name}`
+        warnings.push({
+          path: formatPath(path),
+          message: `${source} begins or ends with a blank, which is part of the value`,
+        })
+      }
+      return line
     }
+    if (kind === '$env') {
+      const text = sources.env[name]
+      return text === undefined ? fail(`the environment variable ${name} is not set`) : warn(text)
+    }
+    const { text, fault } = await readText(resolve(sources.directory, name))
+    return text === undefined ? fail(`the file ${name} ${fault}`) : warn(text)
   }
 
   const walk = async (node: unknown, path: Path): Promise<unknown> => {
@@ -70,7 +86,7 @@ export const substitute = async (
     )
   }
 
-  return { value: await walk(value, []), problems }
+  return { value: await walk(value, []), problems, warnings }
 }
 
 /** The options with their secrets in clear, for the module that they belong to. */

@@ -136,7 +136,7 @@ export const checkConfiguration = async (
       modules,
       look,
       messages,
-      warnings: reading.locate([...clientWarnings, ...textWarnings, ...checked.warnings]),
+      warnings: reading.locate([...reading.warnings, ...clientWarnings, ...textWarnings, ...checked.warnings]),
       again: () => checkConfiguration(reading.file, env, port),
     }
   } finally {

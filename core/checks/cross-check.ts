@@ -22,6 +22,7 @@ import { looksAreOfClients } from './read-look.js'
 import { profileRules } from './profile-rules.js'
 import { registrationRules } from './registration-rules.js'
 import { requestUriRules } from './request-uri-rules.js'
+import { misspeltNames } from './misspelt-rules.js'
 import { mtlsRules } from './mtls-rules.js'
 import { meant, type CheckedRegistries, type Deployment, type Rule } from './rule.js'
 
@@ -247,6 +248,7 @@ const rules: readonly Rule[] = [
   ...keyRules,
   grantsHavePlugins,
   clientMethods,
+  misspeltNames,
   claimsAreOfPeople,
   claimsReachSomebody,
   claimsAreForResources,
