@@ -6,7 +6,7 @@ import { displayName } from '../oauth/account.js'
 import type { Client } from '../oauth/client.js'
 import { OAuthError, type ErrorDetails } from '../oauth/errors.js'
 import { checkNoneRepeated, type ParameterList } from '../oauth/params.js'
-import { withQuery } from './authorization-flow/answer.js'
+import { withQuery } from './authorization-flow/with-query.js'
 import { createEndSession, type EndSessionOptions } from './authorization-flow/end-session.js'
 import type { Flow } from './authorization-flow/flow.js'
 import { logoutCsrf } from './authorization-flow/logout-form.js'
@@ -93,6 +93,7 @@ export const createLogoutEndpoint = (
     http: EndpointRequest,
     request: LogoutRequest,
     ended: readonly FoundSession[],
+    all: readonly FoundSession[],
   ): Promise<Reply> => {
     for (const session of ended) await endSession(http.requestId, session, request.client?.client_id)
     const before = flow.sessionsOf(http)
@@ -102,12 +103,20 @@ export const createLogoutEndpoint = (
     )
     const set = setBrowserSessions(cookies, before, left, sessionTtlSeconds)
     const { client, target } = request
-    if (target !== undefined) return redirect(target, set)
+    const isFree =
+      client === undefined ||
+      (await flow.mayLeave(
+        http,
+        client,
+        all.map(({ session }) => session.subject),
+      ))
+    if (target !== undefined && isFree) return redirect(target, set)
     const others = await namesOf(http, left)
     const login = client?.initiate_login_uri
     const spoken = pagesFor(pages, http, request.uiLocales)
     const html = spoken.signedOut({
-      ...(client && { client: clientOnPage(client) }),
+      ...(client && { client: clientOnPage(client, target) }),
+      ...(target !== undefined && { returnUrl: target }),
       // OIDC Core §4.
       ...(login !== undefined && { backUrl: withQuery(login, { iss: issuer }) }),
       ...(others.length > 0 && { others: { names: others, action: url, csrf: allCsrf(left) } }),
@@ -168,12 +177,12 @@ export const createLogoutEndpoint = (
     const all = await sessions.findAll(browser)
     const current = all.find(({ cookie }) => cookie === browser.current)
     const hinted = all.find(({ session }) => isOf(session, request))
-    if (hinted !== undefined) return leave(http, request, [hinted])
+    if (hinted !== undefined) return leave(http, request, [hinted], all)
     const csrf = http.method === 'POST' ? http.form.values.get('csrf') : undefined
     const isOfAll = isCsrfToken(allCsrf(browser), csrf)
-    if (current === undefined) return leave(http, request, isOfAll ? all : [])
+    if (current === undefined) return leave(http, request, isOfAll ? all : [], all)
     if (csrf === undefined) return ask(http, current, request, sent)
     if (!isOfAll && !isCsrfToken(logoutCsrf(http, cookies, current.session), csrf)) return refuseForgery()
-    return leave(http, request, http.form.values.get('accounts') === 'all' ? all : [current])
+    return leave(http, request, http.form.values.get('accounts') === 'all' ? all : [current], all)
   }
 }

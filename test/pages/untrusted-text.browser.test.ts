@@ -55,6 +55,11 @@ describeWith('chromium', 'untrusted text on the pages', (executablePath) => {
         parameters: { state: text },
       }),
       pages.signedOut({ client: { name: text }, others: { action, csrf: text, names: [text] } }),
+      pages.leaving({
+        client: { name: text, isUnchecked: true, returnsTo: text },
+        url: text,
+        parameters: { [text]: text },
+      }),
       pages.consent({
         action,
         csrf: text,

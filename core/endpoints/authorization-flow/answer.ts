@@ -5,8 +5,10 @@ import type { OAuthError } from '../../oauth/errors.js'
 import { isSignedMode } from '../../oauth/response-mode.js'
 import { page, redirect, type EndpointRequest, type Reply } from '../message.js'
 import type { AuthorizationOptions } from './options.js'
+import { clientOnPage } from './page-form.js'
 import { pagesFor } from './pages-for.js'
 import { canSignResponses, responseAlgOf } from './response-alg.js'
+import { withQuery } from './with-query.js'
 
 /** Whom an answer is for. */
 export interface Recipient {
@@ -21,7 +23,8 @@ export interface Recipient {
  */
 export interface Answers {
   granted(to: Recipient, code: string): Promise<Reply>
-  refused(to: Recipient, error: OAuthError): Promise<Reply>
+  /** `how`: at once, or by a page that asks the person first. */
+  refused(to: Recipient, error: OAuthError, how: 'at once' | 'asked'): Promise<Reply>
 }
 
 type Parameters = Readonly<Record<string, string>>
@@ -52,11 +55,27 @@ export const createAnswers = (options: AnswerOptions): Answers => {
     return { response: made.token }
   }
 
-  const answer = async (to: Recipient, result: Parameters, priority: SignaturePriority): Promise<Reply> => {
+  /** The same answer behind a link, or a button. */
+  const askFirst = ({ http, client, request }: Recipient, parameters: Parameters): Reply => {
+    const { redirectUri, responseMode, locale } = request
+    const spoken = pagesFor(pages, http, locale)
+    const to = responseMode.startsWith('form_post')
+      ? { url: redirectUri, parameters }
+      : { url: withQuery(redirectUri, parameters) }
+    return page(200, spoken.leaving({ client: clientOnPage(client, redirectUri), ...to }), spoken.language)
+  }
+
+  const answer = async (
+    to: Recipient,
+    result: Parameters,
+    priority: SignaturePriority,
+    how: 'at once' | 'asked',
+  ): Promise<Reply> => {
     const { redirectUri, responseMode, state, locale } = to.request
     const response = { ...result, ...(state !== undefined && { state }) }
     const isSigned = isSignedMode(responseMode) && canSignResponses(to.client, options)
     const parameters = isSigned ? await signed(to, response, priority) : { ...response, iss: issuer }
+    if (how === 'asked') return askFirst(to, parameters)
     if (responseMode.startsWith('form_post')) {
       const spoken = pagesFor(pages, to.http, locale)
       return page(
@@ -69,16 +88,9 @@ export const createAnswers = (options: AnswerOptions): Answers => {
   }
 
   return {
-    granted: (to, code) => answer(to, { code }, 'sign_in'),
+    granted: (to, code) => answer(to, { code }, 'sign_in', 'at once'),
     // Nobody may be signed in: those who are come first.
-    refused: (to, { code, description }) => answer(to, { error: code, error_description: description }, 'machine'),
+    refused: (to, { code, description }, how) =>
+      answer(to, { error: code, error_description: description }, 'machine', how),
   }
-}
-
-/** Appended to the URI as it is registered: a URL parser would rewrite it. */
-export const withQuery = (uri: string, parameters: Parameters): string => {
-  const query = Object.entries(parameters).map(
-    ([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`,
-  )
-  return `${uri}${uri.includes('?') ? '&' : '?'}${query.join('&')}`
 }

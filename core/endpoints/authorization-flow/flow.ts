@@ -5,7 +5,7 @@ import { createInteractions, type Interactions } from '../../interaction/interac
 import { createKnownBrowsers, type KnownBrowsers } from '../../interaction/known-browsers.js'
 import { createSessions, type Session, type Sessions } from '../../interaction/session.js'
 import type { AnswerTarget, AuthorizationRequest } from '../../oauth/authorization-request.js'
-import type { Client } from '../../oauth/client.js'
+import { isOpenlyRegistered, type Client } from '../../oauth/client.js'
 import { OAuthError } from '../../oauth/errors.js'
 import { hashOpaqueToken, newOpaqueToken } from '../../opaque-token.js'
 import { isFapi } from '../../oauth/security-profile.js'
@@ -51,6 +51,11 @@ export interface Flow extends People {
   goOn(context: AuthorizationContext, steps: NextSteps): Promise<Reply>
   /** Issues the code; for an interaction once. `consented`: the person has just allowed it. */
   grant(context: AuthorizationContext, session: Session, consented?: 'consented'): Promise<Reply>
+  /**
+   * May the browser go to the client without a question? Anybody can register a client that is nothing but an address (RFC 9700 §4.11.2), so
+   * one of these people, by default the current one, must have consented to it before.
+   */
+  mayLeave(http: EndpointRequest, client: Client, subjects?: readonly string[]): Promise<boolean>
   /** Tells the client no; for an interaction once. */
   refuse(refused: Refused, error: OAuthError): Promise<Reply>
 }
@@ -179,9 +184,22 @@ export const createFlow = (options: AuthorizationOptions): Flow => {
     return reply
   }
 
+  const mayLeave: Flow['mayLeave'] = async (http, client, subjects) => {
+    if (!isOpenlyRegistered(client)) return true
+    // A frame or a script does not take the person anywhere.
+    const destination = http.header('sec-fetch-dest')
+    if (destination !== undefined && destination !== 'document') return true
+    const known = subjects ?? [(await people.signedIn(http))?.session.subject].filter((one) => one !== undefined)
+    for (const subject of known) if ((await consents.findScope(subject, client.client_id)).length > 0) return true
+    return false
+  }
+
   const refuse: Flow['refuse'] = async (refused, error) => {
-    const { http, request, interactionId, sub } = refused
-    const reply = await answers.refused(refused, error)
+    const { http, client, request, interactionId, sub } = refused
+    // Who was asked on a page of ours has read there what the client is.
+    const isAsked = interactionId !== undefined
+    const isFree = isAsked || (await mayLeave(http, client, sub === undefined ? undefined : [sub]))
+    const reply = await answers.refused(refused, error, isFree ? 'at once' : 'asked')
     await redeem(request, interactionId)
     const claimedClientId = request.clientId
     await options.refusals.record(http, { event: 'authorization.refused', why: error, claimedClientId, sub })
@@ -209,5 +227,5 @@ export const createFlow = (options: AuthorizationOptions): Flow => {
     }
   }
 
-  return { ...people, cookies, sessions, knownBrowsers, interactions, goOn, grant, refuse }
+  return { ...people, cookies, sessions, knownBrowsers, interactions, goOn, grant, refuse, mayLeave }
 }

@@ -3,7 +3,7 @@ import { isOpenlyRegistered, type Client } from '../../oauth/client.js'
 import { OAuthError, withDetails, type ErrorDetails } from '../../oauth/errors.js'
 import { hasInk } from '../../plain-text.js'
 import type { EndpointRequest } from '../message.js'
-import { withQuery } from './answer.js'
+import { withQuery } from './with-query.js'
 
 /** Throws `invalid_request` when a field came twice. */
 export const checkForm = ({ form }: EndpointRequest): void => {
@@ -36,7 +36,8 @@ const nameOf = ({ client_name: name, client_id: id }: Client): string =>
 export const clientOnPage = (client: Client, redirectUri?: string): ClientOnPage => ({
   clientId: client.client_id,
   name: nameOf(client),
-  ...(client.logo_uri !== undefined && { logoUri: client.logo_uri }),
+  // The host of the picture would learn who was sent here, and show anything, before anybody has allowed it something.
+  ...(client.logo_uri !== undefined && !isOpenlyRegistered(client) && { logoUri: client.logo_uri }),
   ...(client.client_uri !== undefined && { clientUri: client.client_uri }),
   ...(client.policy_uri !== undefined && { policyUri: client.policy_uri }),
   ...(client.tos_uri !== undefined && { tosUri: client.tos_uri }),

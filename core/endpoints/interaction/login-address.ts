@@ -1,6 +1,6 @@
 import type { Interactions } from '../../interaction/interaction.js'
 import type { EndpointRequest } from '../message.js'
-import { withQuery } from '../authorization-flow/answer.js'
+import { withQuery } from '../authorization-flow/with-query.js'
 import type { SignInProblem } from '../../interaction/pages/pages.js'
 import type { SignInStep } from './complete-sign-in.js'
 import type { OwnInteraction } from './open-interaction.js'

@@ -16,7 +16,7 @@ import { OAuthError } from '../../oauth/errors.js'
 import { narrowRequest, type GrantedConsent } from '../../oauth/narrow-request.js'
 import type { AuditLog } from '../../observe/audit.js'
 import type { OneTimeStore } from '../../storage/ports.js'
-import { withQuery } from '../authorization-flow/answer.js'
+import { withQuery } from '../authorization-flow/with-query.js'
 import { json, type EndpointRequest, type Handler } from '../message.js'
 
 /** What answers `POST /interactions/{id}/{verb}`. */

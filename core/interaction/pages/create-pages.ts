@@ -130,7 +130,8 @@ const createSpokenPages = (words: Words, render: Render, { accountUrl, scopes }:
         title: text('signed_out.title'),
         client: page.client && showClient(page.client),
         clientId: page.client?.clientId,
-        backUrl: webAddress(page.backUrl),
+        backUrl: page.returnUrl ?? webAddress(page.backUrl),
+        isReturning: page.returnUrl !== undefined,
         others: page.others,
         accountUrl,
       }),
@@ -154,6 +155,14 @@ const createSpokenPages = (words: Words, render: Render, { accountUrl, scopes }:
         ...describeError(words, message),
         backUrl: webAddress(page.backUrl),
         advice: adviceOn(words, status),
+      }),
+    leaving: (page) =>
+      render('leaving', {
+        title: text('leaving.title'),
+        client: showClient(page.client),
+        clientId: page.client.clientId,
+        url: page.url,
+        parameters: page.parameters && Object.entries(page.parameters),
       }),
     formPost: (page) =>
       render('form-post', {

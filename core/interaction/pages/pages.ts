@@ -152,6 +152,8 @@ export interface SignedOutPage {
   readonly client?: ClientOnPage
   /** Where the client begins a sign-in. */
   readonly backUrl?: string
+  /** Where a client that registered itself wants the browser: in any scheme that it registered. */
+  readonly returnUrl?: string
   /** Who is still signed in in this browser. Field `csrf`; button `#logout-all`. */
   readonly others?: FormPage & { readonly names: readonly string[] }
 }
@@ -177,6 +179,14 @@ export interface ErrorPage {
   readonly backUrl?: string | undefined
   /** The error code, for developers. */
   readonly error?: string
+}
+
+/** Asks before the browser goes on to a client that registered itself, at which nobody has acted yet. `#leaving-continue`. */
+export interface LeavingPage {
+  readonly client: ClientOnPage
+  /** Where the link leads, or `parameters` are posted: in any scheme that the client registered. */
+  readonly url: string
+  readonly parameters?: Readonly<Record<string, string>>
 }
 
 /** A page that posts `parameters` to the client at once, by script or by its button (OAuth 2.0 Form Post Response Mode §2). */
@@ -207,6 +217,7 @@ export interface SpokenPages {
   recovery(page: RecoveryPage): string
   error(page: ErrorPage): string
   formPost(page: FormPostPage): string
+  leaving(page: LeavingPage): string
 }
 
 /** The built-in pages. By themselves they speak the first language of the deployment. */

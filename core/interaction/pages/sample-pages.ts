@@ -162,6 +162,15 @@ export const samplePages: ReadonlyMap<string, (pages: SpokenPages) => string> = 
       }),
   ],
   [
+    'leaving',
+    (pages) =>
+      pages.leaving({
+        client: { ...client, isUnchecked: true, returnsTo: 'client.example' },
+        url: 'https://client.example/cb',
+        parameters: { state: name },
+      }),
+  ],
+  [
     'form-post',
     (pages) => pages.formPost({ action: 'https://client.example/cb', parameters: { code: 'c', state: name } }),
   ],

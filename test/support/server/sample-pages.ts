@@ -145,6 +145,12 @@ export const samplePages = (pages: SpokenPages, origin: string, logo: string): R
       'form-post-own',
       pages.formPost({ action: '#elsewhere', parameters: {}, isOurs: true }).replace(/<script.*<\/script>/, ''),
     ],
+    ['leaving', pages.leaving({ client: stranger, url: '#elsewhere' })],
+    [
+      'leaving-device',
+      pages.leaving({ client: { name: 'Teller', isUnchecked: true }, url: '#e', parameters: { error: 'e' } }),
+    ],
+    ['signed-out-stranger', pages.signedOut({ client: stranger, returnUrl: '#elsewhere' })],
     ['recovery', pages.recovery({ ...form, account: { name: long }, link: 'link' })],
     ['logout', pages.logout({ ...form, client: full, account, others: [long], parameters: {} })],
     ['signed-out', pages.signedOut({ client: plain, backUrl: 'https://teller.example/login' })],
