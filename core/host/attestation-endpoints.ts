@@ -93,6 +93,7 @@ export const createDeviceLimits = (get: Resolve): AttestationLimits => {
     subjectPerMinute: rates.subject_per_minute,
     principalFree: rates.principal_free,
     hits: get(tokens.rateLimits).hits,
+    log: get(tokens.log),
   })
 }
 

@@ -26,6 +26,11 @@ export interface Enrolment {
    * the challenge was over before the request was answered.
    */
   readonly evidence?: (asked: EvidenceRequest) => Promise<{ readonly kind: string; readonly [member: string]: unknown }>
+  /**
+   * Called before each wait: `errorCode` says for what (`ApprovalPending`, `RateLimited`, `Unreachable`, `Unavailable`), and
+   * `retryAfterSeconds` how long, five seconds where it is absent.
+   */
+  readonly onWaiting?: (error: DeviceError) => void
   /** Ends the wait, for an answer or for a person who has to approve. */
   readonly signal?: AbortSignal
 }
@@ -72,13 +77,14 @@ export const createCeremony = (issuer: string, ask: Ask): Ceremony => {
   }
 
   return {
-    async enrol(key, { subject, principalId, principalType, attributes, secondFactor, evidence, signal }) {
+    async enrol(key, enrolment) {
+      const { subject, principalId, principalType, attributes, secondFactor, evidence, signal } = enrolment
       const once = post(signal)
       let asked = 0
       const send = repeating((path, body) => {
         if (path === '/enrol') asked++
         return once(path, body)
-      }, signal)
+      }, enrolment)
       const ask = async (): Promise<Json> =>
         send('/enrol', {
           subject,
@@ -115,7 +121,7 @@ const makeEvidence = async (
 }
 
 const repeating =
-  (post: Post, signal?: AbortSignal): Post =>
+  (post: Post, { signal, onWaiting }: Pick<Enrolment, 'signal' | 'onWaiting'>): Post =>
   async (path, body) => {
     signal?.throwIfAborted()
     for (const began = performance.now(); ;)
@@ -126,6 +132,8 @@ const repeating =
         if (!(error instanceof DeviceError) || !error.isPassing) throw error
         const most = error.errorCode === 'ApprovalPending' ? waitForPersonFor : repeatFor
         if (performance.now() - began > most) throw error
+        // What the callback throws is its own.
+        if (onWaiting) queueMicrotask(() => onWaiting(error))
         await pause(1000 * (error.retryAfterSeconds ?? 5), signal)
       }
   }

@@ -1,6 +1,6 @@
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 import { afterEach, expect, it, vi } from 'vitest'
-import type { DeviceRecord } from '../../libraries/device/index.js'
+import type { DeviceError, DeviceRecord } from '../../libraries/device/index.js'
 import {
   holdWaits,
   issued,
@@ -126,7 +126,12 @@ it('waits until a person has approved', async () => {
   const { device, enrolment, wire } = newDevice()
   const answers = [1, 2, 3].map(() => ({ ok: false, reason: 'waits', retryAfterSeconds: 10 }))
   server.double.verify = () => answers.shift() ?? { ok: true }
-  await waits.skipUntil(device.enrol(enrolment))
+  const told: unknown[] = []
+  const onWaiting = ({ errorCode, retryAfterSeconds }: DeviceError): void => {
+    told.push([errorCode, retryAfterSeconds])
+  }
+  await waits.skipUntil(device.enrol({ ...enrolment, onWaiting }))
+  expect(told).toEqual(Array(3).fill(['ApprovalPending', expect.toSatisfy((wait: number) => wait >= 10)]))
   expect(wire.asked).toEqual(['/enrol', '/enrol', '/enrol', '/enrol', '/enrol/complete'])
   expect(waits.lengths.slice(0, 3).every((length) => length >= 10)).toBe(true)
 })
