@@ -2,7 +2,7 @@ import { Option, type Command } from 'commander'
 import { consentChoices } from '../oauth/client.js'
 import type { AddClientOptions, MetadataOptions } from './add-client.js'
 import type { RotateOptions } from './change-client.js'
-import type { ClientOptions } from './clients.js'
+import type { ClientOptions, RemoveOptions } from './clients.js'
 import { collect, configOption, jsonOption, parseDuration, wideOption } from './options.js'
 
 /** Clients in the records store. */
@@ -47,13 +47,17 @@ export const addClientCommands = (clients: Command): void => {
   oneClient(clients, 'enable', 'enable a disabled client').action(async (clientId: string, options: ClientOptions) =>
     (await import('./change-client.js')).setClientDisabled(clientId, false, options),
   )
-  oneClient(
-    clients,
-    'remove',
-    'remove a client from the store; takes effect at once, or within 5 seconds with remote records',
-  ).action(async (clientId: string, options: ClientOptions) =>
-    (await import('./clients.js')).removeClient(clientId, options),
-  )
+  clients
+    .command('remove')
+    .description('remove a client from the store; takes effect at once, or within 5 seconds with remote records')
+    .argument('[client_id]')
+    .option('--unused', 'all that anybody may have registered and nobody has used, in the place of <client_id>')
+    .option('--address <address>', 'with --unused: of this address alone, an IPv6 address standing for its /64')
+    .addOption(configOption())
+    .addOption(jsonOption())
+    .action(async (clientId: string | undefined, options: RemoveOptions) =>
+      (await import('./clients.js')).removeClients(clientId, options),
+    )
 }
 
 const oneClient = (clients: Command, name: string, description: string): Command =>

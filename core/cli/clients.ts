@@ -1,10 +1,19 @@
 import type { Config } from '../../config/schema.js'
+import { addressBucket } from '../address-bucket.js'
 import { collections } from '../host/collections.js'
+import { openShares } from '../host/shares.js'
 import type { Stores } from '../host/stores.js'
 import { parseClientMetadata } from '../oauth/client-metadata.js'
 import { isClientId, type Client } from '../oauth/client.js'
 import type { RecordStore } from '../storage/ports.js'
-import { changeStores, listAll, readDeployment, withStores, type DeploymentOptions } from './deployment.js'
+import {
+  changeStores,
+  listAll,
+  readDeployment,
+  recordChange,
+  withStores,
+  type DeploymentOptions,
+} from './deployment.js'
 import { CommandFailed } from './failure.js'
 import { print, printJson, printYaml } from './output.js'
 import { printList, type Cell } from './table.js'
@@ -61,8 +70,56 @@ export const printClient = async (clientId: string, options: ClientOptions): Pro
   else printYaml(shown)
 }
 
+export interface RemoveOptions extends ClientOptions {
+  readonly unused?: true
+  readonly address?: string
+}
+
 /** `signet clients remove`. */
-export const removeClient = async (clientId: string, options: ClientOptions): Promise<void> => {
+export const removeClients = (clientId: string | undefined, options: RemoveOptions): Promise<void> => {
+  const { unused, address } = options
+  if (clientId !== undefined && unused === undefined && address === undefined) return removeClient(clientId, options)
+  if (clientId !== undefined || unused === undefined)
+    throw new CommandFailed('Name either one client or --unused, with or without --address.')
+  return removeUnused(options)
+}
+
+const removeUnused = async (options: RemoveOptions): Promise<void> => {
+  const { address } = options
+  const bucket = address === undefined ? undefined : addressBucket(address)
+  if (address !== undefined && bucket === undefined) throw new CommandFailed('--address must be an IP address.')
+  const isMeant = ({ registration }: Client): boolean =>
+    registration?.unused_until !== undefined &&
+    registration.initial_access_token === undefined &&
+    (bucket === undefined || registration.address === bucket)
+  const config = await readDeployment(options)
+  const removed = await recordChange(
+    config,
+    { action: 'client.remove_unused', ...(bucket !== undefined && { address: bucket }) },
+    () =>
+      withStores(config, async (stores) => {
+        // The running service learns that the share has room again.
+        await using opened = openShares(stores, Date.now)
+        const { openClients } = collections({ ...stores, shares: opened.shares })
+        const found = await listAll(
+          async (after) => (await openClients.list(after, 100)).map(({ record }) => record),
+          ({ client_id }) => client_id,
+        )
+        const results = []
+        for (const { client_id } of found.filter(isMeant))
+          results.push(
+            await openClients.update(client_id, (current) =>
+              current !== undefined && isMeant(current) ? { result: true, write: null } : { result: false },
+            ),
+          )
+        return results.filter(Boolean).length
+      }),
+  )
+  if (options.json) printJson({ removed })
+  else print(`Removed ${String(removed)} ${removed === 1 ? 'client' : 'clients'}`)
+}
+
+const removeClient = async (clientId: string, options: ClientOptions): Promise<void> => {
   const config = await readDeployment(options)
   const removed = await changeStores(config, { action: 'client.remove', client_id: clientId }, async (stores) => {
     const { clients } = collections(stores)

@@ -1,4 +1,4 @@
-import type { Place, Places } from '../interaction/places.js'
+import { sizeOf, type Place, type Places } from '../interaction/places.js'
 import type { AnswerTarget, AuthorizationRequest } from '../oauth/authorization-request.js'
 import type { ClientAuthentication } from '../oauth/client-authentication.js'
 import { isPublicClient, type Client } from '../oauth/client.js'
@@ -60,9 +60,9 @@ export const createPushedAuthorizationEndpoint = (options: PushedAuthorizationOp
   }
 
   /** Anybody can send the id of a public client, so the place is that of the address. */
-  const enter = async (client: Client, address: string): Promise<Place | undefined> => {
+  const enter = async (client: Client, address: string, request: AuthorizationRequest): Promise<Place | undefined> => {
     if (!isPublicClient(client)) return undefined
-    const entered = await openRequests.enter(address, ttlSeconds)
+    const entered = await openRequests.enter(address, ttlSeconds, sizeOf(request))
     if (entered.allowed) return entered.place
     throw new OAuthError('temporarily_unavailable', 'Too many open requests from this address.', {
       status: 429,
@@ -112,7 +112,7 @@ export const createPushedAuthorizationEndpoint = (options: PushedAuthorizationOp
     checkProofAlgorithm(client, proof)
     const request = bindToKey(await check(http, client), proof)
     await proof?.claim()
-    const place = await enter(client, http.address)
+    const place = await enter(client, http.address, request)
     try {
       const requestUri = await pushedRequests.push(request, ttlSeconds)
       await audit.record({

@@ -10,6 +10,7 @@ import { ConfigurationError } from '../../config/problems.js'
 import type { AccountDirectory } from '../interaction/account-directory.js'
 import { cibaGrant } from '../oauth/ciba/request.js'
 import type { ClientDirectory } from '../oauth/client.js'
+import { notingSeen } from '../oauth/registration/registered-clients.js'
 import { settlePairwiseKey } from '../oauth/pairwise-key.js'
 import { observeAudit } from '../observe/audit-counts.js'
 import type { AuditLog } from '../observe/audit.js'
@@ -274,7 +275,9 @@ const servingOf = (container: DependencyContainer, generation: Generation): Serv
   const own = container.createChildContainer()
   wireGeneration(own)
   own.register(tokens.config, { useValue: generation.checked.config })
-  own.register(tokens.clients, { useValue: generation.clients })
+  own.register(tokens.clients, {
+    useValue: notingSeen(generation.clients, (client) => own.resolve(tokens.registeredClients).noteSeen(client)),
+  })
   own.register(tokens.look, { useValue: generation.checked.look })
   own.register(tokens.messages, { useValue: generation.checked.messages })
   own.register(tokens.ring, { useValue: traceSignatures(generation.ring, container.resolve(tokens.options).tracing) })

@@ -29,6 +29,7 @@ import { createRegisteredRequests } from '../oauth/registered-requests.js'
 import { createRequestObjects } from '../oauth/request-object.js'
 import { createEndSessionGrants } from '../oauth/session-grants.js'
 import { verifyIdTokenHint } from '../tokens/id-token-hint.js'
+import type { ShareName } from './shares.js'
 import { tokens, type Resolve } from './injection-tokens.js'
 
 /** What is served where people sign in. */
@@ -59,13 +60,21 @@ export interface SignIn {
   readonly flow: Flow
 }
 
-/** How many of one thing an address may have open. */
+/** How many of one thing an address may have open: entries of the class that has this share of its store. */
 export const placesFor = (
   get: Resolve,
   limit: string,
   { address_open: most }: { readonly address_open: number },
-): Places =>
-  createPlaces({ occupancy: get(tokens.collections).occupancy, limit, most, hits: get(tokens.rateLimits).hits })
+  share: ShareName,
+): Places => {
+  const { occupancy } = get(tokens.collections)
+  const counted = get(tokens.stores).shares?.[share]
+  const room = {
+    footprint: (recordBytes: number) => counted?.footprint(recordBytes) ?? recordBytes,
+    limit: () => counted?.read().limit ?? Number.MAX_SAFE_INTEGER,
+  }
+  return createPlaces({ occupancy, limit, most, room, hits: get(tokens.rateLimits).hits })
+}
 
 export const createSignIn = (
   get: Resolve,
@@ -105,7 +114,7 @@ export const createSignIn = (
     isLocalSubject: get(tokens.registries).isLocalSubject,
     consentMethod: get(tokens.registries).consent,
     signInAttempts,
-    openAttempts: placesFor(get, 'sign_in_open', config.rate_limits.authorize),
+    openAttempts: placesFor(get, 'sign_in_open', config.rate_limits.authorize, 'requests'),
     secondFactorGuesses: attemptCounters,
     clockToleranceSeconds: config.clock_tolerance_secs,
     log: get(tokens.log),
@@ -118,7 +127,7 @@ export const createSignIn = (
     grantIndex: get(tokens.grantIndex),
     sessionClients: get(tokens.sessionClients),
     interactions,
-    openSignIns: placesFor(get, 'authorize_open', config.rate_limits.authorize),
+    openSignIns: placesFor(get, 'authorize_open', config.rate_limits.authorize, 'requests'),
     pushedRequests: createPushedRequests(pushedRequests, get(tokens.clock)),
     tokens: get(tokens.tokenIssuer),
     responseAlg: config.id_token_signing_alg,
@@ -153,7 +162,7 @@ const createPushedAuthorization = (get: Resolve, rules: AuthorizationOptions) =>
     rules,
     requestObjects: rules.requestObjects,
     pushedRequests: rules.pushedRequests,
-    openRequests: placesFor(get, 'par_open', rates.par),
+    openRequests: placesFor(get, 'par_open', rates.par, 'pushed_requests'),
     ttlSeconds,
     audit: rules.audit,
     dpop: get(tokens.dpop),
@@ -245,7 +254,7 @@ export const createDeviceEndpoints = (get: Resolve, signIn: SignIn): HandlersOf<
     deviceAuthorization: createDeviceAuthorizationEndpoint({
       ...options,
       authenticateClient: get(tokens.clientAuthentication),
-      openCodes: placesFor(get, 'device_open', rates.device_authorization),
+      openCodes: placesFor(get, 'device_open', rates.device_authorization, 'device_codes'),
       ttlSeconds,
     }),
     devicePage: createDevicePage(options, signIn.flow),

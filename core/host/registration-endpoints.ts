@@ -7,6 +7,7 @@ import type { KeyPurpose } from '../keys/ports.js'
 import { createInitialAccessTokens } from '../oauth/registration/initial-access-token.js'
 import { createMakeClient } from '../oauth/registration/make-client.js'
 import type { RegistrationPolicy } from '../oauth/registration/policy.js'
+import { openBytes } from '../oauth/registration/open-size.js'
 import { createRegisteredClients } from '../oauth/registration/registered-clients.js'
 import { createSoftwareStatements } from '../oauth/registration/software-statement.js'
 import { personalScopes } from '../oauth/scope.js'
@@ -29,12 +30,18 @@ const unusedSeconds = ({ registration }: Config): number => registration.unused_
 /** Also where nobody can register any more: those who have go on. */
 export const createClientsThatRegistered = (get: Resolve) => {
   const { clients, openClients } = get(tokens.collections)
+  const seconds = unusedSeconds(get(tokens.config))
+  const kept = placesFor(get, 'register_kept', get(tokens.config).rate_limits.register, 'registrations')
   return createRegisteredClients({
     clients,
     openClients,
     directory: get(tokens.clients),
     clock: get(tokens.clock),
-    unusedSeconds: unusedSeconds(get(tokens.config)),
+    unusedSeconds: seconds,
+    async keepPlace(address, registration) {
+      const entered = await kept.enter(address, seconds, openBytes(registration))
+      return entered.allowed ? { leave: () => kept.leave(entered.place) } : undefined
+    },
   })
 }
 
@@ -103,7 +110,7 @@ export const createRegistrationEndpoints = (get: Resolve): HandlersOf<typeof reg
     statements: statementsOf(get),
     makeClient: makeClientOf(get),
     clients: get(tokens.registeredClients),
-    openRegistrations: placesFor(get, 'register_open', config.rate_limits.register),
+    openRegistrations: placesFor(get, 'register_open', config.rate_limits.register, 'registrations'),
     unusedSeconds: unusedSeconds(config),
     audit: get(tokens.audit),
     clock: get(tokens.clock),

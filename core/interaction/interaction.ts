@@ -3,7 +3,7 @@ import { OAuthError } from '../oauth/errors.js'
 import { hashOpaqueToken, isOpaqueToken, newOpaqueToken } from '../opaque-token.js'
 import type { OneTimeStore } from '../storage/ports.js'
 import type { Cookies } from './cookies.js'
-import type { Place, Places } from './places.js'
+import { sizeOf, type Place, type Places } from './places.js'
 
 /** What a person signs in for: a client's request, the page where the code of a device is typed, or the person's own page. */
 export type SignInPurpose =
@@ -91,7 +91,7 @@ export const tieToBrowser = (cookies: Cookies, cookie: string | undefined) => {
 
 export const createInteractions = ({ store, cookies, issuer, places }: InteractionOptions): Interactions => {
   const keep = async (interaction: Interaction, address: string): Promise<string> => {
-    const entered = await places.enter(address, ttlSeconds)
+    const entered = await places.enter(address, ttlSeconds, sizeOf(interaction))
     if (!entered.allowed)
       throw new OAuthError('temporarily_unavailable', 'Too many open sign-ins from this address.', {
         status: 429,

@@ -8,17 +8,20 @@ export interface Place {
   readonly bucket: string
   /** When it is free by itself: milliseconds since the epoch. */
   readonly until: number
+  /** That its entry takes of the store. Absent: of an earlier version, which counted none. */
+  readonly bytes?: number
 }
 
-/** How many of one thing an address may have open at a time, over all processes. */
+/** How many of one thing an address may have open at a time, over all processes, and how much of the store these may take. */
 export interface Places {
   /**
-   * Takes a place for so long. `place` is absent for callers without an address, who are not counted. Throws
+   * Takes a place for so long, for a record that has so many bytes as JSON (`sizeOf`). `place` is absent for callers without an address, who are not counted. Throws
    * `Unavailable`.
    */
   enter(
     address: string,
     ttlSeconds: number,
+    recordBytes: number,
   ): Promise<
     { readonly allowed: true; readonly place?: Place } | { readonly allowed: false; readonly retryAfterSeconds: number }
   >
@@ -26,28 +29,45 @@ export interface Places {
   leave(place: Place | undefined): Promise<void>
 }
 
+/** The room of one class of entries, in bytes of its store. */
+export interface PlacesRoom {
+  /** What an entry takes whose record has so many bytes as JSON. */
+  footprint(recordBytes: number): number
+  /** What all of them may take together. */
+  limit(): number
+}
+
+/** Of the room of a class, one address has a tenth. */
+const partOfAddress = 0.1
+
 export interface PlacesOptions {
   readonly occupancy: Occupancy
   /** Names what is open in the store and in the metrics. */
   readonly limit: string
   readonly most: number
+  readonly room: PlacesRoom
   /** Callers that were refused, by limit. */
   readonly hits: Counts
 }
 
-export const createPlaces = ({ occupancy, limit, most, hits }: PlacesOptions): Places => ({
-  async enter(address, ttlSeconds) {
+/** Bytes of a record as JSON. */
+export const sizeOf = (record: unknown): number => Buffer.byteLength(JSON.stringify(record))
+
+export const createPlaces = ({ occupancy, limit, most, room, hits }: PlacesOptions): Places => ({
+  async enter(address, ttlSeconds, recordBytes) {
     const bucket = addressBucket(address)
     if (bucket === undefined) return { allowed: true }
-    const entered = await occupancy.enter(limit, bucket, { most, ttlSeconds })
-    if (entered.allowed) return { allowed: true, place: { bucket, until: entered.until } }
+    const bytes = Math.ceil(room.footprint(recordBytes))
+    const mostBytes = Math.floor(room.limit() * partOfAddress)
+    const entered = await occupancy.enter(limit, bucket, { most, bytes, mostBytes, ttlSeconds })
+    if (entered.allowed) return { allowed: true, place: { bucket, until: entered.until, bytes } }
     hits.of(limit).value++
     return entered
   },
   async leave(place) {
     if (place === undefined) return
     try {
-      await occupancy.leave(limit, place.bucket, place.until)
+      await occupancy.leave(limit, place.bucket, place.until, place.bytes ?? 0)
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error
     }

@@ -2,7 +2,7 @@ import type { JsonObject } from '../json.js'
 import { OAuthError } from '../oauth/errors.js'
 import { hashOpaqueToken, isOpaqueToken } from '../opaque-token.js'
 import type { OneTimeStore } from '../storage/ports.js'
-import type { Place, Places } from './places.js'
+import { sizeOf, type Place, type Places } from './places.js'
 import type { PassedSignIn } from './session.js'
 import type { Prompt } from './sign-in-method.js'
 
@@ -77,7 +77,7 @@ export const createSignInAttempts = (records: OneTimeStore<AttemptRecord>, place
   return {
     async open(id, attempt, browserCookie, address) {
       if (JSON.stringify(attempt.kept ?? {}).length > maxKept) throw new Error('A sign-in method keeps too much.')
-      const entered = await places.enter(address, ttlSeconds)
+      const entered = await places.enter(address, ttlSeconds, sizeOf(attempt))
       if (!entered.allowed)
         throw new OAuthError('temporarily_unavailable', 'Too many open sign-ins from this address.', {
           status: 429,

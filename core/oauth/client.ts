@@ -138,6 +138,10 @@ export interface ClientRegistration {
   readonly software_statement?: string
   /** The client was not used so far, and is forgotten then. Seconds since the epoch. */
   readonly unused_until?: number
+  /** While it is unused, of one that anybody could have registered: the address bucket that did. */
+  readonly address?: string
+  /** The same: no request has named it since. */
+  readonly unseen?: true
 }
 
 /** What a `client_id` may be: 1 to 255 visible ASCII characters and spaces (RFC 6749 appendix A.1). */

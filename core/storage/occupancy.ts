@@ -1,17 +1,19 @@
 import type { CounterStore, Entered, Occupancy } from './ports.js'
 
-/** Places that end at the same time: when, in milliseconds since the epoch, and how many. */
-type Slice = readonly [until: number, places: number]
+/** Places that end at the same time: when, in milliseconds since the epoch, how many, and the bytes of their entries. */
+type Slice = readonly [until: number, places: number, bytes?: number]
 
 const slicesOfTtl = 16
 
 const total = (slices: readonly Slice[]): number => slices.reduce((sum, [, places]) => sum + places, 0)
+const totalBytes = (slices: readonly Slice[]): number => slices.reduce((sum, [, , bytes = 0]) => sum + bytes, 0)
 
 /** Adds to the slice that ends at `until`; what is empty then goes. In order of time. */
-const add = (slices: readonly Slice[], until: number, places: number): readonly Slice[] => {
-  const before = slices.find(([end]) => end === until)?.[1] ?? 0
+const add = (slices: readonly Slice[], until: number, places: number, bytes: number): readonly Slice[] => {
+  const [, before = 0, bytesBefore = 0] = slices.find(([end]) => end === until) ?? []
   const others = slices.filter(([end]) => end !== until)
-  const changed: readonly Slice[] = before + places > 0 ? [...others, [until, before + places]] : others
+  const changed: readonly Slice[] =
+    before + places > 0 ? [...others, [until, before + places, Math.max(0, bytesBefore + bytes)]] : others
   return changed.toSorted(([left], [right]) => left - right)
 }
 
@@ -22,21 +24,21 @@ const write = (slices: readonly Slice[]) => {
 
 /** Counts places in slices of time, so that a state stays a few hundred bytes however many places there are. */
 export const createOccupancy = (counters: CounterStore): Occupancy => ({
-  enter: (namespace, id, { most, ttlSeconds }) =>
+  enter: (namespace, id, { most, bytes, mostBytes, ttlSeconds }) =>
     counters.update<readonly Slice[], Entered>(namespace, id, (state = [], now) => {
       const sliceMs = Math.ceil((ttlSeconds * 1000) / slicesOfTtl)
       const until = (Math.floor((now + ttlSeconds * 1000) / sliceMs) + 1) * sliceMs
       // What ends later than that comes from a clock that was set back, or from a longer time in the configuration.
       const taken = state.filter(([end]) => end > now && end <= until + sliceMs)
       const [first] = taken
-      if (first !== undefined && total(taken) >= most)
+      if (first !== undefined && (total(taken) >= most || totalBytes(taken) + bytes > mostBytes))
         return { result: { allowed: false, retryAfterSeconds: Math.ceil((first[0] - now) / 1000) } }
-      return { result: { allowed: true, until }, write: write(add(taken, until, 1)) }
+      return { result: { allowed: true, until }, write: write(add(taken, until, 1, bytes)) }
     }),
-  leave: (namespace, id, until) =>
+  leave: (namespace, id, until, bytes) =>
     counters.update<readonly Slice[], void>(namespace, id, (state = []) =>
       state.some(([end]) => end === until)
-        ? { result: undefined, write: write(add(state, until, -1)) }
+        ? { result: undefined, write: write(add(state, until, -1, -bytes)) }
         : { result: undefined },
     ),
 })

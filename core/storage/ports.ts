@@ -1,7 +1,6 @@
 /**
- * What the core asks of a store. Every member throws `Unavailable` when the store is down, slow or full, and nothing
- * else. Expiry is part of every read: what is past its time is not there. Ids are opaque strings of 1 to 512
- * characters; a caller hashes what is secret before it comes here. Records are JSON values.
+ * What the core asks of a store. All throw `Unavailable` when it is down, slow or full, and nothing else. Expiry is part of reads: what
+ * is over is not there. Ids are opaque, 1 to 512 characters; callers hash what is secret before. Records are JSON values.
  */
 
 export type Redemption<T> =
@@ -184,22 +183,22 @@ export interface AttemptLimiter {
 
 export type Entered =
   /** `until`: when the place is free again by itself; milliseconds since the epoch. */
-  | { readonly allowed: true; readonly until: number }
-  /** Until the first place is free. */
-  | { readonly allowed: false; readonly retryAfterSeconds: number }
+  { readonly allowed: true; readonly until: number } | { readonly allowed: false; readonly retryAfterSeconds: number }
 
 export interface EntryPolicy {
   readonly most: number
+  readonly bytes: number
+  readonly mostBytes: number
   /** A place is free again after this time, or up to a sixteenth of it later. */
   readonly ttlSeconds: number
 }
 
 /** How many places callers hold at a time, over all processes. Every member throws `Unavailable`. */
 export interface Occupancy {
-  /** Takes a place for one caller, unless it has the most that it may. */
+  /** Takes a place for one caller, unless it has the most, or the most bytes, that it may. One alone has any bytes. */
   enter(namespace: string, id: string, policy: EntryPolicy): Promise<Entered>
-  /** Gives back the place that `enter` returned with `until`. A place that is over already changes nothing. */
-  leave(namespace: string, id: string, until: number): Promise<void>
+  /** Gives back the place that `enter` returned with `until`, and its bytes. A place that is over already changes nothing. */
+  leave(namespace: string, id: string, until: number, bytes: number): Promise<void>
 }
 
 /**

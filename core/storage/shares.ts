@@ -21,6 +21,8 @@ export interface Share {
   readonly clock: Clock
   /** Bytes in use, as far as this process knows, and how many may be. */
   read(): { readonly bytes: number; readonly limit: number }
+  /** What an entry takes with an id of 43 bytes and so many of its record. */
+  footprint(recordBytes: number): number
   /** Resolves, nearly always at once, when the total is known. Throws `Unavailable`. */
   ready(): Promise<void>
   /** Throws `Unavailable` when the class is too full for the entry. */
@@ -44,6 +46,9 @@ export interface ShareOptions {
   /** What `Unavailable` calls it. */
   readonly component: string
 }
+
+/** Of a token or its hash. */
+const usualIdBytes = 43
 
 /** Milliseconds that what has expired is still in a store: Redis keeps it for ten seconds, collectors take their time. */
 const lingeringMs = 10_000
@@ -125,6 +130,7 @@ export const createShare = ({ name, part, room, states, clock, component }: Shar
     name,
     clock,
     read: () => ({ bytes: Math.max(0, total()), limit: limit() }),
+    footprint: (recordBytes) => room.footprint(usualIdBytes, recordBytes),
     ready: async () => {
       if (known === undefined) await sync()
     },

@@ -85,9 +85,9 @@ const attack = async (server: TestServer, address = '192.0.2.66'): Promise<numbe
   return status
 }
 /** Until nothing more is let in. */
-const fill = async (server: TestServer, refusal: number): Promise<number> => {
+const fill = async (server: TestServer, refusal: number, addressOf = () => '192.0.2.66'): Promise<number> => {
   for (let begun = 0; ;) {
-    const statuses = await Promise.all(Array.from({ length: 10 }, () => attack(server)))
+    const statuses = await Promise.all(Array.from({ length: 10 }, () => attack(server, addressOf())))
     const passed = statuses.filter((status) => status === 303).length
     expect(statuses.every((status) => status === 303 || status === refusal)).toBe(true)
     begun += passed
@@ -128,7 +128,10 @@ describe('a share that is full', () => {
     const device = await startDevice(server)
     expect(device.status).toBe(200)
 
-    expect(await fill(server, 503)).toBeGreaterThan(50)
+    // Of many addresses: one alone has a tenth.
+    let sent = 0
+    const next = () => `198.18.0.${String(sent++ % 50)}`
+    expect(await fill(server, 503, next)).toBeGreaterThan(50)
     // What is left is too little for the largest, and may do for some small ones.
     const ask = () => fetch(authorizeUrl(server), { redirect: 'manual' })
     let refused = await ask()
@@ -188,10 +191,11 @@ describe('the limits by default', () => {
       begun += await fill(server, 429)
       now += 60_000
     }
-    expect(begun).toBe(300)
+    expect(begun).toBeGreaterThan(10)
     const bytes = await metric(server, 'signet_store_share_bytes{share="requests"}')
-    expect(bytes).toBeGreaterThan(300 * 7000)
-    expect(bytes).toBeLessThan(await metric(server, 'signet_store_share_limit_bytes{share="requests"}'))
+    expect(bytes).toBeGreaterThan(begun * 7000)
+    const limit = await metric(server, 'signet_store_share_limit_bytes{share="requests"}')
+    expect(bytes).toBeLessThanOrEqual(limit / 10)
     const answer = await new UserAgent({ 'x-forwarded-for': '192.0.2.1' }).authorize(authorizeUrl(server), person)
     expect(answer.searchParams.has('code')).toBe(true)
   })

@@ -14,7 +14,7 @@ type Storage = Record<string, { readonly options: Json }>
 const web = { redirect_uris: [redirectUri] }
 /** As large as a few registrations fill the share. */
 const large = {
-  redirect_uris: Array.from({ length: 10 }, (_, index) => `${redirectUri}/${String(index)}/${'x'.repeat(1500)}`),
+  redirect_uris: [0, 1].map((index) => `${redirectUri}/${String(index)}/${'x'.repeat(1500)}`),
 }
 
 let cli: CommandLine
@@ -50,7 +50,7 @@ it('AN01 a full share of registrations stops those of strangers, and nothing els
   let answer = await post(issuer, large)
   for (; answer.status === 201; answer = await post(issuer, large)) mine.push(answer.body as unknown as Registered)
   expect(mine.length).toBeGreaterThan(10)
-  expect(mine.length).toBeLessThan(40)
+  expect(mine.length).toBeLessThan(150)
   expectRefusal(answer, 503, 'temporarily_unavailable')
   expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
 
@@ -63,8 +63,8 @@ it('AN01 a full share of registrations stops those of strangers, and nothing els
     body: new URLSearchParams({ grant_type: 'client_credentials', scope: 'read' }),
   })
   expect(got.status, await got.text()).toBe(200)
-  const [first, second] = mine
-  if (first === undefined || second === undefined) throw new Error('none was registered')
+  const [first, second, third] = mine
+  if (first === undefined || second === undefined || third === undefined) throw new Error('none was registered')
   expect((await manage('GET', first)).status).toBe(200)
 
   expectRefusal(await post(issuer, large), 503, 'temporarily_unavailable')
@@ -72,6 +72,7 @@ it('AN01 a full share of registrations stops those of strangers, and nothing els
   await register(issuer, large)
   expectRefusal(await post(issuer, large), 503, 'temporarily_unavailable')
   // A change of one that is in the share needs no more of it.
-  expect((await manage('PUT', second, { ...web, client_id: second.client_id })).status).toBe(200)
+  for (const one of [second, third])
+    expect((await manage('PUT', one, { ...web, client_id: one.client_id })).status).toBe(200)
   await register(issuer, web)
 })

@@ -93,6 +93,7 @@ describe('software statements', () => {
   it('go on to win when the client changes its metadata, unless it brings another one', async () => {
     const told = await register(issuer, { software_statement: statement() })
     const { client_id } = told
+    expect((await manage('GET', told)).status).toBe(200)
     host.later(3_600_000)
     try {
       const kept = await manage('PUT', told, {

@@ -11,7 +11,7 @@ import type { Occupancy, StorageBackend } from '../../core/storage/ports.js'
 const directory = mkdtempSync(join(tmpdir(), 'signet-occupancy-'))
 let now = Date.UTC(2026, 10, 20, 12)
 const clock = () => now
-const policy = { most: 10, ttlSeconds: 600 }
+const policy = { most: 10, bytes: 100, mostBytes: 1_000_000, ttlSeconds: 600 }
 let backends: readonly StorageBackend[]
 let all: readonly Occupancy[]
 
@@ -54,13 +54,13 @@ it('frees a place when its time is over, at most a sixteenth later, and says whe
 it('gives a place back, once, and to whom it belongs', async () => {
   const entered = await enterMany('back', 10)
   const until = entered[0]?.allowed === true ? entered[0].until : 0
-  await all[1]!.leave('n', 'another one', until)
-  await all[1]!.leave('n', 'back', until + 1)
+  await all[1]!.leave('n', 'another one', until, 100)
+  await all[1]!.leave('n', 'back', until + 1, 100)
   expect((await enter('back')).allowed).toBe(false)
-  await Promise.all([all[0]!.leave('n', 'back', until), all[1]!.leave('n', 'back', until)])
+  await Promise.all([all[0]!.leave('n', 'back', until, 100), all[1]!.leave('n', 'back', until, 100)])
   expect(allowed(await enterMany('back', 5))).toBe(2)
   now += 700_000
-  await all[0]!.leave('n', 'back', until)
+  await all[0]!.leave('n', 'back', until, 100)
   expect(allowed(await enterMany('back', 20))).toBe(10)
 })
 
@@ -73,9 +73,26 @@ it('holds nobody for longer because a clock was set back', async () => {
 
 it('keeps a state small however many places there are', async () => {
   for (let index = 0; index < 40; index += 1) {
-    await Promise.all(Array.from({ length: 25 }, () => all[0]!.enter('n', 'many', { most: 1000, ttlSeconds: 600 })))
+    await Promise.all(
+      Array.from({ length: 25 }, () =>
+        all[0]!.enter('n', 'many', { most: 1000, bytes: 100, mostBytes: 1_000_000, ttlSeconds: 600 }),
+      ),
+    )
     now += 15_000
   }
   const state = await backends[0]!.counters('counters').update('n', 'many', (current) => ({ result: current }))
-  expect(JSON.stringify(state).length).toBeLessThan(400)
+  expect(JSON.stringify(state).length).toBeLessThan(500)
+})
+
+it('counts bytes, also of what is given back, and lets one in that is larger than all may be', async () => {
+  const take = (bytes: number) => all[0]!.enter('n', 'bytes', { most: 100, bytes, mostBytes: 1000, ttlSeconds: 600 })
+  const first = await take(600)
+  expect(first.allowed).toBe(true)
+  expect((await take(401)).allowed).toBe(false)
+  expect((await take(400)).allowed).toBe(true)
+  expect((await take(1)).allowed).toBe(false)
+  await all[1]!.leave('n', 'bytes', first.allowed ? first.until : 0, 600)
+  expect((await take(600)).allowed).toBe(true)
+  const huge = await all[0]!.enter('n', 'huge', { most: 100, bytes: 5000, mostBytes: 1000, ttlSeconds: 600 })
+  expect(huge.allowed).toBe(true)
 })

@@ -1,5 +1,5 @@
 import { epochSeconds } from '../../clock.js'
-import type { Place, Places } from '../../interaction/places.js'
+import { sizeOf, type Place, type Places } from '../../interaction/places.js'
 import type { ClientAuthentication } from '../../oauth/client-authentication.js'
 import { isPublicClient, type Client } from '../../oauth/client.js'
 import { deviceCodeGrant, formatUserCode, newUserCode, type DeviceRequest } from '../../oauth/device-code.js'
@@ -59,11 +59,12 @@ export const createDeviceAuthorizationEndpoint = (options: DeviceAuthorizationOp
   }
 
   /** What the address of a public client may ask for. Gives the place of the code that is to come. */
-  const enter = async (client: Client, address: string): Promise<Place | undefined> => {
+  const enter = async (client: Client, request: DeviceRequest): Promise<Place | undefined> => {
+    const { address } = request
     if (!isPublicClient(client)) return undefined
     const wait = await takeDeviceStart(attempts, address, clock)
     if (wait > 0) return slowDown(wait, 'too many device codes for one address')
-    const entered = await openCodes.enter(address, ttlSeconds)
+    const entered = await openCodes.enter(address, ttlSeconds, sizeOf(request))
     if (!entered.allowed) return slowDown(entered.retryAfterSeconds, 'too many open device codes for one address')
     return entered.place
   }
@@ -99,7 +100,7 @@ export const createDeviceAuthorizationEndpoint = (options: DeviceAuthorizationOp
       address: http.address,
       askedAt: epochSeconds(clock),
     }
-    const place = await enter(client, http.address)
+    const place = await enter(client, request)
     const deviceCode = newOpaqueToken()
     const userCode = await start(deviceCode, request).catch(async (error: unknown) => {
       await openCodes.leave(place)

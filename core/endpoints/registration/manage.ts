@@ -2,6 +2,7 @@ import type { JsonObject } from '../../json.js'
 import type { Client } from '../../oauth/client.js'
 import { OAuthError } from '../../oauth/errors.js'
 import { keepFromRecord } from '../../oauth/registration/make-client.js'
+import { checkOpenSize } from '../../oauth/registration/open-size.js'
 import { metadataRefused } from '../../oauth/registration/refuse-metadata.js'
 import { parseRegistration, readMetadata } from '../../oauth/registration/read-metadata.js'
 import { isSameText } from '../../oauth/same-text.js'
@@ -76,6 +77,7 @@ export const createClientConfigurationEndpoint = (
       },
     })
     const client = changed(current)
+    checkOpenSize(client)
     // What cannot be recorded is not done.
     await audit.record({ event: 'client.updated', request_id: http.requestId, ...describeClient(client) })
     if (!(await clients.replace(current, changed))) gone()

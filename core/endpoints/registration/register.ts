@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { addressBucket } from '../../address-bucket.js'
 import { epochSeconds, type Clock } from '../../clock.js'
 import type { Place, Places } from '../../interaction/places.js'
 import type { Client, ClientRegistration } from '../../oauth/client.js'
@@ -7,7 +8,8 @@ import type { FoundInitialAccessToken, InitialAccessTokens } from '../../oauth/r
 import type { MakeClient } from '../../oauth/registration/make-client.js'
 import type { RegistrationPolicy } from '../../oauth/registration/policy.js'
 import { parseRegistration, readMetadata } from '../../oauth/registration/read-metadata.js'
-import type { RegisteredClients } from '../../oauth/registration/registered-clients.js'
+import { checkOpenSize, openBytes } from '../../oauth/registration/open-size.js'
+import { unseenSeconds, type RegisteredClients } from '../../oauth/registration/registered-clients.js'
 import type { SoftwareStatements } from '../../oauth/registration/software-statement.js'
 import type { AuditLog } from '../../observe/audit.js'
 import { hashOpaqueToken, newOpaqueToken } from '../../opaque-token.js'
@@ -81,9 +83,10 @@ export const createRegistrationEndpoint = (options: RegistrationOptions): Record
   const enter = async (
     http: EndpointRequest,
     token: FoundInitialAccessToken | undefined,
+    registration: ClientRegistration,
   ): Promise<Place | undefined> => {
     if (token !== undefined) return undefined
-    const entered = await options.openRegistrations.enter(http.address, options.unusedSeconds)
+    const entered = await options.openRegistrations.enter(http.address, unseenSeconds, openBytes(registration))
     if (entered.allowed) return entered.place
     throw new OAuthError('temporarily_unavailable', 'Too many clients were registered from this address.', {
       status: 429,
@@ -121,16 +124,20 @@ export const createRegistrationEndpoint = (options: RegistrationOptions): Record
     const { client: made, secret } = await makeClient({ clientId, metadata, policy })
     const registrationToken = newOpaqueToken()
     const issuedAt = epochSeconds(clock)
+    const bucket = addressBucket(http.address)
     const registration: ClientRegistration = {
       issued_at: issuedAt,
       access_token_sha256: hashOpaqueToken(registrationToken),
-      unused_until: issuedAt + options.unusedSeconds,
-      ...(token && { initial_access_token: token.id }),
+      unused_until: issuedAt + (token === undefined ? unseenSeconds : options.unusedSeconds),
+      ...(token
+        ? { initial_access_token: token.id }
+        : { ...(bucket !== undefined && { address: bucket }), unseen: true as const }),
       ...(policyName !== undefined && { policy: policyName }),
       ...(typeof statement === 'string' && { software_statement: statement }),
     }
     const client = { ...made, registration }
-    const place = await enter(http, token)
+    checkOpenSize(client)
+    const place = await enter(http, token, registration)
     try {
       await store(client, token, http.requestId)
     } catch (error) {

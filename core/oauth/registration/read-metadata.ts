@@ -37,9 +37,18 @@ export const parseRegistration = (body: Buffer | undefined): JsonObject => {
 const mostEntries = 100
 const mostCharacters = 2048
 
+/** RFC 5321 §4.5.3.1.3: the longest address. */
+const mostContacts = 10
+const mostOfContact = 254
+
 /** Far more than any client has: what follows may look at each entry. */
 const findExcess = (name: string, value: JsonValue): string | undefined => {
   if (name === 'software_statement') return undefined
+  if (name === 'contacts' && Array.isArray(value)) {
+    if (value.length > mostContacts) return `must have at most ${String(mostContacts)} entries`
+    if (value.some((one) => typeof one === 'string' && one.length > mostOfContact))
+      return `must have entries of at most ${String(mostOfContact)} characters`
+  }
   if (typeof value === 'string')
     return value.length > mostCharacters ? `must have at most ${String(mostCharacters)} characters` : undefined
   if (Array.isArray(value)) {

@@ -2,7 +2,7 @@ import { epochSeconds, type Clock } from '../../clock.js'
 import { hashOpaqueToken, isOpaqueToken } from '../../opaque-token.js'
 import type { RecordStore } from '../../storage/ports.js'
 import { Unavailable } from '../../unavailable.js'
-import { isClientId, type Client, type ClientDirectory } from '../client.js'
+import { isClientId, type Client, type ClientDirectory, type ClientRegistration } from '../client.js'
 import { isSameText } from '../same-text.js'
 
 export interface RegisteredClientsOptions {
@@ -14,7 +14,17 @@ export interface RegisteredClientsOptions {
   readonly clock: Clock
   /** Seconds until a client that was never used is forgotten. */
   readonly unusedSeconds: number
+  /** A place among the clients of its address that stay for `unusedSeconds`; undefined: it has as many as it may. */
+  readonly keepPlace: (address: string, registration: ClientRegistration) => Promise<KeptPlace | undefined>
 }
+
+/** A place that was taken, to be given back. */
+export interface KeptPlace {
+  leave(): Promise<void>
+}
+
+/** Seconds for which a client stays that anybody could have registered, and that no request has named since. */
+export const unseenSeconds = 3600
 
 /** Clients that registered themselves, in the store. Everything throws `Unavailable`. */
 export interface RegisteredClients {
@@ -30,6 +40,11 @@ export interface RegisteredClients {
   /** As `replace`: the client is gone when it resolves with true. */
   remove(found: Client): Promise<boolean>
   /**
+   * For each request that names a client: one that nobody vouched for, and that was only registered so far, stays from now on for the
+   * time of unused ones, as long as its address has room for it. Throws nothing.
+   */
+  noteSeen(client: Client): Promise<void>
+  /**
    * Takes a client for used that got a token: it stays. `byPerson`: somebody signed in to it, or could have. One that nobody
    * vouched for and no person used has half its time at least from then on, and stays in its share. Throws nothing: the next
    * token tells it again.
@@ -40,7 +55,7 @@ export interface RegisteredClients {
 const isOpen = (client: Client): boolean => client.registration?.initial_access_token === undefined
 
 export const createRegisteredClients = (options: RegisteredClientsOptions): RegisteredClients => {
-  const { clients, openClients, directory, clock, unusedSeconds } = options
+  const { clients, openClients, directory, clock, unusedSeconds, keepPlace } = options
   const storeOf = (client: Client): RecordStore<Client> => (isOpen(client) ? openClients : clients)
 
   const isStill = (current: Client | undefined, found: Client): current is Client =>
@@ -59,11 +74,37 @@ export const createRegisteredClients = (options: RegisteredClientsOptions): Regi
   const usedBy = (current: Client, byPerson: boolean): Client | undefined => {
     const { registration, ...metadata } = current
     if (registration?.unused_until === undefined) return undefined
-    const { unused_until: until, ...kept } = registration
+    const { unused_until: until, unseen, address, ...kept } = registration
     if (byPerson || !isOpen(current)) return { ...metadata, registration: kept }
     const now = epochSeconds(clock)
-    if (until - now > unusedSeconds / 2) return undefined
-    return { ...metadata, registration: { ...registration, unused_until: now + unusedSeconds } }
+    if (unseen === undefined && until - now > unusedSeconds / 2) return undefined
+    const still = { ...kept, ...(address !== undefined && { address }), unused_until: now + unusedSeconds }
+    return { ...metadata, registration: still }
+  }
+
+  /** Resolves with false where somebody else was first, or the client is gone. */
+  const keepSeen = (client: Client): Promise<boolean> =>
+    openClients.update(client.client_id, (current) => {
+      if (current?.registration === undefined) return { result: false }
+      const { unseen, ...kept } = current.registration
+      if (unseen === undefined) return { result: false }
+      const until = epochSeconds(clock) + unusedSeconds
+      const record: Client = { ...current, registration: { ...kept, unused_until: until } }
+      return { result: true, write: { record, expiresAt: until * 1000 } }
+    })
+
+  const noteSeen: RegisteredClients['noteSeen'] = async (client) => {
+    const { registration } = client
+    if (registration?.unseen !== true) return
+    const { address } = registration
+    try {
+      const place = address === undefined ? undefined : await keepPlace(address, registration)
+      // It has its hour.
+      if (address !== undefined && place === undefined) return
+      if (!(await forgetting(client.client_id, keepSeen(client)))) await place?.leave()
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error
+    }
   }
 
   const expiryOf = ({ registration }: Client): number | undefined =>
@@ -71,7 +112,8 @@ export const createRegisteredClients = (options: RegisteredClientsOptions): Regi
 
   return {
     async add(client) {
-      const options = { ttlSeconds: unusedSeconds, onlyIfAbsent: true }
+      const ttlSeconds = client.registration?.unseen === true ? unseenSeconds : unusedSeconds
+      const options = { ttlSeconds, onlyIfAbsent: true }
       const added = await storeOf(client).put(client.client_id, client, options)
       if (!added) throw new Error('A new client has the id of another one')
     },
@@ -82,7 +124,9 @@ export const createRegisteredClients = (options: RegisteredClientsOptions): Regi
       const { access_token_sha256: hash } = client?.registration ?? {}
       if (client === undefined || hash === undefined) return 'there is no such registration'
       if (!isSameText(hash, hashOpaqueToken(token))) return 'registration access token of another registration'
-      return client.disabled === true ? 'client is disabled' : client
+      if (client.disabled === true) return 'client is disabled'
+      await noteSeen(client)
+      return client
     },
 
     replace: (found, change) =>
@@ -101,6 +145,8 @@ export const createRegisteredClients = (options: RegisteredClientsOptions): Regi
         ),
       ),
 
+    noteSeen,
+
     async noteUse(client, byPerson) {
       // Mostly known without asking the store.
       if (usedBy(client, byPerson) === undefined) return
@@ -114,5 +160,21 @@ export const createRegisteredClients = (options: RegisteredClientsOptions): Regi
         if (!(error instanceof Unavailable)) throw error
       }
     },
+  }
+}
+
+/** The directory, for requests: `note` learns of clients that none has named so far. */
+export const notingSeen = (directory: ClientDirectory, note: RegisteredClients['noteSeen']): ClientDirectory => {
+  const seen = async (client: Client | undefined): Promise<Client | undefined> => {
+    if (client?.registration?.unseen === true) await note(client)
+    return client
+  }
+  return {
+    find: async (id) => {
+      const client = await directory.find(id)
+      return typeof client === 'object' ? seen(client) : client
+    },
+    findEnabled: async (id) => seen(await directory.findEnabled(id)),
+    forget: (id) => directory.forget(id),
   }
 }

@@ -95,6 +95,7 @@ export const startProvider = async (
   const directory = await mkdtemp(join(tmpdir(), 'signet-authorize-'))
   const backend = await openEmbedded({ path: directory, clock })
   const occupancy = createOccupancy(backend.counters('counters'))
+  const room = { footprint: (bytes: number) => bytes, limit: () => Number.MAX_SAFE_INTEGER }
   const stores = {
     codes: watchOneTime(backend.oneTime<AuthorizationCode>('codes')),
     sessions: watchRecords(backend.records<Session>('sessions')),
@@ -154,7 +155,7 @@ export const startProvider = async (
       },
     }),
     verifyIdTokenHint: async (token) => (token.startsWith('ours:') ? { sub: token.slice(5), aud: 'web' } : undefined),
-    openSignIns: createPlaces({ occupancy, limit: 'authorize_open', most: 1000, hits: new Counts('limit') }),
+    openSignIns: createPlaces({ occupancy, limit: 'authorize_open', most: 1000, room, hits: new Counts('limit') }),
     pushedRequests: createPushedRequests(backend.oneTime<PushedRequest>('pushed_requests'), clock),
     requirePushedRequests: false,
     tokens: { signAuthorizationResponse: () => Promise.reject(new Error('there is no key')) },
@@ -170,7 +171,7 @@ export const startProvider = async (
       requiredForFapi: false,
     }),
     subjects: createSubjects(),
-    openAttempts: createPlaces({ occupancy, limit: 'sign_in_open', most: 1000, hits: new Counts('limit') }),
+    openAttempts: createPlaces({ occupancy, limit: 'sign_in_open', most: 1000, room, hits: new Counts('limit') }),
     secondFactorGuesses: createAttemptLimiter(backend.counters('counters')),
     clockToleranceSeconds: 10,
     log: noLog,
