@@ -31,7 +31,8 @@ export const findUriFaults = (client: Client, allowPrivateAddresses: boolean): r
     const uris: readonly (readonly [string, string])[] =
       typeof value === 'string' ? [[member, value]] : (value ?? []).map((uri, at) => [`${member}[${String(at)}]`, uri])
     return uris.flatMap(([path, uri]): readonly MetadataProblem[] => {
-      const fault = findOutboundFault(withoutFragment(uri))
+      // Of these alone a fragment means something: the hash of the document (OIDC Core §6.2).
+      const fault = findOutboundFault(member === 'request_uris' ? withoutFragment(uri) : uri)
       if (fault !== undefined) return [{ path, message: fault }]
       return !allowPrivateAddresses && isPrivateHost(uri) ? [{ path, message: 'must not be in a private network' }] : []
     })
