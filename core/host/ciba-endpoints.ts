@@ -53,6 +53,7 @@ export const createCibaEndpoints = (
         required: false,
         // FAPI-CIBA §5.2.2.
         requiredForFapi: true,
+        used: stored.clientAssertions,
       }),
       notifyDevices: createNotifyDevices({
         notifiers: get(tokens.registries).approvalNotifiers.values(),

@@ -8,7 +8,7 @@ import { OAuthError } from './errors.js'
 /** The request objects behind a `request_uri` that a client has registered (RFC 9101 §5.2, OIDC Core §6.2). */
 export interface RegisteredRequests {
   /**
-   * Fetches the object now: what is behind a URI may change, so nothing is kept. Throws `invalid_request_uri` when the client
+   * Fetches the object, at most once a second: what is behind a URI may change, and anybody can name it. Throws `invalid_request_uri` when the client
    * has not registered the URI, when the fetch fails (RFC 9101 §7), and when the URI has a fragment that is not the hash of
    * the object (OIDC Core §6.2).
    */
@@ -18,6 +18,12 @@ export interface RegisteredRequests {
 /** Anybody can name a client's URI: after a failure it is left alone for so long. */
 const retryMs = 10_000
 const maxFailures = 10_000
+
+/** What was read is good for so long. */
+const freshMs = 1000
+const maxFresh = 256
+/** A longer one is no request object that is taken. */
+const longestKept = 8192
 
 const types = 'application/oauth-authz-req+jwt, application/jwt'
 
@@ -32,6 +38,7 @@ const findHashFault = (uri: string, bytes: Uint8Array): string | undefined => {
 }
 
 export const createRegisteredRequests = (fetch: OutboundFetch, clock: Clock): RegisteredRequests => {
+  const fresh = new RecentMap<string, { readonly at: number; readonly text: string }>(maxFresh)
   const pending = new Map<string, Promise<string>>()
   const failures = new RecentMap<string, { readonly at: number; readonly reason: string }>(maxFailures)
 
@@ -40,7 +47,9 @@ export const createRegisteredRequests = (fetch: OutboundFetch, clock: Clock): Re
       const bytes = await fetch(withoutFragment(uri), types)
       const fault = findHashFault(uri, bytes)
       if (fault !== undefined) throw new Error(fault)
-      return Buffer.from(bytes).toString('utf8')
+      const text = Buffer.from(bytes).toString('utf8')
+      if (text.length <= longestKept) fresh.set(uri, { at: clock(), text })
+      return text
     } catch (error) {
       const reason = error instanceof Error ? error.message : 'unknown error'
       failures.set(uri, { at: clock(), reason })
@@ -53,9 +62,12 @@ export const createRegisteredRequests = (fetch: OutboundFetch, clock: Clock): Re
   return {
     async fetch(uri, { request_uris: registered = [] }) {
       if (!registered.includes(uri)) throw refuse('request_uri is not registered')
+      const now = clock()
+      const isWithin = (at: number, ms: number): boolean => now - at >= 0 && now - at < ms
+      const known = fresh.get(uri)
+      if (known !== undefined && isWithin(known.at, freshMs)) return known.text
       const failure = failures.get(uri)
-      const age = clock() - (failure?.at ?? -Infinity)
-      if (failure !== undefined && age >= 0 && age < retryMs)
+      if (failure !== undefined && isWithin(failure.at, retryMs))
         throw refuse(`request_uri, a moment ago: ${failure.reason}`)
       // All who wait, wait for one fetch.
       const begun = pending.get(uri) ?? read(uri)

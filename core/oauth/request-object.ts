@@ -3,6 +3,9 @@ import { parseCompactJws } from '../jose/compact-jws.js'
 import { readJwtHeader } from '../jose/jwt-header.js'
 import { isSignedByAny } from '../jose/verify-signature.js'
 import type { JsonObject, JsonValue } from '../json.js'
+import { epochSeconds } from '../clock.js'
+import { hashOpaqueToken } from '../opaque-token.js'
+import type { EphemeralReplayGuard } from '../storage/ports.js'
 import type { ClientKeys } from './client-keys.js'
 import type { Client } from './client.js'
 import { OAuthError } from './errors.js'
@@ -19,6 +22,8 @@ export interface RequestObjectOptions extends TimeRules {
   readonly required: boolean
   /** Every request of a client with `fapi2` has to be one (FAPI 2.0 Message Signing §5.3). */
   readonly requiredForFapi: boolean
+  /** Ids of objects, which pass once where this is given. */
+  readonly used?: EphemeralReplayGuard | undefined
   /** Absent: no `request_uri` is fetched. */
   readonly registered?: RegisteredRequests | undefined
 }
@@ -59,6 +64,14 @@ const findClaimFault = (claims: JsonObject, client: Client, rules: RequestObject
   return exp - nbf > longest ? 'exp is too far after nbf' : undefined
 }
 
+/** Under which id, and for how long, any replica could take this object. */
+const useOf = ({ exp, nbf, jti }: JsonObject, { clock, toleranceSeconds }: TimeRules) => ({
+  // Ids of client assertions are beside these.
+  id: hashOpaqueToken(JSON.stringify(['request object', jti])),
+  ttlSeconds: Math.max(1, Math.ceil(Number(exp)) + 2 * toleranceSeconds - epochSeconds(clock)),
+  earliest: Math.floor((Number(nbf) - 2 * toleranceSeconds) * 1000),
+})
+
 /** Claims of the JWT that are no parameters. */
 const ofTheJwt: ReadonlySet<string> = new Set(['iss', 'aud', 'exp', 'nbf', 'iat', 'jti', 'sub'])
 
@@ -82,13 +95,22 @@ const findText = async (sent: ParameterList, client: Client, registered: Registe
   return registered?.fetch(uri, client)
 }
 
+/** The parameters that count. */
+export interface OpenedRequest extends ParameterList {
+  /**
+   * Uses the id of the object up, once everything else is in order (OpenID CIBA Core §7.1.1). Absent: it has none that counts. Throws
+   * `invalid_request` for one that was used, `Unavailable`.
+   */
+  claim?(): Promise<void>
+}
+
 /** The parameters of authorization requests: of a signed object (RFC 9101, OIDC Core §6.1), or as they came. */
 export interface RequestObjects {
   /**
    * The parameters that count: those of the object alone where there is one, after its signature was verified. Throws
    * `invalid_request_object` (`invalid_request` for `backchannel`), `invalid_request_uri`, `invalid_request` where an object is required and missing, `Unavailable`.
    */
-  open(sent: ParameterList, client: Client): Promise<ParameterList>
+  open(sent: ParameterList, client: Client): Promise<OpenedRequest>
 }
 
 export const createRequestObjects = (options: RequestObjectOptions): RequestObjects => ({
@@ -119,8 +141,17 @@ export const createRequestObjects = (options: RequestObjectOptions): RequestObje
     if (keys.length === 0) refuse('no key of the client fits')
     if (!(await isSignedByAny(jws, keys))) refuse('wrong signature')
     const claims = Object.entries(jws.payload).filter(([name]) => !ofTheJwt.has(name))
-    return listParameters(
+    const opened = listParameters(
       claims.flatMap(([name, value]) => textsOf(name, value, refuse).map((one) => [name, one] as const)),
     )
+    const { used } = options
+    if (used === undefined) return opened
+    const { id, ttlSeconds, earliest } = useOf(jws.payload, options)
+    return {
+      ...opened,
+      async claim() {
+        if (!(await used.claim(client.client_id, id, ttlSeconds, earliest))) refuse('it was used before')
+      },
+    }
   },
 })

@@ -72,7 +72,7 @@ describe('request objects behind a request_uri', () => {
     text: expect.stringContaining('is not registered, or cannot be read') as string,
   }
 
-  it('are fetched each time, and count alone', async () => {
+  it('are fetched, at most once a second, and count alone', async () => {
     const outer = { state: 'outer', scope: 'openid email', redirect_uri: 'https://evil.example/' }
     const at = urlOf({ client_id: 'signing', request_uri: `${site.url}/one`, ...outer })
     const left = await new UserAgent().authorize(at, person)
@@ -84,7 +84,14 @@ describe('request objects behind a request_uri', () => {
       path: '/one',
       headers: { accept: expect.stringContaining('jwt') as string },
     })
+    now += 999
     site.answer = textAnswer(objectOf('signing', { scope: 'nothing' }))
+    const many = await Promise.all(
+      Array.from({ length: 30 }, () => open({ client_id: 'signing', request_uri: `${site.url}/one` })),
+    )
+    expect(many.map(({ status, path }) => [status, path])).toEqual(Array.from({ length: 30 }, () => [200, login.path]))
+    expect(site.asked).toHaveLength(1)
+    now += 1
     const second = await open({ client_id: 'signing', request_uri: `${site.url}/one` })
     expect([second.left?.searchParams.get('error'), site.asked.length]).toEqual(['invalid_scope', 2])
   })

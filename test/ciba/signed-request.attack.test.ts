@@ -86,6 +86,24 @@ it.each<[string, Readonly<Record<string, string>> | (() => Readonly<Record<strin
   expect(await phone.list()).toEqual([])
 })
 
+it('CB13 a signed request passes once, and is not used up by what is refused', async () => {
+  const jti = crypto.randomUUID()
+  const request = signed({ jti })
+  const ask = async (of: string) => {
+    const { status, body } = await client.post('/bc-authorize', { request: of })
+    return [status, body['error']]
+  }
+  expect(await ask(signed({ jti, login_hint: 'nobody' }))).toEqual([400, 'unknown_user_id'])
+  const all = await Promise.all(Array.from({ length: 5 }, () => ask(request)))
+  expect(all.filter(([status]) => status === 200)).toHaveLength(1)
+  expect(all.filter(([, error]) => error === 'invalid_request')).toHaveLength(4)
+  expect(await ask(signed({ jti, binding_message: 'Order 2' }))).toEqual([400, 'invalid_request'])
+  expect(await phone.list()).toHaveLength(1)
+  await phone.decide((await phone.list())[0]!)
+  expect(await ask(signed())).toEqual([200, undefined])
+  await phone.decide((await phone.list())[0]!)
+})
+
 it('CB13 a client that registered how it signs is refused when it does not', async () => {
   const plain = await server.ask({ login_hint: 'alice' }, signingShop)
   expect(plain).toMatchObject({ status: 400, body: { error: 'invalid_request' } })

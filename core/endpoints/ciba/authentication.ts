@@ -126,6 +126,7 @@ export const createBackchannelAuthenticationEndpoint = (options: BackchannelAuth
     const { subject } = await findPerson(client, asked, http.signal)
     seen.trail = { about: subject }
     checkWait(await limits.takePerson(client.client_id, subject), 'too many requests of one client to one person')
+    await params.claim?.()
     const request: BackchannelRequest = {
       clientId: client.client_id,
       subject,
