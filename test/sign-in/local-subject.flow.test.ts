@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { decodeJwt } from 'jose'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { noLog } from '../../core/observe/log.js'
 import { answerHandoff, withHandoff } from '../support/clients/handoff.js'
 import { UserAgent } from '../support/clients/user-agent.js'
 import { disposeAfterAll } from '../support/dispose-after-all.js'
@@ -9,7 +10,7 @@ import { freePort } from '../support/free-port.js'
 import { openCommandLine, type CommandLine } from '../support/server/command-line.js'
 import { askSilently } from '../support/server/opened.js'
 import { createDeployment, type Deployment } from '../support/server/processes.js'
-import { subject, webClient } from '../support/server/server.js'
+import { person, startServer, subject, webClient } from '../support/server/server.js'
 import { startUpstream, type UpstreamProvider } from '../support/server/upstream-provider.js'
 
 // Services outside name the person by a subject that an account of this deployment has.
@@ -154,4 +155,22 @@ describe('a subject of an account here', () => {
     expect(await byProvider('corp', 'theirs-1')).toBe('code')
     expect(await byHandoff('own', { subject: 'theirs-2', claims })).toBe('code')
   })
+})
+
+it('a subject of an account here is confirmed by a second factor elsewhere, after the form has shown whose it is', async () => {
+  const server = keep(await startServer({ log: noLog, configure: withHandoff({ after: ['password'] }) }))
+  const signIn = async (named: string) => {
+    const agent = new UserAgent()
+    const { response, url } = await agent.follow(authorizeUrl(server.issuer, { scope: 'openid' }))
+    const { left } = await agent.submit(url, await response.text(), { ...person })
+    const { interaction } = decodeJwt(left?.searchParams.get('request') ?? '')
+    const { redirect_to: to = '' } = await answerHandoff(server.admin, interaction, 'sign-in', {
+      subject: named,
+      claims,
+    })
+    await agent.follow(to)
+    return agent.cookies.has('signet-session')
+  }
+  expect(await signIn(subject)).toBe(true)
+  expect(await signIn('somebody-else')).toBe(false)
 })
