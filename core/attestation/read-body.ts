@@ -1,5 +1,5 @@
 import { hasInheritedName, isObject, type JsonObject } from '../json.js'
-import { parseStrictJsonObject } from '../jose/strict-json.js'
+import { parseStrictJsonObject } from '../../libraries/wire/strict-json.js'
 import { isPlainText } from '../plain-text.js'
 import { findAttributesFault } from './attributes.js'
 import { attestationError } from './errors.js'

@@ -33,14 +33,18 @@ const percentDecode = (text: string): string | undefined => {
   }
 }
 
+/** What RFC 7468 §3 has between the lines of a block: no blanks and no tabs. */
+const lines = /^[A-Za-z\d+/=\r\n]+$/
+
 /** PEM blocks one after another, and nothing else between them. */
 const fromPem = (encoded: string): Encoded => {
-  const text = percentDecode(encoded)?.trim()
+  const text = percentDecode(encoded)?.replaceAll(/^[\r\n]+|[\r\n]+$/g, '')
   if (text === undefined || !/^-----BEGIN CERTIFICATE-----[^]*-----END CERTIFICATE-----$/.test(text)) return undefined
   const [, ...blocks] = text.split(/-----BEGIN CERTIFICATE-----/)
   return blocks.map((block) => {
     const [body = '', rest, ...more] = block.split('-----END CERTIFICATE-----')
-    return rest?.trim() === '' && more.length === 0 ? fromBase64(body.replaceAll(/\s+/g, '')) : undefined
+    const isAlone = rest !== undefined && /^[\r\n]*$/.test(rest) && more.length === 0
+    return isAlone && lines.test(body) ? fromBase64(body.replaceAll(/[\r\n]/g, '')) : undefined
   })
 }
 

@@ -1,6 +1,6 @@
 import { frozen, type JsonObject } from '../json.js'
 import { RecentMap } from '../recent-map.js'
-import { parseStrictJsonObject } from './strict-json.js'
+import { parseStrictJsonObject } from '../../libraries/wire/strict-json.js'
 
 /** A JWS that was read and not verified: trust nothing in it yet. Its header is frozen. */
 export interface CompactJws {

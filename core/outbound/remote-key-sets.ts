@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.js'
-import { parseStrictJsonObject } from '../jose/strict-json.js'
+import { parseStrictJsonObject } from '../../libraries/wire/strict-json.js'
 import type { Log } from '../observe/log.js'
 import { RecentMap } from '../recent-map.js'
 import { Unavailable } from '../unavailable.js'

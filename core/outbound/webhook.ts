@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { epochSeconds, type Clock } from '../clock.js'
 import type { JsonObject } from '../json.js'
-import { parseStrictJsonObject } from '../jose/strict-json.js'
+import { parseStrictJsonObject } from '../../libraries/wire/strict-json.js'
 import { newOpaqueToken } from '../opaque-token.js'
 import type { OutboundFetch, OutboundRequest } from './outbound-fetch.js'
 

@@ -1,3 +1,4 @@
+import { checkMembers, kinds } from '../wire/options.js'
 import { createApprovals, type Approval, type Decision } from './approvals.js'
 import { createCeremony, type Enrolment } from './ceremony.js'
 import { proveClient, type ClientProof, type ClientProofOptions } from './client-attestation.js'
@@ -72,8 +73,12 @@ export interface Device {
 /** The longest wait of a timer in milliseconds: what is longer ends at once. */
 const longestTimer = 2 ** 31 - 1
 
-/** Throws `TypeError` for a store that cannot keep the key that the library would make. */
+/** Throws `TypeError` for options that are unknown, and for a store that cannot keep the key that the library would make. */
 export const createDevice = (options: DeviceOptions): Device => {
+  checkMembers('options', options, {
+    ...{ issuer: kinds.text, store: kinds.object, key: kinds.object, fetch: kinds.call },
+    ...{ onRenewalFailed: kinds.call, clock: kinds.call },
+  })
   const { issuer, store, key, onRenewalFailed, clock = Date.now } = options
   if (!key && !store.keepsKeys) throw new TypeError('This store keeps no keys: the device needs one of its own.')
   const ask = createAsk(issuer, options.fetch ?? ((...request) => fetch(...request)))
@@ -180,15 +185,18 @@ export const createDevice = (options: DeviceOptions): Device => {
       return renewed.attestation
     },
     async sign(request, signOptions) {
+      checkMembers('options', signOptions, { audience: kinds.text, expiresIn: kinds.number, form: kinds.text })
       const { attestation, key: signing, now: time } = await signer()
       const add = signOptions.form === 'http-message-signature' ? addHttpSignature : addRequestSignature
       return add(request, signing, attestation, signOptions, time)
     },
     async signAsWorkload(request, signOptions = {}) {
+      checkMembers('options', signOptions, { expiresIn: kinds.number })
       const { workloadIdentityToken, ...signing } = await signer()
       return addWorkloadProof(request, workloadIdentityToken ?? notIssued(), signing, signOptions)
     },
     async clientProof(proofOptions) {
+      checkMembers('options', proofOptions, { audience: kinds.text, challenge: kinds.text })
       const { clientAttestation, ...signing } = await signer()
       return proveClient(clientAttestation ?? notIssued(), signing, proofOptions)
     },

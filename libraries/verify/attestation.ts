@@ -63,7 +63,8 @@ export const createAttestationReader = ({ keySets, status, type, skew }: Attesta
     const { issuer, notBefore, expiresAt, claims } = attestation
     if (now < notBefore - skew || now > expiresAt + skew) throw refused('attestation_expired')
     if ((claims['att'] as JsonObject)['status'] !== 'active') throw refused('device_not_active')
-    if (attestation.status && !(await status.isValid(issuer, attestation.status))) throw refused('device_not_active')
+    if (attestation.status && (await status.isValid(issuer, attestation.status)) !== true)
+      throw refused('device_not_active')
     return attestation
   }
 }

@@ -1,9 +1,10 @@
+import { checkMembers, kinds } from '../wire/options.js'
 import { isOfType } from '../wire/media-type.js'
 import { isTime } from '../wire/request-claims.js'
 import { createCertificateFetch, type CertificateIdentity } from './certificate-fetch.js'
 import { createClientAssertions, type ClientKey } from './client-assertion.js'
 import { fetchText, isSafeUrl, type Fetch } from './fetch-text.js'
-import { isObject, readCompact } from './jws.js'
+import { isObject, readCompact, parseServed } from './jws.js'
 import type { KeySets } from './key-sets.js'
 import { TokenRefused } from './token-refusal.js'
 
@@ -58,6 +59,10 @@ const authenticationBy = (options: IntrospectionOptions, issuer: string): Authen
 
 /** Throws a `TypeError` for options that make no sense. Returns whose endpoint it is. */
 const checkOptions = (options: IntrospectionOptions, issuers: readonly string[]): string => {
+  checkMembers('introspection', options, {
+    ...{ endpoint: kinds.text, clientId: kinds.text, clientSecret: kinds.text, issuer: kinds.text },
+    ...{ privateKey: kinds.object, certificate: kinds.object },
+  })
   const { endpoint, clientSecret, privateKey, certificate, issuer = issuers[0] } = options
   if (!isSafeUrl(endpoint)) throw new TypeError('introspection.endpoint is not a URL with https')
   if ([clientSecret, privateKey, certificate].filter((one) => one !== undefined).length !== 1)
@@ -71,9 +76,9 @@ const checkOptions = (options: IntrospectionOptions, issuers: readonly string[])
 
 /** Asks for each token. Throws `token_revoked`, and `introspection_unavailable` for every answer but a right one. */
 export const createIntrospection = (options: IntrospectionOptions, services: IntrospectionServices) => {
+  const issuer = checkOptions(options, services.issuers)
   const { endpoint, clientId, certificate } = options
   const { keySets, skew } = services
-  const issuer = checkOptions(options, services.issuers)
   const authenticate = authenticationBy(options, issuer)
   const fetcher = certificate ? createCertificateFetch(certificate) : services.fetch
 
@@ -95,8 +100,7 @@ export const createIntrospection = (options: IntrospectionOptions, services: Int
     try {
       const text = await fetchText(fetcher, endpoint, { method: 'POST', headers, body }, mostBytes)
       if (!text.trimStart().startsWith('{')) return await readSigned(text.trim(), now)
-      const answer: unknown = JSON.parse(text)
-      return isObject(answer) ? answer['active'] : undefined
+      return parseServed(text)['active']
     } catch (cause) {
       throw new TokenRefused('introspection_unavailable', cause)
     }

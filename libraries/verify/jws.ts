@@ -1,4 +1,4 @@
-import { isUtf8 } from 'node:buffer'
+import { parseStrictJsonObject } from '../wire/strict-json.js'
 import { refused } from './refusal.js'
 
 export type JsonObject = Readonly<Record<string, unknown>>
@@ -20,16 +20,18 @@ export const readBase64url = (text: string): Buffer | undefined => {
   return bytes.toString('base64url') === text ? bytes : undefined
 }
 
+/** JSON that an issuer serves: one object without repeated members. Throws `Error` for anything else. */
+export const parseServed = (text: string): JsonObject => {
+  const value = parseStrictJsonObject(Buffer.from(text))
+  if (value === undefined) throw new Error('This is no JSON object, or one with repeated members.')
+  return value
+}
+
 const readJson = (text: string): JsonObject => {
   const bytes = readBase64url(text)
-  if (!bytes || !isUtf8(bytes)) throw refused('malformed')
-  try {
-    const value: unknown = JSON.parse(bytes.toString())
-    if (isObject(value)) return value
-  } catch (cause) {
-    throw refused('malformed', cause)
-  }
-  throw refused('malformed')
+  const value = bytes && parseStrictJsonObject(bytes)
+  if (value === undefined) throw refused('malformed')
+  return value
 }
 
 /** Reads a JWS in compact form (RFC 7515 §7.1) whose payload is an object of JSON. Throws `malformed` for everything else. */

@@ -1,6 +1,6 @@
 import { fetchText, isSafeUrl, type Fetch } from './fetch-text.js'
 import { importIssuerKey, readKeySet, type IssuerKey } from './issuer-key.js'
-import { isObject, type JsonObject } from './jws.js'
+import { parseServed } from './jws.js'
 import { refused } from './refusal.js'
 
 /** An issuer whom a verifier trusts: its URL, whose metadata lead to its keys; or with the keys, or where they are. */
@@ -96,7 +96,7 @@ const createKeySet = (
       typeof trusted === 'string' ? await findKeySet(issuer, fetch) : 'jwks_uri' in trusted && trusted.jwks_uri
     if (uri === false) return
     keep(
-      JSON.parse(
+      parseServed(
         await fetchText(fetch, uri, { headers: { accept: 'application/jwk-set+json, application/json' } }, mostBytes),
       ),
     )
@@ -152,10 +152,8 @@ const createKeySet = (
 /** RFC 8414 §3, OpenID Connect Discovery §4. */
 const findKeySet = async (issuer: string, fetch: Fetch): Promise<string> => {
   const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
-  const metadata: unknown = JSON.parse(
-    await fetchText(fetch, url, { headers: { accept: 'application/json' } }, mostBytes),
-  )
-  const { issuer: named, jwks_uri: uri }: JsonObject = isObject(metadata) ? metadata : {}
+  const metadata = parseServed(await fetchText(fetch, url, { headers: { accept: 'application/json' } }, mostBytes))
+  const { issuer: named, jwks_uri: uri } = metadata
   if (named !== issuer || typeof uri !== 'string' || !isSafeUrl(uri)) throw new Error(`${url} is not of ${issuer}.`)
   return uri
 }

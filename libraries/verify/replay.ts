@@ -1,3 +1,4 @@
+import { checkMembers, kinds } from '../wire/options.js'
 import { refused } from './refusal.js'
 
 /**
@@ -22,12 +23,10 @@ export interface MemoryReplayGuardOptions {
   readonly mostOfOne?: number
 }
 
-/** For one process. */
-export const memoryReplayGuard = ({
-  clock = Date.now,
-  most = 1_000_000,
-  mostOfOne = Math.ceil(most / 10),
-}: MemoryReplayGuardOptions = {}): ReplayGuard => {
+/** For one process. Throws a `TypeError` for options that are unknown. */
+export const memoryReplayGuard = (options: MemoryReplayGuardOptions = {}): ReplayGuard => {
+  checkMembers('options', options, { clock: kinds.call, most: kinds.number, mostOfOne: kinds.number })
+  const { clock = Date.now, most = 1_000_000, mostOfOne = Math.ceil(most / 10) } = options
   const seen = new Set<string>()
   const counts = new Map<string, number>()
   /** By the second after which they are forgotten. */

@@ -1,3 +1,4 @@
+import { checkMembers, kinds } from '../wire/options.js'
 import type { AccessToken } from './access-token.js'
 import { TokenRefused } from './token-refusal.js'
 
@@ -21,9 +22,15 @@ export interface ToldRequirements {
 /** RFC 6749 §3.3. */
 const words = /^[!#-[\]-~]+(?: [!#-[\]-~]+)*$/
 
-/** Throws a `TypeError` for what cannot be told in a challenge. */
-export const tellRequirements = ({ scope, acrValues, maxAge }: Requirements): ToldRequirements => {
+const members = { scope: kinds.text, acrValues: kinds.list, maxAge: kinds.number }
+
+/** Throws a `TypeError` for what cannot be told in a challenge, and for members that are unknown. */
+export const tellRequirements = (needed: Requirements): ToldRequirements => {
+  checkMembers('requirements', needed, members)
+  const { scope, acrValues, maxAge } = needed
   if (scope !== undefined && !words.test(scope)) throw new TypeError('scope is not a list of scopes')
+  if (acrValues?.every((value) => typeof value === 'string') === false)
+    throw new TypeError('acrValues has no value, or one that is none')
   const values = acrValues?.join(' ')
   if (values !== undefined && !words.test(values)) throw new TypeError('acrValues has no value, or one that is none')
   if (maxAge !== undefined && !(Number.isSafeInteger(maxAge) && maxAge >= 0))

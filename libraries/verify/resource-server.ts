@@ -1,3 +1,4 @@
+import { checkMembers, kinds } from '../wire/options.js'
 import type { IncomingMessage } from 'node:http'
 import { createAccessTokenReader, type AccessToken, type Confirmation } from './access-token.js'
 import { certificateThumbprint, connectionThumbprint } from './client-certificate.js'
@@ -59,8 +60,15 @@ export interface ResourceServer {
   requireAccessToken(requirements?: Requirements): AccessTokenChecker
 }
 
+const members = {
+  ...{ issuers: kinds.list, audience: kinds.text, origin: kinds.text, replay: kinds.object },
+  ...{ dpopNonceSecret: kinds.any, clientCertificate: kinds.call, introspection: kinds.object },
+  ...{ clockSkewSeconds: kinds.number, staleKeysSeconds: kinds.number, clock: kinds.call, fetch: kinds.call },
+}
+
 /** Checks access tokens of an API (RFC 9068, RFC 6750, RFC 9449 §7, RFC 8705 §3, RFC 9470). Throws a `TypeError` for options that make no sense. */
 export const createResourceServer = (options: ResourceServerOptions): ResourceServer => {
+  checkMembers('options', options, members)
   const { issuers, audience, clock = Date.now, clockSkewSeconds: skew = 30, introspection } = options
   if (audience === '') throw new TypeError('audience is empty')
   if (!(skew >= 0 && skew <= 300)) throw new TypeError('clockSkewSeconds is between 0 and 300')

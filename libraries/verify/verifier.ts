@@ -1,3 +1,4 @@
+import { checkMembers, kinds } from '../wire/options.js'
 import { hash, timingSafeEqual, verify as verifySignature } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { attestationHeader, attestationType, signatureHeader } from '../wire/names.js'
@@ -55,8 +56,15 @@ export interface Verifier {
 const longestAttestation = 8192
 const longestSignature = 4096
 
-/** Throws a `TypeError` for options that make no sense. */
+const members = {
+  ...{ issuers: kinds.list, audience: kinds.text, origin: kinds.text, replay: kinds.object, status: kinds.object },
+  ...{ maxBodyBytes: kinds.number, attestationType: kinds.text, clockSkewSeconds: kinds.number },
+  ...{ staleKeysSeconds: kinds.number, clock: kinds.call, fetch: kinds.call },
+}
+
+/** Throws a `TypeError` for options that are unknown or make no sense. */
 export const createVerifier = (options: VerifierOptions): Verifier => {
+  checkMembers('options', options, members)
   const { issuers, audience, clock = Date.now, clockSkewSeconds: skew = 30, maxBodyBytes = 1_048_576 } = options
   if (audience === '') throw new TypeError('audience is empty')
   if (!(skew >= 0 && skew <= 300)) throw new TypeError('clockSkewSeconds is between 0 and 300')

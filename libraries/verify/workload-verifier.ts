@@ -1,3 +1,4 @@
+import { checkMembers, kinds } from '../wire/options.js'
 import { hash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { isSameTarget } from '../wire/htu.js'
@@ -40,7 +41,10 @@ export interface WorkloadVerifierOptions {
 }
 
 export interface WorkloadVerifier {
-  /** Rejects with `VerificationError`, whose `answer` is for the client. The proof does not cover the body, and nothing of it is read. */
+  /**
+   * Rejects with `VerificationError`, whose `answer` is for the client. The proof covers neither the method, nor the query, nor the
+   * body (draft-ietf-wimse-wpt-02 §2): whoever can change the request on its way can change these. Nothing of the body is read.
+   */
   check(request: IncomingMessage | Request, given?: Given): Promise<Workload>
 }
 
@@ -48,8 +52,14 @@ export interface WorkloadVerifier {
 const longestHeader = 8192
 const credentials = new RegExp(`^${workloadProofScheme} +([\\w.-]+)$`, 'i')
 
-/** Throws a `TypeError` for options that make no sense. */
+const members = {
+  ...{ trustDomains: kinds.list, origin: kinds.text, replay: kinds.object, clockSkewSeconds: kinds.number },
+  ...{ staleKeysSeconds: kinds.number, clock: kinds.call, fetch: kinds.call },
+}
+
+/** Throws a `TypeError` for options that are unknown or make no sense. */
 export const createWorkloadVerifier = (options: WorkloadVerifierOptions): WorkloadVerifier => {
+  checkMembers('options', options, members)
   const { trustDomains, origin, clock = Date.now, clockSkewSeconds: skew = 30 } = options
   if (trustDomains.length === 0) throw new TypeError('trustDomains is empty')
   for (const domain of trustDomains)

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseCompactJws } from '../../core/jose/compact-jws.js'
-import { parseStrictJsonObject } from '../../core/jose/strict-json.js'
+import { parseStrictJsonObject } from '../../libraries/wire/strict-json.js'
 
 const b64 = (text: string | Uint8Array): string => Buffer.from(text as string).toString('base64url')
 const parse = (text: string) => parseStrictJsonObject(Buffer.from(text))

@@ -1,6 +1,6 @@
 import { addressBucket } from '../../address-bucket.js'
 import { epochSeconds, type Clock } from '../../clock.js'
-import { parseStrictJsonObject } from '../../jose/strict-json.js'
+import { parseStrictJsonObject } from '../../../libraries/wire/strict-json.js'
 import {
   readHandoffAnswer,
   type HandoffAnswer,

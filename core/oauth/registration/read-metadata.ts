@@ -1,6 +1,6 @@
 import { hasInheritedName, isObject, type JsonObject, type JsonValue } from '../../json.js'
 import { maxKeys } from '../../jose/key-set.js'
-import { parseStrictJsonObject } from '../../jose/strict-json.js'
+import { parseStrictJsonObject } from '../../../libraries/wire/strict-json.js'
 import { metadataSchema } from '../client-metadata-schema.js'
 import type { MetadataProblem } from '../client-metadata.js'
 import { OAuthError } from '../errors.js'

@@ -1,3 +1,4 @@
+import { checkMembers, kinds } from '../../wire/options.js'
 import { createHash } from 'node:crypto'
 import type { PKCS11 } from 'pkcs11js'
 import { DeviceError, toldAs } from '../errors.js'
@@ -30,6 +31,9 @@ const signWithin = 10_000
  * label (`token`) or by its `slot`. The vendor's library runs in this process, on threads of Node's pool. Throws `DeviceError`.
  */
 export const pkcs11Key = async (options: Pkcs11KeyOptions): Promise<Pkcs11Key> => {
+  checkMembers('options', options, {
+    ...{ token: kinds.text, slot: kinds.number, module: kinds.text, pin: kinds.text, label: kinds.text },
+  })
   const { module, pin, label } = options
   if (options.token === undefined && options.slot === undefined) throw new TypeError('token or slot is missing')
   const inToken = <T>(work: () => Promise<T>): Promise<T> => toldAs('KeyFailed', `The key ${label} failed.`, work)

@@ -1,4 +1,9 @@
-import type { JsonObject, JsonValue } from '../json.js'
+type JsonValue = string | number | boolean | null | readonly JsonValue[] | StrictJsonObject
+
+/** A JSON object without repeated members. */
+export interface StrictJsonObject {
+  readonly [name: string]: JsonValue | undefined
+}
 
 /** Far deeper than any token of ours or of a client is, and shallow enough for recursion. */
 const maxDepth = 32
@@ -10,7 +15,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
  * refuse them; readers that take the first and readers that take the last would see two tokens in one). Undefined when
  * it is anything else, or nested deeper than 32. Limit the size before.
  */
-export const parseStrictJsonObject = (bytes: Uint8Array): JsonObject | undefined => {
+export const parseStrictJsonObject = (bytes: Uint8Array): StrictJsonObject | undefined => {
   let text: string
   let value: JsonValue
   try {
@@ -22,7 +27,7 @@ export const parseStrictJsonObject = (bytes: Uint8Array): JsonObject | undefined
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
   // Every member has one colon outside of strings. `JSON.parse` keeps one of several members of the same name, however
   // they were escaped, so fewer members than colons means that some were repeated.
-  return countMembers(value, 0) === countColons(text) ? (value as JsonObject) : undefined
+  return countMembers(value, 0) === countColons(text) ? (value as StrictJsonObject) : undefined
 }
 
 /** NaN, which equals no number of colons, when it is too deep. */
