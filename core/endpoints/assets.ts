@@ -19,6 +19,7 @@ export const assetEndpoint = {
   path: '/assets/{name}',
   methods: ['GET'],
   body: 'none',
+  fromMemory: true,
   limit: { byAddress: 'documents', byRefusals: false },
 } as const satisfies Declaration
 

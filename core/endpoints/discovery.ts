@@ -8,7 +8,7 @@ import { encryptionOf, type Supported } from './supported.js'
 const document = {
   methods: ['GET'],
   body: 'none',
-  cors: 'any',
+  cors: true,
   fromMemory: true,
   limit: { byAddress: 'documents', byRefusals: false },
 } as const

@@ -19,10 +19,10 @@ export interface Declaration {
    */
   readonly body: 'none' | 'form' | 'page-form' | 'json'
   /**
-   * Who may read the answer from another origin (Fetch §3.2). `any`: a public document. `public-client`: a protocol
-   * endpoint that browser-based clients call. Both without credentials.
+   * Pages of other origins may read the answer (Fetch §3.2), without credentials: a public document, or an endpoint that
+   * browser-based clients call.
    */
-  readonly cors?: 'any' | 'public-client'
+  readonly cors?: true
   /** Errors have an `error_code` (docs/design/decisions.md#8-attestation). */
   readonly errorCodes?: true
   /** Heading of the error page where people see it; absent: errors are JSON. */

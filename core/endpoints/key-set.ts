@@ -7,7 +7,7 @@ export const keySetEndpoint = {
   path: '/jwks.json',
   methods: ['GET'],
   body: 'none',
-  cors: 'any',
+  cors: true,
   fromMemory: true,
   limit: { byAddress: 'documents', byRefusals: false },
   discovery: ({ issuer }) => ({ jwks_uri: `${issuer}/jwks.json` }),

@@ -29,7 +29,7 @@ export const revocationEndpoint = {
   path: '/revoke',
   methods: ['POST'],
   body: 'form',
-  cors: 'public-client',
+  cors: true,
   limit: { byAddress: 'revoke', byRefusals: true },
   refusedEvent: 'revocation.refused',
   discovery: (supported) => ({

@@ -54,7 +54,7 @@ export const userinfoEndpoint = {
   path: '/userinfo',
   methods: ['GET', 'POST'],
   body: 'form',
-  cors: 'public-client',
+  cors: true,
   limit: { byAddress: 'userinfo', byRefusals: true },
   discovery: ({ issuer, claims }) => ({
     userinfo_endpoint: `${issuer}/userinfo`,

@@ -10,7 +10,8 @@ import { cors } from './cors.js'
 import { createDeadlines } from './request-deadlines.js'
 import { dispatch, notFound } from './dispatch.js'
 import { errorFunnel, type ErrorPage } from './error-response.js'
-import { checkHeaders, type Context, type Exchange, type Middleware } from './exchange.js'
+import { acceptsPages, checkHeaders, hasLongHeaders, tooLongHeaders } from './exchange.js'
+import type { Context, Exchange, Middleware } from './exchange.js'
 import { findRoute } from './find-route.js'
 import { identify, requestLog, type RequestObserver } from './request-log.js'
 import type { Route } from './route.js'
@@ -42,8 +43,18 @@ export interface AppOptions {
   readonly observe?: RequestObserver
 }
 
+/** Cookies are all that a person's browser sends in such numbers. */
+const cookiesToDelete = 'Your browser sent too much. Delete the cookies of this site, then try again.'
+
 const refuseBadHeaders: Middleware = (ctx, next) => {
-  checkHeaders(ctx.req)
+  const { req, state } = ctx
+  // The stylesheet of the page that says so comes with the same cookies.
+  if (state.route?.fromMemory !== true && hasLongHeaders(req)) {
+    if (!acceptsPages(req)) throw tooLongHeaders()
+    state.errorTitle = 'Error'
+    throw tooLongHeaders(cookiesToDelete)
+  }
+  checkHeaders(req)
   return next()
 }
 

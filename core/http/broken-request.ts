@@ -18,12 +18,26 @@ export const answerBrokenRequest = (error: NodeJS.ErrnoException, socket: Socket
     return
   }
   const [status, phrase, description] = answers.get(code as 'HPE_HEADER_OVERFLOW') ?? malformed
-  const body = JSON.stringify({ error: 'invalid_request', error_description: description })
+  const isPage = status === 431 && isOfBrowser(error)
+  const type = isPage ? 'text/html' : 'application/json'
+  const body = isPage ? cookiePage : JSON.stringify({ error: 'invalid_request', error_description: description })
   socket.end(
-    `HTTP/1.1 ${status} ${phrase}\r\nContent-Type: application/json; charset=utf-8\r\nCache-Control: no-store\r\n` +
+    `HTTP/1.1 ${status} ${phrase}\r\nContent-Type: ${type}; charset=utf-8\r\nCache-Control: no-store\r\n` +
+      `Access-Control-Allow-Origin: *\r\nContent-Security-Policy: default-src 'none'\r\n` +
       `Content-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
     () => socket.destroy(),
   )
+}
+
+/** For cookies beyond all that is parsed: the page of the application, in every language, is for fewer. */
+const cookiePage =
+  '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">' +
+  '<title>Error</title><h1>Error</h1><p>Your browser sent too much. Delete the cookies of this site, then try again.</p>'
+
+/** By what the parser was given last, in which a browser has said what it accepts before its cookies. */
+const isOfBrowser = (error: NodeJS.ErrnoException): boolean => {
+  const { rawPacket } = error as { readonly rawPacket?: Buffer }
+  return /\r\naccept:[^\r\n]*text\/html/i.test(rawPacket?.toString('latin1') ?? '')
 }
 
 /** As node:http itself asks before it answers a broken request. */

@@ -7,7 +7,7 @@ import type { Route } from './route.js'
  * so that `*` is safe for every origin, `null` too (Fetch §3.2.5). Preflights of these routes end here.
  */
 export const cors = (table: readonly Route[]): Middleware => {
-  const byRoute = new Map(table.filter(({ cors }) => cors !== undefined).map((route) => [route, headersOf(route)]))
+  const byRoute = new Map(table.filter(({ cors }) => cors).map((route) => [route, headersOf(route)]))
   return (ctx, next) => {
     const headers = ctx.state.route && byRoute.get(ctx.state.route)
     if (headers === undefined) return next()
@@ -21,21 +21,22 @@ export const cors = (table: readonly Route[]): Middleware => {
   }
 }
 
-const exposed = 'WWW-Authenticate, DPoP-Nonce, OAuth-Client-Attestation-Challenge, Retry-After, X-Request-Id'
-const allowed = 'Authorization, Content-Type, DPoP, OAuth-Client-Attestation, OAuth-Client-Attestation-PoP'
+const exposed = [
+  ...['WWW-Authenticate', 'DPoP-Nonce', 'OAuth-Client-Attestation-Challenge', 'Retry-After', 'X-Request-Id'],
+  ...['ETag', 'X-FAPI-Interaction-Id'],
+].join(', ')
 
-const headersOf = (
-  route: Route,
-): { readonly actual: readonly string[]; readonly preflight: Record<string, string> } => {
-  const actual = ['Access-Control-Allow-Origin', '*']
-  const preflight = {
+/** Without credentials `*` is every header but `Authorization` (Fetch §3.2.2): anybody can send any header without a browser. */
+const allowed = '*, Authorization'
+
+const headersOf = ({
+  methods,
+}: Route): { readonly actual: readonly string[]; readonly preflight: Record<string, string> } => ({
+  actual: ['Access-Control-Allow-Origin', '*', 'Access-Control-Expose-Headers', exposed],
+  preflight: {
     'Access-Control-Allow-Origin': '*',
-    'Access-Control-Allow-Methods': route.methods.join(', '),
+    'Access-Control-Allow-Methods': methods.join(', '),
+    'Access-Control-Allow-Headers': allowed,
     'Access-Control-Max-Age': '3600',
-  }
-  if (route.cors === 'any') return { actual, preflight }
-  return {
-    actual: [...actual, 'Access-Control-Expose-Headers', exposed],
-    preflight: { ...preflight, 'Access-Control-Allow-Headers': allowed },
-  }
-}
+  },
+})

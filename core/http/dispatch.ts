@@ -1,7 +1,7 @@
 import { noParameters } from '../oauth/params.js'
 import { OAuthError } from '../oauth/errors.js'
 import { answer } from './answer.js'
-import type { Context, Middleware } from './exchange.js'
+import { acceptsPages, type Context, type Middleware } from './exchange.js'
 import { readForm } from './form-reader.js'
 import { readJsonBody } from './json-reader.js'
 import { readPageForm } from './page-form.js'
@@ -46,6 +46,6 @@ const readFormOf = (ctx: Context, { body }: Route) => {
 
 /** The end of the line. People get a page, machines JSON. */
 export const notFound: Middleware = (ctx) => {
-  if (ctx.req.headers.accept?.includes('text/html') === true) ctx.state.errorTitle = 'Page not found'
+  if (acceptsPages(ctx.req)) ctx.state.errorTitle = 'Page not found'
   throw new OAuthError('invalid_request', 'This page does not exist.', { status: 404 })
 }

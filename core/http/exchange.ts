@@ -65,6 +65,21 @@ const originForm = (url: string): string => {
 }
 
 const maxHeaders = 100
+/** Of the names and values, and the address. The parser reads twice as much, so that people get a page that says what to do. */
+const maxHeaderBytes = 16 * 1024
+
+/** Does a person wait for the answer, in a browser? */
+export const acceptsPages = ({ headers }: IncomingMessage): boolean => headers.accept?.includes('text/html') === true
+
+/** More than what is read of the headers of one request. */
+export const hasLongHeaders = ({ url = '', rawHeaders }: IncomingMessage): boolean => {
+  let bytes = url.length
+  for (const text of rawHeaders) bytes += text.length
+  return bytes > maxHeaderBytes
+}
+
+/** Answers 431, and closes the connection. */
+export const tooLongHeaders = (description = 'The headers are too large.'): OAuthError => refused(description, 431)
 const onlyOnce = new Map([
   ['host', 1],
   ['authorization', 2],

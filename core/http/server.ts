@@ -12,6 +12,7 @@ import { sendNow } from './send-together.js'
 
 /** What a client may cost before it has said anything sensible. Times in milliseconds, sizes in bytes. */
 export interface ServerLimits {
+  /** Of what is parsed; `checkHeaders` is what refuses. */
   readonly maxHeaderSize: number
   /** From the first byte to the end of the headers. */
   readonly headersTimeout: number
@@ -28,7 +29,7 @@ export interface ServerLimits {
 }
 
 export const defaultLimits: ServerLimits = {
-  maxHeaderSize: 16 * 1024,
+  maxHeaderSize: 32 * 1024,
   headersTimeout: 10_000,
   requestTimeout: 20_000,
   keepAliveTimeout: 65_000,

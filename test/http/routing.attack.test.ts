@@ -124,6 +124,25 @@ describe('AZ19 and header floods', () => {
   ])('%s', async (_, request) => {
     expect(await raw(server.port, request)).toMatch(/^HTTP\/1\.1 431 [^]*"error":"invalid_request"/)
   })
+
+  it.each(['/', '/authorize', '/token', '/nowhere'])(
+    'cookies at %s get a page in a browser, which says what helps',
+    async (path) => {
+      const visit = (bytes: number, accept: string) => {
+        const cookies = Array.from({ length: Math.ceil(bytes / 1000) }, (_, n) => `c${n}=${'x'.repeat(990)}`).join('; ')
+        return raw(
+          server.port,
+          `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${accept}\r\nCookie: ${cookies}\r\n\r\n`,
+        )
+      }
+      const page = /^HTTP\/1\.1 431 [^]*text\/html[^]*Your browser sent too much\. Delete the cookies of this site/
+      for (const bytes of [17_000, 24_000, 31_000, 33_000, 60_000]) {
+        expect(await visit(bytes, 'Accept: text/html,application/xhtml+xml,*/*;q=0.8')).toMatch(page)
+        expect(await visit(bytes, 'accept: application/json')).toMatch(/^HTTP\/1\.1 431 [^]*"error":"invalid_request"/)
+      }
+      expect(await visit(15_000, 'Accept: text/html')).not.toMatch(/^HTTP\/1\.1 431/)
+    },
+  )
 })
 
 describe('HT08: the Host header is nobody', () => {
@@ -255,12 +274,14 @@ describe('UI06: other origins', () => {
     const token = await preflight('/token')
     expect(token.status).toBe(204)
     expect(token.headers.get('access-control-allow-methods')).toBe('POST')
-    expect(token.headers.get('access-control-allow-headers')).toBe(
-      'Authorization, Content-Type, DPoP, OAuth-Client-Attestation, OAuth-Client-Attestation-PoP',
-    )
     expect(token.headers.get('access-control-allow-credentials')).toBeNull()
     expect((await preflight('/userinfo')).headers.get('access-control-allow-methods')).toBe('GET, POST')
-    expect((await preflight('/jwks.json')).headers.get('access-control-allow-headers')).toBeNull()
+    for (const path of ['/token', '/userinfo', '/jwks.json', '/.well-known/openid-configuration']) {
+      const { headers } = await preflight(path)
+      expect(headers.get('access-control-allow-headers'), path).toBe('*, Authorization')
+      expect(headers.get('access-control-allow-origin')).toBe('*')
+      expect(headers.get('access-control-max-age')).toBe('3600')
+    }
     expect((await preflight('/authorize')).status).toBe(405)
   })
 
@@ -269,6 +290,10 @@ describe('UI06: other origins', () => {
     expect(reply.status).toBe(415)
     expect(reply.headers.get('access-control-allow-origin')).toBe('*')
     expect(reply.headers.get('access-control-expose-headers')).toContain('DPoP-Nonce')
+    const document = await fetch(`${server.origin}/.well-known/openid-configuration`, { method: 'PUT' })
+    expect([document.status, document.headers.get('access-control-allow-origin')]).toEqual([405, '*'])
+    const long = await fetch(`${server.origin}/token`, { method: 'POST', headers: { traceparent: 'x'.repeat(17_000) } })
+    expect([long.status, long.headers.get('access-control-allow-origin')]).toEqual([431, '*'])
   })
 })
 

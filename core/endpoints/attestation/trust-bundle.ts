@@ -8,7 +8,7 @@ export const trustBundleEndpoint = {
   path: '/trust-bundle.json',
   methods: ['GET'],
   body: 'none',
-  cors: 'any',
+  cors: true,
   fromMemory: true,
   limit: { byAddress: 'documents', byRefusals: false },
 } as const satisfies Declaration
