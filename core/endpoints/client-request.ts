@@ -3,15 +3,24 @@ import { OAuthError } from '../oauth/errors.js'
 import { checkNoneRepeated } from '../oauth/params.js'
 import type { EndpointRequest } from './message.js'
 
+/** What clients authenticate with (RFC 6749 §2.3.1, RFC 7521 §4.2), at every endpoint. */
+const authentication = ['client_id', 'client_secret', 'client_assertion', 'client_assertion_type']
+
+/** The names of the parameters that an endpoint reads from a form: `own`, and those of client authentication. */
+export const formParameters = (...own: readonly string[]): ReadonlySet<string> => new Set([...authentication, ...own])
+
 /**
- * The parameters of a form that a client posts (RFC 6749 §3.2). Throws `invalid_request` for a query, and for a parameter
- * that came twice unless it is one of `repeatable`.
+ * The parameters of a form that a client posts (RFC 6749 §3.2). `known`: what the endpoint reads. Throws `invalid_request` where
+ * one of these is in the query, whose other names mean nothing here, and for a parameter that came twice unless it is one of
+ * `repeatable`.
  */
 export const readClientForm = (
   { query, form }: EndpointRequest,
+  known: ReadonlySet<string>,
   ...repeatable: readonly string[]
 ): ReadonlyMap<string, string> => {
-  if (query.values.size > 0) throw new OAuthError('invalid_request', 'Parameters belong in the body of the request.')
+  for (const name of query.values.keys())
+    if (known.has(name)) throw new OAuthError('invalid_request', 'Parameters belong in the body of the request.')
   return checkNoneRepeated(form, ...repeatable)
 }
 

@@ -12,7 +12,7 @@ import type { AuditLog } from '../observe/audit.js'
 import { checkRequest, stepsAt } from './authorization-flow/check-request.js'
 import type { RequestRules } from './authorization-flow/step.js'
 import { getTarget } from './authorization-flow/target.js'
-import { readClientForm, tokenRequestOf } from './client-request.js'
+import { formParameters, readClientForm, tokenRequestOf } from './client-request.js'
 import type { Declaration } from './endpoint.js'
 import { json, type EndpointRequest } from './message.js'
 import type { RecordedHandler } from './refusals.js'
@@ -31,12 +31,27 @@ export interface PushedAuthorizationOptions {
 
 const steps = stepsAt('pushed_authorization_request')
 
+const parameters = formParameters(
+  ...['response_type', 'response_mode', 'redirect_uri', 'scope', 'state', 'code_challenge', 'code_challenge_method'],
+  ...['nonce', 'prompt', 'max_age', 'display', 'ui_locales', 'claims_locales', 'login_hint', 'id_token_hint'],
+  ...[
+    'acr_values',
+    'claims',
+    'resource',
+    'authorization_details',
+    'dpop_jkt',
+    'request',
+    'request_uri',
+    'registration',
+  ],
+)
+
 /** `POST /par` (RFC 9126 §2). */
 export const pushedAuthorizationEndpoint = {
   path: '/par',
   methods: ['POST'],
   body: 'form',
-  cors: 'public-client',
+  cors: true,
   limit: { byAddress: 'par', byRefusals: true },
   refusedEvent: 'authorization.refused',
   discovery: ({ issuer, grantTypes, requirePushedRequests }) =>
@@ -100,7 +115,7 @@ export const createPushedAuthorizationEndpoint = (options: PushedAuthorizationOp
   }
 
   return async (http, seen) => {
-    const params = readClientForm(http, 'resource')
+    const params = readClientForm(http, parameters, 'resource')
     const asked = tokenRequestOf(http, params, pushedAuthorizationEndpoint.path)
     const { client, dpop: proven } = await authenticateClient(asked, http.signal)
     seen.client = client

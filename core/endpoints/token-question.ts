@@ -1,12 +1,14 @@
 import type { AuthenticatedClient, ClientAuthentication } from '../oauth/client-authentication.js'
 import { OAuthError } from '../oauth/errors.js'
-import { readClientForm, tokenRequestOf } from './client-request.js'
+import { formParameters, readClientForm, tokenRequestOf } from './client-request.js'
 import type { EndpointRequest } from './message.js'
 import type { RequestTrail } from './refusals.js'
 
 export interface TokenQuestion extends AuthenticatedClient {
   readonly token: string
 }
+
+const parameters = formParameters('token', 'token_type_hint')
 
 /**
  * What a client posts to `/introspect` and `/revoke`: itself, as at `/token`, and a token (RFC 7662 §2.1, RFC 7009
@@ -18,7 +20,7 @@ export const readTokenQuestion = async (
   seen: RequestTrail,
   path: string,
 ): Promise<TokenQuestion> => {
-  const params = readClientForm(request)
+  const params = readClientForm(request, parameters)
   const authenticated = await authenticateClient(tokenRequestOf(request, params, path), request.signal)
   seen.client = authenticated.client
   await authenticated.dpop?.claim()

@@ -14,7 +14,7 @@ import { hashOpaqueToken, newOpaqueToken } from '../../opaque-token.js'
 import { checkRequest, stepsAt } from '../authorization-flow/check-request.js'
 import type { AuthorizationOptions } from '../authorization-flow/options.js'
 import type { RequestRules, StepResult } from '../authorization-flow/step.js'
-import { readClientForm, tokenRequestOf } from '../client-request.js'
+import { formParameters, readClientForm, tokenRequestOf } from '../client-request.js'
 import type { Declaration } from '../endpoint.js'
 import { json } from '../message.js'
 import type { RecordedHandler } from '../refusals.js'
@@ -31,6 +31,11 @@ export interface BackchannelAuthenticationOptions
 }
 
 const steps = stepsAt('backchannel_authentication')
+
+const parameters = formParameters(
+  ...['scope', 'resource', 'authorization_details', 'acr_values', 'login_hint', 'login_hint_token', 'id_token_hint'],
+  ...['binding_message', 'user_code', 'requested_expiry', 'client_notification_token', 'request', 'request_uri'],
+)
 
 /** OpenID CIBA Core §7.3. */
 const intervalSeconds = 5
@@ -106,7 +111,7 @@ export const createBackchannelAuthenticationEndpoint = (options: BackchannelAuth
   }
 
   return async (http, seen) => {
-    const form = readClientForm(http, 'resource')
+    const form = readClientForm(http, parameters, 'resource')
     const { client, dpop } = await authenticateClient(
       tokenRequestOf(http, form, backchannelAuthenticationEndpoint.path),
       http.signal,

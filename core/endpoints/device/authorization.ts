@@ -8,7 +8,7 @@ import { hashOpaqueToken, newOpaqueToken } from '../../opaque-token.js'
 import { checkRequest, stepsAt } from '../authorization-flow/check-request.js'
 import type { AuthorizationOptions } from '../authorization-flow/options.js'
 import type { RequestRules } from '../authorization-flow/step.js'
-import { readClientForm, tokenRequestOf } from '../client-request.js'
+import { formParameters, readClientForm, tokenRequestOf } from '../client-request.js'
 import type { Declaration } from '../endpoint.js'
 import { json } from '../message.js'
 import type { RecordedHandler } from '../refusals.js'
@@ -31,12 +31,14 @@ const intervalSeconds = 5
 /** Of 25 billion user codes another free one is found at once. */
 const maxTries = 5
 
+const parameters = formParameters('scope', 'resource')
+
 /** `POST /device_authorization` (RFC 8628 §3.1). */
 export const deviceAuthorizationEndpoint = {
   path: '/device_authorization',
   methods: ['POST'],
   body: 'form',
-  cors: 'public-client',
+  cors: true,
   limit: { byAddress: 'device_authorization', byRefusals: true },
   refusedEvent: 'device.refused',
   discovery: ({ issuer }) => ({ device_authorization_endpoint: `${issuer}/device_authorization` }),
@@ -79,7 +81,7 @@ export const createDeviceAuthorizationEndpoint = (options: DeviceAuthorizationOp
   }
 
   return async (http, seen) => {
-    const params = readClientForm(http, 'resource')
+    const params = readClientForm(http, parameters, 'resource')
     const { client, dpop } = await options.authenticateClient(
       tokenRequestOf(http, params, deviceAuthorizationEndpoint.path),
       http.signal,

@@ -12,14 +12,14 @@ import type { Declaration } from '../endpoint.js'
 import { json, type EndpointRequest, type Reply } from '../message.js'
 import type { RecordedHandler } from '../refusals.js'
 import { clientInformation, registrationPath } from './answer.js'
-import { checkNoQuery, describeClient, type RegistrationOptions } from './register.js'
+import { checkQuery, describeClient, type RegistrationOptions } from './register.js'
 
 /** GET, PUT and DELETE `/register/{client_id}` (RFC 7592). */
 export const clientConfigurationEndpoint = {
   path: `${registrationPath}/{client_id}`,
   methods: ['GET', 'PUT', 'DELETE'],
   body: 'json',
-  cors: 'public-client',
+  cors: true,
   limit: { byAddress: 'register', byRefusals: true },
   refusedEvent: 'registration.refused',
 } as const satisfies Declaration
@@ -95,7 +95,7 @@ export const createClientConfigurationEndpoint = (
   }
 
   return async (http, seen) => {
-    checkNoQuery(http)
+    checkQuery(http)
     const owner = await authenticate(http)
     seen.client = owner.client
     switch (http.method) {

@@ -4,6 +4,7 @@ import { epochSeconds, type Clock } from '../../clock.js'
 import type { Place, Places } from '../../interaction/places.js'
 import type { Client, ClientRegistration } from '../../oauth/client.js'
 import { OAuthError } from '../../oauth/errors.js'
+import { metadataSchema } from '../../oauth/client-metadata-schema.js'
 import type { FoundInitialAccessToken, InitialAccessTokens } from '../../oauth/registration/initial-access-token.js'
 import type { MakeClient } from '../../oauth/registration/make-client.js'
 import type { RegistrationPolicy } from '../../oauth/registration/policy.js'
@@ -41,15 +42,22 @@ export const registrationEndpoint = {
   path: registrationPath,
   methods: ['POST'],
   body: 'json',
-  cors: 'public-client',
+  cors: true,
   limit: { byAddress: 'register', byRefusals: true },
   refusedEvent: 'registration.refused',
   discovery: ({ issuer }) => ({ registration_endpoint: `${issuer}${registrationPath}` }),
 } as const satisfies Declaration
 
-/** Parameters belong in the body. */
-export const checkNoQuery = ({ query }: EndpointRequest): void => {
-  if (query.values.size > 0) throw new OAuthError('invalid_request', 'Parameters belong in the body of the request.')
+const members: ReadonlySet<string> = new Set([
+  ...Object.keys(metadataSchema.shape),
+  'software_statement',
+  'access_token',
+])
+
+/** Metadata belongs in the body, and a token in the header; other names in the query mean nothing. */
+export const checkQuery = ({ query }: EndpointRequest): void => {
+  if ([...query.values.keys()].some((name) => members.has(name)))
+    throw new OAuthError('invalid_request', 'Parameters belong in the body of the request.')
 }
 
 /** What the audit log says of a registration. */
@@ -113,7 +121,7 @@ export const createRegistrationEndpoint = (options: RegistrationOptions): Record
   }
 
   return async (http, seen) => {
-    checkNoQuery(http)
+    checkQuery(http)
     const token = await findToken(http)
     if (token !== undefined) seen.trail = { initial_access_token: token.id }
     const { policy: policyName } = token?.record ?? {}

@@ -15,7 +15,7 @@ import type { AuditLog } from '../../observe/audit.js'
 import type { PreparedTokens, SignedTokens, TokenIssuer } from '../../tokens/issuer.js'
 import type { RegisteredClients } from '../../oauth/registration/registered-clients.js'
 import type { Redeem } from '../../tokens/redeem.js'
-import { readClientForm, tokenRequestOf } from '../client-request.js'
+import { formParameters, readClientForm, tokenRequestOf } from '../client-request.js'
 import type { Declaration } from '../endpoint.js'
 import { json, type EndpointRequest, type Reply } from '../message.js'
 import type { RecordedHandler } from '../refusals.js'
@@ -43,7 +43,7 @@ export const tokenEndpoint = {
   path: '/token',
   methods: ['POST'],
   body: 'form',
-  cors: 'public-client',
+  cors: true,
   limit: { byAddress: 'token', byRefusals: true },
   refusedEvent: 'token.refused',
   discovery: (supported) => ({
@@ -193,9 +193,17 @@ const priorityOf = ({ authentication, redeem }: GrantDecision): SignaturePriorit
   return redeem?.kind === 'refresh_token' ? 'refresh' : 'sign_in'
 }
 
+/** Of the grants of RFC 6749, 8628, 8693, 8707 and 9396, and of OpenID CIBA. */
+const parameters = formParameters(
+  ...['grant_type', 'scope', 'resource', 'audience', 'authorization_details'],
+  ...['code', 'redirect_uri', 'code_verifier', 'refresh_token', 'device_code', 'auth_req_id'],
+  ...['subject_token', 'subject_token_type', 'actor_token', 'actor_token_type', 'requested_token_type'],
+  ...['assertion', 'username', 'password', 'access_token'],
+)
+
 /** `resource` and `audience` alone may be repeated (RFC 8707 §2, RFC 8693 §2.1). */
 const readForm = (request: EndpointRequest) => ({
-  params: readClientForm(request, 'resource', 'audience'),
+  params: readClientForm(request, parameters, 'resource', 'audience'),
   resources: request.form.all('resource'),
   audience: [...new Set(request.form.all('audience'))],
 })
