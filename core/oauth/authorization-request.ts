@@ -4,7 +4,7 @@ import type { RequestedClaims } from './grant.js'
 
 export type Prompt = 'none' | 'login' | 'consent' | 'select_account'
 /** How the answer goes to the client. With `.jwt` it is signed (JARM §2.3). */
-export type ResponseMode = 'query' | 'form_post' | 'query.jwt' | 'form_post.jwt'
+export type ResponseMode = 'query' | 'fragment' | 'form_post' | 'query.jwt' | 'fragment.jwt' | 'form_post.jwt'
 
 /** Where the answer goes, once that is known to be the client's (RFC 6749 §4.1.2). */
 export interface AnswerTarget {

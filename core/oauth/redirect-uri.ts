@@ -1,4 +1,4 @@
-import type { Client } from './client.js'
+import { isPublicClient, type Client } from './client.js'
 
 /** A loopback redirect URI by address, never by name, cut around its port (RFC 8252 §7.3, §8.3). */
 const loopback = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]))(?::([1-9]\d{0,4}))?((?:[/?].*)?)$/
@@ -16,13 +16,13 @@ const withoutPort = (uri: string): string | undefined => {
 }
 
 /**
- * Is `sent` a redirect URI of this client? Character by character (RFC 9700 §2.1); only a native client may choose the
- * port of a loopback address (RFC 8252 §7.3).
+ * Is `sent` a redirect URI of this client? Character by character (RFC 9700 §2.1); only a native client, and a public one
+ * whatever it calls itself, may choose the port of a loopback address (RFC 8252 §7.3, §8.3: an address, never `localhost`).
  */
 export const isRegisteredRedirectUri = (client: Client, sent: string): boolean => {
   if (!printable.test(sent) || sent.includes('#')) return false
   if (client.redirect_uris.includes(sent)) return true
-  if (client.application_type !== 'native') return false
+  if (client.application_type !== 'native' && !isPublicClient(client)) return false
   const portless = withoutPort(sent)
   return portless !== undefined && client.redirect_uris.some((registered) => withoutPort(registered) === portless)
 }

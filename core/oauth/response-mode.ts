@@ -3,8 +3,10 @@ import type { ResponseMode } from './authorization-request.js'
 /** By the value of `response_mode`; `jwt` stands for the default of the response type (JARM §2.3.4). */
 const responseModes: ReadonlyMap<string, ResponseMode> = new Map([
   ['query', 'query'],
+  ['fragment', 'fragment'],
   ['form_post', 'form_post'],
   ['query.jwt', 'query.jwt'],
+  ['fragment.jwt', 'fragment.jwt'],
   ['form_post.jwt', 'form_post.jwt'],
   ['jwt', 'query.jwt'],
 ])

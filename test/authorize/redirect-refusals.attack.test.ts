@@ -46,7 +46,7 @@ const refusals: Record<string, readonly [error: string, sent: Sent]> = {
   'AZ12 hybrid, reordered': R('unsupported_response_type', { response_type: 'token code' }),
   'AZ12 upper case': R('unsupported_response_type', { response_type: 'CODE' }),
   'AZ12 tab': R('unsupported_response_type', { response_type: 'code\t' }),
-  'AZ13 fragment': R('unsupported_response_mode', { response_mode: 'fragment' }),
+  'AZ13 fragment twice': R('unsupported_response_mode', { response_mode: 'fragment fragment' }),
   'AZ13 unknown mode': R('unsupported_response_mode', { response_mode: 'web_message' }),
   'AZ15 none login': R('invalid_request', { prompt: 'none login' }),
   'AZ15 consent none': R('invalid_request', { prompt: 'consent none' }),

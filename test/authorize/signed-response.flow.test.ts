@@ -59,6 +59,25 @@ describe('signed authorization responses', () => {
     expect(JSON.stringify(lines)).not.toContain(payload['code'])
   })
 
+  it('by fragment.jwt stand in the fragment', async () => {
+    const left = await new UserAgent().authorize(url({ response_mode: 'fragment.jwt' }), person)
+    expect(left.search).toBe('')
+    const sent = new URLSearchParams(left.hash.slice(1))
+    expect([...sent.keys()]).toEqual(['response'])
+    expect((await verify(sent.get('response'))).payload).toMatchObject({ code: expect.any(String), state: 'st4te' })
+  })
+
+  it('by fragment, unsigned, code and errors stand in the fragment, and nothing in the query', async () => {
+    const left = await new UserAgent().authorize(url({ response_mode: 'fragment' }), person)
+    expect(left.search).toBe('')
+    const sent = Object.fromEntries(new URLSearchParams(left.hash.slice(1)))
+    expect(sent).toEqual({ code: expect.any(String), state: 'st4te', iss: server.issuer })
+    const refused = await new UserAgent().follow(url({ response_mode: 'fragment', prompt: 'none' }))
+    const error = Object.fromEntries(new URLSearchParams(refused.left?.hash.slice(1)))
+    expect(refused.left?.search).toBe('')
+    expect(error).toMatchObject({ error: 'login_required', state: 'st4te', iss: server.issuer })
+  })
+
   it('by form_post.jwt stand in the form', async () => {
     const agent = new UserAgent()
     const at = await agent.follow(url({ response_mode: 'form_post.jwt' }))
@@ -92,7 +111,7 @@ describe('signed authorization responses', () => {
     )
     expect(left?.searchParams.get('error')).toBe('unsupported_response_mode')
     const metadata = (await (await fetch(`${other.issuer}/.well-known/openid-configuration`)).json()) as object
-    expect(metadata).toMatchObject({ response_modes_supported: ['query', 'form_post'] })
+    expect(metadata).toMatchObject({ response_modes_supported: ['query', 'fragment', 'form_post'] })
   })
 
   it('JR04 cost nothing while the signer is away: the same page can be answered later', async () => {
@@ -122,7 +141,7 @@ describe('signed authorization responses', () => {
   it('stand in the discovery document, and work with openid-client and oauth4webapi', async () => {
     const metadata = (await (await fetch(`${server.issuer}/.well-known/openid-configuration`)).json()) as object
     expect(metadata).toMatchObject({
-      response_modes_supported: ['query', 'form_post', 'query.jwt', 'form_post.jwt', 'jwt'],
+      response_modes_supported: ['query', 'fragment', 'form_post', 'query.jwt', 'fragment.jwt', 'form_post.jwt', 'jwt'],
       authorization_signing_alg_values_supported: expect.arrayContaining(['ES256', 'PS256', 'EdDSA']),
     })
     const config = await openid.discovery(

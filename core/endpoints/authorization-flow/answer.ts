@@ -1,5 +1,5 @@
 import type { SignaturePriority } from '../../keys/ports.js'
-import type { AnswerTarget } from '../../oauth/authorization-request.js'
+import type { AnswerTarget, ResponseMode } from '../../oauth/authorization-request.js'
 import type { Client } from '../../oauth/client.js'
 import type { OAuthError } from '../../oauth/errors.js'
 import { isSignedMode } from '../../oauth/response-mode.js'
@@ -8,7 +8,7 @@ import type { AuthorizationOptions } from './options.js'
 import { clientOnPage } from './page-form.js'
 import { pagesFor } from './pages-for.js'
 import { canSignResponses, responseAlgOf } from './response-alg.js'
-import { withQuery } from './with-query.js'
+import { withFragment, withQuery } from './with-query.js'
 
 /** Whom an answer is for. */
 export interface Recipient {
@@ -33,6 +33,10 @@ type AnswerOptions = Pick<
   AuthorizationOptions,
   'issuer' | 'pages' | 'audit' | 'tokens' | 'responseAlg' | 'responseAlgs'
 >
+
+/** In the query, or for a script in the page there: no redirect URI has a fragment of its own. */
+const withAnswer = (uri: string, mode: ResponseMode, parameters: Parameters): string =>
+  mode.startsWith('fragment') ? withFragment(uri, parameters) : withQuery(uri, parameters)
 
 /** `iss` stands in every answer, so that no client takes another server's for ours (RFC 9207 §2). */
 export const createAnswers = (options: AnswerOptions): Answers => {
@@ -61,7 +65,7 @@ export const createAnswers = (options: AnswerOptions): Answers => {
     const spoken = pagesFor(pages, http, locale)
     const to = responseMode.startsWith('form_post')
       ? { url: redirectUri, parameters }
-      : { url: withQuery(redirectUri, parameters) }
+      : { url: withAnswer(redirectUri, responseMode, parameters) }
     return page(200, spoken.leaving({ client: clientOnPage(client, redirectUri), ...to }), spoken.language)
   }
 
@@ -84,7 +88,7 @@ export const createAnswers = (options: AnswerOptions): Answers => {
         spoken.language,
       )
     }
-    return redirect(withQuery(redirectUri, parameters))
+    return redirect(withAnswer(redirectUri, responseMode, parameters))
   }
 
   return {
