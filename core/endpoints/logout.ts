@@ -4,7 +4,7 @@ import { logoOrigins } from '../interaction/pages/client-on-page.js'
 import type { FoundSession } from '../interaction/session.js'
 import { displayName } from '../oauth/account.js'
 import type { Client } from '../oauth/client.js'
-import { OAuthError, type ErrorDetails } from '../oauth/errors.js'
+import { OAuthError, withDetails, type ErrorDetails } from '../oauth/errors.js'
 import { checkNoneRepeated, type ParameterList } from '../oauth/params.js'
 import { withQuery } from './authorization-flow/with-query.js'
 import { createEndSession, type EndSessionOptions } from './authorization-flow/end-session.js'
@@ -49,6 +49,11 @@ export const logoutEndpoint = {
   }),
 } as const satisfies Declaration
 
+/** What scripts and templates write where they have no token. */
+const nothing = /^(?:undefined|null|none|nil|nan|false|\{\}|\[\]|\[object \w+\]|""|'')?$/i
+
+const saysNothing = (hint: string | undefined): boolean => hint !== undefined && nothing.test(hint.trim())
+
 const invalid = (description: string, details?: ErrorDetails): never => {
   throw new OAuthError('invalid_request', description, details)
 }
@@ -65,8 +70,16 @@ export const createLogoutEndpoint = (
   const getHint = async (text: string | undefined): Promise<IdTokenHint | undefined> =>
     text === undefined ? undefined : ((await verifyIdTokenHint(text)) ?? invalid('The id_token_hint is invalid.'))
 
+  /** An application that has lost its ID token: the person signs out here, and is sent nowhere. */
+  const readWithoutHint = async (values: ParameterList['values']): Promise<LogoutRequest> => {
+    const clientId = values.get('client_id')
+    const client = clientId === undefined ? undefined : await clients.findEnabled(clientId)
+    return { client, uiLocales: values.get('ui_locales') }
+  }
+
   /** RP-Initiated Logout §2, §3: nobody is sent to a URI that a client has not registered. */
   const read = async (values: ParameterList['values']): Promise<LogoutRequest> => {
+    if (saysNothing(values.get('id_token_hint'))) return readWithoutHint(values)
     const hint = await getHint(values.get('id_token_hint'))
     const clientId = values.get('client_id') ?? [hint?.aud].flat()[0]
     if (hint !== undefined && ![hint.aud].flat().includes(clientId ?? ''))
@@ -168,7 +181,7 @@ export const createLogoutEndpoint = (
     hint.sid === subjects.sidSeenBy(client, sid) &&
     hint.sub === subjects.seenBy(client, subject)
 
-  return async (http, seen) => {
+  const answer: RecordedHandler = async (http, seen) => {
     const sent = checkNoneRepeated(getParameters(http))
     if (lacksCookies(http)) return askAgain(http, sent)
     const request = await read(sent)
@@ -184,5 +197,13 @@ export const createLogoutEndpoint = (
     if (csrf === undefined) return ask(http, current, request, sent)
     if (!isOfAll && !isCsrfToken(logoutCsrf(http, cookies, current.session), csrf)) return refuseForgery()
     return leave(http, request, http.form.values.get('accounts') === 'all' ? all : [current], all)
+  }
+
+  return async (http, seen) => {
+    try {
+      return await answer(http, seen)
+    } catch (error) {
+      throw error instanceof OAuthError ? withDetails(error, { signOutUrl: url }) : error
+    }
   }
 }

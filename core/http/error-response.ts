@@ -17,6 +17,8 @@ export interface ShownError {
   readonly clientId?: string | undefined
   /** Where that client begins. */
   readonly backUrl?: string | undefined
+  /** Where the person can sign out. */
+  readonly signOutUrl?: string | undefined
 }
 
 /** What is said of the languages that the person reads. Untrusted. */
@@ -40,6 +42,7 @@ interface Failure {
   readonly clientName?: string | undefined
   readonly clientId?: string | undefined
   readonly backUrl?: string | undefined
+  readonly signOutUrl?: string | undefined
   readonly uiLocales?: string | undefined
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -107,9 +110,9 @@ const errorReply = (failure: Failure, { state: exchange, req }: Context, errorPa
     return json(status, { error: code, error_description: description, error_code }, headers)
   }
   const { requestId, search } = exchange
-  const { clientName, clientId, backUrl } = failure
+  const { clientName, clientId, backUrl, signOutUrl } = failure
   const uiLocales = failure.uiLocales ?? exchange.uiLocales ?? localesOf(search)
-  const shown = { status, title, message: description, requestId, clientName, clientId, backUrl }
+  const shown = { status, title, message: description, requestId, clientName, clientId, backUrl, signOutUrl }
   const { html, language } = errorPage(shown, { uiLocales, acceptLanguage: req.headers['accept-language'] })
   const reply = page(status, html, language)
   return { ...reply, headers: { ...reply.headers, ...headers } }

@@ -61,6 +61,8 @@ export interface ErrorDetails {
   readonly clientId?: string | undefined
   /** For the error page only: where that client begins, of the addresses that it registered. */
   readonly backUrl?: string | undefined
+  /** For the error page only: where the person can sign out without the request. */
+  readonly signOutUrl?: string | undefined
   /** For the error page only: `ui_locales` of the request that it ends. */
   readonly uiLocales?: string | undefined
   /** Another status than the table's: 405, 413, 415, 429. */
@@ -93,6 +95,7 @@ export class OAuthError extends Error {
   readonly clientName: string | undefined
   readonly clientId: string | undefined
   readonly backUrl: string | undefined
+  readonly signOutUrl: string | undefined
   readonly uiLocales: string | undefined
   readonly isOfChain: boolean
   readonly headers: Readonly<Record<string, string>>
@@ -109,6 +112,7 @@ export class OAuthError extends Error {
     this.clientName = details.clientName
     this.clientId = details.clientId
     this.backUrl = details.backUrl
+    this.signOutUrl = details.signOutUrl
     this.uiLocales = details.uiLocales
     this.isOfChain = details.isOfChain ?? false
     this.headers = details.headers ?? {}
@@ -123,7 +127,7 @@ export class OAuthError extends Error {
 /** The same refusal, with these details in the place of its own. */
 export const withDetails = (error: OAuthError, details: ErrorDetails): OAuthError => {
   const { code, description, status, reason, errorCode, claimedClientId, clientAuthentication, headers, cause } = error
-  const { clientName, clientId, backUrl, uiLocales, isOfChain } = error
+  const { clientName, clientId, backUrl, signOutUrl, uiLocales, isOfChain } = error
   return new OAuthError(code, description, {
     status,
     reason,
@@ -132,6 +136,7 @@ export const withDetails = (error: OAuthError, details: ErrorDetails): OAuthErro
     clientName,
     clientId,
     backUrl,
+    signOutUrl,
     uiLocales,
     isOfChain,
     headers,

@@ -177,6 +177,8 @@ export interface ErrorPage {
   readonly clientId?: string | undefined
   /** Where the client begins. */
   readonly backUrl?: string | undefined
+  /** Where the person can sign out. */
+  readonly signOutUrl?: string | undefined
   /** The error code, for developers. */
   readonly error?: string
 }

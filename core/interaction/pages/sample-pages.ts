@@ -158,7 +158,7 @@ export const samplePages: ReadonlyMap<string, (pages: SpokenPages) => string> = 
           requestId: 'request-id',
           error: 'access_denied',
         },
-        ...{ clientName: name, backUrl: 'https://client.example/' },
+        ...{ clientName: name, backUrl: 'https://client.example/', signOutUrl: '/logout' },
       }),
   ],
   [
