@@ -1,10 +1,12 @@
 import type { JsonObject } from '../json.js'
-import { compileDetailsSchema, isClosedSchema } from '../oauth/authorization-details-schema.js'
+import { compileDetailsSchema, isClosedSchema, mayHave, namesType } from '../oauth/authorization-details-schema.js'
 import type { Rule } from './rule.js'
 
 const findSchemaFault = (schema: JsonObject): string | undefined => {
   if (!isClosedSchema(schema))
     return 'must have type: object and additionalProperties: false: unknown members are refused (RFC 9396 §5)'
+  if (namesType(schema))
+    return 'must not name type in required or properties: it is the schema of a detail without its type'
   try {
     compileDetailsSchema(schema)
     return undefined
@@ -24,6 +26,9 @@ const types: Rule = ({ config: { authorization_details_types: configured }, regi
     if (one?.type !== undefined) seen.add(one.type)
     const fault = one?.schema === undefined ? undefined : findSchemaFault(one.schema as JsonObject)
     if (fault !== undefined) report(['authorization_details_types', index, 'schema'], fault)
+    for (const [place, line] of (fault === undefined ? (one?.show ?? []) : []).entries())
+      if (line?.path !== undefined && one?.schema !== undefined && !mayHave(one.schema as JsonObject, line.path))
+        report(['authorization_details_types', index, 'show', place, 'path'], 'leads to nothing that the schema allows')
   }
 }
 

@@ -30,6 +30,43 @@ export const compileDetailsSchema = (schema: JsonObject) => new Ajv2020({ strict
 export const isClosedSchema = (schema: JsonObject): boolean =>
   schema['type'] === 'object' && (schema['additionalProperties'] === false || schema['unevaluatedProperties'] === false)
 
+/** Keywords whose schemas are about the same object. */
+const inPlace = ['allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else'] as const
+
+/** Does a schema speak of the member `type`? A detail is checked without it, and would never pass. */
+export const namesType = (schema: JsonValue | undefined): boolean => {
+  if (Array.isArray(schema)) return schema.some((one: JsonValue) => namesType(one))
+  if (!isObject(schema)) return false
+  const { required, properties } = schema
+  if (Array.isArray(required) && required.includes('type')) return true
+  if (isObject(properties) && Object.hasOwn(properties, 'type')) return true
+  return inPlace.some((keyword) => namesType(schema[keyword]))
+}
+
+/** What a schema may say of a member beside `properties`, or of itself elsewhere. */
+const open = [
+  '$ref',
+  '$dynamicRef',
+  ...inPlace,
+  'patternProperties',
+  'dependentSchemas',
+  'items',
+  'prefixItems',
+] as const
+
+/** False for a JSON Pointer that certainly leads to nothing in a detail: `type` is not there, nor what a closed schema does not name. */
+export const mayHave = (schema: JsonObject, path: string): boolean => {
+  let within: JsonValue | undefined = schema
+  for (const part of path.slice(1).split('/')) {
+    if (!isObject(within) || open.some((keyword) => keyword in (within as JsonObject))) return true
+    const { properties, additionalProperties } = within as JsonObject
+    const name = part.replaceAll('~1', '/').replaceAll('~0', '~')
+    if (isObject(properties) && Object.hasOwn(properties, name)) within = properties[name]
+    else return additionalProperties !== false && (within as JsonObject)['unevaluatedProperties'] !== false
+  }
+  return true
+}
+
 const valueAt = (detail: JsonObject, path: string): JsonValue | undefined => {
   let value: JsonValue | undefined = detail
   for (const part of path.slice(1).split('/')) {

@@ -3,7 +3,7 @@ import { parseStrictJsonObject } from '../../libraries/wire/strict-json.js'
 import type { Log } from '../observe/log.js'
 import { RecentMap } from '../recent-map.js'
 import { Unavailable } from '../unavailable.js'
-import { importKnownKeys, maxKeys, type KeySet } from '../jose/key-set.js'
+import { importKnownKeys, type KeySet } from '../jose/key-set.js'
 import type { OutboundFetch } from './outbound-fetch.js'
 
 /** How long a set that was fetched is used: also the longest that a key is accepted after its owner withdrew it. */
@@ -67,7 +67,8 @@ export interface RemoteKeySets {
 const readKeySet = (body: Uint8Array): KeySet => {
   const keys = parseStrictJsonObject(body)?.['keys']
   if (!Array.isArray(keys)) throw new Unavailable('outbound', 'no', 'The document is not a JWK Set')
-  return importKnownKeys(keys.slice(0, maxKeys))
+  // As many as fit into what is fetched.
+  return importKnownKeys(keys)
 }
 
 export const createRemoteKeySets = ({ owner, fetch, clock, log }: RemoteKeySetsOptions): RemoteKeySets => {

@@ -3,6 +3,8 @@ import {
   compileDetailsSchema,
   createAuthorizationDetailsTypes,
   isClosedSchema,
+  mayHave,
+  namesType,
 } from '../../core/oauth/authorization-details-schema.js'
 
 const closed = { type: 'object', additionalProperties: false } as const
@@ -18,6 +20,38 @@ describe('schemas of authorization_details', () => {
       { ...closed, additionalProperties: {} },
     ])
       expect(isClosedSchema(open), JSON.stringify(open)).toBe(false)
+  })
+
+  it('must not speak of type, without which a detail is checked', () => {
+    const named = { type: { const: 'payment' }, a: {} }
+    for (const wrong of [
+      { ...closed, required: ['a', 'type'] },
+      { ...closed, properties: named },
+      { ...closed, allOf: [{ required: ['type'] }] },
+      { ...closed, anyOf: [{}, { oneOf: [{ properties: named }] }] },
+      { ...closed, if: { properties: named }, then: {} },
+    ])
+      expect(namesType(wrong), JSON.stringify(wrong)).toBe(true)
+    for (const right of [
+      closed,
+      { ...closed, required: ['a'], properties: { a: { properties: named, required: ['type'] } } },
+      { ...closed, properties: { types: {} }, $defs: { b: { required: ['type'] } } },
+    ])
+      expect(namesType(right), JSON.stringify(right)).toBe(false)
+  })
+
+  it('has what its lines show', () => {
+    const schema = {
+      ...closed,
+      properties: {
+        a: { ...closed, properties: { 'b/c': {} } },
+        d: { type: 'object' },
+        e: { type: 'array', items: {} },
+      },
+    }
+    for (const path of ['/a', '/a/b~1c', '/d/x', '/e/0/x']) expect(mayHave(schema, path), path).toBe(true)
+    for (const path of ['/type', '/b', '/a/b', '/a/x']) expect(mayHave(schema, path), path).toBe(false)
+    expect(mayHave({ ...schema, allOf: [{ properties: { z: {} } }] }, '/z')).toBe(true)
   })
 
   it('must compile, with no keyword or format that nobody checks', () => {

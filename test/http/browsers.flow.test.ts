@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { basic } from '../support/clients/clients.js'
 import { redirectUri, serviceClient } from '../support/server/server.js'
+import { raw } from '../support/server/http-server.js'
 import { startTokenServer, type TokenServer } from '../support/server/token-server.js'
 import { deviceGrant } from '../support/clients/device.js'
 
@@ -93,3 +94,22 @@ it('a query that means nothing is ignored, and one that the endpoint knows is re
   })
   expect(token.status).toBe(200)
 })
+
+it.each(['/', '/authorize', '/token', '/nowhere'])(
+  'cookies at %s get a page in a browser, which says what helps',
+  async (path) => {
+    const visit = (bytes: number, accept: string) => {
+      const cookies = Array.from({ length: Math.ceil(bytes / 1000) }, (_, n) => `c${n}=${'x'.repeat(990)}`).join('; ')
+      return raw(
+        Number(new URL(issuer).port),
+        `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${accept}\r\nCookie: ${cookies}\r\n\r\n`,
+      )
+    }
+    const page = /^HTTP\/1\.1 431 [^]*text\/html[^]*Your browser sent too much\. Delete the cookies of this site/
+    for (const bytes of [17_000, 24_000, 31_000, 33_000, 60_000]) {
+      expect(await visit(bytes, 'Accept: text/html,application/xhtml+xml,*/*;q=0.8')).toMatch(page)
+      expect(await visit(bytes, 'accept: application/json')).toMatch(/^HTTP\/1\.1 431 [^]*"error":"invalid_request"/)
+    }
+    expect(await visit(15_000, 'Accept: text/html')).not.toMatch(/^HTTP\/1\.1 431/)
+  },
+)

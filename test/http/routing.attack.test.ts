@@ -124,25 +124,6 @@ describe('AZ19 and header floods', () => {
   ])('%s', async (_, request) => {
     expect(await raw(server.port, request)).toMatch(/^HTTP\/1\.1 431 [^]*"error":"invalid_request"/)
   })
-
-  it.each(['/', '/authorize', '/token', '/nowhere'])(
-    'cookies at %s get a page in a browser, which says what helps',
-    async (path) => {
-      const visit = (bytes: number, accept: string) => {
-        const cookies = Array.from({ length: Math.ceil(bytes / 1000) }, (_, n) => `c${n}=${'x'.repeat(990)}`).join('; ')
-        return raw(
-          server.port,
-          `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${accept}\r\nCookie: ${cookies}\r\n\r\n`,
-        )
-      }
-      const page = /^HTTP\/1\.1 431 [^]*text\/html[^]*Your browser sent too much\. Delete the cookies of this site/
-      for (const bytes of [17_000, 24_000, 31_000, 33_000, 60_000]) {
-        expect(await visit(bytes, 'Accept: text/html,application/xhtml+xml,*/*;q=0.8')).toMatch(page)
-        expect(await visit(bytes, 'accept: application/json')).toMatch(/^HTTP\/1\.1 431 [^]*"error":"invalid_request"/)
-      }
-      expect(await visit(15_000, 'Accept: text/html')).not.toMatch(/^HTTP\/1\.1 431/)
-    },
-  )
 })
 
 describe('HT08: the Host header is nobody', () => {

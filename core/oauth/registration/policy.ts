@@ -31,12 +31,16 @@ const algMembers = [
 
 const beyond = 'is more than clients may register here'
 
+/** Which of several: `scope[2]` is the third name of the scope. */
+const placed = (path: string, asked: readonly string[], places: readonly number[]): string =>
+  asked.length === 1 ? path : places.map((at) => `${path}[${String(at)}]`).join(', ')
+
 const textsIn = (value: JsonValue | undefined): readonly string[] =>
   Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []
 
 /**
  * What of the metadata is more than the policy allows. Of what is no metadata at all, such as a number for a scope, nothing is
- * said here. The words are constant: what was asked for is not repeated. `own`: audiences that the client has already.
+ * said here. What was asked for is not repeated: its places are numbered from 0. `own`: audiences that the client has already.
  */
 export const findBeyondPolicy = (
   metadata: JsonObject,
@@ -46,7 +50,8 @@ export const findBeyondPolicy = (
   const problems: MetadataProblem[] = []
   const check = (path: string, asked: readonly string[], allowed: readonly string[]): void => {
     const permitted = new Set(allowed)
-    if (asked.some((name) => !permitted.has(name))) problems.push({ path, message: beyond })
+    const places = asked.flatMap((name, at) => (permitted.has(name) ? [] : [at]))
+    if (places.length > 0) problems.push({ path: placed(path, asked, places), message: beyond })
   }
   const { scope, token_endpoint_auth_method: method, security_profile: profile } = metadata
   check('grant_types', textsIn(metadata['grant_types']), policy.grantTypes)
