@@ -56,13 +56,15 @@ const open = [
 
 /** False for a JSON Pointer that certainly leads to nothing in a detail: `type` is not there, nor what a closed schema does not name. */
 export const mayHave = (schema: JsonObject, path: string): boolean => {
-  let within: JsonValue | undefined = schema
+  let within: JsonObject = schema
   for (const part of path.slice(1).split('/')) {
-    if (!isObject(within) || open.some((keyword) => keyword in (within as JsonObject))) return true
-    const { properties, additionalProperties } = within as JsonObject
+    if (open.some((keyword) => keyword in within)) return true
+    const { properties, additionalProperties, unevaluatedProperties } = within
     const name = part.replaceAll('~1', '/').replaceAll('~0', '~')
-    if (isObject(properties) && Object.hasOwn(properties, name)) within = properties[name]
-    else return additionalProperties !== false && (within as JsonObject)['unevaluatedProperties'] !== false
+    const next = isObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined
+    if (next === undefined) return additionalProperties !== false && unevaluatedProperties !== false
+    if (!isObject(next)) return true
+    within = next
   }
   return true
 }
