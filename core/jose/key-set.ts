@@ -77,9 +77,9 @@ export const importKeySet = (keys: readonly unknown[]): KeySet => {
   return createKeySet(others.flatMap(membersOf), encryption.map(forEncryption))
 }
 
-/** The keys of a registered set that say `use: enc` and fit. Throws `BadJwk`. */
+/** The keys of a registered set that say `use: enc` and fit. */
 export const findEncryptionKeys = (keys: readonly unknown[], alg: JweAlg): readonly EncryptionKey[] =>
-  importKeySet(keys.filter(isForEncryption)).selectForEncryption(alg)
+  importKnownKeys(keys.filter(isForEncryption)).selectForEncryption(alg)
 
 /** RFC 7517 §5: what is not understood in a set is ignored. Keys for other things may stand beside those for us. */
 export const importKnownKeys = (keys: readonly unknown[]): KeySet => importKeySet(keys.filter(isUnderstood))

@@ -107,6 +107,27 @@ export const findJwkFault = (input: unknown): string | undefined =>
 export const findClientJwkFault = (input: unknown): string | undefined =>
   isForEncryption(input) ? findFault(() => checkEncryptionJwk(input)) : findJwkFault(input)
 
+/** One that contradicts itself, such as an EC key for RS256, is for nobody, and HS256 would make a secret of what is public. */
+const isForOthers = ({ alg, use }: { readonly alg?: unknown; readonly use?: unknown }): boolean =>
+  typeof alg === 'string'
+    ? findAlgorithm(alg) === undefined && !/^(?:HS|none$)/i.test(alg)
+    : typeof use === 'string' && use !== 'sig' && use !== 'enc'
+
+/**
+ * Is it a key of another type, or for another use, than any of ours? Such a member of a set is ignored (RFC 7517 §5), while what is
+ * wrong with a key of ours is not.
+ */
+export const isForeignJwk = (input: unknown): boolean => {
+  try {
+    if (isForEncryption(input)) checkEncryptionJwk(input)
+    else checkPublicJwk(input, allAlgorithms)
+    return false
+  } catch (error) {
+    if (!(error instanceof BadJwk)) throw error
+    return error.reason === 'type' || (error.reason === 'use' && isForOthers(input as object))
+  }
+}
+
 const findFault = (check: () => unknown): string | undefined => {
   try {
     check()

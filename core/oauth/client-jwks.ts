@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { JsonObject } from '../json.js'
 import { maxKeys } from '../jose/key-set.js'
-import { findClientJwkFault } from '../jose/public-key-guard.js'
+import { findClientJwkFault, isForeignJwk } from '../jose/public-key-guard.js'
 import { findOutboundFault, withoutFragment } from '../outbound/outbound-fetch.js'
 import { reportFault } from '../report-fault.js'
 
@@ -10,12 +10,25 @@ const hasRepeatedKid = (keys: readonly unknown[]): boolean => {
   return new Set(kids).size < kids.length
 }
 
-/** `jwks` of a client (RFC 7591 §2): public keys, each past the guard. */
+/** The places of the keys that nobody here understands, beside one that is understood. */
+export const foreignKeysOf = (keys: readonly unknown[]): readonly number[] =>
+  keys.some((key) => findClientJwkFault(key) === undefined)
+    ? keys.flatMap((key, at) => (isForeignJwk(key) ? [at] : []))
+    : []
+
+/** `jwks` of a client (RFC 7591 §2): public keys, each past the guard, but for those of other types and uses (RFC 7517 §5). */
 export const clientJwks = z.strictObject({
   keys: z
-    .array(z.custom<JsonObject>().superRefine(reportFault(findClientJwkFault)))
+    .array(z.custom<JsonObject>())
     .min(1, 'must hold at least one key')
     .max(maxKeys, `must hold at most ${String(maxKeys)} keys`)
+    .superRefine((keys, context) => {
+      const ignored = foreignKeysOf(keys)
+      for (const [at, key] of keys.entries()) {
+        const message = ignored.includes(at) ? undefined : findClientJwkFault(key)
+        if (message !== undefined) context.addIssue({ code: 'custom', path: [at], message })
+      }
+    })
     .refine((keys) => !hasRepeatedKid(keys), 'must not repeat a kid'),
 })
 

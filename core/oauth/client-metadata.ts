@@ -7,6 +7,7 @@ import { findSubjectFault } from './client-certificate-subject.js'
 import { metadataSchema, notAvailable, secretLength, unavailable, type Metadata } from './client-metadata-schema.js'
 import { findEncryptionFaults } from './encryption-metadata.js'
 import { explainProblem, formatPath } from './metadata-problems.js'
+import { foreignKeysOf } from './client-jwks.js'
 import { isImpersonable } from './redirect-uri.js'
 import { findRedirectUriFault } from './redirect-uri-registration.js'
 import { findSectorFault } from './sector.js'
@@ -117,10 +118,20 @@ const findContradictions = (metadata: Partial<Metadata>): MetadataProblem[] => {
   return problems
 }
 
-const findAdvice = ({ client_secret }: Metadata): MetadataProblem[] =>
-  client_secret === undefined || client_secret.length >= secretLength.recommended
+const findAdvice = ({ client_secret, jwks }: Metadata): MetadataProblem[] => [
+  ...(client_secret === undefined || client_secret.length >= secretLength.recommended
     ? []
-    : [{ path: 'client_secret', message: `should have at least ${String(secretLength.recommended)} random characters` }]
+    : [
+        {
+          path: 'client_secret',
+          message: `should have at least ${String(secretLength.recommended)} random characters`,
+        },
+      ]),
+  ...foreignKeysOf(jwks?.keys ?? []).map((at) => ({
+    path: `jwks.keys[${String(at)}]`,
+    message: 'is ignored: its type, use or algorithm is none of those that are accepted (RFC 7517 §5)',
+  })),
+]
 
 /** A member that is there and undefined is one that is not there. */
 const withoutUndefined = <T extends object>(value: T): { [Name in keyof T]: Exclude<T[Name], undefined> } =>

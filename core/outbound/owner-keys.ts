@@ -1,5 +1,5 @@
 import type { JsonObject } from '../json.js'
-import { importKeySet, type KeySet } from '../jose/key-set.js'
+import { importKnownKeys, type KeySet } from '../jose/key-set.js'
 import { RecentMap } from '../recent-map.js'
 import type { PickKeys, RemoteKeySets } from './remote-key-sets.js'
 
@@ -20,7 +20,7 @@ const createImporter = () => {
     const known = byObject.get(jwks)
     if (known !== undefined) return known
     const text = JSON.stringify(jwks)
-    const imported = byText.get(text) ?? importKeySet(jwks.keys)
+    const imported = byText.get(text) ?? importKnownKeys(jwks.keys)
     byText.set(text, imported)
     byObject.set(jwks, imported)
     return imported
