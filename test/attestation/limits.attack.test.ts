@@ -1,7 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import { postJson } from '../support/clients/attestation.js'
-import { noLog } from '../../core/observe/log.js'
-import type { JsonObject } from '../../core/json.js'
 import { createEvidenceChallenges } from '../../core/attestation/evidence-challenges.js'
 import { expectNamed, startAttestationServer } from '../support/server/attestation-server.js'
 import { collectionsOf } from '../support/forge/mint.js'
@@ -74,25 +72,6 @@ describe('row 31: guesses', () => {
     server.host.later(60_000)
     expect((await device.enrol()).status).toBe(200)
   })
-})
-
-it('a subject at its limit is in the log, one line a minute, and not more than ten subjects', async () => {
-  const lines: JsonObject[] = []
-  const log = { ...noLog, warn: (_message: string, fields: JsonObject = {}) => void lines.push(fields) }
-  await using server = await startAttestationServer({ limits: { ...wide, subject_per_minute: 1 }, log })
-  atMinute(server)
-  const enrolTwice = async (subject: string): Promise<void> => {
-    await (await server.device({ subject })).enrol()
-    for (let count = 0; count < 2; count++)
-      expectNamed(await (await server.device({ subject, principal_id: 'phone-2' })).enrol(), 'RateLimited')
-  }
-  await enrolTwice('acme')
-  expect(lines).toEqual([{ limit: 'attestation_subject', subject: 'acme' }])
-  for (let count = 0; count < 12; count++) await enrolTwice(`acme-${String(count)}`)
-  expect(lines.filter(({ limit }) => limit === 'attestation_subject')).toHaveLength(10)
-  server.host.later(60_000)
-  await enrolTwice('acme')
-  expect(lines.at(-1)).toEqual({ limit: 'attestation_subject', subject: 'acme' })
 })
 
 describe('row 26: renewals that somebody else asks for', () => {
