@@ -98,7 +98,10 @@ const issueSecret = async ({ device }: Demo): Promise<string | undefined> => {
   return (await makeFactor(wanted)).lines['secret']
 }
 
-/** The first signal to stop. A second one ends the process at once, and so does what nobody has caught. */
+/** In the environment of a service that `start --watch` runs: it ends with the process above it, whatever ended that. */
+export const watchedVariable = 'SIGNET_WATCHED'
+
+/** The first signal to stop, or the end of the process that watches files for this one. A second one ends the process at once, and so does what nobody has caught. */
 const untilStopped = (log: Logger): Promise<NodeJS.Signals> =>
   new Promise((stop) => {
     let stopping = false
@@ -108,6 +111,7 @@ const untilStopped = (log: Logger): Promise<NodeJS.Signals> =>
       stop(signal)
     }
     process.on('SIGTERM', onSignal).on('SIGINT', onSignal)
+    if (process.env[watchedVariable] !== undefined) process.once('disconnect', () => onSignal('SIGTERM'))
     process.once('uncaughtException', (error, origin) => {
       log.error('uncaught', { origin }, error)
       process.exit(1)

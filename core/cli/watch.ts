@@ -5,13 +5,16 @@ import { dirname, resolve } from 'node:path'
 import { readConfig } from '../../config/load.js'
 import { demoConfigFile } from './deployment.js'
 import { printError } from './output.js'
-import type { StartOptions } from './start.js'
+import { watchedVariable, type StartOptions } from './start.js'
 
 /** Milliseconds: editors write a file in several steps. */
 const settleMs = 100
 
-/** What the service reads: configurations, secrets and code. What it writes, its store and its logs, has other names. */
-const isSource = (name: string): boolean => /\.(?:ya?ml|json|[cm]?js|pem)$/.test(name)
+/**
+ * What the service reads: configurations, secrets and code, and the link that Kubernetes replaces when a ConfigMap or Secret
+ * changes. What it writes, its store and its logs, has other names.
+ */
+const isSource = (name: string): boolean => /\.(?:ya?ml|json|[cm]?js|pem)$|^\.\.data$/.test(name)
 
 export interface WatchOptions extends StartOptions {
   readonly verbose?: true
@@ -33,7 +36,10 @@ export const startWatched = async ({ config, port, verbose }: WatchOptions): Pro
   const isStopping = (): boolean => stopping.signal.aborted
   while (!isStopping()) {
     using changes = watchFolders(await findFolders(file))
-    const service = spawn(process.execPath, [process.argv[1] ?? '', 'start', ...args], { stdio: 'inherit' })
+    const service = spawn(process.execPath, [process.argv[1] ?? '', 'start', ...args], {
+      stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+      env: { ...process.env, [watchedVariable]: '1' },
+    })
     const ended = once(service, 'exit')
     const stopped = once(stopping.signal, 'abort')
     const first = await Promise.race([changes.next, stopped.then(() => 'stop'), ended.then(() => 'end')])
