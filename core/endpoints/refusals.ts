@@ -127,12 +127,16 @@ export const createRefusals = ({ audit, hasRoom, limits }: RefusalOptions): Refu
   }
 
   const record: Refusals['record'] = async (http, { event, why, client, sub, method, guessed, trail, ...named }) => {
-    const { code, errorCode, reason, status, claimedClientId, clientAuthentication, isOfChain } =
+    const { code, errorCode, reason, status, claimedClientId, sentClientId, clientAuthentication, isOfChain } =
       why instanceof OAuthError ? why : ({ reason: why } as Partial<OAuthError>)
     const refusal = { event, error: code, error_code: errorCode, reason, method, ...describe(clientAuthentication) }
     const isProved = sub !== undefined || (client !== undefined && !isPublicClient(client))
     const clientId = named.claimedClientId ?? claimedClientId ?? client?.client_id
-    const own = { request_id: http.requestId, ...trail }
+    const own = {
+      request_id: http.requestId,
+      ...trail,
+      ...(sentClientId !== undefined && { sent_client_id: sentClientId }),
+    }
     if (isProved && status !== 429)
       return audit.record({ ...refusal, ...own, client_id: clientId, ...(sub !== undefined && { sub }) })
     const address = addressBucket(http.address)

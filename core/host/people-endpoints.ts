@@ -1,3 +1,4 @@
+import { findNearMiss } from '../../config/near-miss.js'
 import type { Config } from '../../config/schema.js'
 import { createFlow, type Flow } from '../endpoints/authorization-flow/flow.js'
 import type { AuthorizationOptions } from '../endpoints/authorization-flow/options.js'
@@ -95,6 +96,7 @@ export const createSignIn = (
     secrets,
     revocations,
   } = get(tokens.collections)
+  const clientIds = config.clients.flatMap(({ client_id: id }) => (typeof id === 'string' ? [id] : []))
   const options: AuthorizationOptions = {
     issuer: config.issuer,
     defaultAudience: config.default_audience,
@@ -120,6 +122,9 @@ export const createSignIn = (
     log: get(tokens.log),
     pages: get(tokens.pages),
     clients: get(tokens.clients),
+    ...(config.issuer.startsWith('http:') && {
+      meantClient: (typed: string) => findNearMiss(typed, clientIds),
+    }),
     verifyIdTokenHint: (text) => verifyIdTokenHint(text, verification),
     codes,
     sessions,

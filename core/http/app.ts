@@ -96,7 +96,7 @@ export const createApp = (options: AppOptions): ((request: IncomingMessage, resp
   if (traces !== undefined) app.use(carryTrace(traces, tracing))
   if (requestIds !== undefined) app.use((ctx, next) => requestIds.run(ctx.state.requestId, next))
   app.use(errorFunnel(log, errorPage))
-  app.use(requestLog(log, logLevel, observe))
+  app.use(requestLog(log, logLevel, !secure, observe))
   app.use(securityHeaders(secure))
   app.use(findRoute(routes))
   app.use(cors(routes))

@@ -1,5 +1,5 @@
 import { json, page, type Reply } from '../endpoints/message.js'
-import { OAuthError, type ErrorCode } from '../oauth/errors.js'
+import { OAuthError, type ErrorCode, type ErrorFacts } from '../oauth/errors.js'
 import type { Log } from '../observe/log.js'
 import { Unavailable } from '../unavailable.js'
 import { answer } from './answer.js'
@@ -19,6 +19,8 @@ export interface ShownError {
   readonly backUrl?: string | undefined
   /** Where the person can sign out. */
   readonly signOutUrl?: string | undefined
+  /** What helps a developer. */
+  readonly facts?: ErrorFacts | undefined
 }
 
 /** What is said of the languages that the person reads. Untrusted. */
@@ -38,11 +40,13 @@ interface Failure {
   readonly status: number
   readonly code: ErrorCode
   readonly description: string
+  readonly reason?: string
   readonly errorCode?: string | undefined
   readonly clientName?: string | undefined
   readonly clientId?: string | undefined
   readonly backUrl?: string | undefined
   readonly signOutUrl?: string | undefined
+  readonly facts?: ErrorFacts | undefined
   readonly uiLocales?: string | undefined
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -56,6 +60,7 @@ export const errorFunnel =
     } catch (error) {
       const failure = toFailure(error, ctx.state, log)
       ctx.state.error = failure.code
+      ctx.state.reason = failure.reason
       answer(ctx, errorReply(failure, ctx, errorPage))
     }
   }
@@ -110,9 +115,9 @@ const errorReply = (failure: Failure, { state: exchange, req }: Context, errorPa
     return json(status, { error: code, error_description: description, error_code }, headers)
   }
   const { requestId, search } = exchange
-  const { clientName, clientId, backUrl, signOutUrl } = failure
+  const { clientName, clientId, backUrl, signOutUrl, facts } = failure
   const uiLocales = failure.uiLocales ?? exchange.uiLocales ?? localesOf(search)
-  const shown = { status, title, message: description, requestId, clientName, clientId, backUrl, signOutUrl }
+  const shown = { status, title, message: description, requestId, clientName, clientId, backUrl, signOutUrl, facts }
   const { html, language } = errorPage(shown, { uiLocales, acceptLanguage: req.headers['accept-language'] })
   const reply = page(status, html, language)
   return { ...reply, headers: { ...reply.headers, ...headers } }

@@ -30,6 +30,8 @@ export class Exchange {
   hasErrorCodes: boolean
   /** What it was refused with. */
   error: ErrorCode | undefined
+  /** Why, for the operator. */
+  reason: string | undefined
   /** The component whose outage failed it. */
   outage: string | undefined
   /** Where it is in a trace (W3C Trace Context). */
@@ -50,6 +52,7 @@ export class Exchange {
     this.uiLocales = undefined
     this.hasErrorCodes = false
     this.error = undefined
+    this.reason = undefined
     this.outage = undefined
     this.traceparent = undefined
   }

@@ -39,10 +39,10 @@ export interface Answered {
 export type RequestObserver = (answered: Answered) => void
 
 /**
- * One line for each answer. The path is the table's, so that it holds no id of an interaction; the query is never logged.
+ * One line for each answer. With `explain`, which is for an issuer on loopback, it says why a request was refused. The path is the table's, so that it holds no id of an interaction; the query is never logged.
  */
 export const requestLog =
-  (log: Log, level: 'debug' | 'info', observe?: RequestObserver): Middleware =>
+  (log: Log, level: 'debug' | 'info', explain: boolean, observe?: RequestObserver): Middleware =>
   (ctx, next) => {
     const { res, req, state } = ctx
     const start = performance.now()
@@ -56,6 +56,7 @@ export const requestLog =
         path: state.routePath ?? state.path.slice(0, maxLoggedPath),
         status,
         ms: Math.round(milliseconds * 10) / 10,
+        ...(explain && state.error !== undefined && { error: state.error, reason: state.reason }),
         ...(state.traceparent !== undefined && { traceparent: state.traceparent }),
       })
     })

@@ -48,11 +48,16 @@ export interface AttemptedAuthentication {
   readonly registered?: readonly string[]
 }
 
+/** Names of parameters and metadata, and what they are; `hint`: what to change, in English. */
+export type ErrorFacts = Readonly<Record<string, string | undefined>>
+
 export interface ErrorDetails {
   /** For the audit log only: what we must know. Never a secret, never sent to the client. */
   readonly reason?: string
   /** For the audit log only: the client that the request named and did not prove to be. One that exists. */
   readonly claimedClientId?: string | undefined
+  /** For the audit log only: the id of a client that does not exist, as `shownClientId` shows it. */
+  readonly sentClientId?: string | undefined
   /** For the audit log only: how a client tried to authenticate, and how it is registered to. Names of methods, nothing sent. */
   readonly clientAuthentication?: AttemptedAuthentication | undefined
   /** For the error page only: the client that sent the person, by the name that people know. */
@@ -63,6 +68,8 @@ export interface ErrorDetails {
   readonly backUrl?: string | undefined
   /** For the error page only: where the person can sign out without the request. */
   readonly signOutUrl?: string | undefined
+  /** For the error page only: what helps a developer. Of a loopback issuer alone, because it repeats what was sent. */
+  readonly facts?: ErrorFacts | undefined
   /** For the error page only: `ui_locales` of the request that it ends. */
   readonly uiLocales?: string | undefined
   /** Another status than the table's: 405, 413, 415, 429. */
@@ -96,6 +103,8 @@ export class OAuthError extends Error {
   readonly clientId: string | undefined
   readonly backUrl: string | undefined
   readonly signOutUrl: string | undefined
+  readonly facts: ErrorFacts | undefined
+  readonly sentClientId: string | undefined
   readonly uiLocales: string | undefined
   readonly isOfChain: boolean
   readonly headers: Readonly<Record<string, string>>
@@ -113,6 +122,8 @@ export class OAuthError extends Error {
     this.clientId = details.clientId
     this.backUrl = details.backUrl
     this.signOutUrl = details.signOutUrl
+    this.facts = details.facts
+    this.sentClientId = details.sentClientId
     this.uiLocales = details.uiLocales
     this.isOfChain = details.isOfChain ?? false
     this.headers = details.headers ?? {}
@@ -127,7 +138,7 @@ export class OAuthError extends Error {
 /** The same refusal, with these details in the place of its own. */
 export const withDetails = (error: OAuthError, details: ErrorDetails): OAuthError => {
   const { code, description, status, reason, errorCode, claimedClientId, clientAuthentication, headers, cause } = error
-  const { clientName, clientId, backUrl, signOutUrl, uiLocales, isOfChain } = error
+  const { clientName, clientId, backUrl, signOutUrl, facts, sentClientId, uiLocales, isOfChain } = error
   return new OAuthError(code, description, {
     status,
     reason,
@@ -137,6 +148,8 @@ export const withDetails = (error: OAuthError, details: ErrorDetails): OAuthErro
     clientId,
     backUrl,
     signOutUrl,
+    facts,
+    sentClientId,
     uiLocales,
     isOfChain,
     headers,
@@ -145,3 +158,6 @@ export const withDetails = (error: OAuthError, details: ErrorDetails): OAuthErro
     ...details,
   })
 }
+
+/** An id that no client has, as logs and pages may show it: 64 characters at most, and nothing but printable ASCII. */
+export const shownClientId = (sent: string): string => sent.slice(0, 64).replaceAll(/[^\x21-\x7e]/g, '?')

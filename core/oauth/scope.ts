@@ -14,6 +14,10 @@ export const personalScopes: ReadonlySet<string> = new Set([
   'offline_access',
 ])
 
+/** The member of an audit event for scopes that were asked for and that nobody knows; 200 characters at most. */
+export const auditIgnored = (ignored: readonly string[] = []): { readonly ignored_scope?: string } =>
+  ignored.length === 0 ? {} : { ignored_scope: ignored.join(' ').slice(0, 200) }
+
 /** The `scope` parameter as a list without repetitions; empty when none was sent. Throws `invalid_scope` when it is malformed. */
 export const parseScope = (scope: string | undefined): readonly string[] => {
   if (scope === undefined) return []

@@ -14,6 +14,8 @@ interface RequestLine extends Line {
   readonly status: number | string
   readonly ms: number
   readonly request_id: string
+  readonly error?: string
+  readonly reason?: string
 }
 
 /** The log for people at a terminal: as pino-pretty has it, and one line for each request. */
@@ -29,11 +31,12 @@ export const createTerminalLog = (print: (text: string) => void): { write(line: 
   }
 }
 
-/** `04:02:37 POST /token 200 12 ms 3571ec1a`: the beginning of the id finds the line in the audit log. */
-const describeRequest = ({ time, method, path, status, ms, request_id }: RequestLine): string => {
+/** `04:02:37 POST /token 400 12 ms 3571ec1a invalid_grant: code was already used`: the beginning of the id finds the line in the audit log. */
+const describeRequest = ({ time, method, path, status, ms, request_id, error, reason }: RequestLine): string => {
   const clock = new Date(String(time)).toTimeString().slice(0, 8)
   const shown = path.replaceAll(/[^\x21-\x7e]/g, '?')
-  const text = `${clock} ${method} ${shown} ${String(status)} ${String(Math.round(ms))} ms ${request_id.slice(0, 8)}`
+  const why = error === undefined ? '' : ` ${error}${reason === undefined ? '' : `: ${reason}`}`
+  const text = `${clock} ${method} ${shown} ${String(status)} ${String(Math.round(ms))} ms ${request_id.slice(0, 8)}${why}`
   const isFailure = typeof status !== 'number' || status >= 500
   return isFailure && process.stdout.isTTY && process.stdout.hasColors() ? styleText('red', text) : text
 }

@@ -132,7 +132,7 @@ const live = async (origin: string): Promise<Session> => {
   })
   await get(`/authorize?${new URLSearchParams({ ...query, id_token_hint: first['id_token'] ?? '', prompt: 'none' })}`)
   await get(`/authorize?${new URLSearchParams({ ...query, request: `${mark}-request-object` })}`)
-  await get(`/authorize?${new URLSearchParams({ ...query, client_id: `${mark}-client` })}`)
+  await get(`/authorize?${new URLSearchParams({ ...query, client_id: 'no-such-client' })}`)
   await get(`/${mark}-path?code=${code}`)
 
   await post('/token', { grant_type: 'refresh_token', refresh_token: first['refresh_token'] ?? '' }, withSecret(web))

@@ -4,6 +4,7 @@ import { createCookies, type Cookies } from '../../interaction/cookies.js'
 import { createInteractions, type Interactions } from '../../interaction/interaction.js'
 import { createKnownBrowsers, type KnownBrowsers } from '../../interaction/known-browsers.js'
 import { createSessions, type Session, type Sessions } from '../../interaction/session.js'
+import { auditIgnored } from '../../oauth/scope.js'
 import type { AnswerTarget, AuthorizationRequest } from '../../oauth/authorization-request.js'
 import { isOpenlyRegistered, type Client } from '../../oauth/client.js'
 import { OAuthError } from '../../oauth/errors.js'
@@ -179,6 +180,7 @@ export const createFlow = (options: AuthorizationOptions): Flow => {
     await audit.record(...(consented ? [{ event: 'consent.given', ...trail } as const] : []), {
       event: 'authorization.granted',
       ...trail,
+      ...auditIgnored(request.ignoredScope),
       ...(client.consent === 'implicit' && !consented && { consent: 'implicit' }),
     })
     return reply

@@ -67,7 +67,8 @@ export const readScope: Step = ({ params, client, rules: { scopesSupported, unkn
   const known = asked.filter((name) => scopesSupported.includes(name))
   if (known.length === 0 || (unknownScopes === 'refuse' && known.length < asked.length)) throw scopeRefused()
   if (!known.every((name) => client.scope.includes(name))) throw scopeRefused()
-  return { scope: known }
+  const ignored = asked.filter((name) => !known.includes(name))
+  return { scope: known, ...(ignored.length > 0 && { ignoredScope: ignored }) }
 }
 
 export const readResource: Step = ({ params, client, rules }) => ({
@@ -95,7 +96,8 @@ export const readCodeChallenge: Step = ({ params, client }) => {
     return nothing
   }
   if (method !== 'S256') invalidRequest('The parameter code_challenge_method must be S256.')
-  if (!s256Challenge.test(codeChallenge)) invalidRequest('The parameter code_challenge is malformed.')
+  if (!s256Challenge.test(codeChallenge))
+    invalidRequest('The parameter code_challenge is not the base64url of 32 bytes.')
   return { codeChallenge }
 }
 

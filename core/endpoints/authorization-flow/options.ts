@@ -69,6 +69,8 @@ export interface AuthorizationOptions {
   readonly log: Log
   readonly pages: Pages
   readonly clients: ClientDirectory
+  /** The client that was probably meant. Only an issuer on loopback has it: who reads its error pages is a developer. */
+  readonly meantClient?: ((clientId: string) => string | undefined) | undefined
   /** Undefined unless it is an id_token of this issuer under any published key, expired or not. */
   readonly verifyIdTokenHint: (token: string) => Promise<IdTokenHint | undefined>
   readonly codes: OneTimeStore<AuthorizationCode>

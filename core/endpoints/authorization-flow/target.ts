@@ -2,6 +2,7 @@ import type { AnswerTarget } from '../../oauth/authorization-request.js'
 import type { Client } from '../../oauth/client.js'
 import { OAuthError } from '../../oauth/errors.js'
 import type { ParameterList } from '../../oauth/params.js'
+import { explainRedirectUri } from './explain-redirect-uri.js'
 import { isRegisteredRedirectUri } from '../../oauth/redirect-uri.js'
 import { findResponseMode } from '../../oauth/response-mode.js'
 
@@ -19,18 +20,17 @@ const unregistered = 'The redirect URI is not registered for this client.'
 
 /**
  * Where the answer may go: the rule of who may leave out `redirect_uri` is OIDC Core §3.1.2.1's. Throws `invalid_request`
- * and, for a redirect URI of another client, `invalid_redirect_uri`; its page names the client, and `shown` with the client's id, if given.
+ * and, for a redirect URI of another client, `invalid_redirect_uri`; its page names the client, and explains `shown` where it is given.
  */
 export const getTarget = (params: ParameterList, client: Client, shown?: string): AnswerTarget => {
   checkOnce(params, 'redirect_uri')
   const sent = params.values.get('redirect_uri')
   const redirectUri = sent ?? onlyRedirectUri(params, client)
   if (!isRegisteredRedirectUri(client, redirectUri))
-    throw new OAuthError(
-      'invalid_redirect_uri',
-      shown === undefined ? unregistered : `${unregistered} Client: ${client.client_id}. Redirect URI: ${shown}`,
-      { reason: unregistered, clientName: client.client_name ?? client.client_id },
-    )
+    throw new OAuthError('invalid_redirect_uri', unregistered, {
+      clientName: client.client_name ?? client.client_id,
+      facts: shown === undefined ? undefined : explainRedirectUri(client.client_id, shown, client.redirect_uris),
+    })
   const state = params.repeated.has('state') ? undefined : params.values.get('state')
   return {
     clientId: client.client_id,

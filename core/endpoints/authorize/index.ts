@@ -82,9 +82,6 @@ export const createAuthorizationEndpoint = (options: AuthorizationOptions, flow:
     http.cookie(flow.cookies.session) === undefined &&
     http.cookie(flow.cookies.browser) === undefined
 
-  // Only on loopback may an issuer be http: who reads the page there is a developer.
-  const isLocal = options.issuer.startsWith('http:')
-
   const answer = async (context: AuthorizationContext): Promise<Reply> => {
     const { http, request } = context
     if (lacksLaxCookies(http)) {
@@ -101,7 +98,7 @@ export const createAuthorizationEndpoint = (options: AuthorizationOptions, flow:
 
   return async (http, seen) => {
     const sent = getParameters(http)
-    const client = await getClient(sent, options.clients)
+    const client = await getClient(sent, options.clients, options.meantClient)
     seen.claimedClientId = client.client_id
     const requestUri = getPushedRequestUri(sent)
     if (requestUri !== undefined)
@@ -111,7 +108,7 @@ export const createAuthorizationEndpoint = (options: AuthorizationOptions, flow:
     const params = await requestObjects.open(sent, client)
     const sentUri = originAndPath(params.values.get('redirect_uri') ?? '')
     seen.trail = { sent_redirect_uri: sentUri }
-    const target = getTarget(params, client, isLocal ? sentUri : undefined)
+    const target = getTarget(params, client, options.meantClient === undefined ? undefined : sentUri)
     let request: AuthorizationRequest
     try {
       const found = await checkRequest(steps, { params, client, rules: options, signal: http.signal })

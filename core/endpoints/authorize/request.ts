@@ -1,20 +1,36 @@
 import type { Client, ClientDirectory } from '../../oauth/client.js'
-import { OAuthError } from '../../oauth/errors.js'
+import { OAuthError, shownClientId } from '../../oauth/errors.js'
 import type { ParameterList } from '../../oauth/params.js'
 import { isPushedRequestUri } from '../../oauth/pushed-request.js'
 import { checkOnce } from '../authorization-flow/target.js'
 
-/** The client that asks. Throws `invalid_request`, `invalid_client`, `Unavailable`. */
-export const getClient = async (params: ParameterList, clients: Pick<ClientDirectory, 'find'>): Promise<Client> => {
+/** The client that asks. With `meant`, the page says which id was probably meant. Throws `invalid_request`, `invalid_client`, `Unavailable`. */
+export const getClient = async (
+  params: ParameterList,
+  clients: Pick<ClientDirectory, 'find'>,
+  meant?: (clientId: string) => string | undefined,
+): Promise<Client> => {
   checkOnce(params, 'client_id')
   const clientId = params.values.get('client_id')
   if (clientId === undefined) throw new OAuthError('invalid_request', 'The parameter client_id is missing.')
   const client = await clients.find(clientId)
-  if (client === undefined || client === 'disabled')
+  if (client === 'disabled')
     throw new OAuthError('invalid_client', 'The client is unknown.', {
       status: 400,
-      reason: client === undefined ? 'unknown client' : 'client is disabled',
+      reason: 'client is disabled',
+      claimedClientId: clientId,
     })
+  if (client === undefined) {
+    const sentClientId = shownClientId(clientId)
+    const near = meant?.(clientId)
+    const hint = near === undefined ? undefined : `did you mean ${near}?`
+    throw new OAuthError('invalid_client', 'The client is unknown.', {
+      status: 400,
+      reason: 'unknown client',
+      sentClientId,
+      facts: meant && { client_id: sentClientId, hint },
+    })
+  }
   return client
 }
 

@@ -1,3 +1,4 @@
+import { auditIgnored } from '../../oauth/scope.js'
 import { isPlainText } from '../../plain-text.js'
 import { epochSeconds } from '../../clock.js'
 import type { Account, AccountLookup } from '../../oauth/account.js'
@@ -81,7 +82,7 @@ export const createBackchannelAuthenticationEndpoint = (options: BackchannelAuth
     asked: BackchannelRequest,
     token: string | undefined,
     ttlSeconds: number,
-    requestId: string,
+    trail: Readonly<Record<string, string>>,
   ): Promise<string> => {
     const [authReqId, approvalId] = [newOpaqueToken(), newOpaqueToken()]
     const request = token === undefined ? asked : { ...asked, ping: { authReqId, token } }
@@ -96,7 +97,7 @@ export const createBackchannelAuthenticationEndpoint = (options: BackchannelAuth
       if (!(await requests.start(hashOpaqueToken(authReqId), record, ttlSeconds))) throw new Error('no id is free')
       await audit.record({
         event: 'backchannel.started',
-        request_id: requestId,
+        ...trail,
         client_id: clientId,
         sub: subject,
         scope: request.scope.join(' '),
@@ -126,7 +127,7 @@ export const createBackchannelAuthenticationEndpoint = (options: BackchannelAuth
     const bindingMessage = readBindingMessage(params)
     const ttlSeconds = Math.min(readExpiry(params) ?? options.ttlSeconds, options.ttlSeconds)
     const asked = await checkRequest(steps, { params, client, rules: options, signal: http.signal })
-    const { scope = [], resource = [], authorizationDetails, wantedAcr } = asked
+    const { scope = [], ignoredScope, resource = [], authorizationDetails, wantedAcr } = asked
     if (!scope.includes('openid')) throw new OAuthError('invalid_scope', 'The scope openid is missing.')
     const { subject } = await findPerson(client, asked, http.signal)
     seen.trail = { about: subject }
@@ -142,7 +143,10 @@ export const createBackchannelAuthenticationEndpoint = (options: BackchannelAuth
       ...(wantedAcr && { wantedAcr }),
       askedAt: epochSeconds(clock),
     }
-    const authReqId = await start(request, token, ttlSeconds, http.requestId)
+    const authReqId = await start(request, token, ttlSeconds, {
+      request_id: http.requestId,
+      ...auditIgnored(ignoredScope),
+    })
     options.notifyDevices(subject, ttlSeconds)
     return json(200, { auth_req_id: authReqId, expires_in: ttlSeconds, interval: intervalSeconds })
   }

@@ -1,5 +1,6 @@
 import { epochSeconds } from '../../clock.js'
 import { sizeOf, type Place, type Places } from '../../interaction/places.js'
+import { auditIgnored } from '../../oauth/scope.js'
 import type { ClientAuthentication } from '../../oauth/client-authentication.js'
 import { isPublicClient, type Client } from '../../oauth/client.js'
 import { deviceCodeGrant, formatUserCode, newUserCode, type DeviceRequest } from '../../oauth/device-code.js'
@@ -89,7 +90,11 @@ export const createDeviceAuthorizationEndpoint = (options: DeviceAuthorizationOp
     seen.client = client
     await dpop?.claim()
     checkGrant(client)
-    const { scope = [], resource = [] } = await checkRequest(steps, {
+    const {
+      scope = [],
+      resource = [],
+      ignoredScope,
+    } = await checkRequest(steps, {
       params: http.form,
       client,
       rules: options,
@@ -115,6 +120,7 @@ export const createDeviceAuthorizationEndpoint = (options: DeviceAuthorizationOp
       scope: request.scope.join(' '),
       resource: request.resource,
       address: request.address,
+      ...auditIgnored(ignoredScope),
     })
     return json(200, {
       device_code: deviceCode,

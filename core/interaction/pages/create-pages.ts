@@ -148,11 +148,12 @@ const createSpokenPages = (words: Words, render: Render, { accountUrl, scopes }:
         link: page.link,
         ...showAccount(page.account),
       }),
-    error: ({ status, title, message, ...page }) =>
+    error: ({ status, title, message, facts = {}, ...page }) =>
       render('error', {
         ...page,
         title: words.said(title) ?? title,
         ...describeError(words, message),
+        facts: Object.entries(facts).filter(([, value]) => value !== undefined && value !== ''),
         backUrl: webAddress(page.backUrl),
         advice: adviceOn(words, status),
       }),

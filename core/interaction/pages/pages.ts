@@ -179,6 +179,8 @@ export interface ErrorPage {
   readonly backUrl?: string | undefined
   /** Where the person can sign out. */
   readonly signOutUrl?: string | undefined
+  /** What helps a developer, by the names of parameters and metadata; `hint` is English. Untrusted. */
+  readonly facts?: Readonly<Record<string, string | undefined>> | undefined
   /** The error code, for developers. */
   readonly error?: string
 }

@@ -155,6 +155,22 @@ export const samplePages = (pages: SpokenPages, origin: string, logo: string): R
     ['logout', pages.logout({ ...form, client: full, account, others: [long], parameters: {} })],
     ['signed-out', pages.signedOut({ client: plain, backUrl: 'https://teller.example/login' })],
     ['signed-out-others', pages.signedOut({ others })],
+    [
+      'error of a loopback issuer',
+      pages.error({
+        ...error,
+        title: 'Authorization error',
+        message: 'The redirect URI is not registered for this client.',
+        error: 'invalid_redirect_uri',
+        clientName: 'Teller',
+        facts: {
+          client_id: 'shop',
+          redirect_uri: 'http://localhost:5520/callback/',
+          redirect_uris: 'http://localhost:5520/callback https://shop.example/callback',
+          hint: 'differs by the slash at the end',
+        },
+      }),
+    ],
     ['error', pages.error({ ...error, message: 'The parameter claims is malformed.', error: 'invalid_request' })],
     [
       'expired',
