@@ -14,9 +14,15 @@ import { removeExternalAccount } from '../interaction/external-accounts.js'
 import { createPasswordHasher } from '../interaction/password-hasher.js'
 import { canonicalUsername } from '../interaction/username.js'
 import type { EndSubject } from '../oauth/subject-end.js'
-import { personFactorsIn } from './account-factors.js'
+import {
+  factorsInJson,
+  personFactorsIn,
+  printFactorsAfter,
+  settleFactors,
+  type FactorsAfter,
+} from './account-factors.js'
 import type { AccountOptions } from './accounts.js'
-import { readDeployment, recordChange, withStores } from './deployment.js'
+import { readDeployment, recordChange, withStores, type NoteChange } from './deployment.js'
 import { CommandFailed } from './failure.js'
 import { findPerson, type WhoOptions } from './find-person.js'
 import { print, printJson } from './output.js'
@@ -64,28 +70,36 @@ export const removeWhom = async ({ username, sub = '', ...options }: WhoOptions)
 
 export interface SetPasswordOptions extends AccountOptions {
   readonly passwordStdin?: true
+  /** Removes passkeys, the authenticator app and recovery codes, too. */
+  readonly factors?: true
 }
 
 /** `signet accounts set-password`. The password comes from the terminal or standard input, never from the arguments. */
 export const setPasswordOf = async (username: string, options: SetPasswordOptions): Promise<void> => {
   const config = await readChangeable(username, options)
   const password = await (options.passwordStdin ? readPassword() : askPassword())
-  const changed = await changeAccount(config, 'set_password', username, async (store, end) => {
+  let after: FactorsAfter | undefined
+  const changed = await changeAccount(config, 'set_password', username, async (store, end, stores, note) => {
     const change = await changePassword(store, createPasswordHasher(), { username, password }, end)
     if (change.outcome === 'refused') throw new CommandFailed(change.reason)
-    return change.outcome === 'changed' ? change.account : undefined
+    if (change.outcome === 'unknown') return undefined
+    after = await settleFactors(stores, change.account.sub, options.factors === true, note)
+    return change.account
   })
-  report(`Changed the password of ${username}`, changed, 'password_changed', options)
+  report(`Changed the password of ${username}`, changed, 'password_changed', options, after)
 }
 
 /** `signet accounts disable` and `enable`. */
 export const setDisabledOf = async (username: string, disabled: boolean, options: AccountOptions): Promise<void> => {
   const config = await readChangeable(username, options)
   const [action, done] = disabled ? (['disable', 'Disabled'] as const) : (['enable', 'Enabled'] as const)
-  const changed = await changeAccount(config, action, username, (store, end) =>
-    setDisabled(store, username, disabled, end),
-  )
-  report(`${done} ${username}`, changed, `${action}d`, options)
+  let after: FactorsAfter | undefined
+  const changed = await changeAccount(config, action, username, async (store, end, stores, note) => {
+    const account = await setDisabled(store, username, disabled, end)
+    if (account !== undefined) after = await settleFactors(stores, account.sub, false, note)
+    return account
+  })
+  report(`${done} ${username}`, changed, `${action}d`, options, after)
 }
 
 const inConfiguration = 'This account is in the configuration: change it there, and reload.'
@@ -102,17 +116,31 @@ const changeAccount = async (
   config: Config,
   action: string,
   username: string,
-  change: (store: AccountStore, end: EndSubject, stores: Stores) => Promise<AccountRecord | undefined>,
+  change: (
+    store: AccountStore,
+    end: EndSubject,
+    stores: Stores,
+    note: NoteChange,
+  ) => Promise<AccountRecord | undefined>,
 ): Promise<AccountRecord> => {
-  const changed = await recordChange(config, { action: `account.${action}`, username }, () =>
+  const changed = await recordChange(config, { action: `account.${action}`, username }, (note) =>
     withStores(config, async (stores) => {
       const end = endSubjectIn(stores, config, Date.now)
-      return (await change(openAccountStore(stores.records), end, stores)) ?? false
+      return (await change(openAccountStore(stores.records), end, stores, note)) ?? false
     }),
   )
   if (changed === false) throw new CommandFailed('There is no such account in the store.')
   return changed
 }
 
-const report = (sentence: string, { username, sub }: AccountRecord, state: string, { json }: AccountOptions): void =>
-  json ? printJson({ username, sub, state }) : print(sentence)
+const report = (
+  sentence: string,
+  { username, sub }: AccountRecord,
+  state: string,
+  { json }: AccountOptions,
+  after?: FactorsAfter,
+): void => {
+  if (json) return printJson({ username, sub, state, ...(after && factorsInJson(after)) })
+  print(sentence)
+  if (after) printFactorsAfter(after, `signet people end --sub ${sub}`)
+}

@@ -36,6 +36,7 @@ export const addAccountCommands = (accounts: Command): void => {
     )
   oneAccount(accounts, 'set-password', 'change a password; sessions and tokens of the old one end at once')
     .option('--password-stdin', 'read the password from standard input')
+    .option('--factors', 'remove passkeys, the authenticator app and recovery codes, too; default: print what remains')
     .action(async (username: string, options: SetPasswordOptions) =>
       (await import('./account-changes.js')).setPasswordOf(username, options),
     )

@@ -2,18 +2,21 @@ import { isoTime } from '../clock.js'
 import { collections } from '../host/collections.js'
 import type { Stores } from '../host/stores.js'
 import type { PersonFactor } from '../interaction/factors/person-factor.js'
+import { findExternalAccount } from '../interaction/external-accounts.js'
 import { createPersonFactors, factorId, type PersonFactors } from '../interaction/factors/person-factors.js'
-import { readDeployment, recordChange, withStores } from './deployment.js'
+import { readDeployment, recordChange, withStores, type NoteChange } from './deployment.js'
 import { CommandFailed } from './failure.js'
 import { findPerson, whose, type WhoOptions } from './find-person.js'
 import { print, printJson } from './output.js'
+import { counted } from './person.js'
 import { printList } from './table.js'
 
 /** What people sign in with beside passwords, in these stores. */
 export const personFactorsIn = (stores: Stores): PersonFactors =>
   createPersonFactors({ store: collections(stores).personFactors, clock: Date.now })
 
-const describe = (factor: PersonFactor) => ({
+/** As commands print it. */
+export const describeFactor = (factor: PersonFactor) => ({
   id: factorId(factor),
   kind: factor.kind,
   ...(factor.kind === 'passkey' && { name: factor.name, backed_up: factor.backedUp }),
@@ -34,15 +37,63 @@ export const printFactors = async (options: WhoOptions): Promise<void> => {
   const factors = await recordChange(config, change, () =>
     withStores(config, async (stores) => personFactorsIn(stores).list((await findPerson(config, stores, options)).sub)),
   )
-  if (options.json) return printJson(factors.map(describe))
+  if (options.json) return printJson(factors.map(describeFactor))
+  printFactorList(factors)
+}
+
+const printFactorList = (factors: readonly PersonFactor[]): void =>
   printList(
     'factors',
     ['ID', 'NAME', 'CREATED', 'LAST USED'],
     factors.map((factor) => {
-      const { id, created_at: created, last_used_at: used = '' } = describe(factor)
+      const { id, created_at: created, last_used_at: used = '' } = describeFactor(factor)
       return [id, detailOf(factor), created, used]
     }),
   )
+
+/** What became of the ways in that are not a password, of one person. */
+export interface FactorsAfter {
+  readonly state: 'removed' | 'kept'
+  readonly factors: readonly PersonFactor[]
+  /** The method outside that signs the person in, and that only the service outside can end. */
+  readonly method?: string
+}
+
+/**
+ * Removes the factors of a person, or finds out which ones still sign the person in. Call it after all that sign-ins have opened is
+ * over: nobody adds one from then on who has not signed in again. Throws `Unavailable`.
+ */
+export const settleFactors = async (
+  stores: Stores,
+  sub: string,
+  remove: boolean,
+  note: NoteChange,
+): Promise<FactorsAfter> => {
+  const people = personFactorsIn(stores)
+  const factors = remove ? await people.removeAll(sub) : await people.list(sub)
+  if (remove) note({ factors_removed: factors.map(factorId) })
+  const external = await findExternalAccount(collections(stores).externalAccounts, sub)
+  return { state: remove ? 'removed' : 'kept', factors, ...(external && { method: external.method }) }
+}
+
+/** The same for `--json`. */
+export const factorsInJson = ({ state, factors, method }: FactorsAfter) => ({
+  [state === 'removed' ? 'factors_removed' : 'factors_kept']: factors.map(describeFactor),
+  ...(method !== undefined && { signs_in_by: method }),
+})
+
+/** Says with what a person still signs in, and how to end it; `how` is what removes all of it. */
+export const printFactorsAfter = ({ state, factors, method }: FactorsAfter, how: string): void => {
+  if (factors.length > 0) {
+    print(
+      state === 'removed'
+        ? `Removed ${counted(factors.length, 'factor')}:`
+        : `${counted(factors.length, 'factor')} of this person ${factors.length === 1 ? 'remains' : 'remain'}:`,
+    )
+    printFactorList(factors)
+    if (state === 'kept') print(`To remove all: ${how}. To remove one: signet accounts remove-factor ID`)
+  }
+  if (method !== undefined) print(`The sign-in method ${method} signs this person in as well: end that there.`)
 }
 
 /** `signet accounts remove-factor`. */
@@ -56,6 +107,6 @@ export const removeFactorFrom = async (factor: string, options: WhoOptions): Pro
     ),
   )
   if (removed === false) throw new CommandFailed('There is no such factor: `signet accounts factors` lists their ids.')
-  if (options.json) return printJson({ ...describe(removed), state: 'removed' })
+  if (options.json) return printJson({ ...describeFactor(removed), state: 'removed' })
   print(`Removed ${factor}`)
 }

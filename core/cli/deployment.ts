@@ -3,9 +3,11 @@ import type { Config } from '../../config/schema.js'
 import { loadConfig } from '../../config/load.js'
 import { checkConfiguration, type CheckedConfiguration } from '../checks/check-configuration.js'
 import { openStores, type Stores } from '../host/stores.js'
+import { actedHere } from '../observe/acted-by.js'
 import { openAudit, openAuditOnErrors } from '../observe/audit-file.js'
 import type { AuditFile } from '../observe/audit-log.js'
 import { packageRoot } from '../package-root.js'
+import type { JsonValue } from '../json.js'
 import { Unavailable } from '../unavailable.js'
 import { printError } from './output.js'
 
@@ -33,28 +35,41 @@ export const withStores = async <T>(config: Config, work: (stores: Stores) => Pr
 /** What a command changes, as the audit log has it. */
 export interface Change {
   readonly action: string
-  readonly [whom: string]: string
+  readonly [whom: string]: JsonValue
 }
+
+/** Adds what became known of a change while it was made. */
+export type NoteChange = (more: Readonly<Record<string, JsonValue>>) => void
 
 /** As `withStores`, for a change that was made when `work` returns true. */
 export const changeStores = (
   config: Config,
   change: Change,
-  work: (stores: Stores) => Promise<boolean>,
-): Promise<boolean> => recordChange(config, change, () => withStores(config, work))
+  work: (stores: Stores, note: NoteChange) => Promise<boolean>,
+): Promise<boolean> => recordChange(config, change, (note) => withStores(config, (stores) => work(stores, note)))
 
 /** Does `work`, which has changed nothing when it returns false. What cannot be recorded is not done. */
-export const recordChange = async <T>(config: Config, change: Change, work: () => Promise<T>): Promise<T> => {
+export const recordChange = async <T>(
+  config: Config,
+  change: Change,
+  work: (note: NoteChange) => Promise<T>,
+): Promise<T> => {
   await using audit = await openAuditBeside(config)
   return await recordIn(audit, change, work)
 }
 
 /** As `recordChange`, in an audit log that is open for many changes. */
-export const recordIn = async <T>(audit: AuditFile, change: Change, work: () => Promise<T>): Promise<T> => {
-  await audit.record({ event: 'administration.begun', ...change })
-  const result = await work()
+export const recordIn = async <T>(
+  audit: AuditFile,
+  change: Change,
+  work: (note: NoteChange) => Promise<T>,
+): Promise<T> => {
+  const by = actedHere('command')
+  await audit.record({ event: 'administration.begun', ...change, by })
+  const noted: Record<string, JsonValue> = {}
+  const result = await work((more) => void Object.assign(noted, more))
   if (result === false) return result
-  await audit.record({ event: 'administration', ...change }).catch((error: unknown) => {
+  await audit.record({ event: 'administration', ...change, ...noted, by }).catch((error: unknown) => {
     if (!(error instanceof Unavailable)) throw error
     // The result is still to be shown: a secret is nowhere else.
     printError(`${error.component}: ${error.message}. The change was made, but the audit log has only its beginning.`)

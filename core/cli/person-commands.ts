@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import type { GrantOptions } from './grants.js'
 import { configOption, demand, jsonOption, wideOption } from './options.js'
 import type { SeenByOptions } from './pairwise-people.js'
+import type { EndPersonOptions } from './people.js'
 import type { ClientOfPersonOptions, PersonOptions } from './person.js'
 
 /** What a person has opened and allowed: found and ended by the person. */
@@ -45,9 +46,10 @@ export const addPersonCommands = (program: Command): void => {
     .command('people')
     .description('people, whichever login plugin signs them in')
     .helpCommand(false)
-  ofPerson(people, 'end', 'end all sessions, grants and consents of a person at once').action(
-    async (options: PersonOptions) => (await import('./people.js')).endPerson(options),
-  )
+  ofPerson(people, 'end', 'end all sessions, grants, consents and factors of a person at once')
+    .option('--factors', 'passkeys, the authenticator app and recovery codes go, too', true)
+    .option('--no-factors', 'keep them, and print which they are')
+    .action(async (options: EndPersonOptions) => (await import('./people.js')).endPerson(options))
   ofClient(
     people,
     'find',

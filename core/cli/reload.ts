@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers'
 import { isSocketPath } from '../../config/fields.js'
 import { formatProblem, type Problem } from '../../config/problems.js'
 import { readConfig } from '../../config/load.js'
+import { actedHere, writeActedBy } from '../observe/acted-by.js'
 import { reloadDeadlines } from '../workers/ask-worker.js'
 import type { DeploymentOptions } from './deployment.js'
 import { CommandFailed } from './failure.js'
@@ -75,10 +76,11 @@ const pinned = (cert: string): RequestOptions => {
 }
 
 const ask = async (target: RequestOptions, token: string | undefined, force: boolean): Promise<Answer> => {
-  const body = force ? 'force=true' : ''
+  const by = writeActedBy(actedHere('command'))
+  const body = new URLSearchParams({ ...(force && { force: 'true' }), ...by }).toString()
   const headers = {
     'Content-Type': 'application/x-www-form-urlencoded',
-    'Content-Length': body.length,
+    'Content-Length': Buffer.byteLength(body),
     ...(token !== undefined && { Authorization: `Bearer ${token}` }),
   }
   const signal = AbortSignal.timeout(reloadDeadlines.caller)

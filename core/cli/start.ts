@@ -6,6 +6,7 @@ import { checkConfiguration } from '../checks/check-configuration.js'
 import { startHost } from '../host/compose.js'
 import { createDemo, deviceFactor, type Demo } from '../host/demo.js'
 import { countWorkers } from '../workers/serve-workers.js'
+import { actedHere } from '../observe/acted-by.js'
 import { createLogger, type Logger } from '../observe/logger.js'
 import { demoConfigFile } from './deployment.js'
 import { describeDemo } from './describe-demo.js'
@@ -61,7 +62,7 @@ const serve = async (options: StartOptions): Promise<void> => {
   })
   if (host === undefined) return log.info('stopped', { signal: await stopped })
   // The log has what came of it.
-  reload = () => void host.reload({ force: false }).catch(() => undefined)
+  reload = () => void host.reload({ force: false, by: actedHere('sighup') }).catch(() => undefined)
   log.info('started', { issuer: config.issuer, ...host.listening })
   await log.flush()
   if (demo) print(describeDemo(config, demo, host.listening, await issueSecret(demo)))

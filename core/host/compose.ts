@@ -12,6 +12,7 @@ import { cibaGrant } from '../oauth/ciba/request.js'
 import type { ClientDirectory } from '../oauth/client.js'
 import { notingSeen } from '../oauth/registration/registered-clients.js'
 import { settlePairwiseKey } from '../oauth/pairwise-key.js'
+import { actedHere } from '../observe/acted-by.js'
 import { observeAudit } from '../observe/audit-counts.js'
 import type { AuditLog } from '../observe/audit.js'
 import { openAudit } from '../observe/audit-file.js'
@@ -247,7 +248,7 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
   }
   const published = generation.ring.states().map(({ kid, alg, state }) => ({ kid, alg, state }))
   await audit.record({
-    ...{ event: 'configuration.loaded', issuer: config.issuer, keys: published },
+    ...{ event: 'configuration.loaded', issuer: config.issuer, keys: published, by: actedHere('start') },
     ...(pairwiseKey.outcome === 'replaced' && { pairwise_key: 'replaced' }),
   })
   for (const { path, message } of await ledger.withdrawMissing()) log.warn('configuration', { path, message })

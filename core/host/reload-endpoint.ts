@@ -1,14 +1,18 @@
 import { json, type Handler, type EndpointRequest } from '../endpoints/message.js'
 import { OAuthError } from '../oauth/errors.js'
-import { describeChanges, type Reload } from './reload.js'
+import { actedByNames, readActedBy } from '../observe/acted-by.js'
+import { describeChanges, type Reload, type ReloadRequest } from './reload.js'
 
-/** The form of `POST /reload`. Throws `invalid_request` for anything but `force`, once, true or false. */
-export const readForce = ({ form }: Pick<EndpointRequest, 'form'>): boolean => {
+const names: readonly string[] = ['force', ...actedByNames]
+
+/** The form of `POST /reload`. Throws `invalid_request` for anything but `force`, true or false, and who asks, each once. */
+export const readReloadRequest = ({ form, address }: Pick<EndpointRequest, 'form' | 'address'>): ReloadRequest => {
   const force = form.values.get('force') ?? 'false'
-  const unknown = [...form.values.keys(), ...form.repeated].some((name) => name !== 'force')
-  if (unknown || form.repeated.size > 0 || !['true', 'false'].includes(force))
-    throw new OAuthError('invalid_request', 'The one parameter is force, true or false.')
-  return force === 'true'
+  const unknown = [...form.values.keys()].some((name) => !names.includes(name))
+  const by = readActedBy(form.values, address)
+  if (unknown || form.repeated.size > 0 || by === undefined || !['true', 'false'].includes(force))
+    throw new OAuthError('invalid_request', 'The parameters are force, true or false, and who asks.')
+  return { force: force === 'true', by }
 }
 
 /**
@@ -18,7 +22,7 @@ export const readForce = ({ form }: Pick<EndpointRequest, 'form'>): boolean => {
 export const createReloadEndpoint =
   (reload: Reload): Handler =>
   async (request) => {
-    const result = await reload({ force: readForce(request) })
+    const result = await reload(readReloadRequest(request))
     if (result.outcome === 'unchanged') return json(200, { status: 'unchanged' })
     if (result.outcome === 'reloaded')
       return json(200, { status: 'reloaded', changes: describeChanges(result.changes), forced: result.forced })

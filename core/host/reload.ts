@@ -1,5 +1,6 @@
 import { ConfigurationError, formatProblem, type Problem } from '../../config/problems.js'
 import type { JsonObject } from '../json.js'
+import type { ActedBy } from '../observe/acted-by.js'
 import { Unavailable } from '../unavailable.js'
 import type { CheckedConfiguration } from '../checks/check-configuration.js'
 import { collections } from './collections.js'
@@ -12,6 +13,7 @@ import { findEarlyRemovals, type InForce } from '../keys/lifecycle/removals.js'
 export interface ReloadRequest {
   /** Takes keys out although tokens that they signed may live. */
   readonly force: boolean
+  readonly by: ActedBy
 }
 
 export type ReloadResult =
@@ -66,7 +68,12 @@ export const createReload = (options: ReloadOptions): Reload => {
   const { clock, log, audit, stores, publications } = sources
   const store = collections(stores).publications
 
-  const exchange = async (next: Generation, running: Generation, changes: ConfigChanges, force: boolean) => {
+  const exchange = async (
+    next: Generation,
+    running: Generation,
+    changes: ConfigChanges,
+    { force, by }: ReloadRequest,
+  ) => {
     const now = clock()
     const removals = findEarlyRemovals(inForce(running), inForce(next), now)
     const waiting = new Set(running.inventory.held.map(({ kid }) => kid))
@@ -80,7 +87,7 @@ export const createReload = (options: ReloadOptions): Reload => {
     await next.settleAccounts()
     const keys = next.ring.states().map(({ kid, alg, state }) => ({ kid, alg, state }))
     const { issuer } = next.checked.config
-    await audit.record({ event: 'configuration.loaded', issuer, keys, changes: describeChanges(changes), force })
+    await audit.record({ event: 'configuration.loaded', issuer, keys, changes: describeChanges(changes), force, by })
     serve(next)
     const withdrawn = changes.sections.keys?.removed ?? []
     await recordWithdrawals(store, publications, withdrawn, now).catch(later)
@@ -91,7 +98,7 @@ export const createReload = (options: ReloadOptions): Reload => {
   /** The reload has happened, so that it is not refused any more. */
   const later = (error: unknown): void => log.error('The audit log does not have all of a reload', {}, error)
 
-  const reload = async ({ force }: ReloadRequest): Promise<ReloadResult> => {
+  const reload = async (request: ReloadRequest): Promise<ReloadResult> => {
     const running = serving()
     let checked: CheckedConfiguration
     try {
@@ -108,7 +115,7 @@ export const createReload = (options: ReloadOptions): Reload => {
     let next: Generation | undefined
     try {
       next = await openGeneration(checked, sources, running)
-      const forced = await exchange(next, running, changes, force)
+      const forced = await exchange(next, running, changes, request)
       void closeGeneration(running, next)
       return { outcome: 'reloaded', changes, forced }
     } catch (error) {

@@ -4,6 +4,7 @@ import { isSocketPath } from '../../config/fields.js'
 import { adminRoutes } from '../http/admin.js'
 import { createApp } from '../http/app.js'
 import { removeStaleSocket } from '../http/server.js'
+import { actedHere } from '../observe/acted-by.js'
 import type { Log } from '../observe/log.js'
 import type { CheckedConfiguration } from '../checks/check-configuration.js'
 import { observeReadiness } from '../host/instruments/service-metrics.js'
@@ -67,7 +68,9 @@ export const serveWorkers = async (config: Config, log: Log): Promise<ServingWor
     admin: admin.url,
     started: pool.start(),
     async reload() {
-      await reload(false).catch((error: unknown) => log.error('A reload failed', {}, error))
+      await reload({ force: false, by: actedHere('sighup') }).catch((error: unknown) =>
+        log.error('A reload failed', {}, error),
+      )
     },
     async close(graceMs) {
       readiness.drain()

@@ -3,7 +3,9 @@ import type { Handler, Reply } from '../endpoints/message.js'
 import { json } from '../endpoints/message.js'
 import type { Log } from '../observe/log.js'
 import { Unavailable } from '../unavailable.js'
-import { readForce } from '../host/reload-endpoint.js'
+import { readReloadRequest } from '../host/reload-endpoint.js'
+import type { ReloadRequest } from '../host/reload.js'
+import { writeActedBy } from '../observe/acted-by.js'
 import { askWorker, reloadDeadlines, type WorkerAnswer } from './ask-worker.js'
 import type { WorkerPool } from './worker-pool.js'
 
@@ -11,7 +13,7 @@ import type { WorkerPool } from './worker-pool.js'
  * Has every worker reload the configuration: one first, and when it has, the others together. What the first one refuses
  * the others do not get. Throws `Unavailable` when that one does not answer.
  */
-export type ReloadWorkers = (force: boolean) => Promise<WorkerAnswer>
+export type ReloadWorkers = (request: ReloadRequest) => Promise<WorkerAnswer>
 
 const formType = 'application/x-www-form-urlencoded'
 
@@ -67,8 +69,8 @@ export const createWorkerReload = (
     return { status: 409, body: JSON.stringify({ status: 'partial', reloaded, not_reloaded, problems }) }
   }
 
-  const reload = async (force: boolean): Promise<WorkerAnswer> => {
-    const form = `force=${String(force)}`
+  const reload = async ({ force, by }: ReloadRequest): Promise<WorkerAnswer> => {
+    const form = new URLSearchParams({ force: String(force), ...writeActedBy(by) }).toString()
     const [first, ...others] = pool.running()
     if (first === undefined) {
       void pool.resume()
@@ -89,8 +91,8 @@ export const createWorkerReload = (
     return outcomes.find(({ body }) => readBody(body).status === 'reloaded') ?? leading
   }
   let last: Promise<unknown> = Promise.resolve()
-  return (force) => {
-    const result = last.then(() => reload(force))
+  return (request) => {
+    const result = last.then(() => reload(request))
     last = result.catch(() => undefined)
     return result
   }
@@ -108,6 +110,6 @@ const readBody = (body: string): ReloadBody => {
 export const createWorkerReloadEndpoint =
   (reload: ReloadWorkers): Handler =>
   async (request): Promise<Reply> => {
-    const { status, body } = await reload(readForce(request))
+    const { status, body } = await reload(readReloadRequest(request))
     return { ...json(status, undefined), body }
   }

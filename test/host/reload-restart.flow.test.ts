@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { hostname, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { configuration, openCommandLine, requestToken, type CommandLine } from '../support/server/command-line.js'
@@ -20,6 +21,17 @@ const stop = async (service: Awaited<ReturnType<typeof start>>) => {
   expect(await service.ended).toBe(0)
 }
 const publications = 60_000
+/** Who made each configuration the one that serves. `sudo` may have started the tests. */
+const loadedBy = async () => {
+  const audit = await readFile(join(cli.folder, 'data', 'audit.jsonl'), 'utf8')
+  const lines = audit
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, Record<string, unknown>>)
+  return lines
+    .filter((line) => (line['event'] as unknown) === 'configuration.loaded')
+    .map(({ by }) => Object.fromEntries(Object.entries(by ?? {}).filter(([name]) => name !== 'sudo_user')))
+}
 
 describe('a restart', () => {
   it('holds back a key that relying parties cannot know yet, and says until when', async () => {
@@ -65,6 +77,12 @@ describe('SIGHUP and signet reload', () => {
     service.child.kill('SIGHUP')
     await service.printed('clients[0].client_id: ')
     expect((await requestToken(service, 'other', 'svc-secret-of-more-than-256-bits-for-tests')).status).toBe(200)
+    expect((await loadedBy()).map(({ via, address }) => [via, address])).toEqual([
+      ...[
+        ['start', undefined],
+        ['sighup', undefined],
+      ],
+    ])
     await stop(service)
   })
 
@@ -101,6 +119,12 @@ describe('SIGHUP and signet reload', () => {
     expect(await reload('--force')).toMatchObject({ code: 0, stderr: expect.stringContaining('warning: keys: ed-1') })
     const audit = await readFile(join(cli.folder, 'data', 'audit.jsonl'), 'utf8')
     expect(audit).toMatch(/"event":"configuration\.loaded".*"force":true/)
+    expect(await loadedBy()).toEqual([
+      { via: 'start', os_user: userInfo().username, host: hostname() },
+      ...['', 'forced'].map(() => ({
+        ...{ via: 'command', os_user: userInfo().username, host: hostname(), address: '127.0.0.1' },
+      })),
+    ])
     await stop(service)
   })
 })

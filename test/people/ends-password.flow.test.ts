@@ -43,7 +43,9 @@ describe('what ends with a password', () => {
     expect(await stateOf(there, opened)).toEqual(alive)
 
     const changed = await reset('another password')
-    expect(JSON.parse(changed.stdout)).toEqual({ username: 'mallory', sub: 'm-1', state: 'password_changed' })
+    expect(JSON.parse(changed.stdout)).toEqual({
+      ...{ username: 'mallory', sub: 'm-1', state: 'password_changed', factors_kept: [] },
+    })
     expect(await stateOf(there, opened)).toEqual(over)
     expect(await stateOf(server.issuer, opened)).toEqual(over)
     expect(await redeemLeft(there, opened)).toEqual(['invalid_grant', 'invalid_grant'])

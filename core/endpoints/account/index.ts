@@ -1,3 +1,4 @@
+import { epochSeconds } from '../../clock.js'
 import { csrfToken, isCsrfToken } from '../../interaction/csrf.js'
 import { tieToBrowser, type AccountVisit } from '../../interaction/interaction.js'
 import { accountNotices, isAccountNotice, type AccountNotice } from '../../interaction/pages/account-notices.js'
@@ -99,7 +100,7 @@ export const createAccountPages = (
         const form = { url, csrf: csrfOf(visit, section.view) }
         return { ...section, form, ...(next !== undefined && { next: withQuery(url, { after: next }) }) }
       }),
-      ...(notice && { notice }),
+      ...(notice && { notice, now: epochSeconds(clock) }),
     })
     const applications = shown.flatMap(({ section }) => (section.view === 'applications' ? section.applications : []))
     return {

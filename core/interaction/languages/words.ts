@@ -18,6 +18,8 @@ export interface Words {
   said(english: string): string | undefined
   /** Of no place in particular: nobody has told where the person is. In seconds since the epoch. */
   time(seconds: number): string
+  /** How long ago something was, in whole minutes, hours or days. In seconds. */
+  ago(seconds: number): string
   /** What the operator has written. */
   own(texts: Values | undefined): string | undefined
 }
@@ -40,6 +42,13 @@ const partsOf = (text: string): readonly string[] => text.split(/\{(\w+)\}/)
 const fill = (parts: readonly string[], values: Values): string =>
   parts.map((part, index) => (index % 2 === 0 ? part : (values[part] ?? ''))).join('')
 
+/** Each with its length in seconds. */
+const ageUnits = [
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+] as const
+
 /** Prepares everything that does not depend on a request. */
 export const createWords = (language: string, texts: Texts): Words => {
   const prepared = new Map([...texts].map(([key, text]) => [key, partsOf(text)]))
@@ -50,6 +59,7 @@ export const createWords = (language: string, texts: Texts): Words => {
   })
   const numbers = new Intl.NumberFormat(formatsOf(language))
   const plurals = new Intl.PluralRules(language)
+  const ages = new Intl.RelativeTimeFormat(formatsOf(language))
 
   const find = (key: string): readonly string[] => {
     const parts = prepared.get(key)
@@ -87,6 +97,10 @@ export const createWords = (language: string, texts: Texts): Words => {
     said(words) {
       const key = saidKeys.get(words)
       return key === undefined ? undefined : text(key)
+    },
+    ago(seconds) {
+      const [unit, length] = ageUnits.find(([, least]) => seconds >= least) ?? ageUnits[2]
+      return ages.format(-Math.floor(Math.max(seconds, 0) / length), unit)
     },
     time: (seconds) => text('common.utc', { time: times.format(seconds * 1000) }),
     own,

@@ -152,4 +152,6 @@ export interface AccountPage {
   readonly sections: readonly (SectionOnPage & MoreOnPage & { readonly form: AccountForm })[]
   /** What has just been done. */
   readonly notice?: AccountNotice
+  /** With a notice: seconds since the epoch. */
+  readonly now?: number
 }

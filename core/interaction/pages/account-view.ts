@@ -142,15 +142,27 @@ const rowsOf = (describing: Describing, section: SectionOnPage) => {
   }
 }
 
+/** What still signs a person in whose password is another one now, with the part of the page where it can be removed. */
+const describeRemaining = (words: Words, sections: readonly SectionOnPage[], now: number) =>
+  sections.flatMap((section) => {
+    const row = (name: string, since: number) => ({
+      ...{ section: section.view, name, time: timeOnPage(words, since), ago: words.ago(now - since) },
+    })
+    if (section.view === 'passkeys') return section.passkeys.map(({ name, since }) => row(name, since))
+    if (section.view !== 'totp' || section.app === undefined) return []
+    return [row(words.text('totp.app'), section.app.since)]
+  })
+
 /** What the view `your-account` is given: everything in words. */
 export const describeAccount = (
-  { sections, notice, recovery, ...page }: Omit<AccountPage, 'account'>,
+  { sections, notice, now = 0, recovery, ...page }: Omit<AccountPage, 'account'>,
   describing: Describing,
 ) => ({
   ...page,
   title: describing.words.text(recovery ? 'recovery.title' : 'account.title'),
   recovery: recovery && timeOnPage(describing.words, recovery.expiresAt),
   notice: notice && { section: accountNotices[notice], text: describing.words.text(`notice.${notice}`) },
+  remaining: notice === 'password_changed' ? describeRemaining(describing.words, sections, now) : [],
   sections: sections.map((section) => ({
     ...section,
     title: describing.words.text(`${section.view}.title`),
