@@ -61,6 +61,8 @@ export const configObject = z.strictObject({
   id_token_ttl_secs: seconds(3600, { max: day }),
   refresh_token_idle_ttl_secs: seconds(14 * day),
   refresh_token_absolute_ttl_secs: seconds(90 * day),
+  /** RFC 6749 §1.5. Requests with `openid` need `offline_access` in any case (OIDC Core §11). */
+  refresh_token_without_openid: z.boolean().default(true),
   session_ttl_secs: seconds(14 * day),
   clock_tolerance_secs: seconds(10, { min: 0, max: 120 }),
   // Common libraries sign for an hour.

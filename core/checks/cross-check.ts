@@ -132,8 +132,9 @@ const grantsHavePlugins: Rule = ({ config, clients, registries, report, warn, is
   }
   if ((config.accounts?.length ?? 0) > 0 && !signsIn) report(['accounts'], 'no login plugin is configured')
   if (!enabled.includes('refresh_token') || !isWhole('scopes_supported')) return
-  if (!config.scopes_supported?.includes('offline_access'))
-    warn(['scopes_supported'], 'without offline_access no refresh token is issued')
+  const { scopes_supported: scopes, refresh_token_without_openid: withoutOpenid } = config
+  if (!scopes?.includes('offline_access') && (withoutOpenid === false || scopes?.includes('openid') === true))
+    warn(['scopes_supported'], 'without offline_access no refresh token is issued for requests with openid')
 }
 
 const clientMethods: Rule = ({ clients, registries, report, isWhole }) => {

@@ -102,6 +102,7 @@ export const createSignIn = (
     defaultAudience: config.default_audience,
     scopesSupported: config.scopes_supported,
     unknownScopes: config.unknown_scopes,
+    refreshWithoutOpenid: config.refresh_token_without_openid,
     releases: get(tokens.releases),
     detailsTypes: get(tokens.detailsTypes),
     messageSigning: config.fapi2_message_signing,

@@ -1,5 +1,6 @@
 import type { AuthorizationRequest } from '../oauth/authorization-request.js'
 import { personalClaims } from '../oauth/claims-parameter.js'
+import { scopeToAllow } from '../oauth/scope.js'
 import { hashOpaqueToken } from '../opaque-token.js'
 import { subjectRecordId } from '../oauth/subject-records.js'
 import type { RecordStore } from '../storage/ports.js'
@@ -35,23 +36,25 @@ const union = (before: readonly string[] | undefined, now: readonly string[]): r
 
 export const createConsents = (store: RecordStore<Consent>): Consents => ({
   findScope: async (subject, clientId) => (await store.find(consentId(subject, clientId)))?.scope ?? [],
-  async covers(subject, { clientId, scope, resource, requestedClaims }) {
+  async covers(subject, request) {
+    const { clientId, resource, requestedClaims } = request
     const consent = await store.find(consentId(subject, clientId))
     if (consent === undefined) return false
     return (
-      includesAll(consent.scope, scope) &&
+      includesAll(consent.scope, scopeToAllow(request)) &&
       includesAll(consent.resource, resource) &&
       includesAll(consent.claims, personalClaims(requestedClaims))
     )
   },
   // Two of these at once may forget one of them, which only makes us ask again.
-  async remember(subject, { clientId, scope, resource, requestedClaims }) {
+  async remember(subject, request) {
+    const { clientId, resource, requestedClaims } = request
     const id = consentId(subject, clientId)
     const before = await store.find(id)
     await store.put(id, {
       subject,
       clientId,
-      scope: union(before?.scope, scope),
+      scope: union(before?.scope, scopeToAllow(request)),
       claims: union(before?.claims, personalClaims(requestedClaims)),
       resource: union(before?.resource, resource),
     })

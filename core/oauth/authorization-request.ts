@@ -24,6 +24,8 @@ export interface AnswerTarget {
 /** An authorization request of which every parameter was checked; a JSON value, as interactions store it. */
 export interface AuthorizationRequest extends AnswerTarget {
   readonly scope: readonly string[]
+  /** As of the grant that it asks for. */
+  readonly offline?: true
   /** What was asked for and nobody knows. */
   readonly ignoredScope?: readonly string[]
   /** Empty: the default audience (RFC 8707 §2). */

@@ -161,7 +161,9 @@ export interface ClientDirectory {
  * The methods by which a client may authenticate: the one that it registered. Without one, either way to send a secret:
  * RFC 6749 §2.3.1 wants servers to support Basic, and half of the libraries send the secret in the form.
  */
-export const authenticationMethods = ({ token_endpoint_auth_method: method }: Client): readonly string[] =>
+export const authenticationMethods = ({
+  token_endpoint_auth_method: method,
+}: Pick<Client, 'token_endpoint_auth_method'>): readonly string[] =>
   method === undefined ? ['client_secret_basic', 'client_secret_post'] : [method]
 
 /** RFC 6749 §2.1: a public client cannot keep a credential. */

@@ -8,6 +8,8 @@ export const deviceCodeGrant = 'urn:ietf:params:oauth:grant-type:device_code'
 export interface DeviceRequest {
   readonly clientId: string
   readonly scope: readonly string[]
+  /** As of the grant that it asks for. */
+  readonly offline?: true
   /** The resources that were asked for (RFC 8707). */
   readonly resource: readonly string[]
   /** The device's, as it was seen when it asked: for the person to compare. */

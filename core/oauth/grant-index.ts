@@ -2,6 +2,7 @@ import { epochSeconds, type Clock } from '../clock.js'
 import type { AuthorizationDetail } from './authorization-details.js'
 import type { RecordStore } from '../storage/ports.js'
 import type { Grant } from './grant.js'
+import { isOffline } from './scope.js'
 import { subjectRecordId } from './subject-records.js'
 
 /** What a person granted a client, so that an operator can find it by the person. */
@@ -12,6 +13,8 @@ export interface GrantEntry {
   /** Of the session in which it was granted. */
   readonly sid?: string
   readonly scope: readonly string[]
+  /** As of the grant. */
+  readonly offline?: true
   readonly resource: readonly string[]
   readonly authorizationDetails?: readonly AuthorizationDetail[]
   /** Seconds since the epoch, as `grantedAt`. */
@@ -41,10 +44,11 @@ export const createGrantIndex = ({ store, clock, lifetime }: GrantIndexOptions):
     const { grantId, clientId, subject, scope, resource, authorizationDetails, authentication } = grant
     const entry = {
       ...{ grantId, clientId, subject, scope, resource, authTime: authentication.auth_time },
+      ...(grant.offline && { offline: grant.offline }),
       ...(authorizationDetails && { authorizationDetails }),
       ...(authentication.sid !== undefined && { sid: authentication.sid }),
     }
-    const ttlSeconds = scope.includes('offline_access') ? lifetime.offline : lifetime.online
+    const ttlSeconds = isOffline(grant) ? lifetime.offline : lifetime.online
     await store.put(grantEntryId(grant), { ...entry, grantedAt: epochSeconds(clock) }, { ttlSeconds })
   },
   async remove(grant) {

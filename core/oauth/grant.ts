@@ -34,6 +34,8 @@ export interface Grant {
   readonly clientId: string
   readonly subject: string
   readonly scope: readonly string[]
+  /** Good for the time after the session, as with the scope `offline_access`: a request without `openid` (RFC 6749 §1.5). */
+  readonly offline?: true
   /** The resources that were granted (RFC 8707), the default audience where none was asked for. */
   readonly resource: readonly string[]
   readonly authentication: Authentication
@@ -114,7 +116,7 @@ export interface GrantDecision {
   readonly authorizationDetails?: readonly AuthorizationDetail[]
   /** Issue an id_token when `openid` is active. */
   readonly idToken?: boolean
-  /** Issue a refresh token when `offline_access` is active and the client registered the grant. */
+  /** Issue a refresh token when `offline_access` is active or the grant is `offline`, and the client registered the grant type. */
   readonly refresh?: boolean
   /** Who acts for the subject; at most four in a row. */
   readonly actor?: Actor

@@ -2,6 +2,7 @@ import type { AuthorizationRequest } from './authorization-request.js'
 import { narrowDetails, type AuthorizationDetail, type DetailsRules } from './authorization-details.js'
 import { filterClaims, personalClaims } from './claims-parameter.js'
 import { OAuthError } from './errors.js'
+import { scopeToAllow } from './scope.js'
 
 /** What a person allows of a request. What it does not name is not granted. */
 export interface GrantedConsent {
@@ -26,7 +27,8 @@ export const narrowRequest = async (
   granted: GrantedConsent,
   rules: DetailsRules,
 ): Promise<AuthorizationRequest> => {
-  const { scope: asked, requestedClaims, authorizationDetails: askedDetails, ...others } = request
+  const { scope, offline, requestedClaims, authorizationDetails: askedDetails, ...others } = request
+  const asked = scopeToAllow(request)
   const claims = personalClaims(requestedClaims)
   if (!granted.scope.every((one) => asked.includes(one))) refuseScope('The scope has more than was asked for.')
   if (asked.includes('openid') && !granted.scope.includes('openid'))
@@ -38,7 +40,8 @@ export const narrowRequest = async (
     refuseScope('The answer grants nothing. To grant nothing, refuse.')
   return {
     ...others,
-    scope: asked.filter((one) => granted.scope.includes(one)),
+    scope: scope.filter((one) => granted.scope.includes(one)),
+    ...(offline && granted.scope.includes('offline_access') && { offline }),
     ...(requestedClaims && {
       requestedClaims: filterClaims(requestedClaims, (name) => granted.claims.includes(name)),
     }),

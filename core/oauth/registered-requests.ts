@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import type { Clock } from '../clock.js'
 import { withoutFragment, type OutboundFetch } from '../outbound/outbound-fetch.js'
 import { RecentMap } from '../recent-map.js'
@@ -9,8 +8,8 @@ import { OAuthError } from './errors.js'
 export interface RegisteredRequests {
   /**
    * Fetches the object, at most once a second: what is behind a URI may change, and anybody can name it. Throws `invalid_request_uri` when the client
-   * has not registered the URI, when the fetch fails (RFC 9101 §7), and when the URI has a fragment that is not the hash of
-   * the object (OIDC Core §6.2).
+   * has not registered the URI, and when the fetch fails (RFC 9101 §7). A fragment, the hash of the document by which clients
+   * name its version (OIDC Core §6.2), is compared with nothing: the object is signed.
    */
   fetch(uri: string, client: Client): Promise<string>
 }
@@ -30,13 +29,6 @@ const types = 'application/oauth-authz-req+jwt, application/jwt'
 const refuse = (reason: string): OAuthError =>
   new OAuthError('invalid_request_uri', 'The request_uri is not registered, or cannot be read.', { reason })
 
-/** The fragment of a `request_uri` is the SHA-256 of the document in base64url (OIDC Core §6.2). */
-const findHashFault = (uri: string, bytes: Uint8Array): string | undefined => {
-  const at = uri.indexOf('#')
-  if (at === -1 || uri.slice(at + 1).replace(/=$/, '') === hash('sha256', bytes, 'base64url')) return undefined
-  return 'the document has another hash than the URI'
-}
-
 export const createRegisteredRequests = (fetch: OutboundFetch, clock: Clock): RegisteredRequests => {
   const fresh = new RecentMap<string, { readonly at: number; readonly text: string }>(maxFresh)
   const pending = new Map<string, Promise<string>>()
@@ -45,8 +37,6 @@ export const createRegisteredRequests = (fetch: OutboundFetch, clock: Clock): Re
   const read = async (uri: string): Promise<string> => {
     try {
       const bytes = await fetch(withoutFragment(uri), types)
-      const fault = findHashFault(uri, bytes)
-      if (fault !== undefined) throw new Error(fault)
       const text = Buffer.from(bytes).toString('utf8')
       if (text.length <= longestKept) fresh.set(uri, { at: clock(), text })
       return text

@@ -14,6 +14,20 @@ export const personalScopes: ReadonlySet<string> = new Set([
   'offline_access',
 ])
 
+/** What is granted, as far as it says how long. */
+interface Lasting {
+  readonly scope: readonly string[]
+  /** Good for the time after the session without the scope `offline_access`, which is OpenID's (RFC 6749 §1.5). */
+  readonly offline?: true
+}
+
+/** Is it good for the time after the session, with a refresh token (OIDC Core §11)? */
+export const isOffline = ({ scope, offline }: Lasting): boolean => offline === true || scope.includes('offline_access')
+
+/** What a person is asked for, in scopes: `offline_access` stands for what is offline without it. */
+export const scopeToAllow = ({ scope, offline }: Lasting): readonly string[] =>
+  offline === true ? [...scope, 'offline_access'] : scope
+
 /** The member of an audit event for scopes that were asked for and that nobody knows; 200 characters at most. */
 export const auditIgnored = (ignored: readonly string[] = []): { readonly ignored_scope?: string } =>
   ignored.length === 0 ? {} : { ignored_scope: ignored.join(' ').slice(0, 200) }

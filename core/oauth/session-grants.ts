@@ -1,5 +1,6 @@
 import type { TellClients } from './back-channel/tell-clients.js'
 import type { RecordStore, RevocationStore } from '../storage/ports.js'
+import { isOffline } from './scope.js'
 import { grantEntryId, type GrantEntry } from './grant-index.js'
 import { listSubjectRecords } from './subject-records.js'
 
@@ -56,7 +57,7 @@ export const createEndSessionGrants =
       entry.sid !== undefined && ended.has(entry.sid) ? [{ ...entry, sid: entry.sid }] : [],
     )
     await options.tell(subject, { sids })
-    const own = granted.filter(({ scope }) => !scope.includes('offline_access'))
+    const own = granted.filter((entry) => !isOffline(entry))
     await revokeGrantEntries(options, own)
     for (const { sid } of own) ended.set(sid, (ended.get(sid) ?? 0) + 1)
     return ended

@@ -15,6 +15,7 @@ import {
   readRefreshToken,
 } from '../oauth/refresh-token.js'
 import type { TellClients } from '../oauth/back-channel/tell-clients.js'
+import { isOffline } from '../oauth/scope.js'
 import { sessionEndId } from '../oauth/session-grants.js'
 import { signInOf } from '../oauth/subject-end.js'
 import type { AuditLog } from '../observe/audit.js'
@@ -146,12 +147,12 @@ export const createRedeem = (options: RedeemOptions) => {
 
   /** The session is asked about for codes alone: what has become tokens, its end finds in the index. */
   const isOver = async (grant: Grant, redeemable: Redeemable): Promise<boolean> => {
-    const { grantId, clientId, subject, scope } = grant
+    const { grantId, clientId, subject } = grant
     const { sid, auth_time: authTime } = grant.authentication
     const signIn = signInOf(subject, authTime)
     if (sid === undefined || redeemable.kind === 'refresh_token') return revocations.isRevoked([grantId], signIn)
     if (!(await revocations.isRevoked([grantId, sessionEndId({ sid, authTime })], signIn))) return false
-    if (!scope.includes('offline_access') || (await revocations.isRevoked([grantId], signIn))) return true
+    if (!isOffline(grant) || (await revocations.isRevoked([grantId], signIn))) return true
     // Good for the time after the session. Its end may have come before the client was on the list.
     await tell(subject, { sids: [sid], clientId })
     return false

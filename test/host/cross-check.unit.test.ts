@@ -152,8 +152,9 @@ describe('cross-checks', () => {
     )
     expect(await problemsOf(spare)).toEqual(['warning signers.spare: this signer has no key (line 4)'])
     expect(await problemsOf(full().replace(', offline_access', ''))).toEqual([
-      'warning scopes_supported: without offline_access no refresh token is issued (line 2)',
+      'warning scopes_supported: without offline_access no refresh token is issued for requests with openid (line 2)',
     ])
+    expect(await problemsOf(full().replace(', offline_access', '').replace('openid, ', ''))).toEqual([])
   })
 
   it('id_tokens need a key where there is the scope openid, and nowhere else', async () => {

@@ -73,3 +73,20 @@ it('openid-client registers, signs in, rotates its keys in both ways, and delete
     keys.close()
   }
 })
+
+it('openid-client registers, signs in and renews by its defaults', async () => {
+  await using host = await startTokenServer({
+    configure: (written) => ({ ...written, registration: { mode: 'open' } }),
+  })
+  const metadata = { redirect_uris: [redirectUri], grant_types: ['authorization_code', 'refresh_token'] }
+  const client = await oidc.dynamicClientRegistration(new URL(host.server.issuer), metadata, undefined, insecure)
+  expect(client.clientMetadata().token_endpoint_auth_method).toBe('client_secret_basic')
+  const tokens = await signIn(client)
+  expect(tokens.claims()?.sub).toBe(subject)
+  const methods = async () =>
+    (await host.server.audit()).flatMap((line) =>
+      line['event'] === 'token.issued' ? [line['client_auth_method']] : [],
+    )
+  expect((await oidc.refreshTokenGrant(client, tokens.refresh_token ?? '')).access_token).toEqual(expect.any(String))
+  expect(await methods()).toEqual(['client_secret_post', 'client_secret_post'])
+})

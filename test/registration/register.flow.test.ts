@@ -24,6 +24,7 @@ const withKeys = (written: Json): Json => ({
     unused_days: 30,
     policies: {
       machines: { grant_types: ['client_credentials'], scopes: ['read'], audiences: ['https://api.example'] },
+      basic: { token_endpoint_auth_methods: ['client_secret_basic', 'private_key_jwt'] },
       keyed: { token_endpoint_auth_methods: ['private_key_jwt'], scopes: ['openid', 'write'], signing_algs: ['ES256'] },
     },
   },
@@ -127,6 +128,53 @@ describe('POST /register', () => {
       const told = await register(issuer, { ...web, ...metadata })
       expect(Object.keys(told).filter((name) => name.startsWith('client_secret'))).toEqual([])
     }
+  })
+})
+
+describe('a client that names no token_endpoint_auth_method', () => {
+  /** Whether its secret is taken by Basic, and whether in the form. */
+  const takes = async ({ client_id, client_secret = '' }: Registered) => {
+    const form = { grant_type: 'authorization_code', code: 'unknown' }
+    const answers = [
+      await host.token(form, { authorization: basic({ client_id, client_secret }) }),
+      await host.token({ ...form, client_id, client_secret }),
+    ]
+    return answers.map(({ body }) => body['error'])
+  }
+  const both = ['invalid_grant', 'invalid_grant']
+
+  it('is told client_secret_basic, and may use the form, too', async () => {
+    const told = await register(issuer, web)
+    expect(told).toMatchObject({ token_endpoint_auth_method: 'client_secret_basic' })
+    expect(await takes(told)).toEqual(both)
+    expect((await host.token({ grant_type: 'authorization_code', client_id: told.client_id })).status).toBe(401)
+  })
+
+  it('keeps that when it sends back what it was told', async () => {
+    const told = await register(issuer, web)
+    const shown = (await manage('GET', told)).body
+    expect(shown).toMatchObject({ token_endpoint_auth_method: 'client_secret_basic' })
+    const answer = await manage('PUT', told, { ...shown, client_secret: told.client_secret })
+    expect(answer.status).toBe(200)
+    expect(await takes({ ...told, ...answer.body })).toEqual(both)
+  })
+
+  it('is held to the one that it names', async () => {
+    const named = await register(issuer, { ...web, token_endpoint_auth_method: 'client_secret_basic' })
+    expect(await takes(named)).toEqual(['invalid_grant', 'invalid_client'])
+    const now = await manage('PUT', named, { ...web, client_id: named.client_id })
+    expect(await takes({ ...named, ...now.body })).toEqual(both)
+    const later = { ...named, ...now.body } as Registered
+    const form = { ...web, client_id: named.client_id, token_endpoint_auth_method: 'client_secret_post' }
+    expect(await takes({ ...later, ...(await manage('PUT', later, form)).body })).toEqual([
+      'invalid_client',
+      'invalid_grant',
+    ])
+  })
+
+  it('has what its policy allows alone', async () => {
+    const token = await issueToken(host.store, host.now, { policy: 'basic' })
+    expect(await takes(await register(issuer, web, token))).toEqual(['invalid_grant', 'invalid_client'])
   })
 })
 

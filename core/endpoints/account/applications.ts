@@ -4,6 +4,7 @@ import type { PersonalRecords } from '../../interaction/personal-records.js'
 import { askPlugin } from '../../oauth/ask-plugin.js'
 import type { AuthorizationDetail, DescribedDetail } from '../../oauth/authorization-details.js'
 import { isClientId } from '../../oauth/client.js'
+import { scopeToAllow } from '../../oauth/scope.js'
 import type { AuditLog } from '../../observe/audit.js'
 import type { Log } from '../../observe/log.js'
 import type { AuthorizationOptions } from '../authorization-flow/options.js'
@@ -52,7 +53,7 @@ export const createApplicationsSection = (options: ApplicationsSectionOptions): 
     return {
       clientId,
       client: client ? clientOnPage(client) : { name: clientId },
-      scopes: unique(consent?.scope, ...grants.map(({ scope }) => scope)),
+      scopes: unique(consent?.scope, ...grants.map(scopeToAllow)),
       claims: unique(consent?.claims),
       resources: resources.filter((resource) => resource !== defaultAudience),
       details: await Promise.all(details.slice(0, mostDetails).map((detail) => describe(detail, signal))),

@@ -32,6 +32,7 @@ export const codeRecord = (
   clientId: request.clientId,
   subject: session.subject,
   scope: request.scope,
+  ...(request.offline && { offline: request.offline }),
   // Named, so that `/token` can tell a client that asks for it from one that asks for more (RFC 8707 §2.2).
   resource: request.resource.length > 0 ? request.resource : [defaultAudience],
   authentication: {

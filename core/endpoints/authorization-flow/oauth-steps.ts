@@ -71,6 +71,15 @@ export const readScope: Step = ({ params, client, rules: { scopesSupported, unkn
   return { scope: known, ...(ignored.length > 0 && { ignoredScope: ignored }) }
 }
 
+/**
+ * `offline_access` is for OpenID requests. Who asks without `openid`, gets a refresh token by the registration alone, where
+ * the deployment does not refuse it (RFC 6749 §1.5).
+ */
+export const readOffline: Step = ({ client, rules: { refreshWithoutOpenid }, before: { scope = [] } }) => {
+  const renews = refreshWithoutOpenid && client.grant_types.includes('refresh_token')
+  return renews && !scope.includes('openid') && !scope.includes('offline_access') ? { offline: true } : nothing
+}
+
 export const readResource: Step = ({ params, client, rules }) => ({
   resource: checkResources(params.all('resource'), client, rules.defaultAudience),
 })

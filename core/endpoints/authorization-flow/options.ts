@@ -41,6 +41,8 @@ export interface AuthorizationOptions {
   readonly scopesSupported: readonly string[]
   /** What becomes of scopes that are not supported. */
   readonly unknownScopes: 'ignore' | 'refuse'
+  /** Clients that are registered for `refresh_token` get one for requests without `openid`, too. */
+  readonly refreshWithoutOpenid: boolean
   readonly releases: ClaimReleases
   /** What clients may ask for by `authorization_details`. */
   readonly detailsTypes: AuthorizationDetailsTypes

@@ -9,6 +9,7 @@ export type RequestRules = Pick<
   AuthorizationOptions,
   | 'scopesSupported'
   | 'unknownScopes'
+  | 'refreshWithoutOpenid'
   | 'releases'
   | 'defaultAudience'
   | 'detailsTypes'

@@ -92,6 +92,7 @@ export const createDeviceAuthorizationEndpoint = (options: DeviceAuthorizationOp
     checkGrant(client)
     const {
       scope = [],
+      offline,
       resource = [],
       ignoredScope,
     } = await checkRequest(steps, {
@@ -103,6 +104,7 @@ export const createDeviceAuthorizationEndpoint = (options: DeviceAuthorizationOp
     const request: DeviceRequest = {
       clientId: client.client_id,
       scope,
+      ...(offline && { offline }),
       resource,
       address: http.address,
       askedAt: epochSeconds(clock),

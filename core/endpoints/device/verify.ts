@@ -10,6 +10,7 @@ import {
   type DeviceRequest,
 } from '../../oauth/device-code.js'
 import { OAuthError } from '../../oauth/errors.js'
+import { scopeToAllow } from '../../oauth/scope.js'
 import { isOpaqueToken } from '../../opaque-token.js'
 import type { DeviceCode, DeviceCodeState } from '../../storage/ports.js'
 import { authenticationOf, newGrantId } from '../authorization-flow/code-record.js'
@@ -105,18 +106,19 @@ export const createDeviceVerification = (options: AuthorizationOptions & DeviceO
       client: shown,
       account: accountOnPage(issuer, person, formatUserCode(userCode)),
       userCode: formatUserCode(userCode),
-      scopes: request.scope,
+      scopes: scopeToAllow(request),
       resources: request.resource,
       place: { address: request.address, here: request.address === http.address },
     })
     return { ...page(200, html, spoken.language), images: logoOrigins([shown]) }
   }
 
-  const approvalOf = ({ clientId, scope, resource }: DeviceRequest, { session }: Person): DeviceApproval => ({
+  const approvalOf = ({ clientId, scope, offline, resource }: DeviceRequest, { session }: Person): DeviceApproval => ({
     grantId: newGrantId(),
     clientId,
     subject: session.subject,
     scope,
+    ...(offline && { offline }),
     // Named, so that `/token` can tell a client that asks for it from one that asks for more (RFC 8707 §2.2).
     resource: resource.length > 0 ? resource : [defaultAudience],
     authentication: authenticationOf(session, options.acrs),

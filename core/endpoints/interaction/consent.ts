@@ -7,6 +7,7 @@ import type { Session } from '../../interaction/session.js'
 import type { AuthorizationDetail } from '../../oauth/authorization-details.js'
 import { personalClaims } from '../../oauth/claims-parameter.js'
 import { OAuthError } from '../../oauth/errors.js'
+import { scopeToAllow } from '../../oauth/scope.js'
 import type { Flow } from '../authorization-flow/flow.js'
 import type { AuthorizationOptions } from '../authorization-flow/options.js'
 import { checkForm, clientOnPage, leadingBack, refuseForgery } from '../authorization-flow/page-form.js'
@@ -54,7 +55,7 @@ export const createConsentPage = (options: AuthorizationOptions, flow: Flow): Ha
         // With a hint the client wants this person and no other.
         ...(request.subject === undefined && { otherUrl: otherPersonUrl(flow, http, interactionId) }),
       },
-      scopes: request.scope,
+      scopes: scopeToAllow(request),
       claims: personalClaims(request.requestedClaims),
       resources: request.resource,
       ...(details && { details }),

@@ -8,6 +8,7 @@ import { personalClaims } from '../../oauth/claims-parameter.js'
 import { isOpenlyRegistered } from '../../oauth/client.js'
 import { OAuthError } from '../../oauth/errors.js'
 import { narrowRequest } from '../../oauth/narrow-request.js'
+import { scopeToAllow } from '../../oauth/scope.js'
 import { newOpaqueToken } from '../../opaque-token.js'
 import { withQuery } from '../authorization-flow/with-query.js'
 import { ignoreOutage, refuseOver, refuseUsed, type Flow } from '../authorization-flow/flow.js'
@@ -49,7 +50,7 @@ export const createHandedOffConsent = (options: AuthorizationOptions, flow: Flow
     clientId: client.client_id,
     ...(client.client_name !== undefined && { clientName: client.client_name }),
     ...(isOpenlyRegistered(client) && { isUnchecked: true }),
-    scope: request.scope,
+    scope: scopeToAllow(request),
     claims: personalClaims(request.requestedClaims),
     resource: request.resource,
     authorizationDetails: request.authorizationDetails ?? [],

@@ -22,6 +22,8 @@ export const clientInformation = (issuer: string, { client, registrationToken, s
   const { allowed_audiences, ...metadata } = toMetadata(client)
   const told = Object.entries(metadata).filter(([name]) => !withheld.has(name))
   return {
+    // Of one that named none (RFC 7591 §2).
+    token_endpoint_auth_method: 'client_secret_basic',
     ...Object.fromEntries(told),
     ...(client.allowed_audiences.length > 0 && { allowed_audiences }),
     ...(registration && { client_id_issued_at: registration.issued_at }),

@@ -10,7 +10,7 @@ import type { GrantDecision, GrantHandler, SenderConstraint } from '../../oauth/
 import { checkResources } from '../../oauth/resource.js'
 import { checkClientAuthentication, runGrant, withoutCredentials } from '../../oauth/run-grant.js'
 import { checkProofAlgorithm } from '../../oauth/security-profile.js'
-import { checkScope } from '../../oauth/scope.js'
+import { checkScope, isOffline } from '../../oauth/scope.js'
 import type { AuditLog } from '../../observe/audit.js'
 import type { PreparedTokens, SignedTokens, TokenIssuer } from '../../tokens/issuer.js'
 import type { RegisteredClients } from '../../oauth/registration/registered-clients.js'
@@ -110,7 +110,7 @@ export const createTokenEndpoint = (options: TokenOptions): RecordedHandler => {
   const wantsRefresh = (decision: GrantDecision, prepared: PreparedTokens): boolean =>
     decision.refresh === true &&
     decision.authentication !== undefined &&
-    prepared.scope.includes('offline_access') &&
+    isOffline({ ...decision.grant, scope: prepared.scope }) &&
     prepared.client.grant_types.includes('refresh_token') &&
     grants.has('refresh_token')
 

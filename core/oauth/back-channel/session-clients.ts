@@ -2,6 +2,7 @@ import { hashOpaqueToken } from '../../opaque-token.js'
 import type { RecordStore } from '../../storage/ports.js'
 import type { Client } from '../client.js'
 import type { Grant } from '../grant.js'
+import { isOffline } from '../scope.js'
 import { subjectRecordId } from '../subject-records.js'
 
 /** A client that was granted something in a session, and is to hear when the session is over. */
@@ -28,10 +29,15 @@ export const sessionClientId = ({ subject, sid, clientId }: SessionClient): stri
   subjectRecordId(subject, hashOpaqueToken(`${sid} ${clientId}`))
 
 export const createSessionClients = ({ store, lifetime }: SessionClientsOptions): SessionClients => ({
-  async add(client, { clientId, subject, scope, authentication: { sid } }) {
+  async add(client, grant) {
+    const {
+      clientId,
+      subject,
+      authentication: { sid },
+    } = grant
     if (client.backchannel_logout_uri === undefined || sid === undefined) return
     const entry = { subject, sid, clientId }
-    const ttlSeconds = scope.includes('offline_access') ? lifetime.offline : lifetime.online
+    const ttlSeconds = isOffline(grant) ? lifetime.offline : lifetime.online
     await store.put(sessionClientId(entry), entry, { ttlSeconds })
   },
 })

@@ -3,7 +3,7 @@ import type { JwsAlg } from '../../jose/jwk.js'
 import { newOpaqueToken } from '../../opaque-token.js'
 import type { CheckSector } from '../check-sector.js'
 import { parseClientMetadata, type MetadataProblem } from '../client-metadata.js'
-import type { Client } from '../client.js'
+import { authenticationMethods, type Client } from '../client.js'
 import { findBeyondPolicy, type RegistrationPolicy } from './policy.js'
 import { findUriFaults } from './public-uris.js'
 import { metadataRefused } from './refuse-metadata.js'
@@ -34,8 +34,20 @@ export interface MadeClient {
   readonly secret?: string
 }
 
+const secretMethods = authenticationMethods({})
+
 const listsOnlyTexts = (value: JsonValue | undefined): boolean =>
   value === undefined || (Array.isArray(value) && value.every((one) => typeof one === 'string'))
+
+/**
+ * A client that names no method may send its secret either way, as one of the operator: libraries send it in the form and do
+ * not read that the method is `client_secret_basic` (RFC 7591 §2). So may one that sends back what the answer said.
+ */
+const sendsEitherWay = ({ metadata, policy, current }: AskedClient): boolean => {
+  const { token_endpoint_auth_method: method } = metadata
+  const isEcho = method === 'client_secret_basic' && current !== undefined && !current.token_endpoint_auth_method
+  return (method === undefined || isEcho) && secretMethods.every((name) => policy.authMethods.includes(name))
+}
 
 /** What a client has that does not ask (RFC 7591 §2), within the policy. */
 const defaultsOf = ({ policy, current }: AskedClient) => {
@@ -102,11 +114,16 @@ export const createMakeClient = (options: MakeClientOptions) => {
       if (problems.length > 0) throw metadataRefused(problems, listsOnlyTexts(metadata['redirect_uris']))
     }
     refuse(findBeyondPolicy(metadata, policy, current?.allowed_audiences))
-    const wanted: JsonObject = { ...defaultsOf(asked), ...metadata }
-    const { token_endpoint_auth_method: method } = wanted
-    const needsSecret = typeof method === 'string' && method.startsWith('client_secret_')
+    const { token_endpoint_auth_method: method, ...wanted }: JsonObject = { ...defaultsOf(asked), ...metadata }
+    const isEither = sendsEitherWay(asked)
+    const needsSecret = isEither || (typeof method === 'string' && method.startsWith('client_secret_'))
     const secret = needsSecret ? newOpaqueToken() : undefined
-    const owned = { client_id: clientId, security_profile: policy.securityProfile, client_secret: secret }
+    const owned = {
+      ...(!isEither && { token_endpoint_auth_method: method }),
+      client_id: clientId,
+      security_profile: policy.securityProfile,
+      client_secret: secret,
+    }
     const { client: parsed, problems } = parseClientMetadata({ ...wanted, ...owned }, policy.scopes)
     if (parsed === undefined) throw metadataRefused(problems, listsOnlyTexts(metadata['redirect_uris']))
     refuse(findUriFaults(parsed, allowPrivateAddresses))

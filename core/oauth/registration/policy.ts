@@ -7,7 +7,10 @@ import type { SecurityProfile } from '../client.js'
 /** What a client that registers itself may ask for, and what it gets when it does not ask. */
 export interface RegistrationPolicy {
   readonly grantTypes: readonly string[]
-  /** Without `client_secret_basic` the first one is what a client has that names none. */
+  /**
+   * With `client_secret_basic` and `client_secret_post`, a client that names none may use both; with one of them
+   * `client_secret_basic` if it is there, else the first.
+   */
   readonly authMethods: readonly string[]
   /** Those of a client that names none. */
   readonly scopes: readonly string[]

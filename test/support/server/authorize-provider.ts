@@ -138,6 +138,7 @@ export const startProvider = async (
     acrs: [],
     messageSigning: [],
     unknownScopes: 'ignore',
+    refreshWithoutOpenid: true,
     scopesSupported: ['openid', 'profile', 'email', 'offline_access'],
     codeTtlSeconds: 60,
     sessionTtlSeconds: 86_400,
