@@ -58,6 +58,7 @@ export const isSocketPath = (host: string): boolean => host.startsWith('/') || h
 
 const checkIssuer = (value: string): string | undefined => {
   if (!URL.canParse(value)) return 'must be an absolute URL'
+  if (/[^\0-\x7f]/.test(value)) return 'must be ASCII: write the host as xn--… (RFC 5891 §4.4), other letters as %xx'
   const url = new URL(value)
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'must be an https URL'
   if (url.protocol === 'http:' && !isLoopbackHost(url.hostname))

@@ -14,7 +14,7 @@ export const mtls = z
       .string()
       .refine(
         (value) => URL.canParse(value) && value === new URL(value).origin && value.startsWith('https:'),
-        'must be an https URL without a path, such as https://mtls.bank.example',
+        'must be an https URL without a path, in lower case, the host as xn--… if it has other letters, such as https://mtls.bank.example',
       )
       .optional(),
     /** Roots of the certificates of clients with `tls_client_auth`. */

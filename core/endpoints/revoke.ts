@@ -1,6 +1,7 @@
 import { epochSeconds, type Clock } from '../clock.js'
 import type { ClientAuthentication } from '../oauth/client-authentication.js'
 import type { Client } from '../oauth/client.js'
+import { OAuthError } from '../oauth/errors.js'
 import type { Grant } from '../oauth/grant.js'
 import type { AuditLog } from '../observe/audit.js'
 import type { RefreshFamilyStore, RevocationStore } from '../storage/ports.js'
@@ -24,7 +25,7 @@ export interface RevocationOptions {
   readonly grantLifetime: number
 }
 
-/** `POST /revoke` (RFC 7009). A token that is unknown or another client's is answered like one that was revoked (§2.2). */
+/** `POST /revoke` (RFC 7009). A token that is unknown is answered like one that was revoked (§2.2), that of another client is refused (§2.1). */
 export const revocationEndpoint = {
   path: '/revoke',
   methods: ['POST'],
@@ -38,6 +39,11 @@ export const revocationEndpoint = {
   }),
 } as const satisfies Declaration
 
+const checkOwner = ({ clientId }: { readonly clientId: string }, client: Client): void => {
+  if (clientId === client.client_id) return
+  throw new OAuthError('invalid_grant', 'The token was issued to another client.')
+}
+
 export const createRevocationEndpoint = (options: RevocationOptions): RecordedHandler => {
   const { authenticateClient, identify, families, revocations, audit, clock } = options
 
@@ -46,7 +52,7 @@ export const createRevocationEndpoint = (options: RevocationOptions): RecordedHa
    * was replaced ends it as well: the client may have lost the answer that had its successor.
    */
   const revokeGrant = async ({ grant, family }: IdentifiedRefreshToken, client: Client, requestId: string) => {
-    if (grant.clientId !== client.client_id) return
+    checkOwner(grant, client)
     await revocations.revoke(grant.grantId, options.grantLifetime)
     await audit.record({
       event: 'grant.revoked',
@@ -59,7 +65,7 @@ export const createRevocationEndpoint = (options: RevocationOptions): RecordedHa
   }
 
   const revokeAccessToken = async (token: IdentifiedAccessToken, client: Client, requestId: string) => {
-    if (token.clientId !== client.client_id) return
+    checkOwner(token, client)
     const { jti, subject, expiresAt } = token
     const leftSeconds = expiresAt - epochSeconds(clock) + options.toleranceSeconds + 1
     // None is left where the clock was set forward since the token was looked at.

@@ -27,6 +27,7 @@ import { createSubjects } from '../oauth/subjects.js'
 import { createDpop } from '../oauth/dpop.js'
 import { RecentMap } from '../recent-map.js'
 import { createAccessTokenVerifier } from '../tokens/access-token-verifier.js'
+import { createWarnOfClaims } from '../tokens/claims.js'
 import { createClaimReleases } from '../tokens/claim-releases.js'
 import { createAuthorizationDetailsTypes } from '../oauth/authorization-details-schema.js'
 import { createSignedRequests } from '../tokens/signed-requests.js'
@@ -178,9 +179,11 @@ export const wire = (container: DependencyContainer): void => {
       outbound: createOutbound(fetch, request, clock),
       issuerKeys: createIssuerKeys(createRemoteKeySets({ owner: 'issuer', fetch, clock, log })),
       signedRequests: createSignedRequests({ ring: get(tokens.signingKeys), audit: get(tokens.audit) }),
-      externalAccounts: createExternalAccounts(externalAccounts, (subject, signal) =>
+      externalAccounts: createExternalAccounts(
+        externalAccounts,
         // Asked for at a sign-in: then all plugins are there.
-        get(tokens.registries).isLocalSubject(subject, signal),
+        (subject, signal) => get(tokens.registries).isLocalSubject(subject, signal),
+        createWarnOfClaims(log),
       ),
       handoffs: createHandoffs(stored.handoffs),
     }

@@ -28,13 +28,19 @@ export interface ExternalAccounts {
 const accountId = (subject: string): string => `subject.${hashOpaqueToken(subject)}`
 const nameId = (method: string, name: string): string => `name.${method}.${hashOpaqueToken(name)}`
 
-export const createExternalAccounts = (store: RecordStore<ExternalAccount>, isLocal: HasSubject): ExternalAccounts => ({
+/** `warnOf` sees the claims that a method brings. */
+export const createExternalAccounts = (
+  store: RecordStore<ExternalAccount>,
+  isLocal: HasSubject,
+  warnOf: (method: string, claims: JsonObject) => void,
+): ExternalAccounts => ({
   isLocal,
   async find(method, subject) {
     const found = await store.find(accountId(subject))
     return found?.method === method ? { subject, claims: found.claims ?? {} } : undefined
   },
   async keep(method, { subject, claims }) {
+    warnOf(method, claims)
     const known = await store.find(accountId(subject))
     if (known?.method === method && isDeepStrictEqual(known.claims, claims)) return true
     return store.update(accountId(subject), (current) => {

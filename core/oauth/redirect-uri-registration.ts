@@ -9,6 +9,7 @@ const privateUse = /^[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+$/
  * of their own domain (RFC 8252 §7.1).
  */
 export const findRedirectUriFault = (uri: string, applicationType: 'web' | 'native'): string | undefined => {
+  if (/[^\0-\x7f]/.test(uri)) return 'must be ASCII: write the host as xn--… (RFC 5891 §4.4), other letters as %xx'
   if (!/^[\x21-\x7e]{1,2000}$/.test(uri) || /[\\"<>^`{|}]/.test(uri))
     return 'must be 1 to 2000 characters that a URI may hold'
   if (!URL.canParse(uri)) return 'must be an absolute URI'

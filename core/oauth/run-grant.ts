@@ -38,16 +38,20 @@ const readInput = async (schema: Schema, params: ReadonlyMap<string, string>): P
   const own = Object.fromEntries([...params].filter(([name]) => !ofTheCore.has(name)))
   const result = await schema['~standard'].validate(own)
   if (result.issues === undefined) return result.value
-  throw new OAuthError('invalid_request', 'A parameter of the grant is missing or malformed.', {
-    reason: `parameters refused: ${namesOf(result.issues)}`,
+  const names = namesOf(result.issues)
+  // A name that was not sent is one of the schema's, and no text of the caller's.
+  const missing = names.find((name) => !params.has(name))
+  const description =
+    missing === undefined ? 'A parameter of the grant is malformed.' : `The parameter ${missing} is missing.`
+  throw new OAuthError('invalid_request', description, {
+    reason: `parameters refused: ${names.length === 0 ? String(result.issues.length) : names.slice(0, 10).join(', ')}`,
   })
 }
 
-/** Names alone, and no more of them than an operator reads: values may be secrets. */
-const namesOf = (issues: readonly StandardSchemaV1.Issue[]): string => {
+/** Names alone: values may be secrets. */
+const namesOf = (issues: readonly StandardSchemaV1.Issue[]): readonly string[] => {
   const names = issues.map(({ path: [first] = [] }) => String(typeof first === 'object' ? first.key : (first ?? '')))
-  const plain = [...new Set(names)].filter((name) => /^[\w.-]{1,64}$/.test(name)).slice(0, 10)
-  return plain.length === 0 ? String(issues.length) : plain.join(', ')
+  return [...new Set(names)].filter((name) => /^[\w.-]{1,64}$/.test(name))
 }
 
 /**

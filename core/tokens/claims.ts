@@ -1,4 +1,5 @@
-import type { JsonValue } from '../json.js'
+import type { JsonObject, JsonValue } from '../json.js'
+import type { Log } from '../observe/log.js'
 import type { RequestedClaims } from '../oauth/grant.js'
 
 /** The claims that a scope stands for (OIDC Core §5.4). */
@@ -69,4 +70,20 @@ export const findClaimFault = (name: string, value: JsonValue | undefined): stri
   return type === undefined || value === undefined || typeof value === type
     ? undefined
     : `must be a ${type} (OpenID Connect Core §5.1)`
+}
+
+/**
+ * Logs which claims a service outside sends in another type than they have, once for each sign-in method and claim: a text
+ * `"true"` as `email_verified` is not released.
+ */
+export const createWarnOfClaims = (log: Log) => {
+  const warned = new Set<string>()
+  return (method: string, claims: JsonObject): void => {
+    for (const name of claimTypes.keys()) {
+      const fault = findClaimFault(name, claims[name])
+      if (fault === undefined || warned.has(`${method} ${name}`)) continue
+      warned.add(`${method} ${name}`)
+      log.warn('a claim of a sign-in method is not released', { method, claim: name, reason: fault })
+    }
+  }
 }

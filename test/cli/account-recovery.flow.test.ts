@@ -23,7 +23,11 @@ describe('signet accounts, for people who sign in elsewhere', () => {
   const open = async () => {
     const backend = await openEmbedded({ path: join(cli.folder, 'data', 'store'), clock: Date.now })
     const { externalAccounts, personFactors } = collectionsOf(backend)
-    const external = createExternalAccounts(externalAccounts, async () => false)
+    const external = createExternalAccounts(
+      externalAccounts,
+      async () => false,
+      () => undefined,
+    )
     const factors = createPersonFactors({ store: personFactors, clock: Date.now })
     return { external, factors, [Symbol.asyncDispose]: () => backend[Symbol.asyncDispose]() }
   }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
 import { collectionsOf } from '../support/forge/mint.js'
+import { newAssertionKey } from '../support/clients/client-assertion.js'
 import { openClientCommands, type ClientCommands } from '../support/server/client-commands.js'
 import { requestToken } from '../support/server/command-line.js'
 
@@ -40,6 +41,18 @@ describe('signet clients, while the service runs', () => {
     for (const action of ['client.add', 'client.remove']) {
       expect(audit).toContain(`"event":"administration","action":"${action}","client_id":"${id}"`)
     }
+  })
+
+  it('warns about each key that it does not understand, and adds the client', async () => {
+    const keys = [{ kty: 'AKP', alg: 'ML-DSA-44', pub: 'AAAA', kid: 'pq' }, newAssertionKey('ES256', 'own').publicJwk]
+    const signing = { grant_types: ['client_credentials'], scope: 'api' }
+    await cli.write('keyed.json', JSON.stringify({ client_id: 'keyed', ...signing, jwks: { keys } }))
+    const added = await clients('add', '--file', join(cli.folder, 'keyed.json'))
+    expect(added).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(/^warning: jwks\.keys\[0\].* is ignored.*\n$/) as string,
+    })
+    expect(await clients('remove', 'keyed')).toMatchObject({ code: 0 })
   })
 
   it('shows a client without its secret', async () => {

@@ -37,6 +37,18 @@ it.each(Object.entries(foreign))('a key of %s beside one of ours is ignored, and
   expect(parse([key]).problems).toMatchObject([{ path: 'jwks.keys[0]' }])
 })
 
+it.each([
+  ['redirect_uris', 'https://bücher.example/cb'],
+  ['redirect_uris', 'https://example.com/für'],
+  ['post_logout_redirect_uris', 'https://bücher.example/'],
+])('%s in other letters: %s is refused with the way to write it', (member, uri) => {
+  const { problems } = parseClientMetadata(
+    { client_id: 'a', token_endpoint_auth_method: 'none', redirect_uris: ['https://a.example/'], [member]: [uri] },
+    ['read'],
+  )
+  expect(problems).toEqual([{ path: `${member}[0]`, message: expect.stringContaining('xn--') as string }])
+})
+
 it('what is wrong with a key of ours, and a private key of any type, is refused beside others', () => {
   const privateJwk = own.privateKey.export({ format: 'jwk' })
   for (const wrong of [

@@ -67,8 +67,7 @@ it('refuses in the words of the plugin what the plugin refuses', async () => {
     [400, 'invalid_grant'],
     [400, 'invalid_request'],
   ])
-  // Which parameter is for the operator.
-  expect(refusals[2]?.body['error_description']).not.toContain('loan')
+  expect(refusals[2]?.body['error_description']).toBe('The parameter loan is missing.')
   const audit = await readFile(join(cli.folder, 'data', 'audit.jsonl'), 'utf8')
   expect(audit).toContain('"reason":"parameters refused: loan"')
 })

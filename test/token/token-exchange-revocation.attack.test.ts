@@ -14,7 +14,7 @@ import {
   withExchange,
   type ExchangeServer,
 } from '../support/server/exchange-server.js'
-import { expectRefusal } from '../support/server/token-server.js'
+import { expectRefusal, postForm } from '../support/server/token-server.js'
 
 type Form = Readonly<Record<string, string>>
 
@@ -130,7 +130,12 @@ describe('token exchange and revocation, over HTTP', () => {
   it('one that came by exchange is revoked by its own client, alone', async () => {
     const alice = await signIn()
     const [first, other] = [await exchange(alice.access_token, gateway), await exchange(alice.access_token, gateway)]
-    await revoke(first, web)
+    const form = { token: first }
+    expectRefusal(
+      await postForm(`${host.server.issuer}/revoke`, form, { authorization: basic(web) }),
+      400,
+      'invalid_grant',
+    )
     await expectActive(first, gateway, true)
     await revoke(first, gateway)
     await expectActive(first, gateway, false)

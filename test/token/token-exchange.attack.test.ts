@@ -54,6 +54,23 @@ describe('token exchange', () => {
     expect((await host.exchange(gateway, shown(access({})))).status).toBe(200)
   })
 
+  it.each([
+    ['subject_token', { subject_token: undefined }],
+    ['subject_token_type', { subject_token_type: undefined }],
+    ['actor_token_type', { actor_token: 'x' }],
+    ['actor_token', { actor_token_type: accessType }],
+  ])('names the parameter %s where it is missing', async (name, change) => {
+    const answer = await host.exchange(gateway, { ...shown(alice.access), ...change })
+    expectRefusal(answer, 400, 'invalid_request')
+    expect(answer.body['error_description']).toBe(`The parameter ${name} is missing.`)
+  })
+
+  it('names no parameter that is malformed, nor its value', async () => {
+    const answer = await host.exchange(gateway, { ...shown(alice.access), requested_token_type: 'urn:x' })
+    expectRefusal(answer, 400, 'invalid_request')
+    expect(answer.body['error_description']).toBe('A parameter of the grant is malformed.')
+  })
+
   it('TX01 expired or malformed subject_token', async () => {
     const now = Math.floor(host.now() / 1000)
     const expired = [access({ exp: now }), access({ exp: now - 600 }), access({ exp: 'soon' }), access({ exp: null })]

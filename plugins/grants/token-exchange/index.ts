@@ -24,7 +24,12 @@ const params = z
     actor_token_type: z.enum(shownTypes).optional(),
     requested_token_type: z.literal(accessTokenType).optional(),
   })
-  .refine(({ actor_token, actor_token_type }) => (actor_token === undefined) === (actor_token_type === undefined))
+  .refine(({ actor_token, actor_token_type }) => actor_token === undefined || actor_token_type !== undefined, {
+    path: ['actor_token_type'],
+  })
+  .refine(({ actor_token, actor_token_type }) => actor_token_type === undefined || actor_token !== undefined, {
+    path: ['actor_token'],
+  })
 
 type Input = z.output<typeof params>
 type Request = GrantRequest<Input>

@@ -12,6 +12,7 @@ import { createOutboundFetch, createOutboundRequest } from '../../../core/outbou
 import { createRemoteKeySets } from '../../../core/outbound/remote-key-sets.js'
 import { createOutbound } from '../../../core/outbound/webhook.js'
 import { openEmbedded } from '../../../core/storage/embedded/open-embedded.js'
+import { createWarnOfClaims } from '../../../core/tokens/claims.js'
 import plugin from '../../../plugins/login/oidc/index.js'
 import { UserAgent } from '../clients/user-agent.js'
 import { startUpstream, type UpstreamProvider } from './upstream-provider.js'
@@ -98,7 +99,11 @@ const openUpstreams = async () => {
     log: noLog,
     outbound: createOutbound(fetch, createOutboundRequest(reach), Date.now),
     issuerKeys: createIssuerKeys(createRemoteKeySets({ owner: 'issuer', fetch, clock: Date.now, log: noLog })),
-    externalAccounts: createExternalAccounts(backend.records<ExternalAccount>('external_accounts'), async () => false),
+    externalAccounts: createExternalAccounts(
+      backend.records<ExternalAccount>('external_accounts'),
+      async () => false,
+      createWarnOfClaims(noLog),
+    ),
     clockToleranceSeconds: 5,
     signedRequests: {
       sign: (_: unknown, claims: object) =>
