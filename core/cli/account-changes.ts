@@ -6,13 +6,16 @@ import type { AccountRecord } from '../interaction/account-directory.js'
 import {
   changePassword,
   openAccountStore,
+  setConfiguredDisabled,
   removeAccount,
   setDisabled,
   type AccountStore,
 } from '../interaction/accounts.js'
 import { removeExternalAccount } from '../interaction/external-accounts.js'
 import { createPasswordHasher } from '../interaction/password-hasher.js'
+import { updateAccount } from '../interaction/update-account.js'
 import { canonicalUsername } from '../interaction/username.js'
+import type { JsonObject, JsonValue } from '../json.js'
 import type { EndSubject } from '../oauth/subject-end.js'
 import {
   factorsInJson,
@@ -21,7 +24,7 @@ import {
   settleFactors,
   type FactorsAfter,
 } from './account-factors.js'
-import type { AccountOptions } from './accounts.js'
+import { warnOfClaims, type AccountOptions } from './accounts.js'
 import { readDeployment, recordChange, withStores, type NoteChange } from './deployment.js'
 import { CommandFailed } from './failure.js'
 import { findPerson, type WhoOptions } from './find-person.js'
@@ -89,17 +92,59 @@ export const setPasswordOf = async (username: string, options: SetPasswordOption
   report(`Changed the password of ${username}`, changed, 'password_changed', options, after)
 }
 
-/** `signet accounts disable` and `enable`. */
+/**
+ * `signet accounts disable` and `enable`. An account of the configuration is disabled in the store, whatever its file says, until it is
+ * enabled again.
+ */
 export const setDisabledOf = async (username: string, disabled: boolean, options: AccountOptions): Promise<void> => {
-  const config = await readChangeable(username, options)
+  const config = await readDeployment(options)
+  const configured = findConfigured(config, username)
   const [action, done] = disabled ? (['disable', 'Disabled'] as const) : (['enable', 'Enabled'] as const)
   let after: FactorsAfter | undefined
   const changed = await changeAccount(config, action, username, async (store, end, stores, note) => {
-    const account = await setDisabled(store, username, disabled, end)
+    if (configured !== undefined) await setConfiguredDisabled(store, configured.sub, disabled, end)
+    const account = configured ?? (await setDisabled(store, username, disabled, end))
     if (account !== undefined) after = await settleFactors(stores, account.sub, false, note)
     return account
   })
   report(`${done} ${username}`, changed, `${action}d`, options, after)
+}
+
+export interface UpdateAccountOptions extends AccountOptions {
+  readonly claim?: JsonObject
+  readonly unset?: readonly string[]
+  readonly username?: string
+}
+
+/** `signet accounts update`: claims and the username. It ends nothing; the audit log has the names of the claims, not what they say. */
+export const updateAccountOf = async (username: string, options: UpdateAccountOptions): Promise<void> => {
+  const { claim: claims = {}, unset = [], username: next } = options
+  const names = Object.keys(claims)
+  if (names.length + unset.length === 0 && next === undefined)
+    throw new CommandFailed('There is nothing to change: see --help.')
+  if (unset.some((name) => names.includes(name))) throw new CommandFailed('A claim is either set or unset.')
+  const config = await readChangeable(username, options)
+  if (next !== undefined && findConfigured(config, next))
+    throw new CommandFailed('The configuration has an account with this username or subject.')
+  const told = {
+    ...(names.length > 0 && { claims: names }),
+    ...(unset.length > 0 && { claims_unset: unset }),
+    ...(next !== undefined && { new_username: next }),
+  }
+  const change = { claims, unset, ...(next !== undefined && { username: next }) }
+  const changed = await changeAccount(
+    config,
+    'update',
+    username,
+    async (store) => {
+      const result = await updateAccount(store, username, change)
+      if (result.outcome === 'refused') throw new CommandFailed(result.reason)
+      return result.outcome === 'updated' ? result.account : undefined
+    },
+    told,
+  )
+  warnOfClaims(config, claims)
+  report(`Updated ${changed.username}`, changed, 'updated', options)
 }
 
 const inConfiguration = 'This account is in the configuration: change it there, and reload.'
@@ -107,23 +152,25 @@ const inConfiguration = 'This account is in the configuration: change it there, 
 /** Throws `CommandFailed` for an account that the store cannot change. */
 const readChangeable = async (username: string, options: AccountOptions): Promise<Config> => {
   const config = await readDeployment(options)
-  const name = canonicalUsername(username)
-  if (config.accounts.some((one) => canonicalUsername(one.username) === name)) throw new CommandFailed(inConfiguration)
+  if (findConfigured(config, username)) throw new CommandFailed(inConfiguration)
   return config
 }
+
+const findConfigured = ({ accounts }: Config, username: string) => {
+  const name = canonicalUsername(username)
+  return accounts.find((one) => canonicalUsername(one.username) === name)
+}
+
+type Named = Pick<AccountRecord, 'username' | 'sub'>
 
 const changeAccount = async (
   config: Config,
   action: string,
   username: string,
-  change: (
-    store: AccountStore,
-    end: EndSubject,
-    stores: Stores,
-    note: NoteChange,
-  ) => Promise<AccountRecord | undefined>,
-): Promise<AccountRecord> => {
-  const changed = await recordChange(config, { action: `account.${action}`, username }, (note) =>
+  change: (store: AccountStore, end: EndSubject, stores: Stores, note: NoteChange) => Promise<Named | undefined>,
+  more: Readonly<Record<string, JsonValue>> = {},
+): Promise<Named> => {
+  const changed = await recordChange(config, { action: `account.${action}`, username, ...more }, (note) =>
     withStores(config, async (stores) => {
       const end = endSubjectIn(stores, config, Date.now)
       return (await change(openAccountStore(stores.records), end, stores, note)) ?? false
@@ -135,7 +182,7 @@ const changeAccount = async (
 
 const report = (
   sentence: string,
-  { username, sub }: AccountRecord,
+  { username, sub }: Named,
   state: string,
   { json }: AccountOptions,
   after?: FactorsAfter,

@@ -1,10 +1,10 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { longestLink } from '../interaction/recovery/recovery-links.js'
 import type { JsonObject } from '../json.js'
-import type { SetPasswordOptions } from './account-changes.js'
+import type { SetPasswordOptions, UpdateAccountOptions } from './account-changes.js'
 import type { AccountOptions, AddAccountOptions, ListAccountsOptions } from './accounts.js'
 import type { WhoOptions } from './find-person.js'
-import { configOption, jsonOption, parseDuration, wideOption } from './options.js'
+import { collect, configOption, jsonOption, parseDuration, wideOption } from './options.js'
 import type { RecoverOptions } from './recover.js'
 
 /** Accounts for sign-in by password. */
@@ -39,6 +39,13 @@ export const addAccountCommands = (accounts: Command): void => {
     .option('--factors', 'remove passkeys, the authenticator app and recovery codes, too; default: print what remains')
     .action(async (username: string, options: SetPasswordOptions) =>
       (await import('./account-changes.js')).setPasswordOf(username, options),
+    )
+  oneAccount(accounts, 'update', 'change claims or the username of an account in the store; it ends nothing')
+    .option('--claim <name=value>', 'set a claim, as JSON or text; may be repeated', collectClaim)
+    .option('--unset <name>', 'remove a claim; may be repeated', collect)
+    .option('--username <username>', 'the new username')
+    .action(async (username: string, options: UpdateAccountOptions) =>
+      (await import('./account-changes.js')).updateAccountOf(username, options),
     )
   oneAccount(accounts, 'disable', 'disable sign-in with an account; its sessions and tokens end at once').action(
     async (username: string, options: AccountOptions) =>

@@ -12,7 +12,14 @@ import { personFactorsIn } from './account-factors.js'
 import { describeState, findClient, isConfigured } from './clients.js'
 import { listAll, readDeployment, recordChange, withStores, type DeploymentOptions } from './deployment.js'
 import { CommandFailed } from './failure.js'
-import { accountPerson, externalPerson, findPerson, type FoundPerson, type WhoOptions } from './find-person.js'
+import {
+  accountPerson,
+  configuredPerson,
+  externalPerson,
+  findPerson,
+  type FoundPerson,
+  type WhoOptions,
+} from './find-person.js'
 import { print, printError, printJson, printYaml } from './output.js'
 import { printList } from './table.js'
 import { askPassword, readPassword } from './password.js'
@@ -36,7 +43,7 @@ export const printAccounts = async ({ method, ...options }: ListAccountsOptions)
     )
     const external = await listExternalAccounts(collections(stores).externalAccounts)
     return [
-      ...config.accounts.map((account) => accountPerson(account, 'configuration')),
+      ...(await Promise.all(config.accounts.map((account) => configuredPerson(store, account)))),
       ...stored.map((account) => accountPerson(account, 'store')),
       ...external.map(externalPerson).toSorted(byMethodAndSubject),
     ]
@@ -78,6 +85,12 @@ const describe = ({ sub, username, source, method, claims, disabled = false }: F
 const isClient = async (config: Config, stores: Stores, id: string): Promise<boolean> =>
   isConfigured(config, id) || (await findClient(collections(stores).clients, id)) !== undefined
 
+/** Of claims that nobody gets. */
+export const warnOfClaims = (config: Config, claims: JsonObject): void => {
+  for (const name of findUnreleased(config, claims)) printError(`warning: claim ${name}: ${unreleased}`)
+  for (const [name, fault] of findFaultyClaims(claims)) printError(`warning: claim ${name}: ${fault}`)
+}
+
 export interface AddAccountOptions extends AccountOptions {
   readonly passwordStdin?: true
   readonly sub?: string
@@ -109,8 +122,7 @@ export const addAccountTo = async (username: string, options: AddAccountOptions)
       return result.account
     }),
   )
-  for (const name of findUnreleased(config, claims)) printError(`warning: claim ${name}: ${unreleased}`)
-  for (const [name, fault] of findFaultyClaims(claims)) printError(`warning: claim ${name}: ${fault}`)
+  warnOfClaims(config, claims)
   if (options.json) return printJson({ username: account.username, sub: account.sub, state: 'added' })
   print(`Added ${account.username}, sub ${account.sub}`)
 }

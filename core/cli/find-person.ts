@@ -2,7 +2,7 @@ import type { Config } from '../../config/schema.js'
 import type { Stores } from '../host/stores.js'
 import { collections } from '../host/collections.js'
 import type { AccountRecord } from '../interaction/account-directory.js'
-import { findAccount, openAccountStore } from '../interaction/accounts.js'
+import { configuredAccountId, findAccount, openAccountStore, type AccountStore } from '../interaction/accounts.js'
 import { findExternalAccount, type ExternalAccount } from '../interaction/external-accounts.js'
 import { canonicalUsername } from '../interaction/username.js'
 import type { JsonObject } from '../json.js'
@@ -41,14 +41,24 @@ export const accountPerson = (
   source: AccountSource,
 ): FoundPerson => ({ sub, username, source, disabled, claims })
 
+/** Of the configuration, disabled also where an operator has done so in the store. Throws `Unavailable`. */
+export const configuredPerson = async (
+  { disabled }: Pick<AccountStore, 'disabled'>,
+  account: Omit<AccountRecord, 'password_hash'>,
+): Promise<FoundPerson> => {
+  const isDisabled = account.disabled === true || (await disabled.find(configuredAccountId(account.sub))) !== undefined
+  return accountPerson({ ...account, disabled: isDisabled }, 'configuration')
+}
+
 export const externalPerson = ({ subject: sub, method, claims = {} }: ExternalAccount): FoundPerson => ({
   ...{ sub, source: 'external', method, claims },
 })
 
 const findBySub = async (config: Config, stores: Stores, sub: string): Promise<FoundPerson> => {
   const configured = config.accounts.find((account) => account.sub === sub)
-  if (configured !== undefined) return accountPerson(configured, 'configuration')
-  const { accounts, subjects } = openAccountStore(stores.records)
+  const store = openAccountStore(stores.records)
+  if (configured !== undefined) return configuredPerson(store, configured)
+  const { accounts, subjects } = store
   const entry = await subjects.find(sub)
   const account = entry && (await accounts.find(entry.username))
   if (account?.sub === sub) return accountPerson(account, 'store')
@@ -65,7 +75,7 @@ export const findPerson = async (
   if (sub !== undefined) return findBySub(config, stores, sub)
   const name = canonicalUsername(username)
   const configured = config.accounts.find((one) => canonicalUsername(one.username) === name)
-  if (configured !== undefined) return accountPerson(configured, 'configuration')
+  if (configured !== undefined) return configuredPerson(openAccountStore(stores.records), configured)
   const found = await findAccount(openAccountStore(stores.records), username)
   if (found !== undefined) return accountPerson(found.account, 'store')
   throw new CommandFailed('There is no such account. People of other sign-in methods have --sub.')

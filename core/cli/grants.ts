@@ -32,6 +32,9 @@ export const revokeGrant = async (grantId: string, options: GrantOptions): Promi
   )
 }
 
+const unlisted =
+  'One that an earlier version gave is listed once it is used; `grants revoke --sub` ends it all the same.'
+
 /** `signet grants list`. */
 export const printGrants = async (options: PersonOptions): Promise<void> => {
   const config = await readDeployment(options)
@@ -48,6 +51,7 @@ export const printGrants = async (options: PersonOptions): Promise<void> => {
     }),
   )
   if (options.json) return printJson(shown)
+  if (shown.length === 0) return print(`No grant of this person is listed. ${unlisted}`)
   printList(
     'grants of this person',
     ['GRANT_ID', 'CLIENT_ID', 'SCOPE', 'DETAILS', 'GRANTED'],
@@ -65,13 +69,13 @@ export const revokeGrantsOf = async (options: ClientOfPersonOptions): Promise<vo
   const config = await readDeployment(options)
   const revoked: string[] = []
   await changeStores(config, personChange('grant.revoke', options, { client_id }), async (stores) => {
-    const records = personalRecordsIn(stores, config)
-    const found = await records.listGrants(sub, client_id)
-    if (found.length === 0) throw new CommandFailed('There is no such grant.')
-    await records.revokeGrants(found)
+    const found = await personalRecordsIn(stores, config).endGrantsOf(sub, client_id)
     revoked.push(...found.map(({ grantId }) => grantId))
     return true
   })
+  if (revoked.length === 0) process.exitCode = 1
   if (options.json) return printJson({ sub, grants: revoked })
+  if (revoked.length === 0)
+    throw new CommandFailed('No such grant is listed. Tokens of one, if there are any, are refused from now on.')
   print(`Revoked ${counted(revoked.length, 'grant')}`)
 }

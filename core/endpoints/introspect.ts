@@ -6,7 +6,7 @@ import type { ClientAuthentication } from '../oauth/client-authentication.js'
 import { isFapi } from '../oauth/security-profile.js'
 import { isPublicClient, type Client, type ClientDirectory } from '../oauth/client.js'
 import { OAuthError } from '../oauth/errors.js'
-import { signInOf } from '../oauth/subject-end.js'
+import { isGrantOver, isTokenOver } from '../oauth/access-end.js'
 import type { Subjects } from '../oauth/subjects.js'
 import type { AuditLog } from '../observe/audit.js'
 import type { RevocationStore } from '../storage/ports.js'
@@ -110,10 +110,10 @@ export const createIntrospectionEndpoint = (options: IntrospectionOptions): Reco
     (await accounts?.find(subject, signal)) !== undefined
 
   const describeAccessToken = async (caller: Client, token: IdentifiedAccessToken, signal: AbortSignal) => {
-    const { claims, clientId, subject, jti, grantId, signIn, expiresAt } = token
+    const { claims, clientId, subject, expiresAt } = token
     // The tolerance is for clocks that differ: no answer says that a token is active after its own `exp`.
     if (!mayKnow(caller, token) || epochSeconds(options.clock) >= expiresAt) return undefined
-    if (await revocations.isRevoked([jti, grantId], signIn)) return undefined
+    if (await isTokenOver(revocations, token)) return undefined
     if ((await clients.findEnabled(clientId)) === undefined) return undefined
     if (claims['auth_time'] !== undefined && !(await isPresent(subject, signal))) return undefined
     return tell(token)
@@ -122,8 +122,8 @@ export const createIntrospectionEndpoint = (options: IntrospectionOptions): Reco
   const describeRefreshToken = async (caller: Client, token: IdentifiedRefreshToken, signal: AbortSignal) => {
     const { grant, current } = token
     if (!current || grant.clientId !== caller.client_id) return undefined
-    const { grantId, subject, scope, resource, authentication, authorizationDetails, constraint } = grant
-    if (await revocations.isRevoked([grantId], signInOf(subject, authentication.auth_time))) return undefined
+    const { subject, scope, resource, authentication, authorizationDetails, constraint } = grant
+    if (await isGrantOver(revocations, { ...grant, authTime: authentication.auth_time })) return undefined
     if (!(await isPresent(subject, signal))) return undefined
     return answerOf({
       active: true,

@@ -4,6 +4,7 @@ import type { AccountLookup } from '../oauth/account.js'
 import type { JwsAlg } from '../jose/jwk.js'
 import type { ClientDirectory } from '../oauth/client.js'
 import type { Dpop } from '../oauth/dpop.js'
+import { isTokenOver } from '../oauth/access-end.js'
 import { OAuthError, withDetails } from '../oauth/errors.js'
 import type { AuditLog } from '../observe/audit.js'
 import { checkAuthentication, type RequiredAuthentication } from '../oauth/required-authentication.js'
@@ -72,11 +73,11 @@ export const createUserinfoEndpoint = (options: UserinfoOptions): Handler => {
     const { scheme } = presented
     const refuse = (reason: string): never => access.refuse(scheme, reason)
     const token = (await accessTokenVerifier.identify(presented.token)) ?? refuse('not a valid access token')
-    const { claims, clientId, subject, jti, grantId, signIn } = token
+    const { claims, clientId, subject, jti, grantId, signIn, access: granted } = token
     seen.claimedClientId = clientId
     if (!strings(claims['aud']).some((name) => audiences.includes(name))) refuse('token for another audience')
     const proof = await checkSender(request, presented, claims['cnf'])
-    if (await revocations.isRevoked([jti, grantId], signIn)) refuse('revoked')
+    if (await isTokenOver(revocations, { jti, grantId, signIn, access: granted })) refuse('revoked')
     const client = await clients.findEnabled(clientId)
     if (client === undefined) return refuse('the client is gone or disabled')
     seen.client = client

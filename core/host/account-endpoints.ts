@@ -29,6 +29,7 @@ export const createAccountEndpoints = (
   const tell = tellClientsOf(get)
   const records = createPersonalRecords({
     ...get(tokens.collections),
+    clock: get(tokens.clock),
     grantLifetime: grantLifetime(get(tokens.config)),
     tell,
   })

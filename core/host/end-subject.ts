@@ -21,4 +21,7 @@ export const personalRecordsIn = (
   stores: Stores,
   config: Config,
   tell: TellClients = tellClientsIn(stores, config, Date.now),
-): PersonalRecords => createPersonalRecords({ ...collections(stores), grantLifetime: grantLifetime(config), tell })
+): PersonalRecords =>
+  createPersonalRecords({
+    ...{ ...collections(stores), clock: Date.now, grantLifetime: grantLifetime(config), tell },
+  })

@@ -1,7 +1,7 @@
 import { epochSeconds } from '../clock.js'
 import { verifyOwnToken, type OwnTokenVerification } from '../tokens/verify-own-token.js'
+import { isGrantOver } from '../oauth/access-end.js'
 import type { ClientDirectory } from '../oauth/client.js'
-import { signInOf } from '../oauth/subject-end.js'
 import type { Subjects } from '../oauth/subjects.js'
 import type { RevocationStore } from '../storage/ports.js'
 import type { AccessTokenVerifier } from '../tokens/access-token-verifier.js'
@@ -49,7 +49,7 @@ export const createOwnTokens = ({
       const ownerId = kind === 'access_token' ? client_id : aud
       if (typeof ownerId !== 'string') return undefined
       const [isRevoked, owner] = await Promise.all([
-        revocations.isRevoked([jti, grantId], signInOf(sub, auth_time)),
+        isGrantOver(revocations, { grantId, clientId: ownerId, subject: sub, authTime: auth_time }, [jti]),
         clients.findEnabled(ownerId),
       ])
       if (isRevoked || owner === undefined) return undefined

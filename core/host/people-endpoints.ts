@@ -232,7 +232,7 @@ export const createEndedElsewhereEndpoints = (
   const { audit, methods } = options
   const { clock_tolerance_secs: toleranceSeconds } = get(tokens.config)
   const lifetime = { grantLifetime: grantLifetime(get(tokens.config)), tell: tellClientsOf(get) }
-  const records = createPersonalRecords({ ...get(tokens.collections), ...lifetime })
+  const records = createPersonalRecords({ ...get(tokens.collections), ...lifetime, clock: get(tokens.clock) })
   const taken = get(tokens.collections).upstreamLogouts
   return { backchannelLogout: createBackchannelLogout({ methods, records, taken, audit, toleranceSeconds }) }
 }

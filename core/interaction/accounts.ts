@@ -17,6 +17,12 @@ export interface AccountStore {
   readonly subjects: RecordStore<{ readonly username: string }>
   /** By `configuredAccountId`. */
   readonly configured: RecordStore<ConfiguredAccount>
+  /** Accounts of the configuration that an operator has disabled, by `configuredAccountId`: until they are enabled again. */
+  readonly disabled: RecordStore<DisabledAccount>
+}
+
+export interface DisabledAccount {
+  readonly sub: string
 }
 
 /** The password of an account of the configuration that is in force for all processes, whichever file each has read. */
@@ -34,6 +40,7 @@ export const openAccountStore = (backend: Pick<StorageBackend, 'records'>): Acco
   accounts: backend.records('accounts'),
   subjects: backend.records('account_subjects'),
   configured: backend.records('configured_accounts'),
+  disabled: backend.records('disabled_accounts'),
 })
 
 /** The accounts of the configuration, then those of the store. What the configuration names, the store cannot change. */
@@ -46,11 +53,16 @@ export const createAccountDirectory = (sources: {
   const byUsername = new Map(sources.static.map((account) => [canonicalUsername(account.username), account]))
   const bySubject = new Map(sources.static.map((account) => [account.sub, account]))
   const shared = new Set(sources.shared)
-  const { accounts, subjects, configured: inForce } = sources.store
+  const { accounts, subjects, configured: inForce, disabled } = sources.store
+  /** The account of a demo is nobody's to disable. */
+  const asEnabled = async (account: AccountRecord): Promise<AccountRecord> =>
+    shared.has(account) && (await disabled.find(configuredAccountId(account.sub)))
+      ? { ...account, disabled: true }
+      : account
   const withPasswordInForce = async (account: AccountRecord): Promise<AccountRecord> => {
     if (!shared.has(account)) return account
     const { password_hash } = (await inForce.find(configuredAccountId(account.sub))) ?? account
-    return { ...account, password_hash }
+    return { ...(await asEnabled(account)), password_hash }
   }
   return {
     findByUsername: async (username) => {
@@ -64,7 +76,7 @@ export const createAccountDirectory = (sources: {
     findBySubject: async (subject) => {
       if (!isSubject(subject)) return undefined
       const configured = bySubject.get(subject)
-      if (configured) return configured
+      if (configured) return asEnabled(configured)
       const entry = await subjects.find(subject)
       const account = entry && (await accounts.find(entry.username))
       return account?.sub === subject ? account : undefined
@@ -146,8 +158,7 @@ export const addAccount = async (
   const refused = (reason: string): AccountAddition => ({ outcome: 'refused', reason })
   const username = canonicalUsername(added.username)
   const sub = added.sub ?? randomUUID()
-  if (username === undefined || hasUnseen(added.username))
-    return refused('A username has 1 to 256 characters, and none that nobody sees.')
+  if (username === undefined || hasUnseen(added.username)) return refused(usernameRule)
   if (!isSubject(sub)) return refused(`The subject is not valid: ${subjectRule}.`)
   const fault = findPasswordFault(added.password, username)
   if (fault !== undefined) return refused(`The password ${fault}.`)
@@ -242,6 +253,8 @@ export const listAccounts = async (
     (entry) => entry.record,
   )
 
+export const usernameRule = 'A username has 1 to 256 characters, and none that nobody sees.'
+
 const subjectRule = 'a subject has 1 to 255 printable ASCII characters'
 
 /** OIDC Core §2, `sub`. */
@@ -257,3 +270,19 @@ const withHash = (account: NewAccount, sub: string, password_hash: string): Acco
   claims: account.claims ?? {},
   ...(account.disabled ? { disabled: true } : {}),
 })
+
+/**
+ * Disables an account of the configuration at once, on every replica and whatever the file says, or lets the file be right again.
+ * Disabling ends what the account had opened. Throws `Unavailable`.
+ */
+export const setConfiguredDisabled = async (
+  { disabled: tombstones }: Pick<AccountStore, 'disabled'>,
+  sub: string,
+  disabled: boolean,
+  end: EndSubject,
+): Promise<void> => {
+  if (!disabled) return void (await tombstones.remove(configuredAccountId(sub)))
+  await tombstones.put(configuredAccountId(sub), { sub })
+  // After it: nobody signs in between the two and stays.
+  await end(sub)
+}

@@ -1,3 +1,5 @@
+import type { Clock } from '../clock.js'
+import { accessOf, endAccess, isAccessOver } from '../oauth/access-end.js'
 import type { TellClients } from '../oauth/back-channel/tell-clients.js'
 import type { GrantEntry } from '../oauth/grant-index.js'
 import { createEndSessionGrants, revokeGrantEntries } from '../oauth/session-grants.js'
@@ -14,6 +16,7 @@ export interface PersonalRecordsOptions {
   readonly grantIndex: RecordStore<GrantEntry>
   readonly consents: RecordStore<Consent>
   readonly revocations: RevocationStore
+  readonly clock: Clock
   /** How long a revoked grant must be remembered: until its last token has expired. */
   readonly grantLifetime: number
   readonly tell: TellClients
@@ -42,10 +45,15 @@ export interface PersonalRecords {
   pageAccess(subject: string, after: string | undefined, most: number): Promise<PersonalPage<ClientAccess>>
   revokeGrants(entries: readonly GrantEntry[]): Promise<void>
   /**
-   * Takes from a client all that a person granted and allowed it, and leaves word with it that the sessions are over in which it
-   * was granted something. Resolves with what it had.
+   * Ends all that the person has granted until now, to this client or to all, also what no list knows of. Resolves with what was
+   * listed.
    */
-  withdrawAccess(subject: string, clientId: string): Promise<ClientAccess>
+  endGrantsOf(subject: string, clientId?: string): Promise<readonly GrantEntry[]>
+  /**
+   * Takes from a client all that a person granted and allowed it, and leaves word with it that the sessions are over in which it
+   * was granted something. Resolves with what was listed. `isKnown`: there is such a client, so that it may have more than is listed.
+   */
+  withdrawAccess(subject: string, clientId: string, isKnown: boolean): Promise<ClientAccess>
   /** What a person has allowed clients for good; with `clientId` that client alone. */
   listConsents(subject: string, clientId?: string): Promise<readonly Consent[]>
   removeConsents(all: readonly Consent[]): Promise<void>
@@ -81,7 +89,11 @@ export const createPersonalRecords = (options: PersonalRecordsOptions): Personal
 
   const filterGood = async (subject: string, entries: readonly GrantEntry[]): Promise<readonly GrantEntry[]> => {
     const isEnded = await findEnded(revocations, subject)
-    const begun = entries.filter(({ authTime }) => !isEnded(authTime))
+    const begun = await filterLive(
+      entries.filter(({ authTime }) => !isEnded(authTime)),
+      async ({ clientId, grantId, grantedAt }) =>
+        !(await isAccessOver(revocations, accessOf(subject, clientId, grantId, grantedAt))),
+    )
     // One question for all, which is answered so nearly always.
     if (!(await revocations.isRevoked(begun.map(({ grantId }) => grantId)))) return begun
     return filterLive(begun, async ({ grantId }) => !(await revocations.isRevoked([grantId])))
@@ -93,6 +105,14 @@ export const createPersonalRecords = (options: PersonalRecordsOptions): Personal
       subject,
       all.filter((entry) => clientId === undefined || entry.clientId === clientId),
     )
+  }
+
+  const endGrantsOf: PersonalRecords['endGrantsOf'] = async (subject, clientId) => {
+    const granted = await listGrants(subject, clientId)
+    // What no list knows ends by this alone.
+    await endAccess(options, subject, clientId)
+    await revokeGrantEntries(grants, granted)
+    return granted
   }
 
   return {
@@ -125,13 +145,15 @@ export const createPersonalRecords = (options: PersonalRecordsOptions): Personal
     listGrants,
     pageAccess: createPageAccess({ grantIndex, consents, filterGood }),
     revokeGrants: (entries) => revokeGrantEntries(grants, entries),
-    async withdrawAccess(subject, clientId) {
+    endGrantsOf,
+    async withdrawAccess(subject, clientId, isKnown) {
       // First what would give the client a new grant without a question.
       const consent = await consents.find(consentId(subject, clientId))
       if (consent) await consents.remove(consentId(subject, clientId))
       await options.tell(subject, { clientId })
-      const granted = await listGrants(subject, clientId)
-      await revokeGrantEntries(grants, granted)
+      const isListed = consent !== undefined || (await listGrants(subject, clientId)).length > 0
+      // Nobody fills the store with the ends of clients that there are not.
+      const granted = isKnown || isListed ? await endGrantsOf(subject, clientId) : []
       return { clientId, grants: granted, ...(consent && { consent }) }
     },
     async listConsents(subject, clientId) {

@@ -1,15 +1,14 @@
 import { hashOpaqueToken, isOpaqueToken } from '../opaque-token.js'
 import { readRefreshToken } from '../oauth/refresh-token.js'
-import { signInOf } from '../oauth/subject-end.js'
+import { isGrantOver } from '../oauth/access-end.js'
 import type { AuthorizationCode, Grant } from '../oauth/grant.js'
 import type { PolledCodes } from '../oauth/poll-decision.js'
 import type { RecentMap } from '../recent-map.js'
 import type { DeviceCodeStore, OneTimeStore, RefreshFamilyStore, RevocationStore } from '../storage/ports.js'
 import type { AuthorizationCodes, RefreshTokens } from './contract.js'
 
-/** Was the grant revoked, or all that its person's sign-ins had opened? */
-const isOver = (revocations: RevocationStore, { grantId, subject, authentication }: Grant): Promise<boolean> =>
-  revocations.isRevoked([grantId], signInOf(subject, authentication.auth_time))
+const isOver = (revocations: RevocationStore, { authentication, ...grant }: Grant): Promise<boolean> =>
+  isGrantOver(revocations, { ...grant, authTime: authentication.auth_time })
 
 /** A code of ours; nothing else is looked up. */
 const codeForm = /^[\w-]{43}$/

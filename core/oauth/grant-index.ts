@@ -2,6 +2,7 @@ import { epochSeconds, type Clock } from '../clock.js'
 import type { AuthorizationDetail } from './authorization-details.js'
 import type { RecordStore } from '../storage/ports.js'
 import type { Grant } from './grant.js'
+import { grantedAtOf } from './grant-id.js'
 import { isOffline } from './scope.js'
 import { subjectRecordId } from './subject-records.js'
 
@@ -25,6 +26,8 @@ export interface GrantEntry {
 /** Written where a person waits, and never for the tokens that come of a grant. Everything throws `Unavailable`. */
 export interface GrantIndex {
   add(grant: Grant): Promise<void>
+  /** Adds a grant that is not there: an earlier version may have given it. */
+  complete(grant: Grant): Promise<void>
   /** For a grant that came to nothing. */
   remove(grant: Grant): Promise<void>
 }
@@ -39,8 +42,8 @@ export interface GrantIndexOptions {
 export const grantEntryId = ({ subject, grantId }: Pick<GrantEntry, 'subject' | 'grantId'>): string =>
   subjectRecordId(subject, grantId)
 
-export const createGrantIndex = ({ store, clock, lifetime }: GrantIndexOptions): GrantIndex => ({
-  async add(grant) {
+export const createGrantIndex = ({ store, clock, lifetime }: GrantIndexOptions): GrantIndex => {
+  const write = async (grant: Grant, grantedAt: number, onlyIfAbsent: boolean): Promise<void> => {
     const { grantId, clientId, subject, scope, resource, authorizationDetails, authentication } = grant
     const entry = {
       ...{ grantId, clientId, subject, scope, resource, authTime: authentication.auth_time },
@@ -49,12 +52,20 @@ export const createGrantIndex = ({ store, clock, lifetime }: GrantIndexOptions):
       ...(authentication.sid !== undefined && { sid: authentication.sid }),
     }
     const ttlSeconds = isOffline(grant) ? lifetime.offline : lifetime.online
-    await store.put(grantEntryId(grant), { ...entry, grantedAt: epochSeconds(clock) }, { ttlSeconds })
-  },
-  async remove(grant) {
-    await store.remove(grantEntryId(grant))
-  },
-})
+    await store.put(grantEntryId(grant), { ...entry, grantedAt }, { ttlSeconds, onlyIfAbsent })
+  }
+  return {
+    add: (grant) => write(grant, epochSeconds(clock), false),
+    async complete(grant) {
+      if ((await store.find(grantEntryId(grant))) !== undefined) return
+      const granted = grantedAtOf(grant.grantId)
+      await write(grant, granted === undefined ? grant.authentication.auth_time : Math.floor(granted / 1000), true)
+    },
+    async remove(grant) {
+      await store.remove(grantEntryId(grant))
+    },
+  }
+}
 
 /**
  * Has anybody granted a client something under this id? The index is by person, so all of it is read. Grants without a

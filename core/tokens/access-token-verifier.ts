@@ -3,6 +3,7 @@ import { frozen, type JsonObject } from '../json.js'
 import { copyOf } from '../jose/compact-jws.js'
 import type { PublishedKey } from '../keys/ports.js'
 import { isInTime, verifyOwnToken, type OwnTokenVerification } from './verify-own-token.js'
+import { accessOf, type Access } from '../oauth/access-end.js'
 import { signInOf } from '../oauth/subject-end.js'
 import type { Subjects } from '../oauth/subjects.js'
 import type { Began } from '../storage/ports.js'
@@ -26,6 +27,8 @@ export interface IdentifiedAccessToken {
   readonly grantId: string
   /** The sign-in that it comes from; undefined where no person stands behind it. Ending that ends the token, too. */
   readonly signIn: Began | undefined
+  /** What its client may do for the person. Withdrawing that ends the token, too. */
+  readonly access: Access | undefined
   /** Seconds since the epoch. */
   readonly expiresAt: number
 }
@@ -105,6 +108,7 @@ const readAccessToken = (claims: JsonObject, subjects: Subjects): IdentifiedAcce
     jti,
     grantId,
     signIn: signInOf(subject, auth_time),
+    access: accessOf(subject, clientId, grantId, auth_time),
     expiresAt: Number(exp),
   }
 }

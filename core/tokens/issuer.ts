@@ -1,6 +1,7 @@
 import { epochSeconds, type Clock } from '../clock.js'
 import type { Account } from '../oauth/account.js'
 import type { JsonObject } from '../json.js'
+import { newGrantId } from '../oauth/grant-id.js'
 import { algorithms } from '../jose/algorithms.js'
 import type { JwsAlg } from '../jose/jwk.js'
 import { authorizationResponseSeconds, type KeyRing, type SignaturePriority } from '../keys/ports.js'
@@ -121,7 +122,8 @@ export const createTokenIssuer = (options: IssuerOptions) => {
       if (left < 1) throw new OAuthError('invalid_grant', 'The grant has expired.')
       const expiresIn = Math.min(...ttls, left)
       const expiresAt = issuedAt + expiresIn
-      const grantId = decision.grant?.grantId ?? decision.grantId ?? newOpaqueToken().slice(0, 22)
+      const jtiOnly = () => (decision.authentication ? newGrantId(clock) : newOpaqueToken().slice(0, 22))
+      const grantId = decision.grant?.grantId ?? decision.grantId ?? jtiOnly()
       const jti = newJti(grantId)
       const { subject, authentication, authorizationDetails, actor, mayAct } = decision
       // Asked for under an earlier registration, perhaps, or by a plugin.

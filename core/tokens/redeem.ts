@@ -3,6 +3,7 @@ import type { AccountLookup } from '../oauth/account.js'
 import { isPublicClient, type Client, type ClientDirectory } from '../oauth/client.js'
 import type { BackchannelApproval, BackchannelRequest } from '../oauth/ciba/request.js'
 import type { DeviceApproval, DeviceRequest } from '../oauth/device-code.js'
+import { isGrantOver } from '../oauth/access-end.js'
 import { OAuthError } from '../oauth/errors.js'
 import type { AuthorizationCode, Grant, GrantDecision, Redeemable } from '../oauth/grant.js'
 import type { GrantIndex } from '../oauth/grant-index.js'
@@ -17,7 +18,6 @@ import {
 import type { TellClients } from '../oauth/back-channel/tell-clients.js'
 import { isOffline } from '../oauth/scope.js'
 import { sessionEndId } from '../oauth/session-grants.js'
-import { signInOf } from '../oauth/subject-end.js'
 import type { AuditLog } from '../observe/audit.js'
 import type { RecentMap } from '../recent-map.js'
 import type { DeviceCodeStore, OneTimeStore, RefreshFamilyStore, RevocationStore } from '../storage/ports.js'
@@ -149,10 +149,10 @@ export const createRedeem = (options: RedeemOptions) => {
   const isOver = async (grant: Grant, redeemable: Redeemable): Promise<boolean> => {
     const { grantId, clientId, subject } = grant
     const { sid, auth_time: authTime } = grant.authentication
-    const signIn = signInOf(subject, authTime)
-    if (sid === undefined || redeemable.kind === 'refresh_token') return revocations.isRevoked([grantId], signIn)
-    if (!(await revocations.isRevoked([grantId, sessionEndId({ sid, authTime })], signIn))) return false
-    if (!isOffline(grant) || (await revocations.isRevoked([grantId], signIn))) return true
+    const asked = { grantId, clientId, subject, authTime }
+    if (sid === undefined || redeemable.kind === 'refresh_token') return isGrantOver(revocations, asked)
+    if (!(await isGrantOver(revocations, asked, [sessionEndId({ sid, authTime })]))) return false
+    if (!isOffline(grant) || (await isGrantOver(revocations, asked))) return true
     // Good for the time after the session. Its end may have come before the client was on the list.
     await tell(subject, { sids: [sid], clientId })
     return false
@@ -202,12 +202,14 @@ export const createRedeem = (options: RedeemOptions) => {
    */
   return async (caller: Caller, decision: GrantDecision, refresh: boolean): Promise<string | undefined> => {
     const { grant, redeem: redeemable } = decision
+    // Of a version without the index, or of one that knew it by another id. Before anything is used up.
+    const indexed = redeemable?.kind === 'refresh_token' && grant ? grantIndex.complete(grant) : undefined
     const starts = refresh && redeemable?.kind !== 'refresh_token'
     // The family comes first: nobody has its token yet, and a failure here uses nothing up. One round trip for both.
     const [end, started] =
       starts && grant
         ? await Promise.all([findEnd(caller, decision), startFamily(grant)])
-        : [await findEnd(caller, decision)]
+        : [(await Promise.all([findEnd(caller, decision), indexed]))[0]]
     try {
       if (end !== undefined) throw end
       // A grant of a plugin's own begins here; all others were noted when the person granted them.

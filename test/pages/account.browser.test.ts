@@ -105,7 +105,7 @@ describeWith('chromium', 'a person at /account', (executablePath) => {
       await expectFit(page)
       await row.getByRole('button', { name: 'Withdraw access web' }).click()
       expect(await page.getByRole('status').innerText()).toBe('The application has no access any more.')
-      expect(await page.innerText('#applications')).toContain('No application has access to your account.')
+      expect(await page.innerText('#applications')).toContain('No application is listed with access to your account.')
     })
   })
 

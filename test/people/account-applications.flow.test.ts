@@ -92,7 +92,7 @@ describe('applications at /account', () => {
     time.ahead += 2 * hours
     const here = await visit(agent)
     const { text } = await here.section('applications')
-    expect(text).toMatch(/Shop It has no access now, and need not ask you again\./)
+    expect(text).toMatch(/Shop It need not ask you again\./)
     expect(await askSilentlyAs(agent, 'shop')).toBe('code')
     await here.send('applications', { action: 'withdraw', client_id: 'shop' })
     expect(await askSilentlyAs(agent, 'shop')).toBe('consent_required')

@@ -112,7 +112,7 @@ describe('/account, hostile', () => {
       answers.push([status, url.hash, readSection(page, 'applications').notice])
     }
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1)
-    expect(answers[0]).toEqual([200, '#applications', 'The application had no access any more.'])
+    expect(answers[0]).toEqual([200, '#applications', 'That application has no access.'])
     expect(await applicationsOf(other)).toEqual(['theirs'])
     await other.send('applications', { action: 'withdraw', client_id: 'theirs' })
     expect(await applicationsOf(other)).toEqual([])

@@ -95,8 +95,10 @@ describe('what ends with a password', () => {
     ['nobody', 'There is no such account in the store.\n'],
     [person.username, 'This account is in the configuration: change it there, and reload.\n'],
   ])('says of %s what cannot be changed', async (username, stderr) => {
-    for (const command of ['set-password', 'disable', 'enable', 'remove']) {
-      const more = command === 'set-password' ? ['--password-stdin'] : []
+    const any = ['set-password', 'remove', 'update']
+    for (const command of username === 'nobody' ? [...any, 'disable', 'enable'] : any) {
+      const options = { 'set-password': ['--password-stdin'], update: ['--claim', 'a=1'] }
+      const more = options[command as keyof typeof options] ?? []
       const refused = await run(['accounts', command, username, ...more], 'another password')
       expect(refused).toEqual({ code: 1, stdout: '', stderr })
     }

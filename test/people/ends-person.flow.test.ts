@@ -83,7 +83,7 @@ describe('what an operator ends for a person', () => {
     expect(await redeemLeft(server.issuer, opened)).toEqual(['invalid_grant', 'invalid_grant'])
     expect(await run('grants', 'revoke', '--sub', subject, '--client', 'tv')).toMatchObject({
       code: 1,
-      stderr: 'There is no such grant.\n',
+      stderr: 'No such grant is listed. Tokens of one, if there are any, are refused from now on.\n',
     })
     for (const wrong of [[], ['abc', '--sub', subject], ['abc', '--client', 'web']])
       expect(await run('grants', 'revoke', ...wrong)).toMatchObject({ code: 2, stdout: '' })

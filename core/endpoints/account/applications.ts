@@ -66,7 +66,8 @@ export const createApplicationsSection = (options: ApplicationsSectionOptions): 
   const withdraw: Action = async ({ http, person: { session } }) => {
     const client_id = http.form.values.get('client_id') ?? ''
     const { subject: sub, sid: by_sid } = session
-    const had = isClientId(client_id) ? await records.withdrawAccess(sub, client_id) : undefined
+    const isKnown = isClientId(client_id) && (await clients.find(client_id)) !== undefined
+    const had = isClientId(client_id) ? await records.withdrawAccess(sub, client_id, isKnown) : undefined
     if (had === undefined || (had.grants.length === 0 && had.consent === undefined)) return { notice: 'access_gone' }
     const trail = { request_id: http.requestId, client_id, sub, by_sid }
     await audit.record(

@@ -1,8 +1,8 @@
-import { randomBytes } from 'node:crypto'
 import type { Session } from '../../interaction/session.js'
 import type { AuthorizationRequest } from '../../oauth/authorization-request.js'
 import { acrOf, type AuthenticationContexts, type WantedAcr } from '../../oauth/authentication-context.js'
 import type { Authentication, AuthorizationCode } from '../../oauth/grant.js'
+import { newGrantId } from '../../oauth/grant-id.js'
 import type { AuthorizationOptions } from './options.js'
 
 /** What a session knows of how its person signed in. */
@@ -20,15 +20,13 @@ export const authenticationOf = (
   }
 }
 
-export const newGrantId = (): string => randomBytes(16).toString('base64url')
-
 /** What a code stands for: a new grant of all that was asked for, by the person of this session. */
 export const codeRecord = (
   request: AuthorizationRequest,
   session: Session,
-  { acrs, defaultAudience }: Pick<AuthorizationOptions, 'acrs' | 'defaultAudience'>,
+  { acrs, defaultAudience, clock }: Pick<AuthorizationOptions, 'acrs' | 'defaultAudience' | 'clock'>,
 ): AuthorizationCode => ({
-  grantId: newGrantId(),
+  grantId: newGrantId(clock),
   clientId: request.clientId,
   subject: session.subject,
   scope: request.scope,

@@ -19,7 +19,7 @@ import {
 import type { Client } from '../../oauth/client.js'
 import { hashOpaqueToken } from '../../opaque-token.js'
 import type { DeviceCode } from '../../storage/ports.js'
-import { newGrantId } from '../authorization-flow/code-record.js'
+import { newGrantId } from '../../oauth/grant-id.js'
 import type { AuthorizationOptions } from '../authorization-flow/options.js'
 import type { Declaration } from '../endpoint.js'
 import { json, type EndpointRequest, type Reply } from '../message.js'
@@ -95,7 +95,7 @@ export const createApprovalsEndpoint = (options: ApprovalsOptions): RecordedHand
     const { clientId, subject, scope, resource, authorizationDetails, wantedAcr } = request
     const acr = acrOf(acrs, { amr: approvalMethods }, wantedAcr)
     return {
-      grantId: newGrantId(),
+      grantId: newGrantId(clock),
       clientId,
       subject,
       scope,

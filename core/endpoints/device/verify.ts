@@ -13,7 +13,8 @@ import { OAuthError } from '../../oauth/errors.js'
 import { scopeToAllow } from '../../oauth/scope.js'
 import { isOpaqueToken } from '../../opaque-token.js'
 import type { DeviceCode, DeviceCodeState } from '../../storage/ports.js'
-import { authenticationOf, newGrantId } from '../authorization-flow/code-record.js'
+import { newGrantId } from '../../oauth/grant-id.js'
+import { authenticationOf } from '../authorization-flow/code-record.js'
 import type { Flow } from '../authorization-flow/flow.js'
 import type { Person } from '../authorization-flow/people.js'
 import type { AuthorizationOptions } from '../authorization-flow/options.js'
@@ -114,7 +115,7 @@ export const createDeviceVerification = (options: AuthorizationOptions & DeviceO
   }
 
   const approvalOf = ({ clientId, scope, offline, resource }: DeviceRequest, { session }: Person): DeviceApproval => ({
-    grantId: newGrantId(),
+    grantId: newGrantId(options.clock),
     clientId,
     subject: session.subject,
     scope,

@@ -1,0 +1,87 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { JsonObject } from '../json.js'
+import { hasUnseen } from '../plain-text.js'
+import type { AccountRecord } from './account-directory.js'
+import { findAccount, usernameRule, type AccountStore } from './accounts.js'
+import { canonicalUsername } from './username.js'
+
+export interface AccountUpdate {
+  /** Added, or in the place of what is there. */
+  readonly claims: JsonObject
+  /** Names of claims that go. */
+  readonly unset: readonly string[]
+  readonly username?: string
+}
+
+export type AccountUpdated =
+  | { readonly outcome: 'updated'; readonly account: AccountRecord }
+  | { readonly outcome: 'unknown' }
+  /** `reason` is a sentence for the operator. */
+  | { readonly outcome: 'refused'; readonly reason: string }
+
+const changedMeanwhile = 'The account was changed by somebody else meanwhile. Try again.'
+
+const refuse = (reason: string): AccountUpdated => ({ outcome: 'refused', reason })
+
+/**
+ * Copies an account to another name, leads its subject there, then removes the old name: a command that was interrupted can be
+ * repeated. What others change under the old name until then is copied, too.
+ */
+const rename = async (store: AccountStore, from: string, to: string, username: string): Promise<AccountUpdated> => {
+  const { accounts, subjects } = store
+  let copied: AccountRecord | undefined
+  for (;;) {
+    const current = await accounts.find(from)
+    if (current === undefined) return copied ? refuse(changedMeanwhile) : { outcome: 'unknown' }
+    const next = { ...current, username }
+    const before = copied
+    const isCopied = await accounts.update(to, (there) => {
+      const mayWrite =
+        there === undefined || (there.sub === next.sub && (before === undefined || isDeepStrictEqual(there, before)))
+      return mayWrite ? { result: true, write: { record: next } } : { result: false }
+    })
+    if (!isCopied) return refuse(before === undefined ? 'The username is taken.' : changedMeanwhile)
+    copied = next
+    await subjects.put(current.sub, { username: to })
+    const isOld = (account: AccountRecord | undefined) => isDeepStrictEqual(account, current)
+    const isGone = await accounts.update(from, (account) =>
+      isOld(account) ? { result: true, write: null } : { result: false },
+    )
+    if (isGone) return { outcome: 'updated', account: next }
+  }
+}
+
+/**
+ * Changes claims and the username of an account of the store. Each claim is changed in one step with the look at the others, so
+ * that of two updates at once nothing is lost. Sessions, grants and factors stay. Throws `Unavailable`.
+ */
+export const updateAccount = async (
+  store: AccountStore,
+  username: string,
+  { claims, unset, username: next }: AccountUpdate,
+): Promise<AccountUpdated> => {
+  const to = next === undefined ? undefined : canonicalUsername(next)
+  if (next !== undefined && (to === undefined || hasUnseen(next))) return refuse(usernameRule)
+  const found = await findAccount(store, username)
+  if (found === undefined) return { outcome: 'unknown' }
+  const { name, account: before } = found
+  const written = next?.normalize('NFC').trim()
+  const isSameName = to === undefined || to === name
+  if (!isSameName) {
+    const taken = await store.accounts.find(to)
+    if (taken !== undefined && taken.sub !== before.sub) return refuse('The username is taken.')
+  }
+  const account = await store.accounts.update<AccountRecord | undefined>(name, (current) => {
+    if (current?.sub !== before.sub) return { result: undefined }
+    const kept = Object.entries(current.claims).filter(([claim]) => !unset.includes(claim))
+    const record = {
+      ...current,
+      claims: { ...Object.fromEntries(kept), ...claims },
+      ...(isSameName && written !== undefined && { username: written }),
+    }
+    return { result: record, write: { record } }
+  })
+  if (account === undefined) return { outcome: 'unknown' }
+  if (isSameName || written === undefined) return { outcome: 'updated', account }
+  return rename(store, name, to, written)
+}
