@@ -33,6 +33,8 @@ const brand = {
   /** On dark pages. Absent: `accent`, as much lighter as it has to be. */
   accent_dark: colour.optional(),
   support_url: link.optional(),
+  /** Beneath the password, and beneath the ways to sign in. */
+  links: z.strictObject({ forgot_password: link.optional(), register: link.optional() }).optional(),
   footer: z
     .array(z.strictObject({ title: textForPeople(60).unwrap(), url: link }))
     .max(6)

@@ -138,7 +138,7 @@ export const createLogoutEndpoint = (
   }
 
   const namesOf = async (http: EndpointRequest, browser: BrowserSessions): Promise<readonly string[]> =>
-    (await flow.everybody(http, browser)).map(({ account }) => displayName(account))
+    (await flow.everybody(http, browser)).map(({ account, session }) => displayName(account, session.username))
 
   const ask = async (
     http: EndpointRequest,
@@ -153,7 +153,7 @@ export const createLogoutEndpoint = (
       action: url,
       csrf: logoutCsrf(http, cookies, current.session),
       ...(shown && { client: shown }),
-      account: { name: person ? displayName(person.account) : current.session.subject },
+      account: { name: person ? displayName(person.account, person.session.username) : current.session.subject },
       others: await namesOf(http, { current: undefined, others: flow.sessionsOf(http).others }),
       parameters: knownOf(sent),
     })

@@ -9,6 +9,8 @@ import type { Context, Exchange, Middleware } from './exchange.js'
 export interface ShownError {
   readonly status: number
   readonly title: string
+  /** The message says what to do. */
+  readonly isAdvised?: boolean
   readonly message: string
   readonly requestId: string
   /** The client that sent the person. */
@@ -43,6 +45,7 @@ interface Failure {
   readonly reason?: string
   readonly errorCode?: string | undefined
   readonly clientName?: string | undefined
+  readonly title?: string | undefined
   readonly clientId?: string | undefined
   readonly backUrl?: string | undefined
   readonly signOutUrl?: string | undefined
@@ -109,15 +112,27 @@ const localesOf = (search: string): string | undefined =>
 
 const errorReply = (failure: Failure, { state: exchange, req }: Context, errorPage: ErrorPage): Reply => {
   const { status, code, description, headers } = failure
-  const title = exchange.errorTitle
-  if (title === undefined) {
+  if (exchange.errorTitle === undefined) {
     const error_code = exchange.hasErrorCodes ? (failure.errorCode ?? errorCodeOf(failure)) : undefined
     return json(status, { error: code, error_description: description, error_code }, headers)
   }
   const { requestId, search } = exchange
   const { clientName, clientId, backUrl, signOutUrl, facts } = failure
   const uiLocales = failure.uiLocales ?? exchange.uiLocales ?? localesOf(search)
-  const shown = { status, title, message: description, requestId, clientName, clientId, backUrl, signOutUrl, facts }
+  const title = failure.title ?? exchange.errorTitle
+  const isAdvised = failure.title !== undefined
+  const shown = {
+    status,
+    title,
+    isAdvised,
+    message: description,
+    requestId,
+    clientName,
+    clientId,
+    backUrl,
+    signOutUrl,
+    facts,
+  }
   const { html, language } = errorPage(shown, { uiLocales, acceptLanguage: req.headers['accept-language'] })
   const reply = page(status, html, language)
   return { ...reply, headers: { ...reply.headers, ...headers } }

@@ -16,6 +16,14 @@ export const firstMethods = (
   return front === undefined ? first : [front, ...first.filter((method) => method !== front)]
 }
 
+/**
+ * May it be asked instead of the method that comes after these? One that comes after one of them, too, or an authenticator that could
+ * have been used in the first place.
+ */
+export const isInstead = (method: SignInMethod, { methods }: Pick<PassedSoFar, 'methods'>): boolean =>
+  !methods.includes(method.id) &&
+  (method.after?.some((id) => methods.includes(id)) === true || (isFirst(method) && method.kind === 'ceremony'))
+
 export interface Choice {
   readonly methods: Methods
   readonly acrs: AuthenticationContexts

@@ -13,13 +13,11 @@ export interface Account {
 /** The claims that a page can call a person by, the best first. */
 export const shownClaims: readonly string[] = ['name', 'preferred_username', 'email']
 
-/** What a page calls a person. */
-export const displayName = ({ subject, claims }: Account): string => {
-  for (const name of shownClaims) {
-    const value = claims[name]
-    if (typeof value === 'string' && hasInk(value)) return value
-  }
-  return subject
+/** What a page calls a person: their name, what they sign in with, or their e-mail address; a bare subject tells people nothing. */
+export const displayName = ({ subject, claims }: Account, username?: string): string => {
+  const { name, preferred_username: preferred, email } = claims
+  const known = [name, preferred, username, email].find((value) => typeof value === 'string' && hasInk(value))
+  return typeof known === 'string' ? known : subject
 }
 
 /** Where accounts are found: in what plugins contribute as `accounts`. */

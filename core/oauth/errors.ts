@@ -62,6 +62,8 @@ export interface ErrorDetails {
   readonly clientAuthentication?: AttemptedAuthentication | undefined
   /** For the error page only: the client that sent the person, by the name that people know. */
   readonly clientName?: string | undefined
+  /** For the error page only: its heading in place of the endpoint's, in English. The message says what to do. */
+  readonly title?: string | undefined
   /** For the error page only: the client whose look it has. One that is known for certain. */
   readonly clientId?: string | undefined
   /** For the error page only: where that client begins, of the addresses that it registered. */
@@ -100,6 +102,7 @@ export class OAuthError extends Error {
   readonly claimedClientId: string | undefined
   readonly clientAuthentication: AttemptedAuthentication | undefined
   readonly clientName: string | undefined
+  readonly title: string | undefined
   readonly clientId: string | undefined
   readonly backUrl: string | undefined
   readonly signOutUrl: string | undefined
@@ -119,6 +122,7 @@ export class OAuthError extends Error {
     this.claimedClientId = details.claimedClientId
     this.clientAuthentication = details.clientAuthentication
     this.clientName = details.clientName
+    this.title = details.title
     this.clientId = details.clientId
     this.backUrl = details.backUrl
     this.signOutUrl = details.signOutUrl
@@ -138,13 +142,14 @@ export class OAuthError extends Error {
 /** The same refusal, with these details in the place of its own. */
 export const withDetails = (error: OAuthError, details: ErrorDetails): OAuthError => {
   const { code, description, status, reason, errorCode, claimedClientId, clientAuthentication, headers, cause } = error
-  const { clientName, clientId, backUrl, signOutUrl, facts, sentClientId, uiLocales, isOfChain } = error
+  const { clientName, title, clientId, backUrl, signOutUrl, facts, sentClientId, uiLocales, isOfChain } = error
   return new OAuthError(code, description, {
     status,
     reason,
     claimedClientId,
     clientAuthentication,
     clientName,
+    title,
     clientId,
     backUrl,
     signOutUrl,

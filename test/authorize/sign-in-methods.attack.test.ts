@@ -173,8 +173,8 @@ describe('an answer from elsewhere', () => {
 
   it('SI11 that is refused or fails comes back to the page, which says so beside the button', async () => {
     for (const [query, text] of [
-      [{ sub: 'nobody', fail: 'bug' }, 'Corporate account is not available at the moment.'],
-      [{ fail: 'outage' }, 'Corporate account is not available at the moment.'],
+      [{ sub: 'nobody', fail: 'bug' }, 'Signing in with Corporate account is not possible at the moment.'],
+      [{ fail: 'outage' }, 'Signing in with Corporate account is not possible at the moment.'],
       [{ sub: 'sub-off' }, 'Signing in with Corporate account did not work.'],
     ] as const) {
       const { agent, state } = await leave()
@@ -263,11 +263,11 @@ describe('a method that fails', () => {
     key.broken = failure
     corp.broken = failure
     const { agent, url, html } = await open()
-    expect(html).toContain('Passkey is not available at the moment.')
+    expect(html).toContain('Signing in with Passkey is not possible at the moment.')
     const { response } = await agent.submit(url, html, { method: 'corp', begin: 'yes' })
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '3'])
     const failed = await response.text()
-    expect(failed).toContain('Corporate account is not available at the moment.')
+    expect(failed).toContain('Signing in with Corporate account is not possible at the moment.')
     await agent.submit(url, failed, { ...alice, method: 'password' })
     expect(isSignedIn(agent)).toBe(true)
   })
@@ -275,7 +275,7 @@ describe('a method that fails', () => {
   it('SI15 an address that has too many open attempts keeps the other methods', async () => {
     openPlaces = 0
     const { agent, url, html } = await open()
-    expect(html).toContain('Passkey is not available at the moment.')
+    expect(html).toContain('Signing in with Passkey is not possible at the moment.')
     const { response } = await agent.submit(url, html, { method: 'corp', begin: 'yes' })
     expect(response.status).toBe(429)
     await agent.submit(url, html, { ...alice, method: 'password' })

@@ -39,8 +39,8 @@ describeWith('chromium', 'every page', (executablePath) => {
       return page.evaluate<string>('getComputedStyle(document.body).backgroundColor')
     }
     const html = spoken.get('en')?.get('login') ?? ''
-    expect((await show(html, background('light'))).seen).toBe('rgb(255, 255, 255)')
-    expect((await show(html, background('dark'))).seen).toBe('rgb(25, 30, 41)')
+    expect((await show(html, background('light'))).seen).toBe('rgb(244, 242, 236)')
+    expect((await show(html, background('dark'))).seen).toBe('rgb(16, 19, 26)')
   })
 
   it('holds no script and no style of its own', () => {

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { basic } from '../support/clients/clients.js'
 import { showPassword } from '../support/clients/second-factor.js'
@@ -46,7 +47,7 @@ describeWith('chromium', 'people and their factors', (executablePath) => {
     const { page } = visitor
     await page.addInitScript('delete window.PublicKeyCredential')
     await goto(visitor, '/account')
-    await page.getByText('Passkey does not work in this browser.').waitFor()
+    await page.getByText('Signing in with a passkey does not work in this browser.').waitFor()
     expect(await page.locator('button.method').isVisible()).toBe(false)
     await visitor.checkFit()
     await visitor.signIn(person)
@@ -81,7 +82,7 @@ describeWith('chromium', 'people and their factors', (executablePath) => {
     await device.touch(false)
     await page.click('#passkey-add')
     await noticeOf(alice, 'added')
-    expect(await names(alice)).toEqual(['Laptop', 'Security key'])
+    expect(await names(alice)).toEqual(['Laptop', 'Security key (Chrome, Linux)'])
     await alice.checkFit()
     await page.locator('#passkeys summary').nth(1).click()
     await page.locator('#passkeys input[name=name]').nth(1).fill('Key ring')
@@ -119,7 +120,7 @@ describeWith('chromium', 'people and their factors', (executablePath) => {
     await page.goto(authorizeUrl(opened.server.issuer, { claims, redirect_uri }))
     await page.fill('#password', person.password)
     await page.click('#login-submit')
-    await page.getByText('Confirm that it is you with Passkey.').waitFor()
+    await page.getByText('Confirm that it is you with a passkey.').waitFor()
     await alice.checkFit()
     await device.touch(true)
     await page.click('#login-submit')
@@ -151,7 +152,7 @@ describeWith('chromium', 'people and their factors', (executablePath) => {
     await alice.untilSuggested()
     await device.touch(true)
     await page.click('form[data-ceremony] button.method')
-    await page.getByText('Signing in with Passkey did not work. Try again.').waitFor()
+    await page.getByText('Signing in with a passkey did not work. Try again.').waitFor()
     await alice.checkFit()
     expect(alice.complaints).toEqual([])
   })
@@ -207,13 +208,23 @@ describeWith('chromium', 'people and their factors', (executablePath) => {
     }
     const codes = await page.locator('#recovery-codes code').allInnerTexts()
     expect(codes).toHaveLength(10)
+    if (scripts) {
+      expect(await page.getAttribute('#codes-download', 'download')).toBe('recovery-codes.txt')
+      const [download] = await Promise.all([page.waitForEvent('download'), page.click('#codes-download')])
+      expect(await readFile(await download.path(), 'utf8')).toBe(`${codes.join('\n')}\n`)
+    } else expect(await page.isHidden('#codes-actions')).toBe(true)
+    await page.click('#codes-kept')
+    await page.waitForURL('**/account')
     if (scripts) await visitor.checkFit()
 
     const signInWith = async (code: string): Promise<void> => {
       await visitor.forget()
       await goto(visitor, '/account')
       await visitor.signIn(who)
-      await page.getByText('Or one of your recovery codes.').waitFor()
+      await page.getByText('Enter the code that your authenticator app shows.').waitFor()
+      await page.locator(scripts ? '#use-recovery-code' : '#code-recovery').waitFor()
+      expect(await page.getAttribute('#code', 'inputmode')).toBe(scripts ? 'numeric' : 'text')
+      expect(await page.innerText('.account')).toContain(who.username)
       await page.fill('#code', code)
       await page.click('#login-submit')
     }

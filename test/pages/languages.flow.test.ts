@@ -127,7 +127,7 @@ describe('the language of a page', () => {
       at({ redirect_uri: 'https://elsewhere.example/', ui_locales: 'ar' }),
       `${server.issuer}/authorize?ui_locales=ar`,
       `${server.issuer}/interaction/none/login?ui_locales=ar`,
-      `${server.issuer}/logout?id_token_hint=none&ui_locales=ar`,
+      `${server.issuer}/logout?client_id=a&client_id=b&ui_locales=ar`,
     ]
     for (const url of errors) {
       const { response } = await browser('es').follow(url)

@@ -65,6 +65,16 @@ describe('the section ui', () => {
     expect(html).not.toContain('signet.svg')
   })
 
+  it('has links for a forgotten password and a new account where people look for them', async () => {
+    const html = await loginPage(`ui:
+  links: { forgot_password: https://bank.example/forgot, register: https://bank.example/join }
+  clients: { shop: { links: { register: https://shop.example/join } } }`)
+    const linkOf = (text: string, id: string) => new RegExp(`<a id="${id}" href="([^"]*)">([^<]*)`).exec(text)?.slice(1)
+    expect(linkOf(html, 'forgot-password')).toEqual(['https://bank.example/forgot', 'Forgot your password?'])
+    expect(linkOf(html, 'register')).toEqual(['https://bank.example/join', 'Create an account'])
+    expect(linkOf(await loginPage(''), 'register')).toBeUndefined()
+  })
+
   it('has a name alone instead of the seal of the product', async () => {
     const html = await loginPage('ui: { name: Example Bank }')
     expect(html).toContain('<header class="brand"><span><bdi>Example Bank</bdi></span>')

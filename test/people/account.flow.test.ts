@@ -7,6 +7,7 @@ import { authorizeUrl } from '../support/forge/mint.js'
 import { person, startServer, subject, type TestServer } from '../support/server/server.js'
 
 const firefox = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:128.0) Gecko/20100101 Firefox/128.0'
+const carol = { username: 'carol', password: 'a password of Carol alone', sub: 'carol-1' }
 const bob = { username: 'bob', password: 'a password of Bob alone', sub: 'bob-1' }
 
 describe('/account', () => {
@@ -17,7 +18,7 @@ describe('/account', () => {
       await startServer({
         configure: (written) => {
           const all = withEverything(written)
-          return { ...all, accounts: [...(all['accounts'] as object[]), bob] }
+          return { ...all, accounts: [...(all['accounts'] as object[]), bob, carol] }
         },
       }),
     )
@@ -46,6 +47,22 @@ describe('/account', () => {
     const { html, url } = await visitor.page('/account/sessions')
     const { url: back } = await visitor.agent.submit(url, html, { ...person })
     expect(back.pathname).toBe('/account/sessions')
+  })
+
+  it('calls a person without a name by the username', async () => {
+    const { html } = await (await browserOf(firefox, carol)).page()
+    expect(html).toContain('<bdi id="consent-account">carol</bdi>')
+  })
+
+  it('is where password managers are sent for a new password', async () => {
+    const response = await fetch(`${server.issuer}/.well-known/change-password`, { redirect: 'manual' })
+    expect([response.status, response.headers.get('location')]).toEqual([303, `${server.issuer}/account/password`])
+  })
+
+  it('has times that a script can write in the time zone of the person', async () => {
+    const { html } = await (await browserOf(firefox, carol)).page()
+    expect(html).toMatch(/<time datetime="\d{4}-\d\d-\d\dT[\d:.]+Z">[^<]* UTC<\/time>/)
+    expect(html).toMatch(/<script src="\/assets\/times\.js\?v=[\w-]+"><\/script>/)
   })
 
   it('lists each browser by its name, and signs out of one: it is over there and nowhere else', async () => {

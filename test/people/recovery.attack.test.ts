@@ -177,7 +177,7 @@ describe('/recovery', () => {
   it('has no form for the password of an account of the configuration, and refuses one', async () => {
     const { page, post } = await enter({ subject, username: 'alice' })
     const part = readSection((await page('/account/password')).html, 'password')
-    expect(part.text).toContain('Your provider sets the password')
+    expect(part.text).toContain('Signet sets the password')
     const csrf = readSection((await page()).html, 'password').csrf
     expect(await post('password', { csrf, ...passwordFields('', 'another good password') })).toMatchObject({
       status: csrf === '' ? 403 : 400,

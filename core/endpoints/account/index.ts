@@ -35,6 +35,8 @@ const common = {
 export const accountPages = {
   account: { path: '/account', methods: ['GET'], ...common },
   accountSection: { path: '/account/{section}', methods: ['GET', 'POST'], ...common },
+  /** Where password managers send people (W3C, A Well-Known URL for Changing Passwords). */
+  changePassword: { path: '/.well-known/change-password', methods: ['GET'], ...common },
 } as const satisfies Readonly<Record<string, Declaration>>
 
 type Options = Pick<AuthorizationOptions, 'issuer' | 'pages' | 'clock' | 'accounts'>
@@ -68,11 +70,14 @@ export const createAccountPages = (
   const leave = ({ http, person, recovery }: Visit) =>
     recovery === undefined
       ? {
-          account: { name: displayName(person.account), otherUrl: otherAccountUrl(accountUrl(issuer)) },
+          account: {
+            name: displayName(person.account, person.session.username),
+            otherUrl: otherAccountUrl(accountUrl(issuer)),
+          },
           signOut: { url: `${issuer}/logout`, csrf: logoutCsrf(http, cookies, person.session) },
         }
       : {
-          account: { name: displayName(person.account) },
+          account: { name: displayName(person.account, person.session.username) },
           signOut: { url: `${issuer}/recovery/end`, csrf: recoveryEndCsrf(recovery.cookie) },
           recovery: recovery.recovery,
         }
@@ -159,7 +164,10 @@ export const createAccountPages = (
     return http.method === 'POST' ? submit(visit, section) : showPart(visit, section)
   }
 
-  return { account, accountSection }
+  const changePassword: RecordedHandler = async () =>
+    sections.some(({ name }) => name === 'password') ? redirect(accountUrl(issuer, 'password')) : refusePage()
+
+  return { account, accountSection, changePassword }
 }
 
 /** The end of an id of a store, as a link of ours has it. Throws `invalid_request`. */

@@ -3,6 +3,7 @@ import { factorId, mostPasskeys, type PersonFactors } from '../../interaction/fa
 import type { PasskeyOnPage, PasskeysOnPage } from '../../interaction/pages/account-page.js'
 import { displayName } from '../../oauth/account.js'
 import type { AuditLog } from '../../observe/audit.js'
+import { readBrowserNames } from '../../interaction/browser-names.js'
 import { hashOpaqueToken } from '../../opaque-token.js'
 import { toPlainText } from '../../plain-text.js'
 import type { Refusals } from '../refusals.js'
@@ -24,10 +25,13 @@ export const createPasskeysSection = (options: PasskeysSectionOptions): AccountS
   const { enrolment, factors, challenges, audit, refusals } = options
 
   /** The challenge of the browser is of this session: no other can answer it. */
-  const setupOf = async ({ person }: Visit, challenge: string): Promise<FactorSetup> => {
+  const setupOf = async ({ http, person }: Visit, challenge: string): Promise<FactorSetup> => {
     const { subject, sid, username } = person.session
+    const { browser, system } = readBrowserNames(http.header('user-agent'))
+    const names = [browser, system].filter((name) => name !== undefined)
     return {
       subject,
+      ...(names.length > 0 && { browser: names.join(', ') }),
       accountName: username ?? displayName(person.account),
       challenge: hashOpaqueToken(`passkey\n${sid}\n${challenge}`),
       factors: await factors.list(subject),

@@ -39,7 +39,7 @@ type Options = Pick<AuthorizationOptions, 'issuer' | 'pages' | 'accounts' | 'aud
 /** One answer for every link that is good for nothing. */
 const refuseLink = (reason: string): never => {
   const description = 'This recovery link was used, has expired, or is not complete. Ask your provider for a new one.'
-  throw new OAuthError('access_denied', description, { status: 404, reason })
+  throw new OAuthError('access_denied', description, { status: 404, title: 'This link no longer works', reason })
 }
 
 export const createRecoveryPages = (
@@ -64,14 +64,14 @@ export const createRecoveryPages = (
 
   const show = async (http: EndpointRequest, seen: RequestTrail): Promise<Reply> => {
     const value = http.query.values.get('link') ?? ''
-    const { account } = await find(http, value, seen)
+    const { account, link } = await find(http, value, seen)
     const { browser, cookies: set } = tieToBrowser(cookies, http.cookie(cookies.browser))
     const spoken = pagesFor(pages, http)
     const html = spoken.recovery({
       action: `${issuer}/recovery`,
       csrf: csrfOf(browser, value),
       link: value,
-      account: { name: displayName(account) },
+      account: { name: displayName(account, link.username) },
     })
     return page(200, html, spoken.language, set)
   }

@@ -111,6 +111,7 @@ export const isHinted = (hint: string, { session, account }: Person): boolean =>
 /** What tells people of the same name apart, where there is such a thing. */
 export const secondName = ({ session, account }: Person): string | undefined => {
   const { email } = account.claims
-  return [session.username, email].find((name) => typeof name === 'string' && name !== displayName(account)) as
-    string | undefined
+  return [session.username, email].find(
+    (name) => typeof name === 'string' && name !== displayName(account, session.username),
+  ) as string | undefined
 }

@@ -17,9 +17,9 @@ export const deviceCsrf = (browser: string, { session }: Person, confirm = ''): 
   csrfToken(browser, 'device', `${confirm}\n${session.sid}\n${session.subject}`)
 
 /** Somebody else may sign in, and finds the same code in the field. */
-export const accountOnPage = (issuer: string, { account }: Person, userCode: string | undefined) => {
+export const accountOnPage = (issuer: string, { account, session }: Person, userCode: string | undefined) => {
   const query = userCode === undefined ? '' : `?${new URLSearchParams({ user_code: userCode })}`
-  return { name: displayName(account), otherUrl: otherAccountUrl(`${issuer}/device${query}`) }
+  return { name: displayName(account, session.username), otherUrl: otherAccountUrl(`${issuer}/device${query}`) }
 }
 
 /** Shows the page where a code is typed. */

@@ -25,6 +25,7 @@ export type SignInStep =
       readonly retryAfterSeconds?: number
       /** The second factor may be tried again. */
       readonly begun?: Begun
+      readonly passed?: PassedSoFar
     }
 
 /** What a method was answered with. */
@@ -137,7 +138,11 @@ export const createCompleteSignIn = (
     // A method elsewhere begins with a click, so that nobody is sent round in circles.
     if (attempt?.passed === undefined || method.kind === 'redirect') return problem
     try {
-      return { ...problem, begun: await run.begin(visit, method, attempt.begun, attempt.passed) }
+      return {
+        ...problem,
+        begun: await run.begin(visit, method, attempt.begun, attempt.passed),
+        passed: attempt.passed,
+      }
     } catch (error) {
       if (error instanceof MethodFailed) return problem
       throw error

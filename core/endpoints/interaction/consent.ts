@@ -51,7 +51,7 @@ export const createConsentPage = (options: AuthorizationOptions, flow: Flow): Ha
       sealedClient: sealClient(open),
       client: shown,
       account: {
-        name: displayName(account),
+        name: displayName(account, session.username),
         // With a hint the client wants this person and no other.
         ...(request.subject === undefined && { otherUrl: otherPersonUrl(flow, http, interactionId) }),
       },

@@ -1,6 +1,6 @@
 import { isCsrfToken } from '../../interaction/csrf.js'
 import type { AccountVisit, InteractionPage } from '../../interaction/interaction.js'
-import { firstMethods } from '../../interaction/method-choice.js'
+import { firstMethods, isInstead } from '../../interaction/method-choice.js'
 import type { LoginPage } from '../../interaction/pages/pages.js'
 import type { SignInMethod } from '../../interaction/sign-in-method.js'
 import { formatUserCode } from '../../oauth/device-code.js'
@@ -46,7 +46,7 @@ export const loginPage = {
   limit: { byAddress: 'interaction', byRefusals: false },
 } as const satisfies Declaration
 
-const notAnswers: ReadonlySet<string> = new Set(['csrf', 'client', 'decision', 'method', 'attempt'])
+const notAnswers: ReadonlySet<string> = new Set(['csrf', 'client', 'decision', 'method', 'attempt', 'instead_of'])
 
 export const createLoginPage = (options: AuthorizationOptions, flow: Flow, parts: SignInParts): Handler => {
   const { issuer, methods, clock } = options
@@ -79,11 +79,32 @@ export const createLoginPage = (options: AuthorizationOptions, flow: Flow, parts
     return show(visit, about, { front: undefined, failed: { method, problem: 'unavailable' } })
   }
 
+  /** Another second factor than the one that waits, which stays as it is. */
+  const beginInstead = async ({ visit, page: about }: LoginContext, method: SignInMethod): Promise<Reply> => {
+    const { http, interactionId, browserCookie } = visit.own
+    const id = http.form.values.get('attempt') ?? ''
+    const waiting = await attempts.find(id, browserCookie)
+    const asked = methods.get(waiting?.method ?? '')
+    const { passed, begun = 0, prompt } = waiting?.interactionId === interactionId ? waiting : {}
+    if (asked === undefined || passed === undefined || prompt === undefined || !isInstead(method, passed))
+      return show(visit, about, { isLate: true })
+    try {
+      const other = await run.begin(visit, method, begun, passed)
+      if (other.prompt.kind !== 'none')
+        return redirect(stepUrl(flow.interactions, visit.own, { outcome: 'next', begun: other }))
+    } catch (error) {
+      if (!(error instanceof MethodFailed)) throw error
+      return show(visit, about, { failed: { method, problem: 'unavailable' } })
+    }
+    return show(visit, about, { second: { method: asked, begun: { id, prompt }, passed }, notSetUp: method })
+  }
+
   const submit = async (context: LoginContext): Promise<Reply> => {
     const { visit, page: about } = context
     const { own } = visit
     const { values } = own.http.form
     const method = methodOf(own)
+    if (values.has('instead_of')) return beginInstead(context, method)
     if (values.has('begin') && firstMethods(methods).includes(method)) return begin(context, method)
     const id = values.get('attempt')
     const { interactionId, browserCookie } = own
@@ -111,7 +132,7 @@ export const createLoginPage = (options: AuthorizationOptions, flow: Flow, parts
       const waiting = await attempts.find(id, browserCookie)
       const method = methods.get(waiting?.method ?? '')
       if (waiting?.interactionId === interactionId && waiting.passed !== undefined && method !== undefined)
-        return show(visit, about, { second: { method, begun: { id, prompt: waiting.prompt } } })
+        return show(visit, about, { second: { method, begun: { id, prompt: waiting.prompt }, passed: waiting.passed } })
       return show(visit, about, { ...shown, isLate: true })
     }
     const [only, another] = firstMethods(methods)

@@ -65,7 +65,7 @@ export const createSelectPage = (options: AuthorizationOptions & EndSessionOptio
       ...(open && client && { client, cancel: true, sealedClient: sealClient(open) }),
       accounts: people.map((person) => ({
         id: person.session.sid,
-        name: displayName(person.account),
+        name: displayName(person.account, person.session.username),
         secondName: secondName(person),
         isHinted: hint !== undefined && isHinted(hint, person),
       })),

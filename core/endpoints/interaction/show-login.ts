@@ -1,5 +1,6 @@
 import { csrfToken } from '../../interaction/csrf.js'
-import { firstMethods } from '../../interaction/method-choice.js'
+import { firstMethods, isInstead } from '../../interaction/method-choice.js'
+import type { PassedSoFar } from '../../interaction/sign-in-attempts.js'
 import { logoOrigins } from '../../interaction/pages/client-on-page.js'
 import type { LoginPage, MethodOnPage, SignInProblem } from '../../interaction/pages/pages.js'
 import type { SignInMethod } from '../../interaction/sign-in-method.js'
@@ -7,6 +8,8 @@ import { OAuthError } from '../../oauth/errors.js'
 import { Unavailable } from '../../unavailable.js'
 import type { Flow } from '../authorization-flow/flow.js'
 import type { AuthorizationOptions } from '../authorization-flow/options.js'
+import { displayName } from '../../oauth/account.js'
+import { otherAccountUrl } from '../authorization-flow/other-account.js'
 import { pagesFor } from '../authorization-flow/pages-for.js'
 import { page, type Reply } from '../message.js'
 import type { OwnInteraction } from './open-interaction.js'
@@ -18,13 +21,16 @@ export interface ShownLogin {
   /** Id of the method that is to be in front, if it can be. */
   readonly front?: string | undefined
   /** A second factor is asked, and nothing else. */
-  readonly second?: { readonly method: SignInMethod; readonly begun: Begun }
+  readonly second?: { readonly method: SignInMethod; readonly begun: Begun; readonly passed: PassedSoFar }
+  /** It was asked for instead of `second`, and the person does not have it. */
+  readonly notSetUp?: SignInMethod
   readonly failed?: {
     readonly method: SignInMethod
     readonly problem: SignInProblem
     readonly retryAfterSeconds?: number
     /** A second factor that may be tried again. */
     readonly begun?: Begun
+    readonly passed?: PassedSoFar
   }
   /** The second factor that was to be asked is over. */
   readonly isLate?: boolean
@@ -61,8 +67,16 @@ const askFor = ({ id, prompt }: Begun): Pick<MethodOnPage, 'ask' | 'attempt'> =>
   return { ask: { kind: 'button' } }
 }
 
+/** Of the second factors that could be asked instead: `run.begin` finds out whether the person has one. */
+const offerInstead = (methods: ReadonlyMap<string, SignInMethod>, asked: SignInMethod, passed: PassedSoFar) =>
+  [...methods.values()].filter((method) => method.id !== asked.id && isInstead(method, passed))
+
 /** Makes the login page from the methods. One that fails says so at its button, and the others work. */
-export const createShowLogin = ({ methods, pages, clock }: AuthorizationOptions, flow: Flow, { run }: SignInParts) => {
+export const createShowLogin = (
+  { methods, accounts, pages, clock, issuer }: AuthorizationOptions,
+  flow: Flow,
+  { run }: SignInParts,
+) => {
   const describe = async (
     visit: SignInVisit,
     method: SignInMethod,
@@ -94,9 +108,25 @@ export const createShowLogin = ({ methods, pages, clock }: AuthorizationOptions,
     return all.flat()
   }
 
+  /** Whose second factor is asked: by what the person has typed, so that the page tells nothing new. */
+  const describeSecond = async (visit: SignInVisit, method: SignInMethod, passed: PassedSoFar) => {
+    const { http, interactionId } = visit.own
+    const { subject, username } = passed.result
+    const known = passed.typed ?? username
+    const account = known === undefined ? await accounts.find(subject, http.signal) : undefined
+    return {
+      account: {
+        name: known ?? (account === undefined ? subject : displayName(account)),
+        otherUrl: otherAccountUrl(flow.interactions.pageUrl(interactionId, 'login')),
+      },
+      instead: offerInstead(methods, method, passed),
+    }
+  }
+
   return async (visit: SignInVisit, about: Partial<LoginPage>, shown: ShownLogin): Promise<Reply> => {
     const { own } = visit
-    const { failed, isLate, username } = shown
+    const { failed, isLate, username, notSetUp } = shown
+    const asked = shown.second ?? (failed?.begun && failed)
     const found = await describeAll(visit, shown)
     const isShown = found.some(({ id }) => id === failed?.method.id)
     const listed = found.map((method, index): MethodOnPage => {
@@ -116,7 +146,10 @@ export const createShowLogin = ({ methods, pages, clock }: AuthorizationOptions,
       ...about,
       ...(username !== undefined && { username }),
       methods: listed,
-      isSecond: shown.second !== undefined || failed?.begun !== undefined,
+      isSecond: asked !== undefined,
+      ...(asked?.passed && (await describeSecond(visit, asked.method, asked.passed))),
+      ...(notSetUp && { notSetUp }),
+      ...(about.client === undefined && { leaveUrl: `${issuer}/` }),
     })
     const reply = page(problem === undefined ? 200 : statuses[problem], html, spoken.language)
     const wait = failed?.retryAfterSeconds ?? (problem === 'unavailable' ? retryAfterSeconds : undefined)

@@ -8,6 +8,8 @@ export interface FactorSetup {
   readonly accountName: string
   /** 32 bytes, base64url: made by the core for this person and session. The same in `begin` and `finish`, where it comes once. */
   readonly challenge: string
+  /** The browser at which it is made, as a person would call it: `Chrome, Windows`. */
+  readonly browser?: string
   /** What the person has already. */
   readonly factors: readonly PersonFactor[]
 }

@@ -58,6 +58,8 @@ const createSpokenPages = (words: Words, render: Render, { accountUrl, scopes }:
         lead: text(`login.to_${page.purpose ?? 'device'}`),
         username: page.username ?? '',
         ...describeMethods(words, page),
+        ...(page.account && showAccount(page.account)),
+        leaveUrl: page.leaveUrl,
         cancel: page.cancel === true,
       }),
     select: (page) =>
@@ -148,14 +150,14 @@ const createSpokenPages = (words: Words, render: Render, { accountUrl, scopes }:
         link: page.link,
         ...showAccount(page.account),
       }),
-    error: ({ status, title, message, facts = {}, ...page }) =>
+    error: ({ status, title, message, isAdvised, facts = {}, ...page }) =>
       render('error', {
         ...page,
         title: words.said(title) ?? title,
         ...describeError(words, message),
         facts: Object.entries(facts).filter(([, value]) => value !== undefined && value !== ''),
         backUrl: webAddress(page.backUrl),
-        advice: adviceOn(words, status),
+        advice: isAdvised === true ? '' : adviceOn(words, status),
       }),
     leaving: (page) =>
       render('leaving', {

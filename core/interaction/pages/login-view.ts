@@ -3,7 +3,7 @@ import { logoOrigin, webAddress } from './client-on-page.js'
 import type { LoginPage, MethodOnPage, SignInProblem } from './pages.js'
 import { tooManyText } from './wait-text.js'
 
-const titleOf = (words: Words, { id, title }: MethodOnPage): string => words.own(title) ?? id
+const titleOf = (words: Words, { id, title }: Pick<MethodOnPage, 'id' | 'title'>): string => words.own(title) ?? id
 
 const problemText = (words: Words, method: MethodOnPage, problem: SignInProblem): string => {
   switch (problem) {
@@ -23,7 +23,11 @@ const problemText = (words: Words, method: MethodOnPage, problem: SignInProblem)
 }
 
 /** The methods of the login page as its view has them: the one in front, and the others. */
-export const describeMethods = (words: Words, { methods, isSecond }: Pick<LoginPage, 'methods' | 'isSecond'>) => {
+export const describeMethods = (
+  words: Words,
+  { methods, isSecond, instead = [], notSetUp }: Pick<LoginPage, 'methods' | 'isSecond' | 'instead' | 'notSetUp'>,
+) => {
+  const missing = notSetUp && words.text('login.not_set_up', { method: titleOf(words, notSetUp) })
   const [front, ...others] = methods.map((method) => {
     const { id, logo, ask, attempt } = method
     const takesRecoveryCodes = ask.kind === 'code' && ask.recoveryCodes === true
@@ -33,13 +37,17 @@ export const describeMethods = (words: Words, { methods, isSecond }: Pick<LoginP
       kind: ask.kind,
       title: titleOf(words, method),
       logo: logoOrigin(logo) && webAddress(logo),
-      problem: method.problem && problemText(words, method, method.problem),
+      problem: method.problem ? problemText(words, method, method.problem) : missing,
       takesRecoveryCodes,
-      describedBy: [...(method.problem ? ['problem'] : []), ...(takesRecoveryCodes ? ['code-recovery'] : [])].join(' '),
+      describedBy: [
+        ...(method.problem || missing ? ['problem'] : []),
+        ...(takesRecoveryCodes ? ['code-recovery'] : []),
+      ].join(' '),
       options: ask.kind === 'ceremony' ? JSON.stringify(ask.options) : undefined,
     }
   })
   // Where there is one alone, nobody has to say which.
   const isNamed = others.length > 0 || front?.kind !== 'password'
-  return { front, others, isNamed, isSecond: isSecond === true }
+  const offered = instead.map((method) => ({ id: method.id, title: titleOf(words, method) }))
+  return { front, others, isNamed, isSecond: isSecond === true, instead: offered }
 }

@@ -19,6 +19,10 @@ export interface Brand {
   /** After those of the pages, in this order. */
   readonly sheets: readonly string[]
   readonly links: readonly BrandLink[]
+  /** On the sign-in page, where people look for them. */
+  readonly help?: string | undefined
+  readonly forgotPassword?: string | undefined
+  readonly register?: string | undefined
 }
 
 /** What a deployment makes of the pages. */
@@ -45,6 +49,7 @@ interface BrandOptions extends Accent {
   readonly logo?: string | undefined
   readonly logo_dark?: string | undefined
   readonly support_url?: string | undefined
+  readonly links?: { readonly forgot_password?: string | undefined; readonly register?: string | undefined } | undefined
   readonly footer?:
     | readonly (
         | { readonly title?: Record<string, string | undefined> | undefined; readonly url?: string | undefined }
@@ -150,6 +155,12 @@ export const createLook = (
     return [...(url === undefined ? [] : [{ url }]), ...links]
   }
 
+  const signInLinksOf = ({ support_url: help, links }: BrandOptions): Partial<Brand> => ({
+    ...(help !== undefined && { help }),
+    ...(links?.forgot_password !== undefined && { forgotPassword: links.forgot_password }),
+    ...(links?.register !== undefined && { register: links.register }),
+  })
+
   const logosOf = (options: BrandOptions, path: readonly string[]): Pick<Brand, 'name' | 'logo' | 'logoDark'> => ({
     name: options.name,
     logo: open(options.logo, [...path, 'logo'], findPictureFault),
@@ -182,6 +193,7 @@ export const createLook = (
     icon: open(ui.favicon, ['favicon'], findPictureFault) ?? named.logo,
     sheets: [...accent, ...own],
     links: linksOf(ui) ?? [],
+    ...signInLinksOf(ui),
   }
   const ofClient = (options: BrandOptions, path: readonly string[]): Brand => {
     const its = logosOf(options, path)
@@ -192,6 +204,7 @@ export const createLook = (
       ...(its.name !== undefined && { ...its, icon: its.logo ?? brand.icon }),
       ...(colour.length > 0 && { sheets: [...colour, ...own] }),
       links: linksOf(options) ?? brand.links,
+      ...signInLinksOf(options),
     }
   }
   const byClient = new Map(

@@ -76,6 +76,14 @@ export interface LoginPage extends ClientFormPage {
   readonly methods: readonly MethodOnPage[]
   /** The first method is passed: the one on the page comes after it. */
   readonly isSecond?: boolean
+  /** Whose second factor it is. */
+  readonly account?: AccountOnPage
+  /** Buttons that ask for another second factor; fields `attempt`, `instead_of` and `method`. */
+  readonly instead?: readonly Pick<MethodOnPage, 'id' | 'title'>[]
+  /** The second factor that was asked for instead, and that the person does not have. */
+  readonly notSetUp?: Pick<MethodOnPage, 'id' | 'title'>
+  /** Where `Cancel` leads where no client waits: a URL of this issuer. */
+  readonly leaveUrl?: string
   /** Offer a button with `name="decision" value="cancel"` that needs no username or password. */
   readonly cancel?: boolean
 }
@@ -166,6 +174,8 @@ export interface RecoveryPage extends FormPage {
 
 export interface ErrorPage {
   readonly status: number
+  /** The message says what to do, and the page gives no further advice. */
+  readonly isAdvised?: boolean
   /** Heading, in English: `Authorization error`. */
   readonly title: string
   /** A constant text, in English. */

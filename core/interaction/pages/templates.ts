@@ -66,7 +66,8 @@ export const compileTemplates = (options: TemplateOptions): ((words: Words) => R
   const asset = (name: string): string => `${assetsPath}/${name}?v=${find(name).version}`
   const showIn =
     (words: Words) =>
-    ({ name, logo, logoDark, icon = 'signet.svg', sheets, links }: Brand) => ({
+    ({ name, logo, logoDark, icon = 'signet.svg', sheets, links, help, forgotPassword, register }: Brand) => ({
+      ...{ help, forgotPassword, register },
       name: name ?? options.name,
       logo: logo && asset(logo),
       logoDark: logoDark && asset(logoDark),

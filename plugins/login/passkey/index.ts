@@ -3,8 +3,14 @@ import { options, relyingPartyOf } from './options.js'
 import { createPasskeyEnrolment } from './registration.js'
 import { finishSignIn, passkeyAmr, requestOptions } from './sign-in.js'
 
-/** What it is called on devices. */
-const passkeyTitle = { en: 'Passkey', de: 'Passkey', fr: 'Clé d’accès', es: 'Llave de acceso', ar: 'مفتاح المرور' }
+/** Within a sentence: Sign in with a passkey. */
+const passkeyTitle = {
+  en: 'a passkey',
+  de: 'Passkey',
+  fr: 'une clé d’accès',
+  es: 'una llave de acceso',
+  ar: 'مفتاح المرور',
+}
 
 /** Sign-in with a passkey (Web Authentication Level 3): alone, or as a second factor with `after`. */
 export default definePlugin({

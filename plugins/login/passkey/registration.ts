@@ -9,6 +9,7 @@ import {
   type FactorResult,
   type JsonObject,
 } from '../../../core/api/index.js'
+import { authenticatorName } from './authenticators.js'
 import type { RelyingParty } from './options.js'
 import { isCrossOrigin, readNew, type NewCredential } from './read-credential.js'
 
@@ -17,11 +18,12 @@ const algorithms = [-8, -7, -257]
 
 const mostNameCharacters = 60
 
-/** What the person called it; else what its kind is called. */
-const nameOf = (typed: string | undefined, { transports }: NewCredential): string => {
+/** What the person called it; else what keeps it, or its kind and where it was made. */
+const nameOf = (typed: string | undefined, { transports }: NewCredential, aaguid: string, browser?: string): string => {
   const name = toPlainText(typed ?? '')
   if (name !== '') return [...name].slice(0, mostNameCharacters).join('').trim()
-  return transports.includes('internal') || transports.includes('hybrid') ? 'Passkey' : 'Security key'
+  const kind = transports.includes('internal') || transports.includes('hybrid') ? 'Passkey' : 'Security key'
+  return authenticatorName(aaguid) ?? (browser === undefined ? kind : `${kind} (${browser})`)
 }
 
 const refuse = (why: string): FactorResult<Passkey> => ({ outcome: 'refused', why })
@@ -44,7 +46,7 @@ export const createPasskeyEnrolment = ({ id: rpId, name, origin }: RelyingParty,
     })
     return JSON.parse(JSON.stringify(made)) as JsonObject
   },
-  async finish({ challenge }, answer) {
+  async finish({ challenge, browser }, answer) {
     const credential = readNew(answer['answer'])
     if (credential === undefined) return refuse('the answer is no registration')
     const { id, clientDataJSON, attestationObject, transports } = credential
@@ -69,7 +71,7 @@ export const createPasskeyEnrolment = ({ id: rpId, name, origin }: RelyingParty,
           ...{ kind: 'passkey', credentialId: made.id, counter: made.counter, backedUp, transports },
           publicKey: Buffer.from(made.publicKey).toString('base64url'),
           backupEligible: credentialDeviceType === 'multiDevice',
-          name: nameOf(answer['name'], credential),
+          name: nameOf(answer['name'], credential, registrationInfo.aaguid, browser),
           createdAt: epochSeconds(clock),
         },
       }

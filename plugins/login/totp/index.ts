@@ -37,8 +37,8 @@ const options = z.strictObject({
 })
 
 const defaultTitle = {
-  ...{ en: 'Authenticator app', de: 'Authenticator-App', fr: 'Application d’authentification' },
-  ...{ es: 'Aplicación de autenticación', ar: 'تطبيق المصادقة' },
+  ...{ en: 'your authenticator app', de: 'Authenticator-App', fr: 'votre application d’authentification' },
+  ...{ es: 'su aplicación de autenticación', ar: 'تطبيق المصادقة' },
 }
 
 const ownerOf = (subject: string): string => `person:${subject}`

@@ -66,6 +66,11 @@ export const samplePages = (pages: SpokenPages, origin: string, logo: string): R
   const others = { ...form, names: ['Jürgen Groß', long] }
   const device = { ...form, account, userCode: 'BCDF-GHJK', scopes: everything.scopes, resources: [] }
   const error = { status: 400, title: 'Sign-in error', requestId: 'a0'.repeat(16) }
+  const second = {
+    isSecond: true,
+    account,
+    instead: methods.slice(3).map(({ id, title }) => ({ id, title: title ?? {} })),
+  }
   const outcomes = Object.keys(deviceResults) as DeviceResultPage['outcome'][]
   return new Map([
     ['login', pages.login({ ...onlyPassword(), ...form, client: plain, cancel: true })],
@@ -112,8 +117,12 @@ export const samplePages = (pages: SpokenPages, origin: string, logo: string): R
         cancel: true,
       }),
     ],
-    ['login-passkey', pages.login({ ...form, methods: methods.slice(3), isSecond: true, client: plain, cancel: true })],
-    ['login-code', pages.login({ ...form, methods: [codeMethod], isSecond: true, client: plain, cancel: true })],
+    ['login-passkey', pages.login({ ...form, ...second, methods: methods.slice(3), client: plain, cancel: true })],
+    ['login-code', pages.login({ ...form, ...second, methods: [codeMethod], client: plain, cancel: true })],
+    [
+      'login-code-account',
+      pages.login({ ...form, ...second, methods: [codeMethod], purpose: 'account', leaveUrl: '#home' }),
+    ],
     [
       'login-code-wrong',
       pages.login({
