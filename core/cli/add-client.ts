@@ -28,6 +28,7 @@ export interface MetadataOptions extends ClientOptions {
   readonly authMethod?: string
   readonly consent?: string
   readonly audience?: readonly string[]
+  readonly introspectionAudience?: readonly string[]
   readonly file?: string
 }
 
@@ -99,6 +100,7 @@ const fromFlags = (options: MetadataOptions): JsonObject => {
     token_endpoint_auth_method: options.authMethod,
     consent: options.consent,
     allowed_audiences: options.audience,
+    introspection_audiences: options.introspectionAudience,
   }
   return Object.fromEntries(Object.entries(flags).filter(([, value]) => value !== undefined))
 }

@@ -83,5 +83,10 @@ const addMetadataOptions = (command: Command): Command =>
       new Option('--consent <when>', 'consent: when people are asked; default: remembered').choices(consentChoices),
     )
     .option('--audience <uri>', 'allowed_audiences; may be repeated', collect)
+    .option(
+      '--introspection-audience <uri>',
+      'introspection_audiences: whose tokens it may ask about; may be repeated',
+      collect,
+    )
     .option('--file <file>', 'metadata as a JSON object (RFC 7591); options of this command take precedence')
     .addOption(jsonOption())

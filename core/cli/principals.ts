@@ -21,12 +21,20 @@ export interface OnePrincipalOptions extends PrincipalsOptions {
   readonly type: PrincipalType
 }
 
+/** Names the type that was looked for: the other one may have the same names. */
+const noSuch = ({ principalType }: Principal): CommandFailed => {
+  const other = principalType === 'device' ? 'service' : 'device'
+  return new CommandFailed(
+    `There is no such principal of the type ${principalType}. For a ${other}, add --type ${other}.`,
+  )
+}
+
 /** `signet principals show`. */
 export const printPrincipal = async (options: OnePrincipalOptions): Promise<void> => {
   const principal = toPrincipal(options)
   const { config } = await readRegistered(options)
   const standing = await withStores(config, (stores) => openPrincipals(stores, config).find(principal))
-  if (standing.enrolment === undefined) throw new CommandFailed('There is no such principal.')
+  if (standing.enrolment === undefined) throw noSuch(principal)
   const shown = describePrincipal(principal, standing)
   if (options.json) printJson(shown)
   else printYaml(shown)
@@ -38,7 +46,7 @@ export const revokePrincipal = async (options: OnePrincipalOptions): Promise<voi
   const { config } = await readRegistered(options)
   await changeStores(config, { action: 'principal.revoke', ...toAudit(principal) }, async (stores) => {
     const registry = openPrincipals(stores, config)
-    if ((await registry.find(principal)).enrolment === undefined) throw new CommandFailed('There is no such principal.')
+    if ((await registry.find(principal)).enrolment === undefined) throw noSuch(principal)
     if (await registry.revoke({ principal, revokedAt: Math.floor(Date.now() / 1000) })) return true
     throw new CommandFailed('This principal is already revoked.')
   })
@@ -84,7 +92,7 @@ export const releasePrincipal = async (options: OnePrincipalOptions): Promise<vo
   let owner: string | undefined
   await changeStores(config, { action: 'principal.release', ...toAudit(principal) }, async (stores) => {
     const registry = openPrincipals(stores, config)
-    if (!(await registry.release(principal))) throw new CommandFailed('There is no such principal.')
+    if (!(await registry.release(principal))) throw noSuch(principal)
     owner = await registry.findOwner(principal.principalId)
     return true
   })

@@ -55,6 +55,10 @@ export const startAsWorker = async (
     if (!stopping.signal.aborted) throw error
   })
   if (host === undefined) return
+  process.on('message', (message) => {
+    const failed = (error: unknown): void => log.error('The audit log was not reopened', {}, error)
+    if (message === 'reopen_audit') host.reopenAudit().catch(failed)
+  })
   const started: WorkerStarted = { listening: host.listening }
   process.send?.(started)
   log.info('worker started', { worker: process.env['SIGNET_WORKER'] ?? '' })

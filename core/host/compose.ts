@@ -82,6 +82,7 @@ export interface Host {
   readonly listening: Listeners['listening']
   /** Reloads the configuration; what may change without a restart changes for the next request. */
   readonly reload: Reload
+  reopenAudit(): Promise<void>
   /**
    * Not ready first, then the delay for balancers, then finish what is in flight, both within `graceMs`; then close stores
    * and signers.
@@ -204,6 +205,7 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
   readiness.register({ name: 'keys', intervalMs: 1000, deadlineMs: 5000, check: probe, known })
 
   const reload = createReload({
+    reopenAudit: () => auditFile.reopen(),
     sources,
     ledger,
     serving: () => generation,
@@ -257,8 +259,7 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
   await tellStoreWarnings(stores, log)
 
   return {
-    listening: listeners.listening,
-    reload,
+    ...{ listening: listeners.listening, reload, reopenAudit: () => auditFile.reopen() },
     async close(graceMs) {
       readiness.drain()
       // A load balancer has to see it before connections are refused.

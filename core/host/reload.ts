@@ -26,6 +26,8 @@ export type ReloadResult =
 export type Reload = (request: ReloadRequest) => Promise<ReloadResult>
 
 export interface ReloadOptions {
+  /** Called for each request, whatever becomes of the configuration: rotation waits for it. Throws `Unavailable`. */
+  readonly reopenAudit: () => Promise<void>
   readonly sources: GenerationSources
   readonly serving: () => Generation
   /** Serves with this generation from the next request on. */
@@ -99,6 +101,7 @@ export const createReload = (options: ReloadOptions): Reload => {
   const later = (error: unknown): void => log.error('The audit log does not have all of a reload', {}, error)
 
   const reload = async (request: ReloadRequest): Promise<ReloadResult> => {
+    await options.reopenAudit()
     const running = serving()
     let checked: CheckedConfiguration
     try {

@@ -1,11 +1,11 @@
 import { writeSync } from 'node:fs'
 import { mkdir, open, type FileHandle } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { basename, dirname } from 'node:path'
 import type { Clock } from '../clock.js'
 import { createDiskSpace } from '../disk-space.js'
 import { Unavailable } from '../unavailable.js'
 import { lineHash } from './audit-chain.js'
-import { createAuditLog, type AuditFile, type AuditOptions } from './audit-log.js'
+import { createAuditLog, type AuditFile, type AuditOptions, type Continued, type Sink } from './audit-log.js'
 import { createLineOutput, standardOutput, type LineOutput } from './standard-output.js'
 import { wholeLines, type Written } from './whole-lines.js'
 
@@ -23,12 +23,7 @@ const watchRoom = (path: string): (() => boolean) => {
 /** Appends to `path`, mode 0600; not to a pipe. Throws `Unavailable` from `record` when the disk is full or gone (F34). */
 const openAuditFile = async (path: string, clock: Clock, options?: AuditOptions): Promise<AuditFile> => {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-  const file = await open(path, 'a+', 0o600)
-  if ((await file.stat()).isFIFO()) {
-    await file.close()
-    // Its reader would hold up the event loop.
-    throw new Unavailable('audit', 'no', 'audit.file is a pipe: write `audit: stdout` to print the audit log')
-  }
+  let file = await openToAppend(path)
   // A process that was killed while it wrote may have left half a line.
   const { torn } = await readEnd(file)
   // In the event loop on purpose: 4 µs into the page cache, once a turn. On the thread pool the same write cost each
@@ -50,8 +45,40 @@ const openAuditFile = async (path: string, clock: Clock, options?: AuditOptions)
       throw new Unavailable('audit', 'no', 'the audit log cannot be read', { cause })
     }
   }
-  const sink = { last, write: wholeLines(put, torn), hasRoom: watchRoom(dirname(path)), close: () => file.close() }
+  let write = wholeLines(put, torn)
+  const reopen = async (): Promise<Continued | undefined> => {
+    const before = file
+    const now = await openToAppend(path).catch((cause: unknown) => {
+      throw new Unavailable('audit', 'no', 'the audit log cannot be opened again', { cause })
+    })
+    if (await isSameFile(before, now)) return void (await now.close())
+    const { torn: isTorn } = await readEnd(now)
+    // Lines are written within a turn of the event loop, so that none is half in one file and half in the other.
+    file = now
+    write = wholeLines(put, isTorn)
+    const { last: line } = await readEnd(before)
+    await before.close()
+    return { file: basename(path), head: line && lineHash(line) }
+  }
+  const sink: Sink = {
+    ...{ last, reopen, write: (lines) => write(lines), hasRoom: watchRoom(dirname(path)) },
+    close: () => file.close(),
+  }
   return createAuditLog(sink, clock, options)
+}
+
+/** Throws `Unavailable` for a pipe. */
+const openToAppend = async (path: string): Promise<FileHandle> => {
+  const file = await open(path, 'a+', 0o600)
+  if (!(await file.stat()).isFIFO()) return file
+  await file.close()
+  // Its reader would hold up the event loop.
+  throw new Unavailable('audit', 'no', 'audit.file is a pipe: write `audit: stdout` to print the audit log')
+}
+
+const isSameFile = async (one: FileHandle, other: FileHandle): Promise<boolean> => {
+  const [left, right] = await Promise.all([one.stat(), other.stat()])
+  return left.dev === right.dev && left.ino === right.ino
 }
 
 const lineFeed = 0x0a

@@ -10,6 +10,11 @@ export interface AuditFile extends AuditLog, AsyncDisposable {
   check(): Promise<void>
   /** False while the room that is left is kept for what must be recorded. */
   hasRoom(): boolean
+  /**
+   * Goes on in the file that has the path of the log now, where another program has moved it away; a line says which one it
+   * continues. No line is lost: until then lines go to the file that was moved. Throws `Unavailable`: it goes on as before.
+   */
+  reopen(): Promise<void>
 }
 
 export interface AuditOptions {
@@ -19,10 +24,18 @@ export interface AuditOptions {
   readonly traces?: ReadonlyMap<string, string>
 }
 
+/** Name of the file that goes on elsewhere, and the hash of its last line. */
+export interface Continued {
+  readonly file: string
+  readonly head: string | undefined
+}
+
 export interface Sink {
   /** The hash of the last line that is there; absent: a stream, of which nobody can tell. */
   readonly last?: () => Promise<string | undefined>
   readonly write: Put<string>
+  /** Writes to the file that has the path now. What the file before it ends with; undefined: it is the same file. */
+  readonly reopen?: () => Promise<Continued | undefined>
   hasRoom(): boolean
   close(): Promise<void>
 }
@@ -118,6 +131,10 @@ export const createAuditLog = (sink: Sink, clock: Clock, { recorded, traces }: A
 
   return {
     record,
+    async reopen() {
+      const continued = await sink.reopen?.()
+      if (continued) await record({ event: 'audit.continued', ...continued })
+    },
     hasRoom: () => sink.hasRoom(),
     async check() {
       // Nobody asks a process that is not ready for anything, so the line that reports the failure has to find out.

@@ -79,6 +79,7 @@ export type AuditEventName =
   | 'administration.begun'
   | 'administration'
   | 'outage'
+  | 'audit.continued'
 
 /** One event. Never holds a code, token, secret, assertion, cookie or password: ids (`jti`, `grant_id`) and digests only. */
 export interface AuditEvent {

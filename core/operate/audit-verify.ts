@@ -106,6 +106,7 @@ export const verifyAudit = async (
   let number = 0
   /** In the file at hand. */
   let before = 0
+  let fileNumber = 0
 
   const findFault = (chain: Chain, { writer, seq, prev }: Chained, line: number): AuditFault | undefined => {
     const fault = (kind: AuditFaultKind, message: string): AuditFault => ({ kind, line, writer, message })
@@ -140,6 +141,15 @@ export const verifyAudit = async (
     }
   }
 
+  /** The first line of a process in a file names the last line of the file before it, of any writer. */
+  const findGap = ({ event, head, writer }: JsonObject): AuditFault | undefined => {
+    if (event !== 'audit.continued' || typeof head !== 'string' || recent.has(head)) return undefined
+    // Of the oldest file at hand, whose predecessor is elsewhere.
+    if (partial && fileNumber === 1) return undefined
+    const message = 'the last line of the file that this one continues is missing'
+    return { kind: 'missing', line: number, ...(typeof writer === 'string' && { writer }), message }
+  }
+
   const follow = (found: Chained, hash: string): void => {
     const chain = chains.get(found.writer)
     if (chain === undefined) return begin(found, hash, number)
@@ -162,6 +172,9 @@ export const verifyAudit = async (
     if (value !== undefined && isChained(value)) {
       const hash = lineHash(line)
       follow(value, hash)
+      const gap = findGap(value)
+      const chain = chains.get(value.writer)
+      if (gap !== undefined && chain !== undefined) chain.fault ??= gap
       remember(hash)
       return
     }
@@ -181,6 +194,7 @@ export const verifyAudit = async (
 
   for (const file of files) {
     before = 0
+    fileNumber++
     for await (const line of file) {
       number++
       if (line === '') continue

@@ -38,6 +38,8 @@ export interface WorkerPool {
   /** Starts those all the same, one after the other, until one refuses again. Never throws. */
   resume(): Promise<void>
   readonly restarts: number
+  /** Has each one go on in the file that has the path of the audit log now. */
+  reopenAudit(): void
   /** Has each one stop in order. Resolves when all have ended. */
   stop(graceMs: number): Promise<void>
   /** At once. */
@@ -129,6 +131,9 @@ export const createWorkerPool = async (count: number, log: Log): Promise<WorkerP
   }
 
   return {
+    reopenAudit() {
+      for (const worker of workers.values()) if (worker.isConnected()) worker.send('reopen_audit')
+    },
     async start() {
       const [first = 1, ...others] = numbers
       const { listening } = await startOne(first)

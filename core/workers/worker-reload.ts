@@ -29,7 +29,7 @@ interface ReloadBody {
 
 /** `differ` is called when workers come to have different configurations, and when a reload has ended that. */
 export const createWorkerReload = (
-  pool: Pick<WorkerPool, 'sockets' | 'running' | 'resume'>,
+  pool: Pick<WorkerPool, 'sockets' | 'running' | 'resume' | 'reopenAudit'>,
   log: Log,
   differ: (difference: string | undefined) => void,
 ): ReloadWorkers => {
@@ -71,6 +71,8 @@ export const createWorkerReload = (
 
   const reload = async ({ force, by }: ReloadRequest): Promise<WorkerAnswer> => {
     const form = new URLSearchParams({ force: String(force), ...writeActedBy(by) }).toString()
+    // Each, also where the first one refuses the configuration.
+    pool.reopenAudit()
     const [first, ...others] = pool.running()
     if (first === undefined) {
       void pool.resume()

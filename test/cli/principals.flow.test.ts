@@ -208,7 +208,10 @@ describe('signet principals list, show, revoke, restore and release', () => {
     await next.enrol()
     await principals('approve', await idOf('handed-on'))
     expect((await next.enrol()).status).toBe(403)
-    expect(await principals('release', ...ofBob)).toMatchObject({ code: 1, stderr: 'There is no such principal.\n' })
+    expect(await principals('release', ...ofBob)).toMatchObject({
+      code: 1,
+      stderr: 'There is no such principal of the type device. For a service, add --type service.\n',
+    })
     expect(await principals('release', ...flagsOf('handed-on'))).toEqual({
       code: 0,
       stdout: 'Released handed-on\n',
@@ -267,7 +270,7 @@ describe('signet principals list, show, revoke, restore and release', () => {
       expect(await principals(command, ...flagsOf('phone-5'))).toMatchObject({
         code: 1,
         stdout: '',
-        stderr: 'There is no such principal.\n',
+        stderr: 'There is no such principal of the type device. For a service, add --type service.\n',
       })
   })
 

@@ -21,6 +21,7 @@ const programs = {
   'oidc-agent': { packages: ['oidc-agent-cli'], paths: ['/usr/bin/oidc-agent'] },
   openssl: { packages: ['openssl'], paths: ['/usr/bin/openssl'] },
   curl: { packages: ['curl'], paths: ['/usr/bin/curl'] },
+  logrotate: { packages: ['logrotate'], paths: ['/usr/sbin/logrotate'] },
   jq: { packages: ['jq'], paths: ['/usr/bin/jq'] },
   gcc: { packages: ['gcc', 'libc6-dev'], paths: ['/usr/bin/gcc'] },
   opensc: { packages: ['opensc'], paths: ['/usr/bin/pkcs11-tool'] },
