@@ -57,7 +57,9 @@ const serve = async (options: StartOptions): Promise<void> => {
   // From the beginning: a signal that nobody takes ends the process.
   process.on('SIGHUP', () => reload())
   const starting = startHost(checked, { clock: Date.now, log, stopping: stopping.signal, ...(demo && { demo }) })
-  const host = await starting.catch((error: unknown) => {
+  const host = await starting.catch(async (error: unknown) => {
+    // What went wrong is the last thing on the screen.
+    await log.flush()
     if (!stopping.signal.aborted) throw error
   })
   if (host === undefined) return log.info('stopped', { signal: await stopped })

@@ -21,7 +21,10 @@ export const listenAs = async (
   } catch (error) {
     const { code = '', syscall } = error as NodeJS.ErrnoException
     const reason = reasons[code]
-    const hint = code === 'EADDRINUSE' && !isSocketPath(options.host) ? ': signet start --port 3100' : ''
+    const hint =
+      code === 'EADDRINUSE' && !isSocketPath(options.host)
+        ? ': signet start --port 3100, which moves the admin listener to 3101'
+        : ''
     throw reason === undefined
       ? error
       : Object.assign(new Error(`${section}: ${describe(options)} ${reason}${hint}`, { cause: error }), {

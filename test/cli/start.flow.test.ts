@@ -126,7 +126,7 @@ describe('signet start', () => {
     const { code, stdout, stderr } = await cli.run(['start', '--config', 'second.yaml'])
     expect({ code, started: stdout.includes('started') }).toEqual({ code: 1, started: false })
     expect(stderr).toBe(
-      `listen: port ${port} on 127.0.0.1 is taken, perhaps by another Signet: stop that one, or choose another: signet start --port 3100\n`,
+      `listen: port ${port} on 127.0.0.1 is taken, perhaps by another Signet: stop that one, or choose another: signet start --port 3100, which moves the admin listener to 3101\n`,
     )
     expect((await requestToken(running, 'svc', 'svc-secret-of-more-than-256-bits-for-tests')).status).toBe(200)
   })

@@ -64,7 +64,7 @@ describeWith('script', 'a service on a terminal', (script) => {
     await fetch(new URL('/assets/none.css', address))
     await fetch(new URL('/token', address), { method: 'POST', body: new URLSearchParams({ grant_type: 'x' }) })
     await printed(/^\d\d:\d\d:\d\d GET \/jwks\.json 200 \d+ ms [0-9a-f]{8}\r?$/m)
-    await printed(/^\d\d:\d\d:\d\d POST \/token 401 \d+ ms [0-9a-f]{8}\r?$/m)
+    await printed(/^\d\d:\d\d:\d\d POST \/token 401 \d+ ms [0-9a-f]{8} invalid_client: .+\r?$/m)
     expect(shown).not.toContain('assets')
     child.stdin.write('\u0003')
     await printed(/^Waiting 1 s for load balancers .* Press Ctrl\+C again to stop now\.\r?$/m)

@@ -39,6 +39,11 @@ export const describeWebApplication = (
       await expect.poll(grants).toEqual(expect.arrayContaining(['authorization_code', 'refresh_token']))
     })
 
+    it('begins a new sign-in for a callback with a state that it does not know', async () => {
+      const saved = await new UserAgent().fetch(`${recipe.origin}/callback?code=saved&state=saved&iss=${recipe.issuer}`)
+      expect([saved.status, saved.headers.get('location')]).toEqual([302, '/login'])
+    })
+
     it('is told when the session ends elsewhere', async () => {
       const other = new UserAgent()
       expect((await signIn(other)).text).toContain('Signed in')
