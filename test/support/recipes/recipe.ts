@@ -100,7 +100,8 @@ export const openRecipe = async (
   }
   try {
     const service = await cli.serve(['start', '--config', config])
-    const [, secret = ''] = /^client_secret +(\S+)/m.exec(await shell(block('register'))) ?? []
+    const registered = readDocument(page).includes('\n# register\n') ? await shell(block('register')) : ''
+    const [, secret = ''] = /^client_secret +(\S+)/m.exec(registered) ?? []
     return {
       ...{ folder: cli.folder, issuer: issuer!, origin: origin!, api: api!, service, secret, block, shell },
       answer: JSON.parse(/^```json\n([\s\S]*?)^```$/m.exec(readDocument(page))?.[1] ?? 'null'),

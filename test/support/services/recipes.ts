@@ -98,6 +98,18 @@ const examples = {
 /** Those whose packages take minutes, or a compiler that Debian does not have: `npm run test:recipes`. */
 const heavy = {
   go: new RecipePackages('go', { files: ['main.go'] }),
+  libraries: new RecipePackages('libraries', {
+    files: ['package.json'],
+    program: { folder: 'test/support/recipes/libraries', commands: 'npm install --silent --no-package-lock' },
+  }),
+  mcp: new RecipePackages('mcp'),
+  'mcp-python': new RecipePackages('mcp-python', {
+    debian: ['python3-venv'],
+    program: {
+      folder: 'test/support/recipes/mcp-python',
+      commands: 'python3 -m venv venv; venv/bin/pip install --quiet mcp==2.3.0',
+    },
+  }),
   nextjs: new RecipePackages('nextjs'),
   'oauth2-proxy': new RecipePackages('oauth2-proxy'),
   kubernetes: new RecipePackages('kubernetes', {
