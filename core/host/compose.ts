@@ -51,6 +51,7 @@ import {
 import type { KeyRing } from '../keys/ports.js'
 import { deploymentNeeds } from '../keys/lifecycle/signing-needs.js'
 import { observeShares, openShares } from './shares.js'
+import { proveStores } from './prove-stores.js'
 import { tellStoreWarnings, watchStoreHealth } from './store-health.js'
 import { observeStatusLists } from './status-lists.js'
 import { openStores, type Stores } from './stores.js'
@@ -149,6 +150,7 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
   if (pairwiseKey.outcome === 'kept' && config.pairwise_key_replaced)
     log.warn('configuration', { path: 'pairwise_key_replaced', message: 'has had its effect: take it out' })
   const publications = await readPublications(collections(stores).publications)
+  await proveStores(config, opened, clock)
   const passwords = container.resolve(tokens.passwords)
   const sources = { clock, log, audit, stores, passwords, demo: options.demo, publications }
 

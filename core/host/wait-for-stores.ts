@@ -16,6 +16,7 @@ import { declarations } from './endpoint-list.js'
 import { readPublications } from '../keys/lifecycle/publications.js'
 import { errorPageOf, serve } from './serve.js'
 import { observeReadiness } from './instruments/service-metrics.js'
+import { schemasOf } from './store-schemas.js'
 import { watchStoreHealth } from './store-health.js'
 import { openStores, type Stores } from './stores.js'
 
@@ -58,6 +59,7 @@ export const waitForStores = async (
       // An adapter may want its server to be there when it is opened.
       stores ??= await openStores(config, clock)
       await readPublications(collections(stores).publications)
+      for (const schema of schemasOf(stores).values()) await schema.check()
     }
     await answers(ask)
     const readiness = createReadiness(() => performance.now(), log)

@@ -29,6 +29,7 @@ import type { LoadedSigner } from '../modules/load-modules.js'
 import { lifetimeOf } from '../keys/lifecycle/open-ring.js'
 import { createSignerProviders } from '../modules/registries.js'
 import { deploymentNeeds, describeGap, findGaps } from '../keys/lifecycle/signing-needs.js'
+import { proveStore, rolesToProve } from '../host/prove-stores.js'
 import { findStoreWarnings } from '../host/store-health.js'
 import { schemasOf } from '../host/store-schemas.js'
 import { openStores } from '../host/stores.js'
@@ -116,6 +117,12 @@ const examineStores = async (config: Config, clock: Clock) => {
     for (const [name, schema] of schemasOf(stores))
       if (answering[name === 'storage.records' ? 'records' : 'ephemeral'])
         await examineStore(`${name}.indexes`, () => schema.check())
+    for (const role of rolesToProve(config))
+      if (answering[role])
+        await examineStore(`storage.${role}.atomic`, async () => {
+          const fault = await proveStore(role, config, stores, clock)
+          if (fault !== undefined) throw new Error(fault)
+        })
     for (const [message, store] of await inTime('storage', () => findStoreWarnings(stores)).catch(noWarnings))
       warnings.push(`${store}: ${message}`)
     if (answering.records && config.pairwise_key !== undefined)
@@ -162,7 +169,7 @@ type Keys = Config['keys']
 
 /**
  * Tries everything that a deployment needs outside of its process: stores, signers, keys. Never hangs, opens each backend
- * once, and changes nothing.
+ * once (a store behind a network twice, which races need), and changes nothing.
  */
 export const examine = async (checked: CheckedConfiguration, services: DoctorServices): Promise<Examination> => {
   const { config, modules } = checked

@@ -1,5 +1,6 @@
 import { MongoClient } from 'mongodb'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import type { JsonObject } from '../../core/json.js'
 import { openMongodb } from '../../core/storage/mongodb/open-mongodb.js'
 import { startTokenServer, type Answer, type TokenServer } from '../support/server/token-server.js'
 import { freePort } from '../support/free-port.js'
@@ -184,19 +185,36 @@ describeWith('mongodb', 'a service whose MongoDB fails', () => {
     await client.close()
   })
 
-  it('F12 not ready before it is migrated, and ready as soon as it is', async () => {
+  it('F12 serves no request before it is migrated, names what is missing, and starts by itself as soon as it is', async () => {
     const database = `${mongo.database}_new`
-    await using server = await startServer({
-      log: quiet,
-      configure: (written) => ({ ...written, storage: storageOf(mongo.uri(), database) }),
+    const adminPort = await freePort()
+    const warnings: [message: string, fields?: JsonObject][] = []
+    const starting = startServer({
+      log: { ...quiet, warn: (...given) => void warnings.push(given) },
+      configure: (written) => ({
+        ...written,
+        admin: { host: '127.0.0.1', port: adminPort },
+        storage: storageOf(mongo.uri(), database),
+      }),
     })
-    const { status, components } = await readiness(server.admin)
-    expect(status).toBe('not ready')
+    const admin = `http://127.0.0.1:${adminPort}`
+    const live = () =>
+      fetch(`${admin}/health/live`).then(
+        ({ status }) => status,
+        () => undefined,
+      )
+    await expect.poll(live, { timeout: 20_000 }).toBe(200)
     await expect
-      .poll(async () => (await readiness(server.admin)).components['storage.records.indexes']?.message)
+      .poll(async () => (await readiness(admin)).components['storage.records.indexes']?.message)
       .toMatch(/signet_expire_at of codes is missing; .*of refresh_families is missing/)
-    expect(Object.keys(components)).toContain('storage.records')
+    const { status, components } = await readiness(admin)
+    expect(status).toBe('not ready')
+    expect(components['start']).toEqual({ status: 'down', message: 'waiting for storage.records' })
+    const waiting = warnings.find(([message]) => message === 'Startup is waiting for a store')
+    expect(waiting?.[1]?.['message']).toMatch(/signet_expire_at of codes is missing.*; run signet migrate$/)
+    expect((await fetch(`${String(waiting?.[1]?.['public'])}/token`, { method: 'POST' })).status).toBe(503)
     await migrateMongo(mongo.uri(), database)
+    await using server = await starting
     await becomesReady(server.admin)
     await (await MongoClient.connect(mongo.uri())).db(database).dropDatabase()
   })
