@@ -79,7 +79,8 @@ export const substitute = async (value: unknown, sources: Sources): Promise<Subs
     const first = entries[0]?.[0]
     if (first === '$env' || first === '$file') {
       const found = await read(node as Record<string, unknown>, path)
-      return isOption(path, root) ? new Secret(found) : found
+      const variable = (node as { readonly $env?: unknown }).$env
+      return isOption(path, root) ? new Secret(found, typeof variable === 'string' ? variable : undefined) : found
     }
     return Object.fromEntries(
       await Promise.all(entries.map(async ([name, item]) => [name, await walk(item, [...path, name])] as const)),
@@ -95,6 +96,12 @@ export const revealOptions = (options: unknown): unknown => {
   if (Array.isArray(options)) return options.map(revealOptions)
   if (typeof options !== 'object' || options === null) return options
   return Object.fromEntries(Object.entries(options).map(([name, item]) => [name, revealOptions(item)]))
+}
+
+/** The environment variables that options come from. */
+export const findVariables = (options: unknown): string[] => {
+  if (options instanceof Secret) return options.variable === undefined ? [] : [options.variable]
+  return typeof options === 'object' && options !== null ? Object.values(options).flatMap(findVariables) : []
 }
 
 /** The secret texts within options: what no message about them may repeat. */

@@ -9,8 +9,13 @@ import { loadModules } from '../modules/load-modules.js'
 import { lifetimeOf } from '../keys/lifecycle/open-ring.js'
 import { createSignerProviders } from '../modules/registries.js'
 import { stateAt } from '../keys/key-states.js'
+import { KeyRefused, type SignerProvider } from '../keys/ports.js'
+import { newProbe } from '../keys/probe.js'
 import { explainKeyError } from '../keys/open-keys.js'
 import type { JwsAlg } from '../jose/jwk.js'
+import { checkPublicJwk } from '../jose/public-key-guard.js'
+import { verifySignature } from '../jose/verify-signature.js'
+import type { JsonObject } from '../json.js'
 import { noLog } from '../observe/log.js'
 import { readDeployment, type DeploymentOptions } from './deployment.js'
 import { CommandFailed } from './failure.js'
@@ -56,7 +61,7 @@ export interface CreateKeyOptions extends DeploymentOptions {
 /** Milliseconds. An HSM may take its time for an RSA key. */
 const createBudgetMs = 60_000
 
-/** `signet keys create`: makes a key, prints what `keys:` needs for it, opens it once to show that it works. */
+/** `signet keys create`: makes a key, prints what `keys:` needs for it, after the key has signed once. */
 export const createKey = async (options: CreateKeyOptions): Promise<void> => {
   const { alg, signer: name } = options
   const reading = await readConfig(options.config, process.env)
@@ -72,19 +77,47 @@ export const createKey = async (options: CreateKeyOptions): Promise<void> => {
   const { signers, problems } = await loadModules({ plugins: [], signers: { [name]: entry } }, resolve(reading.file))
   if (problems.length > 0) throw new ConfigurationError(reading.locate(problems))
 
-  await using providers = await createSignerProviders(signers, { clock: Date.now, log: noLog })
+  // What a signer does of its own accord is for whoever creates a key to see.
+  const log = {
+    ...noLog,
+    warn: (message: string, fields: JsonObject = {}) => printError(describeWarning(message, fields)),
+  }
+  await using providers = await createSignerProviders(signers, { clock: Date.now, log })
   const provider = providers.byName.get(name)
   if (provider?.create === undefined) throw new CommandFailed(`The signer ${name} cannot create keys.`)
   const signal = AbortSignal.timeout(createBudgetMs)
   const ref = await provider.create(options.ref ?? kid, alg, signal)
-  // The key is there, whatever opening it says: only these lines name it.
-  printError(`Created. Add this to \`keys:\` in ${reading.file}, in order of preference:`)
+  const failure = await tryKey(provider, ref, alg, signal)
+  // The key is there, whatever its signature says: only these lines name it.
+  const works = failure === undefined
+  printError(
+    `Created${works ? '' : ', but it cannot sign yet'}. Add this to \`keys:\` in ${reading.file}${works ? ', in order of preference' : ' once it can'}:`,
+  )
   const created = { kid, alg, signer: name, ref }
   if (options.json) printJson(created)
   else print(stringify([created], { lineWidth: 0 }).trimEnd().replaceAll(/^/gm, '  '))
+  if (!works) throw new CommandFailed(`The key was created, but cannot sign: ${explainKeyError(failure)}`)
+}
+
+const describeWarning = (message: string, fields: JsonObject): string =>
+  [
+    'warning:',
+    message,
+    ...Object.entries(fields).map(
+      ([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`,
+    ),
+  ].join(' ')
+
+/** Undefined when a signature of the new key verifies with its public half. */
+const tryKey = async (provider: SignerProvider, ref: string, alg: JwsAlg, signal: AbortSignal): Promise<unknown> => {
   try {
-    await provider.open(ref, alg, signal)
+    const signer = await provider.open(ref, alg, signal)
+    const { publicKey } = checkPublicJwk(signer.publicJwk, [alg])
+    const probe = newProbe()
+    const signature = await signer.sign(probe, signal)
+    const isValid = await verifySignature({ alg, jwk: signer.publicJwk, publicKey }, probe, signature)
+    return isValid ? undefined : new KeyRefused('its signature does not verify with its public key')
   } catch (error) {
-    throw new CommandFailed(`The key was created, but cannot be opened: ${explainKeyError(error)}`)
+    return error
   }
 }

@@ -22,6 +22,7 @@ interface Answer {
     readonly status?: string
     readonly changes?: unknown
     readonly forced?: readonly Problem[]
+    readonly warnings?: readonly Problem[]
     readonly problems?: readonly Problem[]
     /** Workers, where some have the new configuration and some have not. */
     readonly reloaded?: readonly number[]
@@ -47,7 +48,8 @@ export const reload = async (options: ReloadOptions): Promise<void> => {
   if (status === 200) {
     print(body.status === 'unchanged' ? 'Configuration unchanged.' : 'Reloaded.')
     if (body.changes !== undefined) printYaml(body.changes)
-    for (const problem of body.forced ?? []) printError(`warning: ${formatProblem(problem)}`)
+    for (const problem of [...(body.forced ?? []), ...(body.warnings ?? [])])
+      printError(`warning: ${formatProblem(problem)}`)
     return
   }
   for (const problem of body.problems ?? []) print(formatProblem(problem))

@@ -23,8 +23,9 @@ export const createReloadEndpoint =
   (reload: Reload): Handler =>
   async (request) => {
     const result = await reload(readReloadRequest(request))
-    if (result.outcome === 'unchanged') return json(200, { status: 'unchanged' })
-    if (result.outcome === 'reloaded')
-      return json(200, { status: 'reloaded', changes: describeChanges(result.changes), forced: result.forced })
-    return json(400, { status: 'refused', problems: result.problems })
+    if (result.outcome === 'refused') return json(400, { status: 'refused', problems: result.problems })
+    const warned = result.warnings.length > 0 && { warnings: result.warnings }
+    if (result.outcome === 'unchanged') return json(200, { status: 'unchanged', ...warned })
+    const { changes, forced } = result
+    return json(200, { status: 'reloaded', changes: describeChanges(changes), forced, ...warned })
   }

@@ -1,4 +1,5 @@
 import { ConfigurationError, formatProblem, type Problem } from '../../config/problems.js'
+import { findVariables } from '../../config/substitute.js'
 import type { JsonObject } from '../json.js'
 import type { ActedBy } from '../observe/acted-by.js'
 import { Unavailable } from '../unavailable.js'
@@ -17,8 +18,13 @@ export interface ReloadRequest {
 }
 
 export type ReloadResult =
-  | { readonly outcome: 'unchanged' }
-  | { readonly outcome: 'reloaded'; readonly changes: ConfigChanges; readonly forced: readonly Problem[] }
+  | { readonly outcome: 'unchanged'; readonly warnings: readonly Problem[] }
+  | {
+      readonly outcome: 'reloaded'
+      readonly changes: ConfigChanges
+      readonly forced: readonly Problem[]
+      readonly warnings: readonly Problem[]
+    }
   /** Nothing has changed. */
   | { readonly outcome: 'refused'; readonly problems: readonly Problem[] }
 
@@ -48,6 +54,19 @@ const findLostKeys = (next: Generation, running: Generation): readonly Problem[]
     return [{ path: `keys[${String(index)}]`, message: `${kid} does not sign: ${reason ?? trust}` }]
   })
 }
+
+/** Signers that nothing but other options or a restart helps. A variable keeps the value that it had at the start. */
+const findRefusedSigners = ({ checked, signers }: Generation): readonly Problem[] =>
+  [...signers].flatMap(([name, { providers }]) => {
+    const refusal = providers.byName.get(name)?.refusal
+    if (refusal === undefined) return []
+    const variables = [...new Set(findVariables(checked.config.signers[name]?.options))]
+    const remedy =
+      variables.length === 0
+        ? 'correct its options, and reload'
+        : `a reload does not see new values of ${variables.join(', ')}: restart Signet, or use $file in the place of $env`
+    return [{ path: `signers.${name}`, message: `signs nothing, and tries no more: ${refusal}; ${remedy}` }]
+  })
 
 /** An algorithm takes over only when a key signs with it now. */
 const findIdleAlgorithms = (next: Generation, { algorithms }: ConfigChanges): readonly Problem[] =>
@@ -113,14 +132,14 @@ export const createReload = (options: ReloadOptions): Reload => {
     const changes = compareConfigurations(running.checked, checked)
     if (changes.restart.length > 0) return refused(needsRestart(changes))
     const isSame = Object.keys(changes.sections).length + changes.algorithms.length === 0 && !changes.reordered
-    if (isSame) return { outcome: 'unchanged' }
+    if (isSame) return { outcome: 'unchanged', warnings: findRefusedSigners(running) }
     for (const [kid, publication] of await readPublications(store)) publications.set(kid, publication)
     let next: Generation | undefined
     try {
       next = await openGeneration(checked, sources, running)
       const forced = await exchange(next, running, changes, request)
       void closeGeneration(running, next)
-      return { outcome: 'reloaded', changes, forced }
+      return { outcome: 'reloaded', changes, forced, warnings: findRefusedSigners(next) }
     } catch (error) {
       if (next !== undefined) await closeGeneration(next, running)
       if (error instanceof ConfigurationError) return refused(error.problems)
@@ -135,6 +154,8 @@ export const createReload = (options: ReloadOptions): Reload => {
       log.info('The configuration was reloaded', { changes: describeChanges(result.changes) })
       for (const { path, message } of result.forced) log.warn('A key was removed by force', { path, message })
     } else log.info('Configuration unchanged')
+    if (result.outcome !== 'refused')
+      for (const { path, message } of result.warnings) log.warn('configuration', { path, message })
     return result
   }
 

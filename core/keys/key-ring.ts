@@ -122,7 +122,7 @@ export const openKeyRing = async (options: KeyRingOptions): Promise<SupervisedKe
       for (const name of names) recovery.wake(name)
       return probes
     },
-    report: () => reportRing(current(), supervisors),
+    report: () => reportRing(current(), supervisors, options.providers),
     find: (kid) => keys.find((key) => key.kid === kid),
     async [Symbol.asyncDispose]() {
       await recovery.close()

@@ -62,6 +62,11 @@ export interface SignerProvider extends AsyncDisposable {
   ping(signal: AbortSignal): Promise<void>
   /** Makes a key inside the backend and returns its `ref`. Absent where the backend cannot. */
   create?(ref: string, alg: JwsAlg, signal: AbortSignal): Promise<string>
+  /**
+   * Why the backend signs nothing until an operator acts, such as a PIN that was refused. Known without a question; undefined while
+   * there is no such reason. Readiness follows at once, and a reload reports it.
+   */
+  readonly refusal?: string | undefined
   /** What an operator should know of the backend, in a line, whether it answers or not: the doctor prints it. No secret. */
   describe?(): string
 }

@@ -3,7 +3,7 @@ import type { CallOutcome, Latency } from './call-record.js'
 import type { CircuitState } from './circuit.js'
 import type { RingView } from './key-states.js'
 import type { JwsAlg } from '../jose/jwk.js'
-import type { KeyPurpose, KeyState } from './ports.js'
+import type { KeyPurpose, KeyState, SignerProvider } from './ports.js'
 import type { KeyTrust, Lifetime } from './ring-key.js'
 import type { SignerSupervisor } from './signer-supervisor.js'
 
@@ -18,6 +18,8 @@ export interface KeyReport extends Lifetime {
   readonly published: boolean
   /** Why it is not trusted, or what its last probe failed with. */
   readonly reason: string | undefined
+  /** Why its signer signs nothing until an operator acts. */
+  readonly signerRefusal: string | undefined
   /** Milliseconds since its last probe; infinite before the first one. */
   readonly probeAge: number
   /** Milliseconds of the last 512 signatures and probes. */
@@ -40,7 +42,11 @@ export interface RingReport {
   readonly signers: readonly SignerReport[]
 }
 
-export const reportRing = (view: RingView, supervisors: ReadonlyMap<string, SignerSupervisor>): RingReport => ({
+export const reportRing = (
+  view: RingView,
+  supervisors: ReadonlyMap<string, SignerSupervisor>,
+  providers: ReadonlyMap<string, Pick<SignerProvider, 'refusal'>>,
+): RingReport => ({
   keys: [...view.states].map(([key, state]) => {
     const { kid, alg, signer, purposes, notBefore, notAfter, goneAt, trust, reason, calls, quarantines, probedAt } = key
     const times = { notBefore, notAfter, goneAt }
@@ -50,6 +56,7 @@ export const reportRing = (view: RingView, supervisors: ReadonlyMap<string, Sign
       trust,
       published,
       reason,
+      signerRefusal: providers.get(signer)?.refusal,
       probeAge,
       latency: calls.latency(),
       calls: { ...calls.outcomes },

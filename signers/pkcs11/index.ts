@@ -35,6 +35,8 @@ const options = z.strictObject({
   sessions: z.int().min(1).max(64).default(4),
   /** Silence of the token for so long is a hang. */
   deadline_ms: z.int().min(100).max(60_000).default(2000),
+  /** What `C_Initialize` gives to a library that takes its configuration there, such as NSS. */
+  library_parameters: z.string().min(1).max(4096).optional(),
   /** Variables that the vendor's library reads. It sees no others of ours. */
   environment: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string()).default({}),
 })
@@ -69,12 +71,25 @@ export default defineSigner<z.infer<typeof options>>({
   name: 'pkcs11',
   apiVersion: 1,
   options,
-  create({ module, token, pin, sessions, deadline_ms: deadlineMs, environment }, { log }): SignerProvider {
-    const supervisor = supervise({ child: { module, token, pin, sessions }, environment, deadlineMs, log })
+  create(given, { log }): SignerProvider {
+    const {
+      module,
+      token,
+      pin,
+      sessions,
+      deadline_ms: deadlineMs,
+      environment,
+      library_parameters: libraryParameters,
+    } = given
+    const child = { module, token, pin, sessions, ...(libraryParameters !== undefined && { libraryParameters }) }
+    const supervisor = supervise({ child, environment, deadlineMs, log })
     let keys = 0
     return {
       get concurrency() {
         return supervisor.room
+      },
+      get refusal() {
+        return supervisor.refusal
       },
       async open(ref, alg, signal) {
         signal.throwIfAborted()
@@ -99,6 +114,8 @@ export default defineSigner<z.infer<typeof options>>({
         if (label === undefined || label === '' || Buffer.byteLength(label) > 128)
           throw new KeyRefused('the name of a new key must be a label of 1 to 128 bytes, or a URI with an object')
         const made = await supervisor.ask({ do: 'create', label, alg }, signal, createMs)
+        if (made.otherUses.length > 0)
+          log.warn('The token left other uses on for the new key.', { uses: made.otherUses.join(', ') })
         return keyUri({ token: made.token.token ?? '' }, made.key)
       },
       describe: () => {

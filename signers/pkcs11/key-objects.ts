@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Handle, PKCS11, Template } from 'pkcs11js'
 import type { JwsAlg, PublicJwk } from '../../core/api/index.js'
 import { CKA_EC_PARAMS, CKA_PUBLIC_EXPONENT, domainOf, keyName, mechanisms } from './mechanisms.js'
-import { TokenFailure } from './return-codes.js'
+import { codeOf, TokenFailure } from './return-codes.js'
 import type { KeySelector } from './uri.js'
 
 const CKO_PUBLIC_KEY = 2
@@ -22,6 +22,10 @@ const CKA_DERIVE = 0x10c
 const CKA_MODULUS = 0x120
 const CKA_EXTRACTABLE = 0x162
 const CKA_EC_POINT = 0x181
+const CKR_DEVICE_ERROR = 0x30
+const CKR_DEVICE_REMOVED = 0x32
+const CKR_MECHANISM_INVALID = 0x70
+const CKR_TOKEN_NOT_PRESENT = 0xe0
 
 /** More than this many matches are counted as so many. */
 const most = 16
@@ -47,7 +51,7 @@ const read = (lib: PKCS11, session: Handle, object: Handle, type: number): Buffe
     return attribute?.value
   } catch (error) {
     const absent = [0x11 /* CKR_ATTRIBUTE_SENSITIVE */, 0x12 /* CKR_ATTRIBUTE_TYPE_INVALID */]
-    if (absent.includes((error as { code?: number }).code ?? 0)) return undefined
+    if (absent.includes(codeOf(error))) return undefined
     throw error
   }
 }
@@ -61,6 +65,11 @@ export interface FoundKey {
   readonly jwk: PublicJwk
 }
 
+const adviceFor = ({ object, id }: KeySelector): string => {
+  if (id === undefined) return 'name its id too'
+  return object === undefined ? 'name its label too, as object' : 'give each key pair a CKA_ID of its own'
+}
+
 /** How many private keys match. */
 export const countKeys = (lib: PKCS11, session: Handle, key: KeySelector): number =>
   find(lib, session, [{ type: CKA_CLASS, value: CKO_PRIVATE_KEY }, ...named(key)]).length
@@ -70,7 +79,7 @@ export const findKey = (lib: PKCS11, session: Handle, key: KeySelector, alg: Jws
   const [handle, ...more] = find(lib, session, [{ type: CKA_CLASS, value: CKO_PRIVATE_KEY }, ...named(key)])
   if (handle === undefined) return undefined
   if (more.length > 0)
-    throw new TokenFailure('refused', `${more.length + 1} private keys match; exactly one must (name its id too)`)
+    throw new TokenFailure('refused', `${more.length + 1} private keys match; exactly one must (${adviceFor(key)})`)
   if (numberOf(read(lib, session, handle, CKA_KEY_TYPE)) !== mechanisms[alg].keyType)
     throw new TokenFailure('refused', `the key is not of type ${keyName(alg)}, which ${alg} needs`)
   if (read(lib, session, handle, CKA_SIGN)?.[0] !== 1)
@@ -78,18 +87,35 @@ export const findKey = (lib: PKCS11, session: Handle, key: KeySelector, alg: Jws
   return { handle, jwk: publicHalf(lib, session, handle, alg) }
 }
 
-/** The public object has the same id as the private one; where keys have no ids, the same label. */
+const isEmpty = (value: Buffer | undefined): boolean => value === undefined || value.length === 0
+
+/**
+ * The public object of a pair has the id of the private one. Where several have it, the label decides; where the private one has no
+ * id, or its public one has none, the label alone.
+ */
 const findPublic = (lib: PKCS11, session: Handle, handle: Handle): Handle => {
   const id = read(lib, session, handle, CKA_ID)
   const label = read(lib, session, handle, CKA_LABEL)
-  const by = id !== undefined && id.length > 0 ? { type: CKA_ID, value: id } : { type: CKA_LABEL, value: label ?? '' }
-  const [found, ...more] = find(lib, session, [{ type: CKA_CLASS, value: CKO_PUBLIC_KEY }, by])
-  if (found === undefined || more.length > 0)
+  const isLabelled = (object: Handle) =>
+    read(lib, session, object, CKA_LABEL)?.equals(label ?? Buffer.alloc(0)) === true
+  const matching = (by: Template) => find(lib, session, [{ type: CKA_CLASS, value: CKO_PUBLIC_KEY }, ...by])
+  const byId = isEmpty(id) ? [] : matching([{ type: CKA_ID, value: id ?? '' }])
+  const byLabel = byId.length > 0 || isEmpty(label) ? [] : matching([{ type: CKA_LABEL, value: label ?? '' }])
+  const found =
+    byId.length > 1
+      ? byId.filter(isLabelled)
+      : [...byId, ...byLabel.filter((object) => isEmpty(id) || isEmpty(read(lib, session, object, CKA_ID)))]
+  const [one, ...more] = found
+  if (one !== undefined && more.length === 0) return one
+  if (one === undefined && byId.length === 0)
     throw new TokenFailure(
       'refused',
-      `${found === undefined ? 'no public key has' : `${more.length + 1} public keys have`} the id of the private key; exactly one must`,
+      'the token has no public key object with the id or label of the private key: write one, with the same CKA_ID and CKA_LABEL',
     )
-  return found
+  throw new TokenFailure(
+    'refused',
+    `${String(Math.max(byId.length, found.length))} public keys have the id or label of the private key, and their labels do not tell which is its own: give each key pair a CKA_ID of its own`,
+  )
 }
 
 const publicHalf = (lib: PKCS11, session: Handle, handle: Handle, alg: JwsAlg): PublicJwk => {
@@ -131,26 +157,68 @@ const shortest = (bytes: Buffer): Buffer => {
   return bytes.subarray(first < 0 ? bytes.length : first)
 }
 
-/** Makes a key pair that never leaves the token and only signs. `session` must be one that may write. */
-export const makeKey = (lib: PKCS11, session: Handle, label: string, alg: JwsAlg): KeySelector => {
+/** What a key that signs is not for. */
+const otherUses = { DECRYPT: CKA_DECRYPT, UNWRAP: CKA_UNWRAP, DERIVE: CKA_DERIVE } as const
+
+/** A key pair with the template, and without uses that are named where `full` is false. */
+const generate = (lib: PKCS11, session: Handle, label: string, alg: JwsAlg, full: boolean) => {
   const id = randomBytes(8)
   const shared = [
     { type: CKA_TOKEN, value: true },
     { type: CKA_LABEL, value: Buffer.from(label) },
     { type: CKA_ID, value: id },
   ]
-  lib.C_GenerateKeyPair(
+  const { privateKey } = lib.C_GenerateKeyPair(
     session,
     { mechanism: mechanisms[alg].generate },
-    [...shared, ...domainOf(alg), { type: CKA_PRIVATE, value: false }, { type: CKA_VERIFY, value: true }],
+    [
+      ...shared,
+      ...domainOf(alg),
+      { type: CKA_PRIVATE, value: false },
+      ...(full ? [{ type: CKA_VERIFY, value: true }] : []),
+    ],
     [
       ...shared,
       { type: CKA_PRIVATE, value: true },
       { type: CKA_SENSITIVE, value: true },
       { type: CKA_EXTRACTABLE, value: false },
       { type: CKA_SIGN, value: true },
-      ...[CKA_DECRYPT, CKA_UNWRAP, CKA_DERIVE].map((type) => ({ type, value: false })),
+      ...(full ? Object.values(otherUses).map((type) => ({ type, value: false })) : []),
     ],
   )
-  return { object: label, id: id.toString('hex') }
+  return { handle: privateKey, key: { object: label, id: id.toString('hex') } }
+}
+
+/** The token, not the template, is what cannot do it. */
+const hopeless = (error: unknown): boolean =>
+  [CKR_DEVICE_ERROR, CKR_DEVICE_REMOVED, CKR_TOKEN_NOT_PRESENT, CKR_MECHANISM_INVALID].includes(codeOf(error))
+
+/**
+ * Makes a key pair that never leaves the token and only signs, and reads it back. Some tokens take no template that forbids uses: the
+ * second attempt has what matters alone, and `otherUses` names what such a token has left allowed. `session` must be one that may write.
+ */
+export const makeKey = (
+  lib: PKCS11,
+  session: Handle,
+  label: string,
+  alg: JwsAlg,
+): { readonly key: KeySelector; readonly otherUses: readonly string[] } => {
+  const made = attemptTwice((full) => generate(lib, session, label, alg, full))
+  const isOn = (type: number) => read(lib, session, made.handle, type)?.[0] === 1
+  if (isOn(CKA_EXTRACTABLE) || read(lib, session, made.handle, CKA_SENSITIVE)?.[0] === 0)
+    throw new TokenFailure(
+      'refused',
+      `the token made the key ${label} so that it can be read: remove it from the token`,
+    )
+  const left = Object.entries(otherUses).filter(([, type]) => isOn(type))
+  return { key: made.key, otherUses: left.map(([name]) => `CKA_${name}`) }
+}
+
+const attemptTwice = <T>(attempt: (full: boolean) => T): T => {
+  try {
+    return attempt(true)
+  } catch (error) {
+    if (hopeless(error)) throw error
+    return attempt(false)
+  }
 }

@@ -1,6 +1,6 @@
 import type { Handle, PKCS11 } from 'pkcs11js'
-import type { ChildOptions, ChildReport } from './protocol.js'
-import { failureOf, TokenFailure, type Failure } from './return-codes.js'
+import type { ChildOptions, SessionReport } from './protocol.js'
+import { codeOf, failureOf, TokenFailure, type Failure } from './return-codes.js'
 import type { TokenSelector } from './uri.js'
 
 const CKU_USER = 1
@@ -11,11 +11,13 @@ const CKF_USER_PIN_COUNT_LOW = 0x10000
 const CKF_USER_PIN_FINAL_TRY = 0x20000
 const CKF_USER_PIN_LOCKED = 0x40000
 
-/** Shared by the threads: a lock, whether the PIN was refused, and whether the parent knows that a login begins. */
-export const newGate = (): Int32Array => new Int32Array(new SharedArrayBuffer(12))
+/** Shared by the threads: a lock, whether the PIN was refused, whether the parent knows that a login begins, and `users`. */
+export const newGate = (): Int32Array => new Int32Array(new SharedArrayBuffer(16))
 const lock = 0
 const refused = 1
 const known = 2
+/** How many threads use the library as the first of them has initialised it. */
+export const users = 3
 
 /** The parent knows: go on. */
 export const letLogin = (gate: Int32Array): void => {
@@ -74,7 +76,7 @@ export const login = (
   session: Handle,
   { pin, pinInDoubt }: Pick<ChildOptions, 'pin' | 'pinInDoubt'>,
   gate: Int32Array,
-  report: (message: ChildReport) => void,
+  report: (message: SessionReport) => void,
 ): void => {
   while (Atomics.compareExchange(gate, lock, 0, 1) !== 0) Atomics.wait(gate, lock, 1)
   try {
@@ -101,7 +103,7 @@ const attempt = (lib: PKCS11, session: Handle, pin: string): Failure | undefined
     lib.C_Login(session, CKU_USER, pin)
     return undefined
   } catch (error) {
-    return (error as { code?: number }).code === CKR_USER_ALREADY_LOGGED_IN ? undefined : failureOf(error)
+    return codeOf(error) === CKR_USER_ALREADY_LOGGED_IN ? undefined : failureOf(error)
   }
 }
 

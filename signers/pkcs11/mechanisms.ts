@@ -1,5 +1,6 @@
-import type { Attribute, Mechanism, RsaPSS } from 'pkcs11js'
+import type { Attribute, Handle, Mechanism, PKCS11, RsaPSS } from 'pkcs11js'
 import type { JwsAlg, PublicJwk } from '../../core/api/index.js'
+import { codeOf, TokenFailure } from './return-codes.js'
 
 /** What pkcs11js 2.1 has no names for (PKCS#11 3.0 §2.3.5, §2.3.14). */
 const CKM_EDDSA = 0x1057
@@ -7,6 +8,7 @@ const CKM_EC_EDWARDS_KEY_PAIR_GEN = 0x1055
 const CKM_ECDSA = 0x1041
 const CKM_EC_KEY_PAIR_GEN = 0x1040
 const CKM_RSA_PKCS_KEY_PAIR_GEN = 0x0
+const CKM_RSA_PKCS = 0x1
 const CKM_SHA256_RSA_PKCS = 0x40
 const CKM_SHA384_RSA_PKCS = 0x41
 const CKM_SHA512_RSA_PKCS = 0x42
@@ -32,18 +34,34 @@ interface Curve {
   readonly parameters: readonly string[]
 }
 
+/** How a token signs for an algorithm. */
+export interface SigningWay {
+  /** As PKCS#11 calls the mechanism. */
+  readonly name: string
+  readonly sign: Mechanism
+  /** The mechanism signs a digest of the message that is made here; `CKM_ECDSA_SHA256` is missing in many tokens. */
+  readonly digest?: 'sha256' | 'sha384' | 'sha512'
+  /** What stands before the digest, in hexadecimal: with it, it is the DigestInfo of RFC 8017 §9.2. */
+  readonly prefix?: string
+}
+
 interface MechanismRow {
   readonly keyType: number
   /** Absent: RSA. */
   readonly curve?: Curve
-  readonly sign: Mechanism
-  /** The mechanism signs a digest of the message that is made here; `CKM_ECDSA_SHA256` is missing in many tokens. */
-  readonly digest?: 'sha256' | 'sha384'
+  /** In order of preference: not every token has the first. */
+  readonly ways: readonly [SigningWay, ...SigningWay[]]
   readonly generate: number
+  readonly generateName: string
 }
 
-const rsa = { keyType: keyTypes.rsa, generate: CKM_RSA_PKCS_KEY_PAIR_GEN } as const
-const ecdsa = { keyType: keyTypes.ec, sign: { mechanism: CKM_ECDSA }, generate: CKM_EC_KEY_PAIR_GEN } as const
+const rsa = {
+  keyType: keyTypes.rsa,
+  generate: CKM_RSA_PKCS_KEY_PAIR_GEN,
+  generateName: 'CKM_RSA_PKCS_KEY_PAIR_GEN',
+} as const
+const ec = { keyType: keyTypes.ec, generate: CKM_EC_KEY_PAIR_GEN, generateName: 'CKM_EC_KEY_PAIR_GEN' } as const
+const ecdsa = { name: 'CKM_ECDSA', sign: { mechanism: CKM_ECDSA } } as const
 const p256: Curve = { jwk: { kty: 'EC', crv: 'P-256' }, coordinateBytes: 32, parameters: ['06082a8648ce3d030107'] }
 const p384: Curve = { jwk: { kty: 'EC', crv: 'P-384' }, coordinateBytes: 48, parameters: ['06052b81040022'] }
 /** RFC 8410 §3, and the printable string of PKCS#11 3.0 §2.3.5. */
@@ -56,19 +74,69 @@ const ed25519: Curve = {
 /** RFC 7518 §3.5: the salt is as long as the hash. */
 const pss: RsaPSS = { type: CK_PARAMS_RSA_PSS, hashAlg: CKM_SHA256, mgf: CKG_MGF1_SHA256, saltLen: 32 }
 
+/** A token that hashes, or else one that signs the DigestInfo (RFC 8017 §9.2, note 1) of a digest that is made here. */
+const pkcs1 = (name: string, mechanism: number, digest: SigningWay['digest'] & string, prefix: string) =>
+  [
+    { name, sign: { mechanism } },
+    { name: 'CKM_RSA_PKCS', sign: { mechanism: CKM_RSA_PKCS }, digest, prefix },
+  ] as const
+
 export const mechanisms: Readonly<Record<JwsAlg, MechanismRow>> = {
-  RS256: { ...rsa, sign: { mechanism: CKM_SHA256_RSA_PKCS } },
-  RS384: { ...rsa, sign: { mechanism: CKM_SHA384_RSA_PKCS } },
-  RS512: { ...rsa, sign: { mechanism: CKM_SHA512_RSA_PKCS } },
-  PS256: { ...rsa, sign: { mechanism: CKM_SHA256_RSA_PKCS_PSS, parameter: pss } },
-  ES256: { ...ecdsa, curve: p256, digest: 'sha256' },
-  ES384: { ...ecdsa, curve: p384, digest: 'sha384' },
+  RS256: {
+    ...rsa,
+    ways: pkcs1('CKM_SHA256_RSA_PKCS', CKM_SHA256_RSA_PKCS, 'sha256', '3031300d060960864801650304020105000420'),
+  },
+  RS384: {
+    ...rsa,
+    ways: pkcs1('CKM_SHA384_RSA_PKCS', CKM_SHA384_RSA_PKCS, 'sha384', '3041300d060960864801650304020205000430'),
+  },
+  RS512: {
+    ...rsa,
+    ways: pkcs1('CKM_SHA512_RSA_PKCS', CKM_SHA512_RSA_PKCS, 'sha512', '3051300d060960864801650304020305000440'),
+  },
+  PS256: {
+    ...rsa,
+    ways: [{ name: 'CKM_SHA256_RSA_PKCS_PSS', sign: { mechanism: CKM_SHA256_RSA_PKCS_PSS, parameter: pss } }],
+  },
+  ES256: { ...ec, curve: p256, ways: [{ ...ecdsa, digest: 'sha256' }] },
+  ES384: { ...ec, curve: p384, ways: [{ ...ecdsa, digest: 'sha384' }] },
   EdDSA: {
     keyType: keyTypes.edwards,
     curve: ed25519,
-    sign: { mechanism: CKM_EDDSA },
+    ways: [{ name: 'CKM_EDDSA', sign: { mechanism: CKM_EDDSA } }],
     generate: CKM_EC_EDWARDS_KEY_PAIR_GEN,
+    generateName: 'CKM_EC_EDWARDS_KEY_PAIR_GEN',
   },
+}
+
+const CKF_SIGN = 0x800
+const CKF_GENERATE_KEY_PAIR = 0x10000
+const CKR_MECHANISM_INVALID = 0x70
+
+/** False when the token says that it lacks the mechanism, or has it for something else. What it does not answer is no no. */
+const has = (lib: PKCS11, slot: Handle, mechanism: number, flag: number): boolean => {
+  try {
+    const { flags } = lib.C_GetMechanismInfo(slot, mechanism)
+    return flags === 0 || (flags & flag) !== 0
+  } catch (error) {
+    return codeOf(error) !== CKR_MECHANISM_INVALID
+  }
+}
+
+/** How this token signs `alg`. Throws `TokenFailure` with the names of the mechanisms that are missing. */
+export const findWay = (lib: PKCS11, slot: Handle, alg: JwsAlg): SigningWay => {
+  const { ways } = mechanisms[alg]
+  const found = ways.find(({ sign }) => has(lib, slot, sign.mechanism, CKF_SIGN))
+  if (found !== undefined) return found
+  const names = ways.map(({ name }) => name).join(' and no ')
+  throw new TokenFailure('refused', `the token has no ${names}, which ${alg} needs`)
+}
+
+/** Throws `TokenFailure` where the token says that it makes no such keys. */
+export const checkMakes = (lib: PKCS11, slot: Handle, alg: JwsAlg): void => {
+  const { generate, generateName } = mechanisms[alg]
+  if (has(lib, slot, generate, CKF_GENERATE_KEY_PAIR)) return
+  throw new TokenFailure('refused', `the token has no ${generateName}, which makes keys for ${alg}`)
 }
 
 /** The type of key that signs `alg`, in words. */

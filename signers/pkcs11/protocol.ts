@@ -10,14 +10,23 @@ export interface ChildOptions {
   /** A login began that never ended: the PIN may have been counted as wrong. */
   readonly pinInDoubt: boolean
   readonly sessions: number
+  /** `pReserved` of `C_Initialize`, for libraries that take their configuration there. */
+  readonly libraryParameters?: string
 }
+
+/** What a session has to tell the parent on its own. */
+export type SessionReport =
+  | { readonly event: 'login-begins' }
+  | { readonly event: 'login-ended' }
+  | { readonly event: 'failed'; readonly failure: Failure }
 
 /** From the child's main thread. What begins is answered with a message of any content: until then it waits. */
 export type ChildReport =
-  | { readonly event: 'login-begins' }
-  | { readonly event: 'login-ended' }
-  | { readonly event: 'ready' }
-  | { readonly event: 'failed'; readonly failure: Failure }
+  | SessionReport
+  /** The numbers of the sessions that there are, and why the token did not grant all. */
+  | { readonly event: 'ready'; readonly sessions: readonly number[]; readonly shortage?: string }
+  /** A session that the token grants after all. */
+  | { readonly event: 'joined'; readonly session: number }
 
 /** A key as a session gets it; `number` is what signatures name it by. */
 export interface OpenRequest {
@@ -38,10 +47,10 @@ export interface CreateRequest {
 
 export type ControlRequest = OpenRequest | CreateRequest | { readonly do: 'ping' }
 
-/** What a session answers: to `open` the public key, to `create` the URI. */
+/** What a session answers: to `open` the public key, to `create` the URI and what else the key may be used for. */
 export interface ControlResults {
   open: PublicJwk
-  create: { readonly token: TokenSelector; readonly key: KeySelector }
+  create: { readonly token: TokenSelector; readonly key: KeySelector; readonly otherUses: readonly string[] }
   ping: null
 }
 

@@ -14,7 +14,9 @@ export const component = 'signers.pkcs11'
 
 /** The caller's error. Nothing was applied: a signature that nobody has seen does not count. */
 export const errorOf = ({ kind, message }: Failure): KeyRefused | Unavailable =>
-  kind === 'refused' || kind === 'pin' ? new KeyRefused(message) : new Unavailable(component, 'no', message)
+  kind === 'refused' || kind === 'pin' || kind === 'final'
+    ? new KeyRefused(message)
+    : new Unavailable(component, 'no', message)
 
 /** One signature that somebody waits for. */
 export interface SignatureJob {

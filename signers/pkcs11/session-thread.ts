@@ -7,13 +7,14 @@ import {
   headerBytes,
   jsonFrame,
   type ChildOptions,
-  type ChildReport,
   type ControlRequest,
+  type SessionReport,
 } from './protocol.js'
-import { failureOf, TokenFailure } from './return-codes.js'
+import { users } from './login.js'
+import { codeOf, failureOf, TokenFailure } from './return-codes.js'
 import { openTokenSession, type TokenSession } from './token-session.js'
 
-/** What a thread is started with. `first`: it initialises the library for all. */
+/** What a thread is started with. `first`: it logs in, as a rule for all; any other may find that the token grants no more. */
 export interface ThreadData {
   readonly options: ChildOptions
   readonly fd: number
@@ -21,13 +22,20 @@ export interface ThreadData {
   readonly first: boolean
 }
 
+/** To the main thread. `denied`: the token grants no further session now. */
+export type ThreadReport =
+  SessionReport | { readonly event: 'ready' } | { readonly event: 'denied'; readonly reason: string }
+
 const CKF_OS_LOCKING_OK = 2
+const CKR_CRYPTOKI_ALREADY_INITIALIZED = 0x191
+/** `CKR_ARGUMENTS_BAD` and `CKR_CANT_LOCK`: the library wants other parameters, or has no locks. */
+const notAsConfigured = [0x07, 0x0a]
 /** Answers leave at the latest so long after the first of them was made. */
 const holdMs = 2
 const signatureHead = headerBytes + 12
 
 const { options, fd, gate, first } = workerData as ThreadData
-const report = (message: ChildReport): void => parentPort?.postMessage(message)
+const report = (message: ThreadReport): void => parentPort?.postMessage(message)
 
 const loadLibrary = async (): Promise<PKCS11> => {
   const pkcs11js = await import('pkcs11js').catch(() => {
@@ -45,9 +53,27 @@ const loadLibrary = async (): Promise<PKCS11> => {
       `${options.module} cannot be loaded as a PKCS#11 library: ${String((error as Error).message)}`,
     )
   }
-  // Without its locks a library crashes as soon as two threads use it.
-  if (first) lib.C_Initialize({ flags: CKF_OS_LOCKING_OK })
   return lib
+}
+
+/**
+ * Most libraries are initialised once for the process. Some, such as p11-kit's, give an instance of their own to each thread, which wants
+ * that too. Resolves with how to finalise what the thread uses, when its session is closed.
+ */
+const initialize = (lib: PKCS11): (() => void) => {
+  const { libraryParameters } = options
+  try {
+    // Without its locks a library crashes as soon as two threads use it.
+    lib.C_Initialize({ flags: CKF_OS_LOCKING_OK, ...(libraryParameters !== undefined && { libraryParameters }) })
+    if (!first) return () => lib.C_Finalize()
+  } catch (error) {
+    if (notAsConfigured.includes(codeOf(error))) throw new TokenFailure('final', failureOf(error).message)
+    if (first || codeOf(error) !== CKR_CRYPTOKI_ALREADY_INITIALIZED) throw error
+  }
+  Atomics.add(gate, users, 1)
+  return () => {
+    if (Atomics.sub(gate, users, 1) === 1) lib.C_Finalize()
+  }
 }
 
 /** Reads requests and writes answers, blocking: no event loop stands between the socket and the token. */
@@ -101,10 +127,27 @@ const serve = (session: TokenSession): void => {
   session.close()
 }
 
+/** What goes wrong at the end concerns nobody: the process ends in any case. */
+const quietly = (finalize: () => void): void => {
+  try {
+    finalize()
+  } catch {
+    return
+  }
+}
+
 try {
-  const session = openTokenSession({ lib: await loadLibrary(), options, gate, report })
-  report({ event: 'ready' })
-  serve(session)
+  const lib = await loadLibrary()
+  const finalize = initialize(lib)
+  try {
+    const session = openTokenSession({ lib, options, gate, report })
+    report({ event: 'ready' })
+    serve(session)
+  } finally {
+    quietly(finalize)
+  }
 } catch (error) {
-  report({ event: 'failed', failure: failureOf(error) })
+  const failure = failureOf(error)
+  const mayCome = !first && (failure.kind === 'retry' || failure.kind === 'reset')
+  report(mayCome ? { event: 'denied', reason: failure.message } : { event: 'failed', failure })
 }

@@ -22,6 +22,8 @@ export interface SupervisorOptions {
 
 export interface Supervisor extends AsyncDisposable {
   readonly room: number | undefined
+  /** Why nothing is tried any more, until the configuration changes. */
+  readonly refusal: string | undefined
   readonly sign: SignatureQueue['sign']
   /** Asks one session, starting the child if it was never started. Throws what `Signer` and `SignerProvider` throw. */
   ask<Request extends ControlRequest>(
@@ -35,6 +37,12 @@ export interface Supervisor extends AsyncDisposable {
    * SoftHSM fails to make a key while another session reads the list of objects. Rejects with the signal's reason.
    */
   adopt(key: OpenRequest, signal: AbortSignal): Promise<number>
+}
+
+/** What ends all attempts, until the configuration changes. */
+const endings: Partial<Record<Failure['kind'], string>> = {
+  pin: 'The token refused the PIN. It is not tried again until the configuration changes.',
+  final: 'The PKCS#11 library refused its configuration. It is not started again until the configuration changes.',
 }
 
 const nameOf = ({ number: _number, ...rest }: OpenRequest): string => JSON.stringify(rest)
@@ -55,6 +63,9 @@ export const supervise = ({ child: settings, environment, deadlineMs, log }: Sup
   let loginPending = false
   let pinInDoubt = false
   let closed = false
+  /** The reason of the last failure that the log has, and whether it has the shortage of sessions. */
+  let logged: string | undefined
+  let shortageLogged = false
 
   const fail = (of: ForkedChild | undefined, why: Failure): void => {
     if (child === undefined || child !== of) return
@@ -72,16 +83,15 @@ export const supervise = ({ child: settings, environment, deadlineMs, log }: Sup
     clearInterval(sweeping)
     queue.disconnect(errorOf(why))
     if (closed) return
-    if (why.kind === 'pin') {
-      log.error('The token refused the PIN. It is not tried again until the configuration changes.', {
-        reason: why.message,
-      })
-      return
-    }
+    const said = endings[why.kind]
+    if (said !== undefined) return log.error(said, { reason: why.message })
     if (performance.now() - readyAt > soundMs) attempts = 0
     readyAt = Infinity
     const delay = Math.min(backoffMs.last, backoffMs.first * 2 ** attempts++) * (0.75 + Math.random() / 2)
-    log.warn('The PKCS#11 process is being restarted.', { reason: why.message, delay_ms: Math.round(delay) })
+    // A token that stays away is worth one line, not one every five seconds.
+    const tell = why.message === logged ? log.debug : log.warn
+    logged = why.message
+    tell('The PKCS#11 process is being restarted.', { reason: why.message, delay_ms: Math.round(delay) })
     pause = setTimeout(() => {
       pause = undefined
       start().catch(() => undefined)
@@ -89,12 +99,26 @@ export const supervise = ({ child: settings, environment, deadlineMs, log }: Sup
     pause.unref()
   }
 
-  const connect = (of: ForkedChild): void => {
+  const channelOf = (of: ForkedChild, session: number): SessionChannel[] => {
+    const socket = of.sockets[session]
+    if (socket === undefined) return []
+    return [openChannel(socket, of.pid, { answered: queue.dispatch, reset: (why) => fail(of, why) })]
+  }
+
+  const connect = (of: ForkedChild, { sessions, shortage }: Extract<ChildReport, { event: 'ready' }>): void => {
     readyAt = performance.now()
     failure = undefined
-    channels = of.sockets.map((socket) =>
-      openChannel(socket, of.pid, { answered: queue.dispatch, reset: (why) => fail(of, why) }),
-    )
+    channels = sessions.flatMap((session) => channelOf(of, session))
+    if (shortage !== undefined && !shortageLogged)
+      log.warn(
+        'The token grants fewer sessions than the option `sessions` asks for; Signet asks for the others from time to time.',
+        {
+          sessions: channels.length,
+          asked_for: settings.sessions,
+          reason: shortage,
+        },
+      )
+    shortageLogged = shortage !== undefined
     // Before anything is signed: each session reads the public halves again.
     for (const key of keys.values()) for (const channel of channels) void tellOf(key, channel)
     queue.connect(channels)
@@ -102,6 +126,16 @@ export const supervise = ({ child: settings, environment, deadlineMs, log }: Sup
     sweeping = setInterval(() => sweep(of), sweepMs)
     sweeping.unref()
     log.info('The PKCS#11 process is ready.', { child_pid: of.pid, sessions: channels.length })
+  }
+
+  /** It learns of the keys before it signs. */
+  const join = (of: ForkedChild, session: number): void => {
+    const joined = channelOf(of, session)
+    channels = [...channels, ...joined]
+    for (const key of keys.values()) for (const channel of joined) void tellOf(key, channel)
+    queue.connect(channels)
+    if (closed) for (const channel of joined) channel.end()
+    log.info('The token grants a further session.', { sessions: channels.length, asked_for: settings.sessions })
   }
 
   const tellOf = async (key: OpenRequest, channel: SessionChannel): Promise<void> => {
@@ -139,9 +173,10 @@ export const supervise = ({ child: settings, environment, deadlineMs, log }: Sup
           loginPending = false
           pinInDoubt = false
         } else if (report.event === 'failed') end(report.failure)
+        else if (report.event === 'joined') join(forked, report.session)
         else {
           clearTimeout(late)
-          connect(forked)
+          connect(forked, report)
           resolve()
         }
       }
@@ -183,6 +218,9 @@ export const supervise = ({ child: settings, environment, deadlineMs, log }: Sup
   return {
     get room() {
       return queue.room
+    },
+    get refusal() {
+      return failure !== undefined && failure.kind in endings ? failure.message : undefined
     },
     sign(key, message, signal, trace) {
       if (channels.length > 0 || signal.aborted) return queue.sign(key, message, signal, trace)

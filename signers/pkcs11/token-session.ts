@@ -1,12 +1,12 @@
 import * as crypto from 'node:crypto'
 import type { Handle, PKCS11 } from 'pkcs11js'
-import type { JwsAlg, PublicJwk } from '../../core/api/index.js'
+import type { PublicJwk } from '../../core/api/index.js'
 import { countKeys, findKey, makeKey, type FoundKey } from './key-objects.js'
 import { findSlot, login } from './login.js'
-import { mechanisms } from './mechanisms.js'
+import { checkMakes, findWay, type SigningWay } from './mechanisms.js'
 import type {
   ChildOptions,
-  ChildReport,
+  SessionReport,
   ControlRequest,
   ControlResults,
   CreateRequest,
@@ -25,7 +25,7 @@ export interface SessionContext {
   readonly options: ChildOptions
   /** Of `newGate`. */
   readonly gate: Int32Array
-  readonly report: (message: ChildReport) => void
+  readonly report: (message: SessionReport) => void
 }
 
 /** A key that the parent has named, and what of it was found. */
@@ -34,6 +34,7 @@ interface SessionKey {
   /** The first that was read, or what was published. */
   published: PublicJwk | undefined
   handle: Handle | undefined
+  way: SigningWay | undefined
   /** Since the library was started. */
   seen: boolean
 }
@@ -64,10 +65,10 @@ export const openTokenSession = ({ lib, options, gate, report }: SessionContext)
   let slot: Handle
   let session: Handle | undefined
 
-  const open = (): Handle => {
+  const open = (flags = CKF_SERIAL_SESSION): Handle => {
     const found = findSlot(lib, options.token)
     ;({ token, slot } = found)
-    const opened = lib.C_OpenSession(slot, CKF_SERIAL_SESSION)
+    const opened = lib.C_OpenSession(slot, flags)
     session = opened
     login(lib, slot, opened, options, gate, report)
     return opened
@@ -112,31 +113,37 @@ export const openTokenSession = ({ lib, options, gate, report }: SessionContext)
     }
     if (published !== undefined && !sameKey(published, found.jwk))
       throw new TokenFailure('refused', 'another key has replaced it: its public half is not the published one')
+    key.way = findWay(lib, slot, request.alg)
     key.published = found.jwk
     key.handle = found.handle
     key.seen = true
     return found
   }
 
-  const signOnce = (current: Handle, key: SessionKey, alg: JwsAlg, message: Buffer): Buffer => {
-    const { sign, digest } = mechanisms[alg]
+  const signOnce = (current: Handle, key: SessionKey, message: Buffer): Buffer => {
     const handle = key.handle ?? find(current, key).handle
-    const data = digest === undefined ? message : digestOf(digest, message)
+    const { sign, digest, prefix = '' } = key.way ?? findWay(lib, slot, key.request.alg)
+    const hashed = digest === undefined ? message : digestOf(digest, message)
     lib.C_SignInit(current, sign, handle)
-    return lib.C_Sign(current, data, room)
+    return lib.C_Sign(current, prefix === '' ? hashed : Buffer.concat([Buffer.from(prefix, 'hex'), hashed]), room)
   }
 
-  const create = ({ label, alg }: CreateRequest): ControlResults['create'] =>
+  /** In the place of the session that reads, because a token may grant no further one. */
+  const create = ({ label, alg }: CreateRequest): ControlResults['create'] => {
     recovering((current) => {
       if (countKeys(lib, current, { object: label }) > 0)
         throw new TokenFailure('refused', `the token already has a private key with the label ${label}`)
-      const writable = lib.C_OpenSession(slot, CKF_SERIAL_SESSION | CKF_RW_SESSION)
-      try {
-        return { token, key: makeKey(lib, writable, label, alg) }
-      } finally {
-        lib.C_CloseSession(writable)
-      }
+      findWay(lib, slot, alg)
+      checkMakes(lib, slot, alg)
     })
+    close()
+    const writable = open(CKF_SERIAL_SESSION | CKF_RW_SESSION)
+    try {
+      return { token, ...makeKey(lib, writable, label, alg) }
+    } finally {
+      close()
+    }
+  }
 
   open()
   return {
@@ -146,7 +153,7 @@ export const openTokenSession = ({ lib, options, gate, report }: SessionContext)
     sign(number, message) {
       const key = keys.get(number)
       if (key === undefined) throw new TokenFailure('reset', 'the session does not know the key')
-      return recovering((current) => signOnce(current, key, key.request.alg, message))
+      return recovering((current) => signOnce(current, key, message))
     },
     control(request) {
       if (request.do === 'create') return create(request)
@@ -154,7 +161,7 @@ export const openTokenSession = ({ lib, options, gate, report }: SessionContext)
       for (const name of Object.keys(request.token) as (keyof TokenSelector)[])
         if (request.token[name] !== token[name])
           throw new TokenFailure('refused', `the ${name} of the token is not the one of the key's URI`)
-      const key: SessionKey = { request, published: request.published, handle: undefined, seen: false }
+      const key: SessionKey = { request, published: request.published, handle: undefined, way: undefined, seen: false }
       keys.set(request.number, key)
       return recovering((current) => find(current, key).jwk)
     },

@@ -45,7 +45,7 @@ describe('signet keys create in AWS KMS', () => {
     double.fail({ fault: { error: 'AccessDeniedException' }, action: 'GetPublicKey' })
     const made = await create()
     expect(made).toMatchObject({ code: 1, key: { ref: expect.stringMatching(/^arn:.*:key\//) } })
-    expect(made.stderr).toMatch(/^The key was created, but cannot be opened: .*need kms:GetPublicKey/m)
+    expect(made.stderr).toMatch(/^The key was created, but cannot sign: .*need kms:GetPublicKey/m)
   })
 })
 

@@ -34,7 +34,6 @@ describeWith(['haproxy', 'softhsm2', 'openssl', 'opensc', 'curl', 'jq'], 'docs/f
     const shell = async (text: string): Promise<string[]> => (await runCommands(cli.folder, text)).trim().split('\n')
     const password = (await shell(`${keys}\necho "$ALICE_PASSWORD"`)).at(-1) ?? ''
     vi.stubEnv('SOFTHSM2_CONF', join(cli.folder, 'softhsm/softhsm2.conf'))
-    vi.stubEnv('HSM_PIN', '1234')
     vi.stubEnv('ALICE_PASSWORD', password)
     const checked = (await shell(check)).join('\n')
     for (const text of ['is in order', 'clients  bank-app', 'bank-1  hsm     ES256  active'])

@@ -65,7 +65,63 @@ describeWith(['softhsm2', 'opensc'], 'keys in a PKCS#11 token', () => {
   it('one without its public half is refused', async () => {
     await token.makeKey('EC:prime256v1', 'half', '42')
     await token.tool('--delete-object', '--type', 'pubkey', '--id', '42')
-    await expect(open('pkcs11:object=half')).rejects.toThrow('no public key has the id of the private key')
+    await expect(open('pkcs11:object=half')).rejects.toThrow(
+      'the token has no public key object with the id or label of the private key: write one',
+    )
+  })
+
+  const set = (type: 'privkey' | 'pubkey', id: string, label: string, to: string) =>
+    token.tool('--type', type, '--id', id, '--label', label, '--set-id', to)
+
+  it('two pairs with one id are told apart by their labels', async () => {
+    await token.makeKey('EC:prime256v1', 'first of one id', '51')
+    await token.makeKey('EC:prime256v1', 'second of one id', '51')
+    const [first, second] = [
+      await open('pkcs11:object=first%20of%20one%20id'),
+      await open('pkcs11:object=second%20of%20one%20id'),
+    ]
+    expect(first.publicJwk).not.toEqual(second.publicJwk)
+    expect([await signsRightly(first), await signsRightly(second)]).toEqual([true, true])
+    await expect(open('pkcs11:id=%51')).rejects.toThrow(
+      '2 private keys match; exactly one must (name its label too, as object)',
+    )
+  })
+
+  it('two pairs with one id and one label cannot be told apart, and it says what helps', async () => {
+    await token.makeKey('EC:prime256v1', 'same', '52')
+    await token.makeKey('EC:prime256v1', 'same', '52')
+    await expect(open('pkcs11:object=same;id=%52')).rejects.toThrow(
+      '2 private keys match; exactly one must (give each key pair a CKA_ID of its own)',
+    )
+  })
+
+  it('one private key of which two public ones have id and label says what helps', async () => {
+    await token.makeKey('EC:prime256v1', 'two publics', '53')
+    await token.makeKey('EC:prime256v1', 'two publics', '53')
+    await token.tool('--delete-object', '--type', 'privkey', '--id', '53')
+    await expect(open('pkcs11:object=two%20publics')).rejects.toThrow(
+      '2 public keys have the id or label of the private key, and their labels do not tell which is its own',
+    )
+  })
+
+  it('its public half has no id: the label finds it', async () => {
+    await token.makeKey('EC:prime256v1', 'half an id', '54')
+    await set('pubkey', '54', 'half an id', '')
+    expect(await token.tool('--list-objects', '--type', 'pubkey', '--label', 'half an id')).not.toMatch(/ID: +54/)
+    expect(await signsRightly(await open('pkcs11:object=half%20an%20id'))).toBe(true)
+  })
+
+  it('its private half has no id: the label finds the public one', async () => {
+    await token.makeKey('EC:prime256v1', 'other half', '55')
+    await set('privkey', '55', 'other half', '')
+    expect(await token.tool('--list-objects', '--type', 'privkey', '--label', 'other half')).not.toMatch(/ID: +55/)
+    expect(await signsRightly(await open('pkcs11:object=other%20half'))).toBe(true)
+  })
+
+  it('a public key with its label and another id is not its public half', async () => {
+    await token.makeKey('EC:prime256v1', 'stranger', '56')
+    await set('pubkey', '56', 'stranger', '57')
+    await expect(open('pkcs11:object=stranger')).rejects.toThrow('the token has no public key object')
   })
 
   it('one of another type or curve is refused, in words', async () => {

@@ -188,9 +188,9 @@ describeWith('mongodb', 'a service whose MongoDB fails', () => {
   it('F12 serves no request before it is migrated, names what is missing, and starts by itself as soon as it is', async () => {
     const database = `${mongo.database}_new`
     const adminPort = await freePort()
-    const warnings: [message: string, fields?: JsonObject][] = []
+    const warnings: [message: string, fields: JsonObject | undefined][] = []
     const starting = startServer({
-      log: { ...quiet, warn: (...given) => void warnings.push(given) },
+      log: { ...quiet, warn: (message, fields) => void warnings.push([message, fields]) },
       configure: (written) => ({
         ...written,
         admin: { host: '127.0.0.1', port: adminPort },

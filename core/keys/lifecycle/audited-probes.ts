@@ -11,6 +11,9 @@ export const auditProbes = (name: string, provider: SignerProvider, audit: Audit
   get concurrency() {
     return provider.concurrency
   },
+  get refusal() {
+    return provider.refusal
+  },
   open: async (ref, alg, signal) => recordProbes(name, ref, await provider.open(ref, alg, signal), audit),
   ping: (signal) => provider.ping(signal),
   [Symbol.asyncDispose]: () => provider[Symbol.asyncDispose](),

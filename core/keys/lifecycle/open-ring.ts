@@ -100,7 +100,7 @@ export const probeKeys = async (ring: SupervisedKeyRing, signal: AbortSignal): P
 
 /**
  * How the keys are, without asking anybody: each that signs now or next has signed its last probe, which its published
- * key verifies, and its signer is responding. A next key for which that is not so is reported and takes nothing down: its
+ * key verifies, and its signer is responding and has not refused for good. A next key for which that is not so is reported and takes nothing down: its
  * time has not come. A retired one that is not published does. A need that no key is active for is down, however well all
  * keys are.
  */
@@ -116,7 +116,7 @@ export const describeKeys = (
   ])
   const parts = keys.flatMap((key): [string, ComponentHealth][] => {
     const { kid, signer, state, trust, published } = key
-    const reason = key.reason ?? (away.has(signer) ? 'the signer is not responding' : undefined)
+    const reason = key.reason ?? key.signerRefusal ?? (away.has(signer) ? 'the signer is not responding' : undefined)
     if (!signs(key) && (state === 'gone' || published)) return []
     if (trust === 'proved' && reason === undefined) return [[kid, { status: 'up' }]]
     const message = `${state}, in ${signer}: ${trust}${reason === undefined ? '' : `, ${reason}`}`

@@ -18,6 +18,24 @@ const programs = {
   script: { packages: ['bsdutils'], paths: ['/usr/bin/script'] },
   chromium: { packages: ['chromium'], paths: ['/usr/bin/chromium', '/usr/bin/google-chrome'] },
   softhsm2: { packages: ['softhsm2'], paths: ['/usr/lib/softhsm/libsofthsm2.so'], through: 'pkcs11js' },
+  'p11-kit': {
+    packages: ['p11-kit', 'p11-kit-modules'],
+    paths: ['x86_64', 'aarch64'].map((machine) => `/usr/lib/${machine}-linux-gnu/pkcs11/p11-kit-client.so`),
+    through: 'pkcs11js',
+  },
+  tpm2: {
+    packages: [
+      ...['swtpm', 'swtpm-tools', 'tpm2-tools', 'tpm2-abrmd', 'dbus'],
+      ...['libtss2-tcti-tabrmd0', 'libtpm2-pkcs11-1', 'libtpm2-pkcs11-tools'],
+    ],
+    paths: ['x86_64', 'aarch64'].map((machine) => `/usr/lib/${machine}-linux-gnu/libtpm2_pkcs11.so.1`),
+    through: 'pkcs11js',
+  },
+  nss: {
+    packages: ['libnss3', 'libnss3-tools'],
+    paths: ['x86_64', 'aarch64'].map((machine) => `/usr/lib/${machine}-linux-gnu/libsoftokn3.so`),
+    through: 'pkcs11js',
+  },
   'oidc-agent': { packages: ['oidc-agent-cli'], paths: ['/usr/bin/oidc-agent'] },
   openssl: { packages: ['openssl'], paths: ['/usr/bin/openssl'] },
   curl: { packages: ['curl'], paths: ['/usr/bin/curl'] },

@@ -8,6 +8,9 @@
  *   crash           the process dies by SIGSEGV
  *   flip            C_Sign: one bit of the signature is another
  *   other LABEL     C_SignInit: another key is used, the private key with this label
+ *   limit 2         C_OpenSession: CKR_SESSION_COUNT while so many sessions are open
+ *   uses 0x05       C_GenerateKeyPair: this code for a private template that names CKA_DECRYPT, as a TPM answers
+ *   without 0x40    C_GetMechanismInfo: the token does not have this mechanism, for signatures neither
  *   drop            every session is closed before the call, as a token does with idle ones
  * `once`: the file is removed, and of all threads and processes the one that removed it obeys.
  */
@@ -85,6 +88,13 @@ static CK_RV simple(const char *function, CK_SESSION_HANDLE session) {
   return commanded(function, &rule) && obey(&rule, session, &code) ? code : CKR_OK;
 }
 
+static int sessions = 0;
+
+static CK_RV finalize(CK_VOID_PTR reserved) {
+  CK_RV code = simple("C_Finalize", 0);
+  return code != CKR_OK ? code : real->C_Finalize(reserved);
+}
+
 static CK_RV initialize(CK_VOID_PTR arguments) {
   CK_RV code = simple("C_Initialize", 0);
   return code != CKR_OK ? code : real->C_Initialize(arguments);
@@ -92,8 +102,44 @@ static CK_RV initialize(CK_VOID_PTR arguments) {
 
 static CK_RV open_session(CK_SLOT_ID slot, CK_FLAGS flags, CK_VOID_PTR app, CK_NOTIFY notify,
                           CK_SESSION_HANDLE_PTR session) {
-  CK_RV code = simple("C_OpenSession", 0);
-  return code != CKR_OK ? code : real->C_OpenSession(slot, flags, app, notify, session);
+  struct rule rule;
+  CK_RV code;
+  int ordered = commanded("C_OpenSession", &rule);
+  if (ordered && obey(&rule, 0, &code)) return code;
+  int open = __sync_add_and_fetch(&sessions, 1);
+  if (ordered && strcmp(rule.action, "limit") == 0 && open > atoi(rule.argument)) code = CKR_SESSION_COUNT;
+  else code = real->C_OpenSession(slot, flags, app, notify, session);
+  if (code != CKR_OK) __sync_sub_and_fetch(&sessions, 1);
+  return code;
+}
+
+static CK_RV close_session(CK_SESSION_HANDLE session) {
+  CK_RV code = real->C_CloseSession(session);
+  if (code == CKR_OK) __sync_sub_and_fetch(&sessions, 1);
+  return code;
+}
+
+static CK_RV generate_key_pair(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism, CK_ATTRIBUTE_PTR public,
+                               CK_ULONG publics, CK_ATTRIBUTE_PTR private, CK_ULONG privates,
+                               CK_OBJECT_HANDLE_PTR public_key, CK_OBJECT_HANDLE_PTR private_key) {
+  struct rule rule;
+  CK_RV code;
+  if (commanded("C_GenerateKeyPair", &rule)) {
+    if (obey(&rule, session, &code)) return code;
+    for (CK_ULONG at = 0; at < privates; at++)
+      if (strcmp(rule.action, "uses") == 0 && private[at].type == CKA_DECRYPT) return strtoul(rule.argument, NULL, 0);
+  }
+  return real->C_GenerateKeyPair(session, mechanism, public, publics, private, privates, public_key, private_key);
+}
+
+static CK_RV get_mechanism_info(CK_SLOT_ID slot, CK_MECHANISM_TYPE type, CK_MECHANISM_INFO_PTR info) {
+  struct rule rule;
+  CK_RV code;
+  if (commanded("C_GetMechanismInfo", &rule)) {
+    if (obey(&rule, 0, &code)) return code;
+    if (strcmp(rule.action, "without") == 0 && strtoul(rule.argument, NULL, 0) == type) return CKR_MECHANISM_INVALID;
+  }
+  return real->C_GetMechanismInfo(slot, type, info);
 }
 
 static CK_RV login(CK_SESSION_HANDLE session, CK_USER_TYPE user, CK_UTF8CHAR_PTR pin, CK_ULONG length) {
@@ -120,6 +166,9 @@ static CK_OBJECT_HANDLE key_with(CK_SESSION_HANDLE session, char *label) {
 static CK_RV sign_init(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism, CK_OBJECT_HANDLE key) {
   struct rule rule;
   CK_RV code;
+  if (commanded("C_GetMechanismInfo", &rule) && strcmp(rule.action, "without") == 0 &&
+      strtoul(rule.argument, NULL, 0) == mechanism->mechanism)
+    return CKR_MECHANISM_INVALID;
   if (commanded("C_SignInit", &rule)) {
     if (obey(&rule, session, &code)) return code;
     if (strcmp(rule.action, "other") == 0) return real->C_SignInit(session, mechanism, key_with(session, rule.argument));
@@ -147,7 +196,11 @@ CK_RV C_GetFunctionList(CK_FUNCTION_LIST_PTR_PTR functions) {
     list = *real;
     list.C_GetFunctionList = C_GetFunctionList;
     list.C_Initialize = initialize;
+    list.C_Finalize = finalize;
     list.C_OpenSession = open_session;
+    list.C_CloseSession = close_session;
+    list.C_GenerateKeyPair = generate_key_pair;
+    list.C_GetMechanismInfo = get_mechanism_info;
     list.C_Login = login;
     list.C_FindObjects = find_objects;
     list.C_SignInit = sign_init;
