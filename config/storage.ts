@@ -70,7 +70,17 @@ const redis = z.strictObject({
           password: secret.optional(),
         })
         .optional(),
-      cluster: z.strictObject({ nodes: z.array(node).default([]) }).optional(),
+      cluster: z
+        .strictObject(
+          { nodes: z.array(node).default([]) },
+          {
+            error: (issue) =>
+              issue.code === 'invalid_type'
+                ? 'must be a section such as { nodes: [] }, or { nodes: [host:port] } with further nodes'
+                : undefined,
+          },
+        )
+        .optional(),
       /** MiB that our entries may take where the server has no `maxmemory`, or does not tell it. */
       max_size_mb: z.int().min(1).max(1_048_576).default(1024),
       /** Where the account may not read the server's settings, the operator has to know them. */

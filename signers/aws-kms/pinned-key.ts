@@ -49,11 +49,15 @@ export const pinKey = async (region: KmsRegion, ref: string, alg: JwsAlg, limits
     ...limits,
     send: (client, abortSignal) => client.send(new GetPublicKeyCommand({ KeyId: arn }), { abortSignal }),
   })
-  // A reply about another key is never trusted: its `KeyId` is the ARN of the key that was used.
-  if (KeyId !== arn) throw new KeyRefused(`KMS answered GetPublicKey for ${arn} with another key: ${KeyId ?? 'none'}`)
+  // A reply about another key is never trusted: its `KeyId` is the ARN of the key that was used. A double of KMS may give the id alone,
+  // which names the same key: the ARN was asked for.
+  if (KeyId !== arn && KeyId !== idOf(arn))
+    throw new KeyRefused(`KMS answered GetPublicKey for ${arn} with another key: ${KeyId ?? 'none'}`)
   const key = readPublicKey(PublicKey, arn, alg)
   return { arn, key, sign: (message, callLimits) => sign(region, arn, key, alg, message, callLimits) }
 }
+
+const idOf = (arn: string): string => arn.slice(arn.indexOf('/') + 1)
 
 const checkMetadata = (metadata: KeyMetadata | undefined, ref: string, alg: JwsAlg): string => {
   const { Arn: arn, KeyState, KeyUsage, KeySpec, SigningAlgorithms = [] } = metadata ?? {}

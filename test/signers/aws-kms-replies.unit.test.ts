@@ -37,6 +37,13 @@ describe('a reply that is never trusted', () => {
     expect(error.message).toContain(keyId)
   })
 
+  it('accepts the id of its own key in the place of the ARN when it gives the public key', async () => {
+    double.fail({ fault: { keyId: arn.slice(arn.indexOf('/') + 1) }, action: 'GetPublicKey' })
+    await using provider = await kmsProvider(double)
+    const signer = await provider.open(arn, 'ES256', never)
+    expect(await isValid(signer, await signer.sign(message, never))).toBe(true)
+  })
+
   const damaged: [JwsAlg, DoubleKeySpec, KmsFault, RegExp][] = [
     ['ES256', 'ECC_NIST_P256', { signature: 'truncated' }, /does not have the form of ES256/],
     ['ES256', 'ECC_NIST_P256', { signature: 'not-der' }, /does not have the form/],

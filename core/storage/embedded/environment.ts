@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, realpathSync } from 'node:fs'
-import { join } from 'node:path'
 import { open, type RootDatabase } from 'lmdb'
 import { createCommitter, type Committer } from './committer.js'
 import { createDiskRoom, type DiskRoom } from './disk-room.js'
-import { checkLock } from './lock-probe.js'
+import { dataFile, examineStoreFile } from './store-file.js'
+import { probeStore } from './store-probe.js'
 import { sizeOf, type Tables } from './tables.js'
 
 /** One open LMDB environment. LMDB allows a process one for each path, so all backends of a path share it. */
@@ -27,8 +27,6 @@ const shared = new Map<string, Shared>()
 
 /** What an empty store needs. */
 const emptyBytes = 64 * 1024
-
-const dataFile = (path: string): string => join(path, 'data.mdb')
 
 const openShared = (path: string, maxBytes: number): Shared => {
   const disk = createDiskRoom(path)
@@ -78,7 +76,10 @@ export const acquireEnvironment = async (path: string, maxBytes: number): Promis
   mkdirSync(path, { recursive: true, mode: 0o700 })
   const real = realpathSync(path)
   await shared.get(real)?.closing
-  if (!shared.has(real) && existsSync(dataFile(real))) await checkLock(real)
+  if (!shared.has(real)) {
+    const file = await examineStoreFile(real)
+    if (file !== 'absent') await probeStore(real, file)
+  }
   const found = shared.get(real) ?? openShared(real, maxBytes)
   if (found.maxBytes !== maxBytes) throw new Error(`${path} is already open with another max_size_mb`)
   shared.set(real, found)
