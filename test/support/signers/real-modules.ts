@@ -39,20 +39,33 @@ const eventually = (isSo: () => boolean | Promise<boolean>, what: string): Promi
 
 const appears = (path: string): Promise<void> => eventually(() => existsSync(path), path)
 
-/** SoftHSM behind `p11-kit server`: each thread that loads the client has an instance of the library. */
-export const p11KitToken = async (module: string): Promise<RealToken> => {
+/** What was started ends also when what follows it fails. */
+const make = async (
+  begin: (cleanUp: CleanUp) => Promise<Omit<RealToken, typeof Symbol.asyncDispose>>,
+): Promise<RealToken> => {
   const cleanUp = new CleanUp()
-  const token = await makeToken()
-  cleanUp.add(() => token[Symbol.asyncDispose]())
-  const socket = join(token.directory, 'p11-kit')
-  const args = ['server', '--foreground', '--provider', token.module, '--name', socket, `pkcs11:token=${token.label}`]
-  const server = spawn('p11-kit', args, { env: { ...process.env, ...token.environment }, stdio: 'ignore' })
-  cleanUp.add(() => stop(server))
-  await appears(socket)
-  const { label, pin } = token
-  const environment = { P11_KIT_SERVER_ADDRESS: `unix:path=${socket}` }
-  return { module, label, pin, environment, options: {}, [Symbol.asyncDispose]: () => cleanUp.close() }
+  try {
+    return { ...(await begin(cleanUp)), [Symbol.asyncDispose]: () => cleanUp.close() }
+  } catch (error) {
+    await cleanUp.close()
+    throw error
+  }
 }
+
+/** SoftHSM behind `p11-kit server`: each thread that loads the client has an instance of the library. */
+export const p11KitToken = (module: string): Promise<RealToken> =>
+  make(async (cleanUp) => {
+    const token = await makeToken()
+    cleanUp.add(() => token[Symbol.asyncDispose]())
+    const socket = join(token.directory, 'p11-kit')
+    const args = ['server', '--foreground', '--provider', token.module, '--name', socket, `pkcs11:token=${token.label}`]
+    const server = spawn('p11-kit', args, { env: { ...process.env, ...token.environment }, stdio: 'ignore' })
+    cleanUp.add(() => stop(server))
+    await appears(socket)
+    const { label, pin } = token
+    const environment = { P11_KIT_SERVER_ADDRESS: `unix:path=${socket}` }
+    return { module, label, pin, environment, options: {} }
+  })
 
 /** The same SoftHSM through p11-kit's proxy, which loads it by a registration in the home directory. */
 export const p11KitProxyToken = async (module: string): Promise<RealToken> => {
@@ -92,57 +105,61 @@ const isListening = (port: number): Promise<boolean> =>
   })
 
 /** A TPM 2.0 in software, behind its resource manager on a bus of its own. */
-export const tpmToken = async (module: string): Promise<RealToken> => {
-  const cleanUp = new CleanUp()
-  const directory = await mkdtemp(join(tmpdir(), 'signet-tpm-'))
-  cleanUp.add(() => rm(directory, { recursive: true }))
-  const [state, store, bus] = ['state', 'store', 'bus'].map((name) => join(directory, name)) as [string, string, string]
-  await mkdir(state)
-  await mkdir(store)
-  await run('swtpm_setup', ['--tpm2', '--tpmstate', state, '--createek'])
-  const port = await twoPorts()
-  const keep = (program: string, args: readonly string[], env: NodeJS.ProcessEnv = process.env): void => {
-    const child = spawn(program, args, { env, stdio: 'ignore' })
-    cleanUp.add(() => stop(child))
-  }
-  const channels = ['--server', `type=tcp,port=${port}`, '--ctrl', `type=tcp,port=${port + 1}`]
-  keep('swtpm', [
-    'socket',
-    '--tpm2',
-    '--tpmstate',
-    `dir=${state}`,
-    ...channels,
-    '--flags',
-    'not-need-init,startup-clear',
-  ])
-  await eventually(() => isListening(port + 1), 'swtpm listens')
-  const address = `unix:path=${bus}`
-  keep('dbus-daemon', ['--session', '--nofork', '--nopidfile', `--address=${address}`])
-  await appears(bus)
-  const environment = {
-    DBUS_SESSION_BUS_ADDRESS: address,
-    TPM2_PKCS11_STORE: store,
-    TPM2_PKCS11_TCTI: 'tabrmd:bus_type=session',
-    TSS2_LOG: 'all+none',
-  }
-  const env = { ...process.env, ...environment, TPM2TOOLS_TCTI: environment.TPM2_PKCS11_TCTI }
-  keep('tpm2-abrmd', ['--session', '--allow-root', `--tcti=swtpm:host=127.0.0.1,port=${port}`], env)
-  const init = () =>
-    run('tpm2_ptool', ['init', '--path', store], { env }).then(
-      () => true,
-      () => false,
+export const tpmToken = (module: string): Promise<RealToken> =>
+  make(async (cleanUp) => {
+    const directory = await mkdtemp(join(tmpdir(), 'signet-tpm-'))
+    cleanUp.add(() => rm(directory, { recursive: true }))
+    const [state, store, bus] = ['state', 'store', 'bus'].map((name) => join(directory, name)) as [
+      string,
+      string,
+      string,
+    ]
+    await mkdir(state)
+    await mkdir(store)
+    await run('swtpm_setup', ['--tpm2', '--tpmstate', state, '--createek'])
+    const port = await twoPorts()
+    const keep = (program: string, args: readonly string[], env: NodeJS.ProcessEnv = process.env): void => {
+      const child = spawn(program, args, { env, stdio: 'ignore' })
+      cleanUp.add(() => stop(child))
+    }
+    const channels = ['--server', `type=tcp,port=${port}`, '--ctrl', `type=tcp,port=${port + 1}`]
+    keep('swtpm', [
+      'socket',
+      '--tpm2',
+      '--tpmstate',
+      `dir=${state}`,
+      ...channels,
+      '--flags',
+      'not-need-init,startup-clear',
+    ])
+    await eventually(() => isListening(port + 1), 'swtpm listens')
+    const address = `unix:path=${bus}`
+    keep('dbus-daemon', ['--session', '--nofork', '--nopidfile', `--address=${address}`])
+    await appears(bus)
+    const environment = {
+      DBUS_SESSION_BUS_ADDRESS: address,
+      TPM2_PKCS11_STORE: store,
+      TPM2_PKCS11_TCTI: 'tabrmd:bus_type=session',
+      TSS2_LOG: 'all+none',
+    }
+    const env = { ...process.env, ...environment, TPM2TOOLS_TCTI: environment.TPM2_PKCS11_TCTI }
+    keep('tpm2-abrmd', ['--session', '--allow-root', `--tcti=swtpm:host=127.0.0.1,port=${port}`], env)
+    const init = () =>
+      run('tpm2_ptool', ['init', '--path', store], { env }).then(
+        () => true,
+        () => false,
+      )
+    await eventually(init, 'tpm2_ptool init')
+    const pin = '123456'
+    await run(
+      'tpm2_ptool',
+      ['addtoken', '--pid', '1', '--label', 'tpm', '--userpin', pin, '--sopin', pin, '--path', store],
+      { env },
     )
-  await eventually(init, 'tpm2_ptool init')
-  const pin = '123456'
-  await run(
-    'tpm2_ptool',
-    ['addtoken', '--pid', '1', '--label', 'tpm', '--userpin', pin, '--sopin', pin, '--path', store],
-    { env },
-  )
-  // A TPM makes some ten signatures a second.
-  const options = { sessions: 1, deadline_ms: 20_000 }
-  return { module, label: 'tpm', pin, environment, options, [Symbol.asyncDispose]: () => cleanUp.close() }
-}
+    // A TPM makes some ten signatures a second.
+    const options = { sessions: 1, deadline_ms: 20_000 }
+    return { module, label: 'tpm', pin, environment, options }
+  })
 
 /** NSS takes its configuration as parameters of the library. */
 export const nssToken = async (module: string): Promise<RealToken> => {
