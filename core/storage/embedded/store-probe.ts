@@ -25,7 +25,7 @@ try {
     tables[0].removeSync(key)
   })
 } catch (error) {
-  if (/MDB_(CORRUPTED|PAGE_NOTFOUND|INVALID|PANIC|BAD_)|corrupt|Located page/i.test(String(error))) process.exit(${String(damage)})
+  if (/MDB_(CORRUPTED|PAGE_NOTFOUND|INVALID|PANIC|PROBLEM|BAD_)|corrupt|Located page/i.test(String(error))) process.exit(${String(damage)})
 }
 process.exit()`
 
