@@ -26,9 +26,18 @@ export interface ConfigChanges {
   readonly reordered: boolean
   /** Of the two settings that name an algorithm, those that differ. */
   readonly algorithms: readonly (typeof algorithms)[number][]
+  /** Listeners whose certificate or key differs. */
+  readonly certificates: readonly TlsListener[]
   /** Paths of everything else that differs, and needs a restart. */
   readonly restart: readonly string[]
 }
+
+/** The sections that have a certificate of ours. */
+export type TlsListener = 'listen' | 'mtls.listen' | 'admin'
+
+/** What each listener has. A second listener without a certificate of its own has that of the first. */
+export const certificatesOf = ({ listen, mtls, admin }: Pick<Config, 'listen' | 'mtls' | 'admin'>) =>
+  ({ listen: listen.tls, 'mtls.listen': mtls?.listen?.tls, admin: admin.tls }) as const
 
 type Entries = ReadonlyMap<string, unknown>
 
@@ -75,6 +84,21 @@ const findDifferences = (left: unknown, right: unknown, path: Path): readonly Pa
   return [...names].flatMap((name) => findDifferences(left[name], right[name], [...path, name]))
 }
 
+const tlsListeners = ['listen', 'mtls.listen', 'admin'] as const satisfies readonly TlsListener[]
+
+/** Whether there is one needs a restart; which one does not. */
+const withoutCertificates = <Part extends Pick<Config, 'listen' | 'mtls' | 'admin'>>({
+  listen,
+  mtls,
+  admin,
+  ...rest
+}: Part) => ({
+  ...rest,
+  listen: { ...listen, tls: listen.tls !== undefined },
+  mtls: mtls && { ...mtls, listen: mtls.listen && { ...mtls.listen, tls: mtls.listen.tls !== undefined } },
+  admin: { ...admin, tls: admin.tls !== undefined },
+})
+
 /** What is different in `next`. Reports no value of either. Pure. */
 export const compareConfigurations = (running: Compared, next: Compared): ConfigChanges => {
   const [old, now] = [entriesOf(running), entriesOf(next)]
@@ -86,12 +110,16 @@ export const compareConfigurations = (running: Compared, next: Compared): Config
   // Under the key of the file.
   const fixed = ({ scopes, ...config }: Config) =>
     Object.fromEntries(
-      Object.entries({ ...config, scopes_supported: scopes }).filter(([name]) => !movable.includes(name)),
+      Object.entries({ ...withoutCertificates(config), scopes_supported: scopes }).filter(
+        ([name]) => !movable.includes(name),
+      ),
     )
+  const [hadTls, hasTls] = [certificatesOf(before), certificatesOf(after)]
   return {
     sections: Object.fromEntries(changes.filter(([, change]) => !isEmpty(change))),
     reordered: !isDeepStrictEqual(kept, order),
     algorithms: algorithms.filter((name) => before[name] !== after[name]),
+    certificates: tlsListeners.filter((name) => !isSame(hadTls[name], hasTls[name])),
     restart: findDifferences(fixed(before), fixed(after), []).map(formatPath),
   }
 }

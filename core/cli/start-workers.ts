@@ -1,4 +1,3 @@
-import type { Config } from '../../config/schema.js'
 import type { CheckedConfiguration } from '../checks/check-configuration.js'
 import { startHost } from '../host/compose.js'
 import { forWorker, serveWorkers } from '../workers/serve-workers.js'
@@ -8,12 +7,12 @@ import { CommandFailed } from './failure.js'
 
 /** The process above the workers, until `stopped`. */
 export const startAbove = async (
-  config: Config,
+  checked: CheckedConfiguration,
   log: Logger,
   stopped: Promise<NodeJS.Signals>,
   graceMs: number,
 ): Promise<void> => {
-  const serving = await serveWorkers(config, log)
+  const serving = await serveWorkers(checked, log)
   process.on('exit', () => serving.kill())
   process.on('SIGHUP', () => void serving.reload())
   const first = await Promise.race([serving.started, stopped]).catch(async (error: unknown) => {
@@ -22,7 +21,7 @@ export const startAbove = async (
   })
   const hasStarted = typeof first === 'object'
   if (hasStarted) {
-    log.info('started', { issuer: config.issuer, public: first.public, admin: serving.admin })
+    log.info('started', { issuer: checked.config.issuer, public: first.public, admin: serving.admin })
     await log.flush()
   }
   log.info('stopping', { signal: await stopped })

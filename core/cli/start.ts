@@ -49,7 +49,7 @@ const serve = async (options: StartOptions): Promise<void> => {
   if (socket !== undefined) return startAsWorker(checked, socket, log, graceMs)
   const stopped = untilStopped(log)
   for (const { path, message } of warnings) log.warn('configuration', { path, message })
-  if (countWorkers(config) > 1) return startAbove(config, log, stopped, graceMs)
+  if (countWorkers(config) > 1) return startAbove(checked, log, stopped, graceMs)
   const demo = isDemo ? createDemo(config, relative(process.cwd(), file)) : undefined
   const stopping = new AbortController()
   void stopped.then(() => stopping.abort())

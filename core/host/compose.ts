@@ -1,5 +1,4 @@
 import 'reflect-metadata'
-import { AsyncLocalStorage } from 'node:async_hooks'
 import { setTimeout } from 'node:timers/promises'
 import { container as root, type DependencyContainer } from 'tsyringe'
 import type { Clock } from '../clock.js'
@@ -16,7 +15,7 @@ import { actedHere } from '../observe/acted-by.js'
 import { observeAudit } from '../observe/audit-counts.js'
 import type { AuditLog } from '../observe/audit.js'
 import { openAudit } from '../observe/audit-file.js'
-import type { RequestIds } from '../observe/plugin-log.js'
+import { newRequestIds } from '../observe/plugin-log.js'
 import { createReadiness } from '../observe/health.js'
 import type { Log } from '../observe/log.js'
 import { LoopLag } from '../observe/loop-lag.js'
@@ -36,10 +35,11 @@ import { describeHeld, readPublications } from '../keys/lifecycle/publications.j
 import { observeKeys } from './instruments/key-metrics.js'
 import { liveEndpoints, type Serving } from './endpoint-list.js'
 import { describeKeys, probeKeys } from '../keys/lifecycle/open-ring.js'
-import { createRegistries } from '../modules/registries.js'
+import { createRegistries, needsLog } from '../modules/registries.js'
 import { createReload, type Reload } from './reload.js'
 import { errorPageOf, serve, type Listeners } from './serve.js'
 import {
+  observeCertificates,
   observeDeployment,
   observeIgnoredCertificates,
   observeRateLimits,
@@ -153,7 +153,6 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
   await proveStores(config, opened, clock)
   const passwords = container.resolve(tokens.passwords)
   const sources = { clock, log, audit, stores, passwords, demo: options.demo, publications }
-
   let generation = await openGeneration(checked, sources)
   cleanUp.add(() => closeGeneration(generation))
   for (const { path, message } of generation.inventory.held.map(describeHeld))
@@ -176,10 +175,9 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
   container.register(tokens.hintKeys, {
     useValue: createHintKeys({ published: publishedKeys, publications, config: inForce, clock }),
   })
-  const logging = checked.modules.plugins.some(({ module }) => module.needs?.includes('log') === true)
-  const requestIds: RequestIds | undefined = logging ? new AsyncLocalStorage() : undefined
-  const services = container.resolve(tokens.services)
-  const registries = keep(await createRegistries(checked.modules.plugins, services, requestIds))
+  const { plugins } = checked.modules
+  const requestIds = plugins.some(needsLog) ? newRequestIds() : undefined
+  const registries = keep(await createRegistries(plugins, container.resolve(tokens.services), requestIds))
   container.register(tokens.registries, { useValue: registries })
   let serving = servingOf(container, generation)
 
@@ -197,6 +195,7 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
   observeStatusLists(metrics, container.resolve(tokens.statusLists))
   observeRefusals(metrics, refusals)
   observeDeployment(metrics, inForce)
+  observeCertificates(metrics, inForce)
   observeKeys(metrics, () => generation.ring.report(), clock)
   const known = () => describeKeys(generation.ring, deploymentNeeds(generation.checked.config))
   const probe = async (signal: AbortSignal) => {
@@ -215,6 +214,7 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
       serving = servingOf(container, next)
       generation = next
     },
+    renewCertificates: (now) => listeners.renew(now),
   })
   const lag = new LoopLag()
   cleanUp.add(() => lag[Symbol.dispose]())

@@ -1,11 +1,14 @@
+import { createSecureContext } from 'node:tls'
+import type { Config } from '../../config/schema.js'
 import { ConfigurationError, formatProblem, type Problem } from '../../config/problems.js'
 import { findVariables } from '../../config/substitute.js'
 import type { JsonObject } from '../json.js'
 import type { ActedBy } from '../observe/acted-by.js'
 import { Unavailable } from '../unavailable.js'
 import type { CheckedConfiguration } from '../checks/check-configuration.js'
+import { revealed } from './admin-access.js'
 import { collections } from './collections.js'
-import { compareConfigurations, type ConfigChanges } from '../checks/config-changes.js'
+import { certificatesOf, compareConfigurations, type ConfigChanges } from '../checks/config-changes.js'
 import { closeGeneration, findPrevious, openGeneration, type Generation, type GenerationSources } from './generation.js'
 import type { KeyLedger } from '../keys/lifecycle/ledger.js'
 import { findEarlyKeys, readPublications, recordWithdrawals } from '../keys/lifecycle/publications.js'
@@ -39,6 +42,8 @@ export interface ReloadOptions {
   /** Serves with this generation from the next request on. */
   readonly serve: (generation: Generation) => void
   readonly ledger: KeyLedger
+  /** Has new connections get the certificates of this configuration. */
+  readonly renewCertificates: (config: Config) => void
 }
 
 const inForce = ({ checked, inventory }: Generation): InForce => ({ config: checked.config, keys: inventory.keys })
@@ -79,6 +84,19 @@ const findIdleAlgorithms = (next: Generation, { algorithms }: ConfigChanges): re
     return signs ? [] : [{ path, message: `no key signs ${purpose} with ${alg} yet` }]
   })
 
+/** A pair that OpenSSL does not take: a key of another certificate, for instance. */
+const findBrokenCertificates = (config: Config, { certificates }: ConfigChanges): readonly Problem[] =>
+  certificates.flatMap((name) => {
+    const tls = revealed(certificatesOf(config)[name])
+    if (tls === undefined) return []
+    try {
+      createSecureContext(tls)
+      return []
+    } catch {
+      return [{ path: `${name}.tls`, message: 'certificate and key do not belong together, or cannot be read' }]
+    }
+  })
+
 const needsRestart = ({ restart }: ConfigChanges): readonly Problem[] =>
   restart.map((path) => ({ path, message: 'differs from the running configuration and needs a restart' }))
 
@@ -101,7 +119,8 @@ export const createReload = (options: ReloadOptions): Reload => {
     const changed = changes.sections.keys?.changed ?? []
     const early = findEarlyKeys(next.inventory, (kid) => waiting.has(kid) && !changed.includes(kid))
     const idle = findIdleAlgorithms(next, changes)
-    const problems = [...findLostKeys(next, running), ...idle, ...early, ...(force ? [] : removals)]
+    const broken = findBrokenCertificates(next.checked.config, changes)
+    const problems = [...findLostKeys(next, running), ...broken, ...idle, ...early, ...(force ? [] : removals)]
     if (problems.length > 0) throw new ConfigurationError(problems)
     // What cannot be remembered and recorded is not published.
     await ledger.publish(next)
@@ -110,6 +129,7 @@ export const createReload = (options: ReloadOptions): Reload => {
     const { issuer } = next.checked.config
     await audit.record({ event: 'configuration.loaded', issuer, keys, changes: describeChanges(changes), force, by })
     serve(next)
+    if (changes.certificates.length > 0) options.renewCertificates(next.checked.config)
     const withdrawn = changes.sections.keys?.removed ?? []
     await recordWithdrawals(store, publications, withdrawn, now).catch(later)
     await ledger.tell(next).catch(later)
@@ -131,7 +151,8 @@ export const createReload = (options: ReloadOptions): Reload => {
     }
     const changes = compareConfigurations(running.checked, checked)
     if (changes.restart.length > 0) return refused(needsRestart(changes))
-    const isSame = Object.keys(changes.sections).length + changes.algorithms.length === 0 && !changes.reordered
+    const { sections, algorithms, certificates, reordered } = changes
+    const isSame = Object.keys(sections).length + algorithms.length + certificates.length === 0 && !reordered
     if (isSame) return { outcome: 'unchanged', warnings: findRefusedSigners(running) }
     for (const [kid, publication] of await readPublications(store)) publications.set(kid, publication)
     let next: Generation | undefined
@@ -171,7 +192,7 @@ export const createReload = (options: ReloadOptions): Reload => {
 }
 
 /** Counts for accounts: names of people are nobody's business in logs. */
-export const describeChanges = ({ sections, reordered, algorithms }: ConfigChanges): JsonObject => {
+export const describeChanges = ({ sections, reordered, algorithms, certificates }: ConfigChanges): JsonObject => {
   const { accounts, ...named } = sections
   const counted = accounts && {
     added: accounts.added.length,
@@ -184,5 +205,6 @@ export const describeChanges = ({ sections, reordered, algorithms }: ConfigChang
     ...(counted && { accounts: counted }),
     ...(reordered && { keys_reordered: true }),
     ...(algorithms.length > 0 && { algorithms }),
+    ...(certificates.length > 0 && { certificates }),
   }
 }

@@ -15,6 +15,7 @@ import type { Log } from '../observe/log.js'
 import type { Metrics } from '../observe/metrics.js'
 import type { RequestIds } from '../observe/plugin-log.js'
 import type { Tracing } from '../observe/tracing.js'
+import { certificatesOf } from '../checks/config-changes.js'
 import { adminAccess, revealed } from './admin-access.js'
 import { listenAs } from './listen-as.js'
 import type { Reload } from './reload.js'
@@ -49,6 +50,8 @@ export interface Listeners {
   readonly admin: Listening
   /** The public listener, and the one for mutual TLS, which come and go together. */
   readonly clients: Pick<Listening, 'drain' | 'close'>
+  /** Has new connections get the certificates of this configuration. */
+  renew(config: Pick<Config, 'listen' | 'mtls' | 'admin'>): void
 }
 
 /** Error pages in the language of who sees them. */
@@ -123,6 +126,15 @@ export const serve = async (options: ServeOptions): Promise<Listeners> => {
 
 const listeners = (shown: Listening, admin: Listening, mtls?: Listening): Listeners => ({
   listening: { public: shown.url, admin: admin.url, ...(mtls && { mtls: mtls.url }) },
+  renew(config) {
+    const tls = certificatesOf(config)
+    const own = revealed(tls.listen)
+    if (own) shown.renew(own)
+    const machines = revealed(tls['mtls.listen'] ?? tls.listen)
+    if (machines) mtls?.renew(machines)
+    const operators = revealed(tls.admin)
+    if (operators) admin.renew(operators)
+  },
   admin,
   clients: {
     drain() {

@@ -2,7 +2,7 @@ import cluster from 'node:cluster'
 import { constants } from 'node:crypto'
 import { chmod, lstat, unlink } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http'
-import { createServer as createTlsServer } from 'node:https'
+import { createServer as createTlsServer, Server as TlsServer } from 'node:https'
 import { connect, type AddressInfo, type Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import type { Log } from '../observe/log.js'
@@ -39,13 +39,19 @@ export const defaultLimits: ServerLimits = {
   connectionsCheckingInterval: 1_000,
 }
 
+/** A certificate with its chain, and its key: PEM. */
+export interface Tls {
+  readonly cert: string
+  readonly key: string
+}
+
 export interface ListenOptions {
   /** An address, a name, or the path of a unix socket: it begins with `/` or `./`. */
   readonly host: string
   /** 0: any free port. Means nothing to a unix socket. */
   readonly port: number
   /** PEM. Absent: plain HTTP. */
-  readonly tls?: { readonly cert: string; readonly key: string } | undefined
+  readonly tls?: Tls | undefined
   /**
    * Asks each client for a certificate, and lets every one in: who it is of is for the endpoints to find out. Called once for
    * each connection, before and after its handshake: it is closed when the answer is false.
@@ -62,6 +68,8 @@ export interface Listening {
   readonly url: string
   /** 0 on a unix socket. */
   readonly port: number
+  /** Has new connections get this certificate (PEM). Throws for a pair that OpenSSL does not take; the one before stays. */
+  renew(tls: Tls): void
   /** Goes on, and has each connection end with its next answer: clients that keep them open find another server. */
   drain(): void
   /**
@@ -88,6 +96,13 @@ const certificateOptions = {
   rejectUnauthorized: false,
   secureOptions: constants.SSL_OP_NO_TICKET | constants.SSL_OP_NO_RENEGOTIATION,
 } as const
+
+/** What a certificate is used with. */
+const secureContext = (clientCertificates: ListenOptions['clientCertificates']) => ({
+  minVersion: handshake.minVersion,
+  ciphers,
+  ...(clientCertificates && { secureOptions: certificateOptions.secureOptions }),
+})
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void
 
@@ -174,6 +189,10 @@ export const listen = async (app: Listener, options: ListenOptions): Promise<Lis
   return {
     url: path === undefined ? `${tls === undefined ? 'http' : 'https'}://${urlHost(host)}:${bound}` : `unix:${path}`,
     port: bound,
+    renew(renewed) {
+      // Ciphers and versions stay those of the handshake.
+      if (server instanceof TlsServer) server.setSecureContext({ ...renewed, ...secureContext(clientCertificates) })
+    },
     drain,
     close: (graceMs) => {
       drain()

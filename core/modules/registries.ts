@@ -100,6 +100,9 @@ const pick = (services: Services, needs: LoadedPlugin['module']['needs']): Servi
   Object.freeze(Object.fromEntries((needs ?? []).map((need) => [need, services[need]]))) as unknown as Services
 
 /** An outage is no mistake in the file: it goes on as it is. */
+/** Its lines have the id of the request that it works for. */
+export const needsLog = ({ module }: LoadedPlugin): boolean => module.needs?.includes('log') === true
+
 const explainFailure = async (error: unknown, { mask }: Pick<LoadedPlugin, 'mask'>): Promise<Omit<Problem, 'path'>> => {
   if (error instanceof Unavailable) throw error
   const { message, stack } = await describeFailure(error)

@@ -1,9 +1,11 @@
-import type { AsyncLocalStorage } from 'node:async_hooks'
+import { AsyncLocalStorage } from 'node:async_hooks'
 import type { JsonObject } from '../json.js'
 import type { Log } from './log.js'
 
 /** The id of the request that the running code works for. */
 export type RequestIds = AsyncLocalStorage<string>
+
+export const newRequestIds = (): RequestIds => new AsyncLocalStorage()
 
 /** The log of one plugin: each line names it and, while it works for a request, the request. */
 export const createPluginLog = (log: Log, plugin: string, requestIds?: RequestIds): Log => {

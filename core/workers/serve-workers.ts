@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import { formatProblem } from '../../config/problems.js'
 import type { Config } from '../../config/schema.js'
 import { isSocketPath } from '../../config/fields.js'
 import { adminRoutes } from '../http/admin.js'
@@ -8,14 +9,14 @@ import { actedHere } from '../observe/acted-by.js'
 import type { Log } from '../observe/log.js'
 import type { CheckedConfiguration } from '../checks/check-configuration.js'
 import { observeReadiness } from '../host/instruments/service-metrics.js'
-import { adminAccess } from '../host/admin-access.js'
+import { adminAccess, revealed } from '../host/admin-access.js'
 import { listenAs } from '../host/listen-as.js'
 import { reloadDeadlines } from './ask-worker.js'
 import { createWorkerHandoffs } from './worker-handoff.js'
 import { createWorkerMetrics } from './worker-metrics.js'
 import { createWorkerPool, type WorkerPool } from './worker-pool.js'
 import { createWorkerReadiness } from './worker-readiness.js'
-import { createWorkerReload, createWorkerReloadEndpoint } from './worker-reload.js'
+import { createWorkerReload, createWorkerReloadEndpoint, type ReloadWorkers } from './worker-reload.js'
 
 /** How many processes the configuration asks for. */
 export const countWorkers = ({ workers }: Pick<Config, 'workers'>): number =>
@@ -38,14 +39,29 @@ export interface ServingWorkers {
  * The process above the workers: it serves no request, and has the one admin listener of all, also while they wait for a
  * store (F32). Throws the system's error when it cannot listen.
  */
-export const serveWorkers = async (config: Config, log: Log): Promise<ServingWorkers> => {
+export const serveWorkers = async (checked: CheckedConfiguration, log: Log): Promise<ServingWorkers> => {
+  const { config } = checked
   // A restarted worker must not take it from the others.
   if (isSocketPath(config.listen.host)) await removeStaleSocket(config.listen.host)
   const pool = await createWorkerPool(countWorkers(config), log)
   const readiness = createWorkerReadiness(pool)
   const metrics = createWorkerMetrics(pool)
   observeReadiness(metrics, readiness)
-  const reload = createWorkerReload(pool, log, (difference) => readiness.differ(difference))
+  const reloadWorkers = createWorkerReload(pool, log, (difference) => readiness.differ(difference))
+  /** The workers have taken the configuration; the certificate of the one admin listener is this process' own. */
+  const reload: ReloadWorkers = async (request) => {
+    const answer = await reloadWorkers(request)
+    if (answer.status !== 200 || config.admin.tls === undefined) return answer
+    try {
+      const tls = revealed((await checked.again()).config.admin.tls)
+      if (tls !== undefined) admin.renew(tls)
+      return answer
+    } catch {
+      const problems = [{ path: 'admin.tls', message: 'certificate and key do not belong together, or cannot be read' }]
+      log.warn('The certificate of the admin listener was not renewed', { problems: problems.map(formatProblem) })
+      return { status: 409, body: JSON.stringify({ status: 'partial', problems }) }
+    }
+  }
   const endpoint = createWorkerReloadEndpoint(reload)
   const handoffs = createWorkerHandoffs(pool)
   const access = adminAccess(config, { clock: Date.now, log })

@@ -1,5 +1,6 @@
-import { createHash } from 'node:crypto'
+import { createHash, X509Certificate } from 'node:crypto'
 import type { Config } from '../../../config/schema.js'
+import { certificatesOf } from '../../checks/config-changes.js'
 import type { RateLimits } from '../../endpoints/rate-limits.js'
 import type { Refusals } from '../../endpoints/refusals.js'
 import type { RequestObserver } from '../../http/request-log.js'
@@ -61,6 +62,30 @@ export const observeReadiness = (metrics: Metrics, { report }: Pick<Readiness, '
         labels: { component },
         value: Number(status === 'up'),
       })),
+  })
+}
+
+/** Tells when the certificates of the listeners end, of the configuration in force. */
+export const observeCertificates = (metrics: Metrics, config: () => Config): void => {
+  /** By their text. Those of a listener are three at most. */
+  const ends = new Map<string, number>()
+  const endOf = (cert: string): number => {
+    const known = ends.get(cert)
+    if (known !== undefined) return known
+    const end = Math.floor(Date.parse(new X509Certificate(cert).validTo) / 1000)
+    if (ends.size > 3) ends.clear()
+    ends.set(cert, end)
+    return end
+  }
+  metrics.observe({
+    type: 'gauge',
+    name: 'signet_certificate_not_after_seconds',
+    help: 'When the certificate of a listener ends: seconds since the epoch.',
+    labels: ['listener'],
+    read: () =>
+      Object.entries(certificatesOf(config())).flatMap(([listener, tls]) =>
+        tls === undefined ? [] : [{ labels: { listener }, value: endOf(tls.cert) }],
+      ),
   })
 }
 
