@@ -1,6 +1,6 @@
 import type { ClientAuthenticator, Detection, ProvenClient, TokenRequest } from './client-authenticator.js'
 import { authenticationMethods, type Client, type ClientDirectory } from './client.js'
-import { shownClientId, OAuthError, withDetails, type ErrorDetails } from './errors.js'
+import { OAuthError, withDetails, type ErrorDetails } from './errors.js'
 import type { SecretGuesses } from './secret-guesses.js'
 
 export interface ClientAuthenticationOptions {
@@ -79,8 +79,7 @@ export const createClientAuthentication = ({ authenticators, clients, guesses }:
     const { authenticator, evidence } =
       detected.find((one) => registered.includes(one.authenticator.method)) ?? detected[0]
     const { method } = authenticator
-    if (client === undefined)
-      throw refused('unknown client', { sentClientId: shownClientId(clientId), clientAuthentication: { method } })
+    if (client === undefined) throw refused('unknown client', { clientAuthentication: { method } })
     if (client === 'disabled')
       throw refused('client is disabled', { claimedClientId: clientId, clientAuthentication: { method } })
     try {

@@ -70,7 +70,7 @@ describe('the code', () => {
     expect(code).toMatch(/^[\w-]{43}$/)
     const record = await provider.codeIn(answer)
     expect(record).toEqual({
-      grantId: expect.stringMatching(/^[\w-]{22}$/) as string,
+      grantId: expect.stringMatching(/^[\w-]{31}$/) as string,
       clientId: 'web',
       subject: 'sub-alice',
       scope: ['openid', 'email', 'offline_access'],

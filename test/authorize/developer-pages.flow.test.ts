@@ -59,18 +59,6 @@ describe('a client_id that no client has', () => {
     expect(await lineOf(response)).toMatchObject({ sent_client_id: shown })
   })
 
-  it('is in the audit log of the token endpoint', async () => {
-    const form = { grant_type: 'authorization_code', code: 'x', client_id: 'shpo' }
-    const response = await fetch(`${server.issuer}/token`, {
-      method: 'POST',
-      headers: from(),
-      body: new URLSearchParams(form),
-    })
-    expect(response.status).toBe(401)
-    expect(await response.text()).not.toContain('shpo')
-    expect(await lineOf(response)).toMatchObject({ event: 'client.refused', sent_client_id: 'shpo' })
-  })
-
   it('is on no page of an issuer that others reach', async () => {
     const port = await freePort()
     await using elsewhere = await startServer({

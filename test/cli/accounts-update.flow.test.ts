@@ -92,9 +92,9 @@ describe('accounts update', () => {
     const disabled = await run('accounts', 'disable', person.username)
     expect(disabled.stdout).toContain(`Disabled ${person.username}\n1 factor of this person remains:`)
     expect(await stateOf(server.issuer, opened)).toEqual(over)
-    await expect(openAll(server.issuer, person)).rejects.toThrow()
-    const page = await visitAccount(server.issuer).page()
-    expect(page.html).toContain('login-submit')
+    // Once each: wrong sign-ins in a row delay the right one.
+    const isRefused = async () => (await visitAccount(server.issuer).signIn(person)).html.includes('login-submit')
+    expect(await isRefused()).toBe(true)
     expect(await show(person.username)).toMatchObject({ sub: subject, source: 'configuration', disabled: true })
     const listed = JSON.parse((await run('accounts', 'list', '--json')).stdout) as { sub: string }[]
     expect(listed.find(({ sub }) => sub === subject)).toMatchObject({ disabled: true })
@@ -102,7 +102,7 @@ describe('accounts update', () => {
       ...{ code: 1, stderr: expect.stringContaining('disabled') },
     })
     await fetch(`${server.admin}/reload`, { method: 'POST' })
-    await expect(openAll(server.issuer, person)).rejects.toThrow()
+    expect(await isRefused()).toBe(true)
     expect(await run('accounts', 'enable', person.username)).toMatchObject({ code: 0 })
     expect(await show(person.username)).toMatchObject({ disabled: false })
     expect(await stateOf(server.issuer, opened)).toEqual(over)

@@ -118,18 +118,16 @@ describe('requests of anyone', () => {
     await expect.poll(async () => countRefusals(await lines(), { ...known, claimed_client_id: 'service' })).toBe(4)
     const nobody = await post(server, '/token', {}, { authorization: basic({ ...wrong, client_id: 'no such client' }) })
     const unknown = await lineOf(server, nobody)
-    expect(unknown).toMatchObject({
-      reason: 'unknown client',
-      address: '127.0.0.1',
-      sent_client_id: 'no?such?client',
-    })
+    expect(unknown).toMatchObject({ reason: 'unknown client', address: '127.0.0.1' })
+    // What is sent as an id may be a secret.
+    expect(unknown).not.toHaveProperty('sent_client_id')
     expect(unknown).not.toHaveProperty('claimed_client_id')
     // Anyone can say to be a public client.
     const form = { client_id: publicClient.client_id, grant_type: 'refresh_token', refresh_token: 'x' }
     const claimed = await lineOf(server, await post(server, '/token', form))
     expect(claimed).toMatchObject({ event: 'token.refused', claimed_client_id: 'app' })
     expect(claimed).not.toHaveProperty('client_id')
-    expect(JSON.stringify(await lines())).not.toMatch(/canary/)
+    expect(JSON.stringify(await lines())).not.toMatch(/canary|no such client/)
   })
 
   const refuseRedirect = (origin: string, uri: string, from: string) =>

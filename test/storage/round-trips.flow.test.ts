@@ -61,6 +61,7 @@ describeWith(['mongodb', 'redis'], 'round trips to the stores', () => {
     const proxy = keep(await openFaultProxy({ host: mongo.host, port: mongo.port, messageLength: mongoMessageLength }))
     const records = { uri: mongo.uri(proxy.port), database: mongo.database }
     seeding = keep(await openMongodb({ uri: mongo.uri(), database: mongo.database, clock: () => now }))
+    await seeding.schema?.migrate()
     await clients().put('machine', machineClient)
     await clients().put('person', parse(person))
     mint = createMint(seeding)
@@ -196,6 +197,7 @@ describeWith(['mongodb', 'redis'], 'round trips to the stores', () => {
     await clients().remove('machine')
     now += cachedSeconds * 1000
     expect(await ask()).toBe(401)
+    await seeding.schema?.migrate()
     await clients().put('machine', machineClient)
     now += cachedSeconds * 1000
     expect(await ask()).toBe(200)

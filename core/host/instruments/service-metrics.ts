@@ -32,7 +32,7 @@ export const observeRequests = (metrics: Metrics): RequestObserver => {
   metrics.observe({
     type: 'counter',
     name: 'signet_outages_total',
-    help: 'Requests that an outage failed, by the component: a store, a signer, or what a plugin calls its service.',
+    help: 'Requests that an outage failed, by the component: a store, a signer, or what a plugin names.',
     labels: ['component'],
     read: outages.read,
   })
