@@ -79,7 +79,6 @@ export interface Doubles {
 }
 
 export interface Host {
-  /** Where the listeners are, for the operator to read. */
   readonly listening: Listeners['listening']
   /** Reloads the configuration; what may change without a restart changes for the next request. */
   readonly reload: Reload
@@ -180,7 +179,6 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
   const registries = keep(await createRegistries(plugins, container.resolve(tokens.services), requestIds))
   container.register(tokens.registries, { useValue: registries })
   let serving = servingOf(container, generation)
-
   const ledger = createKeyLedger({ ...sources, store: collections(stores).publications }, generation)
   // What cannot be remembered is not published.
   await ledger.publish(generation)

@@ -35,7 +35,10 @@ describe('SI14 a method that hangs', () => {
     const agent = new UserAgent()
     const { response, url } = await agent.follow(provider.url())
     const html = await response.text()
-    expect([response.status, html.includes('Signing in with Passkey is not possible at the moment.')]).toEqual([200, true])
+    expect([response.status, html.includes('Signing in with Passkey is not possible at the moment.')]).toEqual([
+      200,
+      true,
+    ])
     key.broken = undefined
     const { left } = await agent.submit(url, html, { method: 'corp', begin: 'yes' })
     const state = left?.searchParams.get('state') ?? ''
