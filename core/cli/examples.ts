@@ -40,6 +40,10 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'registrations revoke': ['registrations revoke 3f1c0a9be27d4c58 --config my.yaml'],
   'registrations rotate-token': ['registrations rotate-token 7b0c1a52-3f7e-4c1d-9a54-0f2f6f0a9d1e --config my.yaml'],
   'accounts list': ['accounts list --config my.yaml', 'accounts list --method corp --config my.yaml'],
+  'accounts update': [
+    `accounts update alice --claim groups='["audit"]' --config my.yaml`,
+    'accounts update alice --username alice.adams --unset phone_number --config my.yaml',
+  ],
   'accounts show': ['accounts show alice --config my.yaml'],
   'accounts add': [
     'accounts add alice --claim name="Alice Example" --claim email=alice@example.com --config my.yaml',
