@@ -37,11 +37,15 @@ export const proveStore = async (
 
 /**
  * Before a service serves: each store behind a network is atomic, and has the indexes of its collections. Throws `Unavailable` for
- * what may come by itself or by `signet migrate`, and `ConfigurationError` for a store that lets two callers win.
+ * records that may come by themselves or by `signet migrate`, and `ConfigurationError` for a store that lets two callers win.
  */
 export const proveStores = async (config: Pick<Config, 'storage'>, stores: Stores, clock: Clock): Promise<void> => {
   for (const role of rolesToProve(config)) {
-    const message = await proveStore(role, config, stores, clock)
+    const message = await proveStore(role, config, stores, clock).catch((error: unknown) => {
+      // One that is down, or not trusted yet, refuses what needs it, and the rest is served.
+      if (role === 'ephemeral' && error instanceof Unavailable) return undefined
+      throw error
+    })
     if (message !== undefined) throw new ConfigurationError([{ path: `storage.${role}`, message }])
   }
   for (const schema of schemasOf(stores).values()) await schema.check()

@@ -287,15 +287,12 @@ describe('signet principals list, show, revoke, restore and release', () => {
   })
 
   it('demands to know whom', async () => {
-    expect(await principals('revoke', '--subject', 'alice')).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('name the principal'),
-    })
+    const { code, stderr } = await principals('revoke', '--subject', 'alice')
+    expect([code, stderr.includes('name the principal')]).toEqual([2, true])
   })
 
   it('shows nothing that a terminal would obey', async () => {
-    const device = await newDevice('phone-6', { attributes: { note: '\u001b]0;owned\u0007' } })
-    await device.enrol()
+    await (await newDevice('phone-6', { attributes: { note: '\u001b]0;owned\u0007' } })).enrol()
     const { stdout } = await principals('waiting')
     expect(stdout).toContain('owned')
     expect(stdout.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u)

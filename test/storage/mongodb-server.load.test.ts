@@ -212,7 +212,7 @@ describeWith('mongodb', 'a service whose MongoDB fails', () => {
     expect(components['start']).toEqual({ status: 'down', message: 'waiting for storage.records' })
     const waiting = warnings.find(([message]) => message === 'Startup is waiting for a store')
     expect(waiting?.[1]?.['message']).toMatch(/signet_expire_at of codes is missing.*; run signet migrate$/)
-    expect((await fetch(`${String(waiting?.[1]?.['public'])}/token`, { method: 'POST' })).status).toBe(503)
+    expect((await fetch(`${waiting?.[1]?.['public'] as string}/token`, { method: 'POST' })).status).toBe(503)
     await migrateMongo(mongo.uri(), database)
     await using server = await starting
     await becomesReady(server.admin)
