@@ -22,7 +22,7 @@ const maxSyntaxProblems = 5
 /** Reads YAML 1.2 (JSON is YAML): a section or nothing, no custom tags, no duplicate keys, no alias bombs or loops. Never throws. */
 export const parseConfigDocument = (source: string): ConfigDocument => {
   const counter = new LineCounter()
-  // Of what is odd and allowed, the checks report what they do not know.
+  // YAML that is odd but allowed is left to the checks, which report unknown keys.
   const reading = { strict: true, uniqueKeys: true, prettyErrors: false, logLevel: 'error' } as const
   const document = parseDocument(source, { lineCounter: counter, ...reading })
   const places = findPlaces(document)

@@ -20,7 +20,7 @@ export interface ConfigReading {
   /** What is right of it. Where something is wrong, `undefined` stands. */
   readonly salvaged: Salvaged<Config>
   readonly problems: readonly Problem[]
-  /** What is allowed and probably not meant. */
+  /** Settings that are allowed and probably a mistake. */
   readonly warnings: readonly Problem[]
   /** Adds the lines of the file to problems that were found later. */
   locate(problems: readonly Problem[]): Problem[]

@@ -13,7 +13,7 @@ interface Sources {
 interface Substituted {
   readonly value: unknown
   readonly problems: readonly Problem[]
-  /** What was read and is probably not meant. */
+  /** Values that were read and are probably a mistake. */
   readonly warnings: readonly Problem[]
 }
 

@@ -1,7 +1,7 @@
 import type { KeyObject, X509Certificate } from 'node:crypto'
 import { isAcceptedKey } from '../jose/public-key-guard.js'
 
-/** Of keys that cost the same to verify by. */
+/** Groups keys that cost the same to verify with. */
 export type KeyKinds = ReadonlySet<string>
 
 const kindOf = ({ asymmetricKeyType, asymmetricKeyDetails: details }: KeyObject): string =>
