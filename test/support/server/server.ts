@@ -97,7 +97,7 @@ export const prepareDeployment = async (options: TestServerOptions = {}): Promis
     directory,
     async start() {
       const checked = await checkConfiguration(file, {})
-      await prepareStores(checked.config)
+      await prepareStores(checked.config, options.doubles?.stores !== undefined)
       const host = await startHost(checked, { clock: Date.now, log: quiet, ...options })
       return {
         issuer: checked.config.issuer,

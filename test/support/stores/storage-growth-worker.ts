@@ -7,8 +7,8 @@ import { openEmbedded } from '../../../core/storage/embedded/open-embedded.js'
 import { refresh, sizeOf } from '../../../core/storage/embedded/tables.js'
 import { Unavailable } from '../../../core/unavailable.js'
 
-// A process that puts short-lived records of every kind into its store, round after round, each round in another minute,
-// and tells what that cost it.
+// A process that puts short-lived records of every kind into its store, round after round, each round after the last one's
+// records have expired, and reports what that cost it.
 
 /** A round as it was. Sizes are in bytes. */
 export interface Round {
@@ -32,7 +32,8 @@ export interface Growth {
   readonly rounds: number
 }
 
-const lifetime = 60
+/** Seconds. A device code is kept for 600 s after its end at least, and lives for half of this. */
+const lifetime = 1200
 const lanes = 512
 
 const [given = '{}'] = process.argv.slice(2)

@@ -66,14 +66,20 @@ export const patiently = async <T>(work: () => Promise<T>): Promise<T> => {
   }
 }
 
-/** As an operator does before the first start; and Redis is one that has remembered for an hour. */
-export const prepareStores = async (config: Config): Promise<void> => {
+/** What an operator does before the first start. `doubles` may ask the records for what is in the ephemeral store otherwise. */
+export const migrateForTest = async (config: Config, doubles: boolean): Promise<void> => {
+  await using stores = await openStores(config, Date.now)
+  await patiently(() => migrateStores(stores))
+  if (doubles) await patiently(() => migrateStores({ ...stores, ephemeral: stores.records }))
+}
+
+/** Stores as a first start finds them; Redis is one that has remembered for an hour. */
+export const prepareStores = async (config: Config, doubles = false): Promise<void> => {
   if (sharedStores() === undefined) return
   const { ephemeral } = config.storage
   if (ephemeral.use === 'redis') {
     const { uri, key_prefix } = ephemeral.options
     await settleRedis({ uri: uri.reveal(), key_prefix })
   }
-  await using stores = await openStores(config, Date.now)
-  await patiently(() => migrateStores(stores))
+  await migrateForTest(config, doubles)
 }
