@@ -99,7 +99,7 @@ export type { JsonObject, JsonValue } from '../json.js'
 export { isObject } from '../json.js'
 export { toPlainText } from '../plain-text.js'
 export type { AlgorithmRow, KeyType, KeyTypeRow } from '../jose/algorithms.js'
-export { algorithms, findAlgorithm, isJwsAlg, keyInput, keyTypes } from '../jose/algorithms.js'
+export { algorithms, findAlgorithm, isJwsAlg, keyInput, keyTypes, longestSignature } from '../jose/algorithms.js'
 export type { TimeRules } from '../jose/claim-times.js'
 export { findTimeFault, isJti, isNumericDate } from '../jose/claim-times.js'
 export type { CompactJws } from '../jose/compact-jws.js'
@@ -108,7 +108,7 @@ export type { JwsAlg, PublicJwk, VerificationKey } from '../jose/jwk.js'
 export type { HeaderRules } from '../jose/jwt-header.js'
 export { readJwtHeader } from '../jose/jwt-header.js'
 export { isOfType } from '../../libraries/wire/media-type.js'
-export { signatureLength } from '../jose/jwk.js'
+export { isSameKey, signatureLength } from '../jose/jwk.js'
 export type {
   KeyPurpose,
   RequestPurpose,

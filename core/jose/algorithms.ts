@@ -29,6 +29,8 @@ export interface AlgorithmRow {
   readonly options: Readonly<SigningOptions>
   /** Bytes of a signature; RSA: those of the modulus. */
   readonly signatureBytes: number | 'modulus'
+  /** Admitted by FAPI 2.0 Security Profile §5.4.1. */
+  readonly fapi: boolean
 }
 
 /** 65537, the only public exponent here: with `e = 1` anybody can sign, and a huge one makes verifying slow. */
@@ -84,6 +86,18 @@ export type CurveOf<Kty extends KeyTypeRow['kty']> = Extract<
 
 export const keyTypes: Readonly<Record<KeyType, KeyTypeRow>> = keyTypeRows
 
+/** Every member that some type of key requires, except `kty`. */
+export const publicMembers: readonly string[] = [
+  ...new Set(Object.values(keyTypes).flatMap(({ members }) => members)),
+].filter((name) => name !== 'kty')
+
+/** Private members of RSA, EC, OKP and AKP keys, and the symmetric one (RFC 7518 §6.2.2, §6.3.2, §6.4.1). */
+export const secretJwkMembers: readonly string[] = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv', 'seed']
+
+/** The type of a public key; undefined: none of ours. */
+export const keyTypeOf = ({ kty, crv }: { readonly kty?: unknown; readonly crv?: unknown }): KeyType | undefined =>
+  (Object.keys(keyTypeRows) as KeyType[]).find((name) => keyTypes[name].kty === kty && keyTypes[name].crv === crv)
+
 const pkcs1 = { padding: constants.RSA_PKCS1_PADDING } as const
 /** RFC 7518 §3.5: the salt is as long as the hash. */
 const pss256 = { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 32 } as const
@@ -91,13 +105,55 @@ const pss256 = { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 32 } as c
 const ecdsa = { dsaEncoding: 'ieee-p1363' } as const
 
 const algorithmRows = {
-  RS256: { keyType: 'RSA', accessTokenHash: 'sha256', digest: 'sha256', options: pkcs1, signatureBytes: 'modulus' },
-  RS384: { keyType: 'RSA', accessTokenHash: 'sha384', digest: 'sha384', options: pkcs1, signatureBytes: 'modulus' },
-  RS512: { keyType: 'RSA', accessTokenHash: 'sha512', digest: 'sha512', options: pkcs1, signatureBytes: 'modulus' },
-  PS256: { keyType: 'RSA', accessTokenHash: 'sha256', digest: 'sha256', options: pss256, signatureBytes: 'modulus' },
-  ES256: { keyType: 'P-256', accessTokenHash: 'sha256', digest: 'sha256', options: ecdsa, signatureBytes: 64 },
-  ES384: { keyType: 'P-384', accessTokenHash: 'sha384', digest: 'sha384', options: ecdsa, signatureBytes: 96 },
-  EdDSA: { keyType: 'Ed25519', accessTokenHash: 'sha512', digest: null, options: {}, signatureBytes: 64 },
+  RS256: {
+    keyType: 'RSA',
+    accessTokenHash: 'sha256',
+    digest: 'sha256',
+    options: pkcs1,
+    signatureBytes: 'modulus',
+    fapi: false,
+  },
+  RS384: {
+    keyType: 'RSA',
+    accessTokenHash: 'sha384',
+    digest: 'sha384',
+    options: pkcs1,
+    signatureBytes: 'modulus',
+    fapi: false,
+  },
+  RS512: {
+    keyType: 'RSA',
+    accessTokenHash: 'sha512',
+    digest: 'sha512',
+    options: pkcs1,
+    signatureBytes: 'modulus',
+    fapi: false,
+  },
+  PS256: {
+    keyType: 'RSA',
+    accessTokenHash: 'sha256',
+    digest: 'sha256',
+    options: pss256,
+    signatureBytes: 'modulus',
+    fapi: true,
+  },
+  ES256: {
+    keyType: 'P-256',
+    accessTokenHash: 'sha256',
+    digest: 'sha256',
+    options: ecdsa,
+    signatureBytes: 64,
+    fapi: true,
+  },
+  ES384: {
+    keyType: 'P-384',
+    accessTokenHash: 'sha384',
+    digest: 'sha384',
+    options: ecdsa,
+    signatureBytes: 96,
+    fapi: false,
+  },
+  EdDSA: { keyType: 'Ed25519', accessTokenHash: 'sha512', digest: null, options: {}, signatureBytes: 64, fapi: true },
 } as const satisfies Readonly<Record<string, AlgorithmRow>>
 
 /** The signing algorithms of issued tokens (RFC 7518 §3.1, RFC 8037 §3.1). HS* and `none` do not exist here. */
@@ -105,6 +161,13 @@ export type JwsAlg = keyof typeof algorithmRows
 
 /** The one table of algorithms. To add one, add its row; a type of key that is new needs a row above, too. */
 export const algorithms: Readonly<Record<JwsAlg, AlgorithmRow>> = algorithmRows
+
+/** Bytes of the longest signature that a key accepted here makes. */
+export const longestSignature: number = Math.max(
+  ...Object.values(algorithms).map(({ keyType, signatureBytes }) =>
+    signatureBytes === 'modulus' ? (keyTypes[keyType].modulusBits?.max ?? 0) / 8 : signatureBytes,
+  ),
+)
 
 /** Every algorithm, in the order of the table. */
 export const allAlgorithms = Object.keys(algorithms) as readonly JwsAlg[]

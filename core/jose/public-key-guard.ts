@@ -3,8 +3,11 @@ import {
   algorithms,
   allAlgorithms,
   findAlgorithm,
+  keyTypeOf,
   keyTypes,
   publicExponent,
+  publicMembers,
+  secretJwkMembers,
   type KeyType,
   type KeyTypeRow,
 } from './algorithms.js'
@@ -44,9 +47,6 @@ export interface GuardedKey {
 }
 
 const maxMembers = 32
-/** Private members of RSA, EC, OKP and AKP, and the symmetric one (RFC 7518 §6.2.2, §6.3.2, §6.4.1). */
-const secretMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv', 'seed'] as const
-const parameters = ['crv', 'x', 'y', 'n', 'e'] as const
 
 /**
  * The guard at every door where a key comes from outside: client metadata, DPoP proofs, enrolment, and the public
@@ -65,7 +65,7 @@ type CheckUse = (members: Members, type: KeyType) => void
 const checkKey = (input: unknown, checkUseOf: CheckUse): GuardedKey => {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) throw new BadJwk('shape')
   const members = ownMembers(input)
-  if (secretMembers.some((name) => members.has(name))) throw new BadJwk('secret')
+  if (secretJwkMembers.some((name) => members.has(name))) throw new BadJwk('secret')
   const type = checkKeyType(members)
   checkUseOf(members, type)
   checkKid(members)
@@ -148,12 +148,10 @@ const ownMembers = (input: object): Members => {
 
 /** Exactly the parameters of the type: a `y` beside an Ed25519 `x`, or an `n` in an EC key, is two keys in one. */
 const checkKeyType = (members: Members): KeyType => {
-  const type = (Object.keys(keyTypes) as KeyType[]).find(
-    (name) => keyTypes[name].kty === members.get('kty') && keyTypes[name].crv === members.get('crv'),
-  )
+  const type = keyTypeOf({ kty: members.get('kty'), crv: members.get('crv') })
   if (type === undefined) throw new BadJwk('type')
   const required = keyTypes[type].members
-  if (parameters.some((name) => members.has(name) !== required.includes(name))) throw new BadJwk('type')
+  if (publicMembers.some((name) => members.has(name) !== required.includes(name))) throw new BadJwk('type')
   return type
 }
 
@@ -200,8 +198,8 @@ const maxParameterBytes = (row: KeyTypeRow): number => row.coordinateBytes ?? (r
 const checkSpelling = (members: Members, row: KeyTypeRow): Record<string, string> => {
   const spelled: Record<string, string> = { kty: row.kty }
   if (row.crv !== undefined) spelled['crv'] = row.crv
-  for (const name of parameters) {
-    if (name === 'crv' || !row.members.includes(name)) continue
+  for (const name of row.members) {
+    if (name === 'kty' || name === 'crv') continue
     const text = members.get(name)
     if (typeof text !== 'string') throw new BadJwk('shape')
     if (text.length > Math.ceil((maxParameterBytes(row) * 4) / 3))

@@ -1,4 +1,4 @@
-import { findAlgorithm, understoodAlgorithms } from '../jose/algorithms.js'
+import { algorithms, allAlgorithms, findAlgorithm, understoodAlgorithms } from '../jose/algorithms.js'
 import type { JwsAlg } from '../jose/jwk.js'
 import type { Client, SecurityProfile } from './client.js'
 import type { DpopProof } from './dpop.js'
@@ -10,7 +10,7 @@ export type MessageSigning = 'request' | 'response' | 'introspection'
 export const isFapi = ({ security_profile: profile }: Pick<Client, 'security_profile'>): boolean => profile === 'fapi2'
 
 /** FAPI 2.0 Security Profile §5.4.1. */
-export const fapiAlgorithms: readonly JwsAlg[] = ['PS256', 'ES256', 'EdDSA']
+export const fapiAlgorithms: readonly JwsAlg[] = allAlgorithms.filter((alg) => algorithms[alg].fapi)
 
 /** As the discovery document names them, for clients of one profile. */
 export const namesOfAlgorithms = (profile: SecurityProfile): readonly string[] =>

@@ -10,8 +10,8 @@ const ordered: Readonly<Record<string, readonly string[]>> = {
 /** What a thumbprint is over; undefined: this is no public key, or it has a private member. */
 export const membersOf = (jwk: unknown): JsonObject | undefined => {
   if (!isObject(jwk)) return undefined
-  // Who sends his private key has lost it.
-  if (['d', 'k', 'p', 'q', 'dp', 'dq', 'qi', 'oth'].some((name) => name in jwk)) return undefined
+  // A private key that was sent is no longer private.
+  if (['d', 'k', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'priv', 'seed'].some((name) => name in jwk)) return undefined
   const names = Object.hasOwn(ordered, String(jwk['kty'])) ? ordered[String(jwk['kty'])] : undefined
   if (!names || names.some((name) => typeof jwk[name] !== 'string')) return undefined
   return Object.fromEntries(names.map((name) => [name, jwk[name]]))

@@ -119,9 +119,9 @@ const findPublic = (lib: PKCS11, session: Handle, handle: Handle): Handle => {
 }
 
 const publicHalf = (lib: PKCS11, session: Handle, handle: Handle, alg: JwsAlg): PublicJwk => {
-  const { curve } = mechanisms[alg]
-  if (curve === undefined) return rsaHalf(lib, session, handle)
-  const { jwk, coordinateBytes: size, parameters } = curve
+  const { half } = mechanisms[alg]
+  if (half === 'modulus') return rsaHalf(lib, session, handle)
+  const { jwk, coordinateBytes: size, parameters } = half
   const ofPrivate = read(lib, session, handle, CKA_EC_PARAMS)
   const holder = findPublic(lib, session, handle)
   const spelling = (ofPrivate ?? read(lib, session, holder, CKA_EC_PARAMS))?.toString('hex')

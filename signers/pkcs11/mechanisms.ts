@@ -1,5 +1,5 @@
 import type { Attribute, Handle, Mechanism, PKCS11, RsaPSS } from 'pkcs11js'
-import type { JwsAlg, PublicJwk } from '../../core/api/index.js'
+import { algorithms, type JwsAlg, type PublicJwk } from '../../core/api/index.js'
 import { codeOf, TokenFailure } from './return-codes.js'
 
 /** What pkcs11js 2.1 has no names for (PKCS#11 3.0 §2.3.5, §2.3.14). */
@@ -47,8 +47,8 @@ export interface SigningWay {
 
 interface MechanismRow {
   readonly keyType: number
-  /** Absent: RSA. */
-  readonly curve?: Curve
+  /** What the token reports of the public half: a modulus, or a point on this curve. */
+  readonly half: 'modulus' | Curve
   /** In order of preference: not every token has the first. */
   readonly ways: readonly [SigningWay, ...SigningWay[]]
   readonly generate: number
@@ -57,6 +57,7 @@ interface MechanismRow {
 
 const rsa = {
   keyType: keyTypes.rsa,
+  half: 'modulus',
   generate: CKM_RSA_PKCS_KEY_PAIR_GEN,
   generateName: 'CKM_RSA_PKCS_KEY_PAIR_GEN',
 } as const
@@ -98,11 +99,11 @@ export const mechanisms: Readonly<Record<JwsAlg, MechanismRow>> = {
     ...rsa,
     ways: [{ name: 'CKM_SHA256_RSA_PKCS_PSS', sign: { mechanism: CKM_SHA256_RSA_PKCS_PSS, parameter: pss } }],
   },
-  ES256: { ...ec, curve: p256, ways: [{ ...ecdsa, digest: 'sha256' }] },
-  ES384: { ...ec, curve: p384, ways: [{ ...ecdsa, digest: 'sha384' }] },
+  ES256: { ...ec, half: p256, ways: [{ ...ecdsa, digest: 'sha256' }] },
+  ES384: { ...ec, half: p384, ways: [{ ...ecdsa, digest: 'sha384' }] },
   EdDSA: {
     keyType: keyTypes.edwards,
-    curve: ed25519,
+    half: ed25519,
     ways: [{ name: 'CKM_EDDSA', sign: { mechanism: CKM_EDDSA } }],
     generate: CKM_EC_EDWARDS_KEY_PAIR_GEN,
     generateName: 'CKM_EC_EDWARDS_KEY_PAIR_GEN',
@@ -140,12 +141,12 @@ export const checkMakes = (lib: PKCS11, slot: Handle, alg: JwsAlg): void => {
 }
 
 /** The type of key that signs `alg`, in words. */
-export const keyName = (alg: JwsAlg): string => mechanisms[alg].curve?.jwk.crv ?? 'RSA'
+export const keyName = (alg: JwsAlg): string => algorithms[alg].keyType
 
 /** What the public half of a new key is made from. */
 export const domainOf = (alg: JwsAlg): Attribute[] => {
-  const spelling = mechanisms[alg].curve?.parameters.at(-1)
-  if (spelling !== undefined) return [{ type: CKA_EC_PARAMS, value: Buffer.from(spelling, 'hex') }]
+  const { half } = mechanisms[alg]
+  if (half !== 'modulus') return [{ type: CKA_EC_PARAMS, value: Buffer.from(half.parameters.at(-1) ?? '', 'hex') }]
   return [
     { type: CKA_MODULUS_BITS, value: 2048 },
     { type: CKA_PUBLIC_EXPONENT, value: Buffer.from([1, 0, 1]) },

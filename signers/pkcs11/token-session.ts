@@ -1,6 +1,6 @@
 import * as crypto from 'node:crypto'
 import type { Handle, PKCS11 } from 'pkcs11js'
-import type { PublicJwk } from '../../core/api/index.js'
+import { isSameKey, longestSignature, type PublicJwk } from '../../core/api/index.js'
 import { countKeys, findKey, makeKey, type FoundKey } from './key-objects.js'
 import { findSlot, login } from './login.js'
 import { checkMakes, findWay, type SigningWay } from './mechanisms.js'
@@ -17,8 +17,6 @@ import type { TokenSelector } from './uri.js'
 
 const CKF_SERIAL_SESSION = 4
 const CKF_RW_SESSION = 2
-/** An RSA signature of 4096 bits has 512 bytes; with too small a buffer the operation would stay active. */
-const signatureRoom = 1024
 
 export interface SessionContext {
   readonly lib: PKCS11
@@ -52,14 +50,10 @@ const digestOf: (algorithm: string, message: Buffer) => Buffer =
     ? (algorithm, message) => crypto.hash(algorithm, message, 'buffer')
     : (algorithm, message) => crypto.createHash(algorithm).update(message).digest()
 
-const members = ['kty', 'crv', 'x', 'y', 'n', 'e'] as const
-
-const sameKey = (a: Partial<Record<string, string>>, b: Partial<Record<string, string>>): boolean =>
-  members.every((name) => a[name] === b[name])
-
 /** One session, one operation at a time, everything synchronous: it runs in a thread of its own. */
 export const openTokenSession = ({ lib, options, gate, report }: SessionContext): TokenSession => {
-  const room = Buffer.alloc(signatureRoom)
+  // With too small a buffer the token would keep the operation open.
+  const room = Buffer.alloc(longestSignature)
   const keys = new Map<number, SessionKey>()
   let token: TokenSelector = {}
   let slot: Handle
@@ -111,7 +105,7 @@ export const openTokenSession = ({ lib, options, gate, report }: SessionContext)
       if (key.seen) throw new TokenFailure('reset', 'the key is no longer there')
       throw new TokenFailure('refused', 'no private key matches; exactly one must')
     }
-    if (published !== undefined && !sameKey(published, found.jwk))
+    if (published !== undefined && !isSameKey(published, found.jwk))
       throw new TokenFailure('refused', 'another key has replaced it: its public half is not the published one')
     key.way = findWay(lib, slot, request.alg)
     key.published = found.jwk

@@ -8,13 +8,18 @@ import {
   findAlgorithm,
   isJwsAlg,
   keyInput,
+  keyTypeOf,
   keyTypes,
+  longestSignature,
+  secretJwkMembers,
   understoodAlgorithms,
 } from '../../core/jose/algorithms.js'
-import { signatureLength, type JwsAlg } from '../../core/jose/jwk.js'
+import { isSameKey, signatureLength, type JwsAlg } from '../../core/jose/jwk.js'
 import type { KeyPurpose } from '../../core/keys/ports.js'
 import { checkPublicJwk } from '../../core/jose/public-key-guard.js'
 import { verifySignature } from '../../core/jose/verify-signature.js'
+import { algorithms as verifiedByLibrary, keyTypeOf as libraryKeyType } from '../../libraries/verify/issuer-key.js'
+import { membersOf } from '../../libraries/verify/public-jwk.js'
 import { serialize, signingInput } from '../../core/tokens/compact-serializer.js'
 
 describe('the table of algorithms', () => {
@@ -22,6 +27,45 @@ describe('the table of algorithms', () => {
     expect(allAlgorithms).toEqual(['RS256', 'RS384', 'RS512', 'PS256', 'ES256', 'ES384', 'EdDSA'])
     for (const name of ['HS256', 'none', 'ES512', 'RSA-OAEP', 'toString', '__proto__', '', 'es256', 1, null, ['ES256']])
       expect(isJwsAlg(name)).toBe(false)
+  })
+
+  const keyOf = (type: keyof typeof keyTypes) =>
+    Object.fromEntries(keyTypes[type].members.map((name) => [name, `a ${name}`])) as Record<string, string>
+  const keysOfAllTypes = (Object.keys(keyTypes) as (keyof typeof keyTypes)[]).map((type) => ({
+    ...keyOf(type),
+    kty: keyTypes[type].kty,
+    ...(keyTypes[type].crv !== undefined && { crv: keyTypes[type].crv }),
+  }))
+
+  it('tells keys apart by every member of their type, and knows no key of another type', () => {
+    for (const key of keysOfAllTypes) {
+      expect(isSameKey(key, { ...key, kid: 'another' })).toBe(true)
+      for (const name of Object.keys(key)) {
+        expect(isSameKey(key, { ...key, [name]: 'another' }), name).toBe(false)
+        const without = Object.fromEntries(Object.entries(key).filter(([member]) => member !== name))
+        expect(isSameKey(key, without), name).toBe(false)
+        expect(isSameKey(without, without), name).toBe(false)
+      }
+    }
+    const later = { ...keyOf('RSA'), kty: 'AKP', alg: 'ML-DSA-44', pub: 'a' }
+    expect(isSameKey(later, later)).toBe(false)
+  })
+
+  it('knows the longest signature', () => {
+    expect(longestSignature).toBe(512)
+  })
+
+  it('has a row in the library that verifies, for every algorithm and type of key', () => {
+    for (const name of understoodAlgorithms) {
+      const alg = findAlgorithm(name)!
+      const { kty, crv } = keyTypes[algorithms[alg].keyType]
+      expect(verifiedByLibrary[name]?.type, name).toBe(libraryKeyType({ kty, crv }))
+      expect(verifiedByLibrary[name]?.hash, name).toBe(algorithms[alg].digest)
+    }
+    for (const key of keysOfAllTypes) {
+      expect(Object.keys(membersOf(key) ?? {})).toEqual(keyTypes[keyTypeOf(key)!].members)
+      for (const secret of secretJwkMembers) expect(membersOf({ ...key, [secret]: 'a' }), secret).toBeUndefined()
+    }
   })
 
   it('has what a configuration may name, and purposes of keys are the same on both sides', () => {

@@ -1,6 +1,5 @@
 import { inspect, types } from 'node:util'
-
-const secretMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv']
+import { secretJwkMembers } from '../../jose/algorithms.js'
 
 /** Every object that can be reached from here by any property, symbol or prototype. */
 const reachable = (root: object): ReadonlySet<object> => {
@@ -17,7 +16,7 @@ const reachable = (root: object): ReadonlySet<object> => {
 
 const isPrivate = (object: object): boolean => {
   if (types.isKeyObject(object) || types.isCryptoKey(object)) return object.type !== 'public'
-  return Object.hasOwn(object, 'kty') && secretMembers.some((name) => Object.hasOwn(object, name))
+  return Object.hasOwn(object, 'kty') && secretJwkMembers.some((name) => Object.hasOwn(object, name))
 }
 
 /** Does a private or symmetric key lie within reach of this object, or within what `inspect` and JSON show of it? */
