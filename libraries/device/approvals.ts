@@ -1,3 +1,4 @@
+import { checkMembers, kinds } from '../wire/options.js'
 import { approvalType } from '../wire/names.js'
 import { unreachable, type Ask, type Json } from './issuer.js'
 import { signCompact } from './key.js'
@@ -32,6 +33,8 @@ export interface Approvals {
   decide(approval: Approval, decision: Decision): Promise<'approved' | 'denied'>
 }
 
+const approvalMembers = { approvalId: kinds.name, expiresIn: kinds.number, request: kinds.object }
+
 const path = '/approvals'
 /** Seconds for which a decision is good: it is sent at once. */
 const goodFor = 60
@@ -53,7 +56,10 @@ export const createApprovals = (issuer: string, ask: Ask, signer: () => Promise<
         request,
       }))
     },
-    async decide({ approvalId, request }, decision) {
+    async decide(approval, decision) {
+      checkMembers('approval', approval, approvalMembers, ['approvalId', 'request'])
+      checkMembers('decide', { decision }, { decision: kinds.oneOf('approve', 'deny') }, ['decision'])
+      const { approvalId, request } = approval
       const by = await signer()
       const iat = Math.floor(by.now)
       const claims = { aud: issuer, iat, exp: iat + goodFor, approval_id: approvalId, decision, request }

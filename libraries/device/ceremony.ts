@@ -1,4 +1,5 @@
 import { calculateJwkThumbprint } from 'jose'
+import { checkMembers, kinds } from '../wire/options.js'
 import { evidenceStatement } from '../wire/evidence.js'
 import { DeviceError } from './errors.js'
 import { unreachable, type Ask, type Json } from './issuer.js'
@@ -53,6 +54,21 @@ export interface Ceremony {
   enrol(key: DeviceKey, enrolment: Enrolment): Promise<Attested>
   /** Asks once. Throws `DeviceError`. */
   renew(key: DeviceKey, attestation: string): Promise<Attested>
+}
+
+/** Throws a `TypeError`. */
+export const checkEnrolment = (enrolment: Enrolment): void => {
+  checkMembers('enrolment', enrolment, enrolmentMembers, ['subject', 'principalId', 'principalType', 'secondFactor'])
+  checkMembers('enrolment.secondFactor', enrolment.secondFactor, { kind: kinds.name, value: kinds.name }, [
+    'kind',
+    'value',
+  ])
+}
+
+const enrolmentMembers = {
+  ...{ subject: kinds.name, principalId: kinds.name, principalType: kinds.oneOf('device', 'service') },
+  ...{ attributes: kinds.object, secondFactor: kinds.object, evidence: kinds.call, onWaiting: kinds.call },
+  signal: (value: unknown) => value instanceof AbortSignal,
 }
 
 type Post = (path: string, body: Json) => Promise<Json>
@@ -117,7 +133,9 @@ const makeEvidence = async (
   const { attestation_challenge: challenge } = await send('/challenge', {})
   if (typeof challenge !== 'string') throw unreachable('no challenge')
   const statement = evidenceStatement(challenge, await calculateJwkThumbprint(publicJwk))
-  return { ...(await evidence({ challenge, publicJwk, statement: new TextEncoder().encode(statement) })), challenge }
+  const made: unknown = await evidence({ challenge, publicJwk, statement: new TextEncoder().encode(statement) })
+  if (!kinds.object(made) || !kinds.name((made as Json)['kind'])) throw new TypeError('evidence gave nothing of a kind')
+  return { ...(made as Json), challenge }
 }
 
 const repeating =

@@ -1,6 +1,6 @@
 import { checkMembers, kinds } from '../wire/options.js'
 import { createApprovals, type Approval, type Decision } from './approvals.js'
-import { createCeremony, type Enrolment } from './ceremony.js'
+import { checkEnrolment, createCeremony, type Enrolment } from './ceremony.js'
 import { proveClient, type ClientProof, type ClientProofOptions } from './client-attestation.js'
 import { DeviceError, toldAs } from './errors.js'
 import { createAsk } from './issuer.js'
@@ -30,7 +30,7 @@ export interface DeviceOptions {
 export interface Device {
   /**
    * Enrols a key and keeps the attestation, in place of an earlier one, which stays until then. Throws `DeviceError`, the
-   * reason of `signal`, and what `evidence` throws.
+   * reason of `signal`, a `TypeError` for an `enrolment` that makes no sense, and what `evidence` throws.
    */
   enrol(enrolment: Enrolment): Promise<void>
   /**
@@ -70,15 +70,41 @@ export interface Device {
   forget(): Promise<void>
 }
 
+const isAddress = (value: unknown): boolean => kinds.text(value) && URL.canParse(value)
+const isStore = (value: unknown): boolean =>
+  kinds.withMethods('read', 'write', 'remove', 'exclusive')(value) && kinds.truth((value as DeviceStore).keepsKeys)
+
+/** The issuer gets all members of the public half: nobody sends it a private one. */
+const isKey = (value: unknown): boolean => {
+  if (!kinds.withMethods('sign')(value)) return false
+  const { publicJwk } = value as { readonly publicJwk?: Readonly<Record<string, unknown>> }
+  if (!publicJwk || 'd' in publicJwk) return false
+  return (
+    publicJwk['kty'] === 'EC' &&
+    publicJwk['crv'] === 'P-256' &&
+    kinds.name(publicJwk['x']) &&
+    kinds.name(publicJwk['y'])
+  )
+}
+
+const signMembers = {
+  ...{ audience: kinds.name, expiresIn: kinds.number, form: kinds.oneOf('jws', 'http-message-signature') },
+}
+
 /** The longest wait of a timer in milliseconds: what is longer ends at once. */
 const longestTimer = 2 ** 31 - 1
 
-/** Throws `TypeError` for options that are unknown, and for a store that cannot keep the key that the library would make. */
+/** Throws `TypeError` for options that are unknown or make no sense, and for a store that cannot keep the key that the library would make. */
 export const createDevice = (options: DeviceOptions): Device => {
-  checkMembers('options', options, {
-    ...{ issuer: kinds.text, store: kinds.object, key: kinds.object, fetch: kinds.call },
-    ...{ onRenewalFailed: kinds.call, clock: kinds.call },
-  })
+  checkMembers(
+    'options',
+    options,
+    {
+      ...{ issuer: isAddress, store: isStore, key: isKey, fetch: kinds.call },
+      ...{ onRenewalFailed: kinds.call, clock: kinds.call },
+    },
+    ['issuer', 'store'],
+  )
   const { issuer, store, key, onRenewalFailed, clock = Date.now } = options
   if (!key && !store.keepsKeys) throw new TypeError('This store keeps no keys: the device needs one of its own.')
   const ask = createAsk(issuer, options.fetch ?? ((...request) => fetch(...request)))
@@ -172,6 +198,7 @@ export const createDevice = (options: DeviceOptions): Device => {
 
   return {
     async enrol(enrolment) {
+      checkEnrolment(enrolment)
       // A factor is used up once: not for a store that cannot be used.
       await exclusively(async () => void (await store.read().catch(unlessCorrupted)))
       const keys = key ? undefined : await toldAs('KeyFailed', 'No key can be made.', generateKeyPair)
@@ -185,7 +212,7 @@ export const createDevice = (options: DeviceOptions): Device => {
       return renewed.attestation
     },
     async sign(request, signOptions) {
-      checkMembers('options', signOptions, { audience: kinds.text, expiresIn: kinds.number, form: kinds.text })
+      checkMembers('options', signOptions, signMembers, ['audience'])
       const { attestation, key: signing, now: time } = await signer()
       const add = signOptions.form === 'http-message-signature' ? addHttpSignature : addRequestSignature
       return add(request, signing, attestation, signOptions, time)
@@ -196,7 +223,7 @@ export const createDevice = (options: DeviceOptions): Device => {
       return addWorkloadProof(request, workloadIdentityToken ?? notIssued(), signing, signOptions)
     },
     async clientProof(proofOptions) {
-      checkMembers('options', proofOptions, { audience: kinds.text, challenge: kinds.text })
+      checkMembers('options', proofOptions, { audience: kinds.name, challenge: kinds.text }, ['audience'])
       const { clientAttestation, ...signing } = await signer()
       return proveClient(clientAttestation ?? notIssued(), signing, proofOptions)
     },

@@ -1,3 +1,4 @@
+import { checkMembers, kinds } from '../wire/options.js'
 import type { DeviceStore } from './store.js'
 
 const table = 'device'
@@ -7,6 +8,7 @@ const table = 'device'
  * several devices of one origin apart.
  */
 export const indexedDbStore = (name = 'signet-device'): DeviceStore => {
+  checkMembers('indexedDbStore', { name }, { name: kinds.name })
   const run = async <T>(mode: IDBTransactionMode, ask: (records: IDBObjectStore) => IDBRequest<T>): Promise<T> => {
     const database = await open(name)
     try {

@@ -1,4 +1,5 @@
 import { checkMembers, kinds } from '../wire/options.js'
+import { KeyObject } from 'node:crypto'
 import { isOfType } from '../wire/media-type.js'
 import { isTime } from '../wire/request-claims.js'
 import { createCertificateFetch, type CertificateIdentity } from './certificate-fetch.js'
@@ -57,12 +58,25 @@ const authenticationBy = (options: IntrospectionOptions, issuer: string): Authen
   return (now) => ({ form: { client_assertion_type: assertionType, client_assertion: newAssertion(now) } })
 }
 
+const clientKey = {
+  key: (value: unknown) => kinds.name(value) || (value instanceof KeyObject && value.type === 'private'),
+  kid: kinds.name,
+}
+const identity = { cert: kinds.name, key: kinds.name, ca: kinds.name }
+
 /** Throws a `TypeError` for options that make no sense. Returns whose endpoint it is. */
 const checkOptions = (options: IntrospectionOptions, issuers: readonly string[]): string => {
-  checkMembers('introspection', options, {
-    ...{ endpoint: kinds.text, clientId: kinds.text, clientSecret: kinds.text, issuer: kinds.text },
-    ...{ privateKey: kinds.object, certificate: kinds.object },
-  })
+  checkMembers(
+    'introspection',
+    options,
+    {
+      ...{ endpoint: kinds.name, clientId: kinds.name, clientSecret: kinds.name, issuer: kinds.name },
+      ...{ privateKey: kinds.object, certificate: kinds.object },
+    },
+    ['endpoint', 'clientId'],
+  )
+  if (options.privateKey) checkMembers('introspection.privateKey', options.privateKey, clientKey, ['key'])
+  if (options.certificate) checkMembers('introspection.certificate', options.certificate, identity, ['cert', 'key'])
   const { endpoint, clientSecret, privateKey, certificate, issuer = issuers[0] } = options
   if (!isSafeUrl(endpoint)) throw new TypeError('introspection.endpoint is not a URL with https')
   if ([clientSecret, privateKey, certificate].filter((one) => one !== undefined).length !== 1)

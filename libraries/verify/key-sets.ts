@@ -1,3 +1,4 @@
+import { checkMembers, kinds } from '../wire/options.js'
 import { fetchText, isSafeUrl, type Fetch } from './fetch-text.js'
 import { importIssuerKey, readKeySet, type IssuerKey } from './issuer-key.js'
 import { parseServed } from './jws.js'
@@ -38,13 +39,30 @@ const mostBytes = 262_144
 
 /** Throws a `TypeError` for issuers whose keys nobody can rely on. */
 export const checkIssuers = (issuers: readonly TrustedIssuer[]): void => {
-  if (issuers.length === 0) throw new TypeError('issuers is empty')
-  for (const trusted of issuers) {
-    const fetched =
-      typeof trusted === 'string' ? trusted : 'jwks_uri' in trusted ? trusted.jwks_uri : 'https://localhost'
-    if (!isSafeUrl(fetched)) throw new TypeError(`${fetched} is not a URL with https`)
-  }
+  const byAddress = issuers.filter((trusted) => typeof trusted === 'string')
+  for (const url of byAddress) if (!isSafeUrl(url)) throw new TypeError(`${url} is not a URL with https`)
+  checkKeySources('issuers', issuers, 'issuer')
 }
+
+/**
+ * Throws a `TypeError` unless each entry is a name, or an object that has its name in the member `named` and either `jwks_uri` or
+ * `jwks`. Of two entries with one name it would be unclear which keys count.
+ */
+export const checkKeySources = (what: string, sources: readonly unknown[], named: 'issuer' | 'trustDomain'): void => {
+  if (sources.length === 0) throw new TypeError(`${what} is empty`)
+  const names = sources.map((source, index) => {
+    if (typeof source === 'string' && named === 'issuer') return source
+    const path = `${what}[${String(index)}]`
+    checkMembers(path, source, { [named]: kinds.name, jwks_uri: kinds.name, jwks: isKeySet }, [named])
+    const { [named]: name, jwks_uri: uri, jwks } = source as Readonly<Record<string, unknown>>
+    if ((uri === undefined) === (jwks === undefined)) throw new TypeError(`${path} needs one of jwks_uri and jwks`)
+    if (uri !== undefined && !isSafeUrl(uri as string)) throw new TypeError(`${path}.jwks_uri is not a URL with https`)
+    return name
+  })
+  if (new Set(names).size < names.length) throw new TypeError(`${what} has a name twice`)
+}
+
+const isKeySet = (value: unknown): boolean => readKeySet(value) !== undefined
 
 export const createKeySets = ({ issuers, ...options }: KeySetOptions): KeySets => {
   const sets = new Map(

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { checkMembers, kinds } from '../wire/options.js'
 import { refused } from './refusal.js'
 
 const ofEveryMessage = ['content-length', 'transfer-encoding']
@@ -43,13 +44,15 @@ export interface Given {
   readonly body?: Uint8Array
 }
 
-/** Throws `duplicate_header`. */
+/** Throws `duplicate_header`, and a `TypeError` for what is given but is not of `Given`. */
 export const readMessage = (
   request: IncomingMessage | Request,
   wanted: ReadonlySet<string>,
-  { body, target }: Given = {},
+  given: Given = {},
 ): Message => {
-  const message = 'rawHeaders' in request ? fromNode(request, wanted, target) : fromFetch(request, wanted)
+  checkMembers('given', given, { target: kinds.text, body: kinds.bytes })
+  const { body, target } = given
+  const message = 'rawHeaders' in request ? fromNode(request, wanted, target) : fromFetch(request, wanted, target)
   return body ? { ...message, length: body.length, read: (most) => bounded(body, most) } : message
 }
 
@@ -115,12 +118,16 @@ const collect = (request: IncomingMessage, most: number): Promise<Uint8Array> =>
     request.on('data', take).on('end', end).on('error', fail).on('close', fail)
   })
 
-const fromFetch = (request: Request, wanted: ReadonlySet<string>): Message => {
-  const { pathname, search } = new URL(request.url)
+const targetOf = (url: string): string => {
+  const { pathname, search } = new URL(url)
+  return `${pathname}${search}`
+}
+
+const fromFetch = (request: Request, wanted: ReadonlySet<string>, target = targetOf(request.url)): Message => {
   const headers = new Map([...request.headers].filter(([name]) => wanted.has(name)))
   return {
     method: request.method,
-    target: `${pathname}${search}`,
+    target,
     headers,
     length: request.body === null ? 0 : lengthOf(headers, undefined),
     read: (most) => readFetch(request, most),

@@ -25,7 +25,7 @@ export interface MemoryReplayGuardOptions {
 
 /** For one process. Throws a `TypeError` for options that are unknown. */
 export const memoryReplayGuard = (options: MemoryReplayGuardOptions = {}): ReplayGuard => {
-  checkMembers('options', options, { clock: kinds.call, most: kinds.number, mostOfOne: kinds.number })
+  checkMembers('options', options, { clock: kinds.call, most: kinds.amount, mostOfOne: kinds.amount })
   const { clock = Date.now, most = 1_000_000, mostOfOne = Math.ceil(most / 10) } = options
   const seen = new Set<string>()
   const counts = new Map<string, number>()

@@ -61,16 +61,19 @@ export interface ResourceServer {
 }
 
 const members = {
-  ...{ issuers: kinds.list, audience: kinds.text, origin: kinds.text, replay: kinds.object },
-  ...{ dpopNonceSecret: kinds.any, clientCertificate: kinds.call, introspection: kinds.object },
-  ...{ clockSkewSeconds: kinds.number, staleKeysSeconds: kinds.number, clock: kinds.call, fetch: kinds.call },
+  ...{ issuers: kinds.list, audience: kinds.name, origin: kinds.text, replay: kinds.withMethods('claim') },
+  ...{
+    dpopNonceSecret: (value: unknown) => kinds.text(value) || kinds.bytes(value),
+    clientCertificate: kinds.call,
+    introspection: kinds.object,
+  },
+  ...{ clockSkewSeconds: kinds.number, staleKeysSeconds: kinds.amount, clock: kinds.call, fetch: kinds.call },
 }
 
 /** Checks access tokens of an API (RFC 9068, RFC 6750, RFC 9449 §7, RFC 8705 §3, RFC 9470). Throws a `TypeError` for options that make no sense. */
 export const createResourceServer = (options: ResourceServerOptions): ResourceServer => {
-  checkMembers('options', options, members)
+  checkMembers('options', options, members, ['issuers', 'audience'])
   const { issuers, audience, clock = Date.now, clockSkewSeconds: skew = 30, introspection } = options
-  if (audience === '') throw new TypeError('audience is empty')
   if (!(skew >= 0 && skew <= 300)) throw new TypeError('clockSkewSeconds is between 0 and 300')
   checkIssuers(issuers)
   const origin = originOf(audience, options.origin)
@@ -92,7 +95,9 @@ export const createResourceServer = (options: ResourceServerOptions): ResourceSe
   const thumbprintOf = (request: IncomingMessage | Request): string | undefined => {
     if (!options.clientCertificate) return connectionThumbprint(request)
     const der = options.clientCertificate(request)
-    return der && certificateThumbprint(der)
+    if (der === undefined) return undefined
+    if (!kinds.bytes(der)) throw new TypeError('clientCertificate gave something else than bytes')
+    return certificateThumbprint(der)
   }
   const checkCertificate = (request: IncomingMessage | Request, expected: string): void => {
     const shown = thumbprintOf(request)

@@ -57,16 +57,16 @@ const longestAttestation = 8192
 const longestSignature = 4096
 
 const members = {
-  ...{ issuers: kinds.list, audience: kinds.text, origin: kinds.text, replay: kinds.object, status: kinds.object },
-  ...{ maxBodyBytes: kinds.number, attestationType: kinds.text, clockSkewSeconds: kinds.number },
-  ...{ staleKeysSeconds: kinds.number, clock: kinds.call, fetch: kinds.call },
+  ...{ issuers: kinds.list, audience: kinds.name, origin: kinds.text },
+  ...{ replay: kinds.withMethods('claim'), status: kinds.withMethods('isValid') },
+  ...{ maxBodyBytes: kinds.amount, attestationType: kinds.name, clockSkewSeconds: kinds.number },
+  ...{ staleKeysSeconds: kinds.amount, clock: kinds.call, fetch: kinds.call },
 }
 
 /** Throws a `TypeError` for options that are unknown or make no sense. */
 export const createVerifier = (options: VerifierOptions): Verifier => {
-  checkMembers('options', options, members)
+  checkMembers('options', options, members, ['issuers', 'audience'])
   const { issuers, audience, clock = Date.now, clockSkewSeconds: skew = 30, maxBodyBytes = 1_048_576 } = options
-  if (audience === '') throw new TypeError('audience is empty')
   if (!(skew >= 0 && skew <= 300)) throw new TypeError('clockSkewSeconds is between 0 and 300')
   checkIssuers(issuers)
   const origin = originOf(audience, options.origin)

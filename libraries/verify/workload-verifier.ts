@@ -11,9 +11,9 @@ import {
   workloadProofType,
 } from '../wire/names.js'
 import { isTime, mostIdLength } from '../wire/request-claims.js'
-import { isSafeUrl, type Fetch } from './fetch-text.js'
+import type { Fetch } from './fetch-text.js'
 import { readCompact } from './jws.js'
-import { createKeySets } from './key-sets.js'
+import { checkKeySources, createKeySets } from './key-sets.js'
 import { readMessage, workloadHeaders, type Given, type Message } from './message.js'
 import { outage } from './refusal.js'
 import { memoryReplayGuard, type ReplayGuard } from './replay.js'
@@ -53,18 +53,20 @@ const longestHeader = 8192
 const credentials = new RegExp(`^${workloadProofScheme} +([\\w.-]+)$`, 'i')
 
 const members = {
-  ...{ trustDomains: kinds.list, origin: kinds.text, replay: kinds.object, clockSkewSeconds: kinds.number },
-  ...{ staleKeysSeconds: kinds.number, clock: kinds.call, fetch: kinds.call },
+  ...{
+    trustDomains: kinds.list,
+    origin: kinds.text,
+    replay: kinds.withMethods('claim'),
+    clockSkewSeconds: kinds.number,
+  },
+  ...{ staleKeysSeconds: kinds.amount, clock: kinds.call, fetch: kinds.call },
 }
 
 /** Throws a `TypeError` for options that are unknown or make no sense. */
 export const createWorkloadVerifier = (options: WorkloadVerifierOptions): WorkloadVerifier => {
-  checkMembers('options', options, members)
+  checkMembers('options', options, members, ['trustDomains', 'origin'])
   const { trustDomains, origin, clock = Date.now, clockSkewSeconds: skew = 30 } = options
-  if (trustDomains.length === 0) throw new TypeError('trustDomains is empty')
-  for (const domain of trustDomains)
-    if ('jwks_uri' in domain && !isSafeUrl(domain.jwks_uri))
-      throw new TypeError(`${domain.jwks_uri} is not a URL with https`)
+  checkKeySources('trustDomains', trustDomains, 'trustDomain')
   if (!URL.canParse(origin) || new URL(origin).origin !== origin) throw new TypeError('origin is not an origin')
   if (!(skew >= 0 && skew <= 300)) throw new TypeError('clockSkewSeconds is between 0 and 300')
   const keySets = createKeySets({

@@ -1,10 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { createDevice, memoryStore } from '../../libraries/device/index.js'
-import { pkcs11Key } from '../../libraries/device/node/index.js'
+import { createDevice, indexedDbStore, memoryStore } from '../../libraries/device/index.js'
+import { fileKey, fileStore, pkcs11Key } from '../../libraries/device/node/index.js'
 import {
   createResourceServer,
   createVerifier,
   createWorkloadVerifier,
+  forExpress,
+  forFastify,
+  forHttp,
+  forKoa,
   memoryReplayGuard,
 } from '../../libraries/verify/index.js'
 import { createAttestationReader } from '../../libraries/verify/attestation.js'
@@ -64,6 +68,105 @@ it('methods of a device reject for options that are unknown', async () => {
   await expect(made.signAsWorkload(request, { expiresin: 1 } as never)).rejects.toThrow(TypeError)
   await expect(made.clientProof({ aud: 'x' } as never)).rejects.toThrow(TypeError)
   await expect(pkcs11Key({ module: 'x', pin: '1', label: 'k', slot: '0' } as never)).rejects.toThrow(TypeError)
+})
+
+/** A message that names what is wrong. */
+const naming = (name: string) => expect.objectContaining({ name: 'TypeError', message: expect.stringContaining(name) })
+
+const jwks = { keys: [] }
+const publicJwk = { kty: 'EC', crv: 'P-256', x: 'x', y: 'y' }
+const sign = () => Promise.resolve(new Uint8Array())
+const store = memoryStore()
+const origin = 'https://api.example'
+const certificate = { cert: 'x', key: 'x' }
+const introspected = { endpoint: 'https://id.example/introspect', clientId: 'api' }
+
+it.each<[string, () => unknown]>([
+  ['audience', () => createVerifier({ issuers } as never)],
+  ['issuers', () => createVerifier({ audience: 'x' } as never)],
+  ['audience', () => createResourceServer({ issuers, origin } as never)],
+  ['origin', () => createWorkloadVerifier({ trustDomains: [{ trustDomain: 'a', jwks }] } as never)],
+  ['issuers is empty', () => createVerifier({ ...api, issuers: [] })],
+  ['issuers[0]', () => createVerifier({ ...api, issuers: [7] as never })],
+  ['issuers[1]', () => createVerifier({ ...api, issuers: ['https://id.example', null] as never })],
+  ['issuers[0].jwksUri', () => createVerifier({ ...api, issuers: [{ issuer: 'a', jwksUri: 'https://a' }] as never })],
+  ['issuers[0].issuer', () => createVerifier({ ...api, issuers: [{ jwks }] as never })],
+  ['issuers[0].jwks', () => createVerifier({ ...api, issuers: [{ issuer: 'a', jwks: [] }] as never })],
+  ['issuers[0]', () => createVerifier({ ...api, issuers: [{ issuer: 'a' }] as never })],
+  ['issuers[0]', () => createVerifier({ ...api, issuers: [{ issuer: 'a', jwks_uri: 'https://a', jwks }] })],
+  ['issuers[0].jwks_uri', () => createResourceServer({ ...api, issuers: [{ issuer: 'a', jwks_uri: 'http://a' }] })],
+  ['twice', () => createVerifier({ ...api, issuers: ['https://a', { issuer: 'https://a', jwks }] })],
+  ['trustDomains[0].domain', () => createWorkloadVerifier({ origin, trustDomains: [{ domain: 'a', jwks }] as never })],
+  ['trustDomains[0]', () => createWorkloadVerifier({ origin, trustDomains: ['a'] as never })],
+  ['trustDomains[0]', () => createWorkloadVerifier({ origin, trustDomains: [{ trustDomain: 'a' }] as never })],
+  ['twice', () => createWorkloadVerifier({ origin, trustDomains: [1, 2].map(() => ({ trustDomain: 'a', jwks })) })],
+  ['replay', () => createVerifier({ ...api, replay: {} as never })],
+  ['replay', () => createResourceServer({ ...api, replay: { claims: sign } as never })],
+  ['replay', () => createWorkloadVerifier({ ...workloads, replay: {} as never })],
+  ['status', () => createVerifier({ ...api, status: { valid: sign } as never })],
+  ['maxBodyBytes', () => createVerifier({ ...api, maxBodyBytes: -1 })],
+  ['dpopNonceSecret', () => createResourceServer({ ...api, dpopNonceSecret: 7 as never })],
+  [
+    'introspection.privateKey.pem',
+    () => createResourceServer({ ...api, introspection: { ...introspected, privateKey: { pem: 'x' } as never } }),
+  ],
+  [
+    'introspection.certificate.passphrase',
+    () =>
+      createResourceServer({
+        ...api,
+        introspection: { ...introspected, certificate: { ...certificate, passphrase: 'x' } as never },
+      }),
+  ],
+  ['introspection.endpoint', () => createResourceServer({ ...api, introspection: { clientId: 'a' } as never })],
+  ['issuer', () => createDevice({ issuer: 'id.example', store })],
+  ['store', () => createDevice({ issuer: 'https://id.example' } as never)],
+  ['store', () => createDevice({ ...device, store: { ...store, keepsKeys: 'no' } as never })],
+  ['store', () => createDevice({ ...device, store: { ...store, remove: undefined } as never })],
+  ['key', () => createDevice({ ...device, key: { publicJwk } as never })],
+  ['key', () => createDevice({ ...device, key: { publicJwk: { ...publicJwk, crv: 'P-384' } as never, sign } })],
+  ['key', () => createDevice({ ...device, key: { publicJwk: { ...publicJwk, d: 'x' } as never, sign } })],
+  ['path', () => fileStore(undefined as never)],
+  ['path', () => fileStore('')],
+  ['name', () => indexedDbStore(7 as never)],
+  ['checker', () => forExpress(undefined as never)],
+  ['checker', () => forKoa({} as never)],
+  ['name', () => forFastify(server.requireAccessToken(), 7 as never)],
+  ['handler', () => forHttp(server.requireAccessToken(), undefined as never)],
+])('what is missing or of another kind is named at creation: %s (%#)', (name, create) => {
+  expect(create).toThrow(naming(name))
+})
+
+const enrolment = {
+  ...{ subject: 's', principalId: 'p', principalType: 'device' as const, secondFactor: { kind: 'code', value: '1' } },
+} as const
+const request = new Request('https://api.example/')
+const made = createDevice(device)
+
+it.each<[string, () => Promise<unknown>]>([
+  ['enrolment.second_factor', () => made.enrol({ ...enrolment, second_factor: {} } as never)],
+  ['enrolment.principalType', () => made.enrol({ ...enrolment, principalType: 'phone' } as never)],
+  ['enrolment.subject', () => made.enrol({ ...enrolment, subject: '' })],
+  ['enrolment.secondFactor', () => made.enrol({ ...enrolment, secondFactor: undefined } as never)],
+  ['enrolment.secondFactor.value', () => made.enrol({ ...enrolment, secondFactor: { kind: 'code' } } as never)],
+  ['enrolment.secondFactor.code', () => made.enrol({ ...enrolment, secondFactor: { code: '1' } } as never)],
+  ['enrolment.evidence', () => made.enrol({ ...enrolment, evidence: {} } as never)],
+  ['enrolment.signal', () => made.enrol({ ...enrolment, signal: new AbortController() } as never)],
+  ['enrolment', () => made.enrol(undefined as never)],
+  ['audience', () => made.sign(request, {} as never)],
+  ['form', () => made.sign(request, { audience: 'x', form: 'rfc9421' } as never)],
+  ['audience', () => made.clientProof({} as never)],
+  ['decision', () => made.decide({ approvalId: 'a', expiresIn: 1, request: {} as never }, 'approved' as never)],
+  ['decision', () => made.decide({ approvalId: 'a', expiresIn: 1, request: {} as never }, true as never)],
+  ['approval.approval_id', () => made.decide({ approval_id: 'a', request: {} } as never, 'approve')],
+  ['path', () => fileKey(undefined as never)],
+  ['pin', () => pkcs11Key({ module: 'x', label: 'k', slot: 0 } as never)],
+  ['given.url', () => createVerifier(api).check(request, { url: '/' } as never)],
+  ['given.body', () => createVerifier(api).check(request, { body: 'text' } as never)],
+  ['given.target', () => server.requireAccessToken().check(request, { target: new URL(request.url) } as never)],
+  ['given', () => createWorkloadVerifier(workloads).check(request, '/x' as never)],
+])('what is missing or of another kind is named by a rejection: %s (%#)', async (name, call) => {
+  await expect(call()).rejects.toEqual(naming(name))
 })
 
 describe('a status checker', () => {

@@ -1,6 +1,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPair, randomUUID, sign, type KeyObject } from 'node:crypto'
 import { link, open, rm, writeFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
+import { checkMembers, kinds } from '../../wire/options.js'
 import { DeviceError } from '../errors.js'
 import type { DeviceKey } from '../key.js'
 
@@ -11,6 +12,7 @@ const forOthers = 0o077
  * once, all get the same. Throws `DeviceError`, also for a file that others may read.
  */
 export const fileKey = async (path: string): Promise<DeviceKey> => {
+  checkMembers('fileKey', { path }, { path: kinds.name }, ['path'])
   const key = (await readKey(path)) ?? (await makeKey(path))
   const { x = '', y = '' } = createPublicKey(key).export({ format: 'jwk' })
   return {

@@ -31,9 +31,14 @@ const signWithin = 10_000
  * label (`token`) or by its `slot`. The vendor's library runs in this process, on threads of Node's pool. Throws `DeviceError`.
  */
 export const pkcs11Key = async (options: Pkcs11KeyOptions): Promise<Pkcs11Key> => {
-  checkMembers('options', options, {
-    ...{ token: kinds.text, slot: kinds.number, module: kinds.text, pin: kinds.text, label: kinds.text },
-  })
+  checkMembers(
+    'options',
+    options,
+    {
+      ...{ token: kinds.name, slot: kinds.amount, module: kinds.name, pin: kinds.text, label: kinds.name },
+    },
+    ['module', 'pin', 'label'],
+  )
   const { module, pin, label } = options
   if (options.token === undefined && options.slot === undefined) throw new TypeError('token or slot is missing')
   const inToken = <T>(work: () => Promise<T>): Promise<T> => toldAs('KeyFailed', `The key ${label} failed.`, work)

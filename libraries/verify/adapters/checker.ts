@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { checkMembers, kinds } from '../../wire/options.js'
 import type { Given } from '../message.js'
 import { VerificationError } from '../refusal.js'
 
@@ -6,6 +7,10 @@ import { VerificationError } from '../refusal.js'
 export interface Checker<T> {
   check(request: IncomingMessage, given?: Given): Promise<T>
 }
+
+/** Throws a `TypeError`: a mistake in the set-up is found at the start, not by the first request. */
+export const checkAdapter = (checker: unknown, name?: unknown): void =>
+  checkMembers('adapter', { checker, name }, { checker: kinds.withMethods('check'), name: kinds.name }, ['checker'])
 
 /** Answers what a checker refused; throws everything else. */
 export const answerRefusal = (error: unknown, response: ServerResponse): void => {

@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { answerRefusal, bytesIn, headersFor, type Checker } from './checker.js'
+import { answerRefusal, checkAdapter, bytesIn, headersFor, type Checker } from './checker.js'
 
 /**
  * Middleware for Express and Connect, before everything that parses bodies but `express.raw()`. What the checker found is
  * in `request[name]`.
  */
-export const forExpress =
-  (checker: Checker<unknown>, name = 'device') =>
-  (request: IncomingMessage, response: ServerResponse, next: (error?: unknown) => void): void => {
+export const forExpress = (checker: Checker<unknown>, name = 'device') => {
+  checkAdapter(checker, name)
+  return (request: IncomingMessage, response: ServerResponse, next: (error?: unknown) => void): void => {
     const { originalUrl, body } = request as IncomingMessage & { originalUrl?: string; body?: unknown }
     checker
       .check(request, { ...(originalUrl !== undefined && { target: originalUrl }), ...bytesIn(body) })
@@ -20,3 +20,4 @@ export const forExpress =
       })
       .catch(next)
   }
+}

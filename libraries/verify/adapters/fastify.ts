@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import { VerificationError } from '../refusal.js'
-import { headersFor, type Checker } from './checker.js'
+import { checkAdapter, headersFor, type Checker } from './checker.js'
 
 /** What the adapter needs of a reply of Fastify. */
 export interface FastifyReply {
@@ -14,9 +14,9 @@ export interface FastifyReply {
  * A hook for Fastify's `preParsing`. What the checker found is in `request[name]`; Fastify parses the body as it does
  * without the hook.
  */
-export const forFastify =
-  (checker: Checker<unknown>, name = 'device') =>
-  async (request: { readonly raw: IncomingMessage }, reply: FastifyReply): Promise<Readable | undefined> => {
+export const forFastify = (checker: Checker<unknown>, name = 'device') => {
+  checkAdapter(checker, name)
+  return async (request: { readonly raw: IncomingMessage }, reply: FastifyReply): Promise<Readable | undefined> => {
     try {
       const found = await checker.check(request.raw)
       reply.headers({ ...headersFor(found) })
@@ -32,3 +32,4 @@ export const forFastify =
       return undefined
     }
   }
+}

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { answerRefusal, headersFor, type Checker } from './checker.js'
+import { kinds } from '../../wire/options.js'
+import { answerRefusal, checkAdapter, headersFor, type Checker } from './checker.js'
 
 /**
  * A listener for `node:http` that calls `handler` only for requests that the checker lets pass, with what it found. What
@@ -9,6 +10,8 @@ export const forHttp = <T>(
   checker: Checker<T>,
   handler: (request: IncomingMessage, response: ServerResponse, found: T) => void | Promise<void>,
 ) => {
+  checkAdapter(checker)
+  if (!kinds.call(handler)) throw new TypeError('handler is not a function')
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     let found: T
     try {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { VerificationError } from '../refusal.js'
-import { headersFor, type Checker } from './checker.js'
+import { checkAdapter, headersFor, type Checker } from './checker.js'
 
 /** What the adapter needs of Koa's context. */
 export interface KoaContext {
@@ -13,9 +13,9 @@ export interface KoaContext {
 }
 
 /** Middleware for Koa, before everything that parses bodies. What the checker found is in `ctx.state[name]`. */
-export const forKoa =
-  (checker: Checker<unknown>, name = 'device') =>
-  async (context: KoaContext, next: () => Promise<unknown>): Promise<void> => {
+export const forKoa = (checker: Checker<unknown>, name = 'device') => {
+  checkAdapter(checker, name)
+  return async (context: KoaContext, next: () => Promise<unknown>): Promise<void> => {
     try {
       const found = await checker.check(context.req, { target: context.originalUrl })
       context.set({ ...headersFor(found) })
@@ -29,3 +29,4 @@ export const forKoa =
     }
     await next()
   }
+}
