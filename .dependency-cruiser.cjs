@@ -92,6 +92,11 @@ module.exports = {
       'The entry, the command line, and what looks at a deployment from outside stand above the host.',
     ),
     room(
+      'collections',
+      ['^core/(modules|interaction|attestation|keys|storage)/', '^config/', oauth, observe],
+      'Which collection lives in which store, and what belongs to one person.',
+    ),
+    room(
       'checks',
       ['^core/(modules|interaction|attestation|tokens)/', '^config/', oauth, outbound, certificates, jose, keys],
       'What of a configuration its schema cannot check.',
@@ -99,7 +104,7 @@ module.exports = {
     room(
       'cli',
       [
-        '^core/(host|checks|workers|operate|modules|interaction|attestation)/',
+        '^core/(host|collections|checks|workers|operate|modules|interaction|attestation)/',
         '^config/',
         observe,
         oauth,
@@ -116,7 +121,15 @@ module.exports = {
     ),
     room(
       'operate',
-      ['^core/(host|checks|modules|tokens|attestation|interaction)/', '^config/', observe, oauth, jose, keys, ports],
+      [
+        '^core/(host|collections|checks|modules|tokens|attestation|interaction)/',
+        '^config/',
+        observe,
+        oauth,
+        jose,
+        keys,
+        ports,
+      ],
       'What operators ask about a deployment, from outside of it.',
     ),
     room(
@@ -181,10 +194,10 @@ module.exports = {
     ),
     room('observe', [], 'Everybody may be observed, so observing knows nobody.'),
     forbid(
-      'only-host-sees-adapters',
-      { path: product, pathNot: ['^core/host/', adapters] },
+      'only-collections-see-adapters',
+      { path: product, pathNot: ['^core/collections/', adapters] },
       { path: adapters },
-      'Who stores is the composition root’s choice.',
+      'Which store is opened is decided in one place.',
     ),
     forbid(
       'databases-where-configured',

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
 import Table from 'cli-table3'
-import { personalRecordsIn } from '../core/host/end-subject.js'
+import { personalRecordsIn } from '../core/collections/person-records.js'
 import { sessionEntryId } from '../core/interaction/session.js'
 import { grantEntryId } from '../core/oauth/grant-index.js'
 import { hashOpaqueToken, newOpaqueToken } from '../core/opaque-token.js'
@@ -93,7 +93,7 @@ process.stderr.write(`loaded in ${((performance.now() - begun) / 1000).toFixed(0
 const { origin } = await deployment.start()
 const config = await loadConfig(join(deployment.directory, 'signet.yaml'), process.env)
 const stores = { records: store, ephemeral: store, [Symbol.asyncDispose]: async () => {} }
-const records = personalRecordsIn(stores, config)
+const records = personalRecordsIn(stores, config, Date.now)
 
 const cases: readonly (readonly [string, () => Promise<number>])[] = [
   [

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { performance } from 'node:perf_hooks'
-import { collections } from '../core/host/collections.js'
+import { collections } from '../core/collections/collections.js'
 import { parseClientMetadata } from '../core/oauth/client-metadata.js'
 import type { Client } from '../core/oauth/client.js'
 import { newRefreshToken } from '../core/oauth/refresh-token.js'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
-import { collections } from '../core/host/collections.js'
+import { collections } from '../core/collections/collections.js'
 import type { AuthorizationCode } from '../core/oauth/grant.js'
 import { hashOpaqueToken, newOpaqueToken } from '../core/opaque-token.js'
 import { openEmbedded } from '../core/storage/embedded/open-embedded.js'

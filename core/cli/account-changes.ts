@@ -1,7 +1,7 @@
 import type { Config } from '../../config/schema.js'
-import { collections } from '../host/collections.js'
-import { endSubjectIn } from '../host/end-subject.js'
-import type { Stores } from '../host/stores.js'
+import { collections } from '../collections/collections.js'
+import { endSubjectIn } from '../collections/person-records.js'
+import type { Stores } from '../collections/stores.js'
 import type { AccountRecord } from '../interaction/account-directory.js'
 import {
   changePassword,

@@ -1,6 +1,6 @@
 import { isoTime } from '../clock.js'
-import { collections } from '../host/collections.js'
-import type { Stores } from '../host/stores.js'
+import { collections } from '../collections/collections.js'
+import type { Stores } from '../collections/stores.js'
 import type { PersonFactor } from '../interaction/factors/person-factor.js'
 import { findExternalAccount } from '../interaction/external-accounts.js'
 import { createPersonFactors, factorId, type PersonFactors } from '../interaction/factors/person-factors.js'

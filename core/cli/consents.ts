@@ -1,4 +1,4 @@
-import { personalRecordsIn } from '../host/end-subject.js'
+import { personalRecordsIn } from '../collections/person-records.js'
 import { changeStores, readDeployment, withStores } from './deployment.js'
 import { CommandFailed } from './failure.js'
 import { print, printJson } from './output.js'
@@ -8,7 +8,9 @@ import { printList } from './table.js'
 /** `signet consents list`. */
 export const printConsents = async (options: PersonOptions): Promise<void> => {
   const config = await readDeployment(options)
-  const found = await withStores(config, (stores) => personalRecordsIn(stores, config).listConsents(options.sub))
+  const found = await withStores(config, (stores) =>
+    personalRecordsIn(stores, config, Date.now).listConsents(options.sub),
+  )
   const shown = found.map(({ clientId, scope, claims, resource }) => ({
     client_id: clientId,
     scope: scope.join(' '),
@@ -29,7 +31,7 @@ export const revokeConsents = async (options: ClientOfPersonOptions): Promise<vo
   const config = await readDeployment(options)
   const revoked: string[] = []
   await changeStores(config, personChange('consent.revoke', options, { client_id }), async (stores) => {
-    const records = personalRecordsIn(stores, config)
+    const records = personalRecordsIn(stores, config, Date.now)
     const found = await records.listConsents(sub, client_id)
     if (found.length === 0) throw new CommandFailed('There is no such consent.')
     await records.removeConsents(found)

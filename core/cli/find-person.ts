@@ -1,6 +1,6 @@
 import type { Config } from '../../config/schema.js'
-import type { Stores } from '../host/stores.js'
-import { collections } from '../host/collections.js'
+import type { Stores } from '../collections/stores.js'
+import { collections } from '../collections/collections.js'
 import type { AccountRecord } from '../interaction/account-directory.js'
 import { configuredAccountId, findAccount, openAccountStore, type AccountStore } from '../interaction/accounts.js'
 import { findExternalAccount, type ExternalAccount } from '../interaction/external-accounts.js'

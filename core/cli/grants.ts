@@ -1,8 +1,8 @@
 import { isoTime } from '../clock.js'
-import { collections } from '../host/collections.js'
+import { collections } from '../collections/collections.js'
 import { grantLifetime } from '../keys/lifecycle/open-ring.js'
 import { hasGrantEntry } from '../oauth/grant-index.js'
-import { personalRecordsIn } from '../host/end-subject.js'
+import { personalRecordsIn } from '../collections/person-records.js'
 import { changeStores, readDeployment, withStores, type DeploymentOptions } from './deployment.js'
 import { CommandFailed } from './failure.js'
 import { print, printJson } from './output.js'
@@ -38,7 +38,9 @@ const unlisted =
 /** `signet grants list`. */
 export const printGrants = async (options: PersonOptions): Promise<void> => {
   const config = await readDeployment(options)
-  const found = await withStores(config, (stores) => personalRecordsIn(stores, config).listGrants(options.sub))
+  const found = await withStores(config, (stores) =>
+    personalRecordsIn(stores, config, Date.now).listGrants(options.sub),
+  )
   const shown = found.map(
     ({ grantId, clientId, scope, resource, authorizationDetails: details, authTime, grantedAt }) => ({
       grant_id: grantId,
@@ -69,7 +71,7 @@ export const revokeGrantsOf = async (options: ClientOfPersonOptions): Promise<vo
   const config = await readDeployment(options)
   const revoked: string[] = []
   await changeStores(config, personChange('grant.revoke', options, { client_id }), async (stores) => {
-    const found = await personalRecordsIn(stores, config).endGrantsOf(sub, client_id)
+    const found = await personalRecordsIn(stores, config, Date.now).endGrantsOf(sub, client_id)
     revoked.push(...found.map(({ grantId }) => grantId))
     return true
   })

@@ -1,4 +1,4 @@
-import { migrateStores } from '../host/store-schemas.js'
+import { migrateStores } from '../collections/store-schemas.js'
 import { readDeployment, withStores, type DeploymentOptions } from './deployment.js'
 import { print, printJson } from './output.js'
 

@@ -1,6 +1,6 @@
 import type { Config } from '../../config/schema.js'
-import { collections } from '../host/collections.js'
-import type { Stores } from '../host/stores.js'
+import { collections } from '../collections/collections.js'
+import type { Stores } from '../collections/stores.js'
 import { listAccounts, openAccountStore } from '../interaction/accounts.js'
 import type { Client } from '../oauth/client.js'
 import { comparePairwiseKey } from '../oauth/pairwise-key.js'

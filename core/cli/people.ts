@@ -1,4 +1,4 @@
-import { endSubjectIn, personalRecordsIn } from '../host/end-subject.js'
+import { endSubjectIn, personalRecordsIn } from '../collections/person-records.js'
 import { openAccountStore } from '../interaction/accounts.js'
 import { factorsInJson, printFactorsAfter, settleFactors, type FactorsAfter } from './account-factors.js'
 import { changeStores, readDeployment } from './deployment.js'
@@ -19,7 +19,7 @@ export const endPerson = async (options: EndPersonOptions): Promise<void> => {
   let after: FactorsAfter = { state: 'kept', factors: [] }
   let isKnown = config.accounts.some((account) => account.sub === sub)
   await changeStores(config, personChange('person.end', options), async (stores, note) => {
-    const records = personalRecordsIn(stores, config)
+    const records = personalRecordsIn(stores, config, Date.now)
     const [account, sessions, grants] = await Promise.all([
       openAccountStore(stores.records).subjects.find(sub),
       records.listSessions(sub),

@@ -1,6 +1,6 @@
 import { isoTime } from '../clock.js'
 import type { Config } from '../../config/schema.js'
-import { collections } from '../host/collections.js'
+import { collections } from '../collections/collections.js'
 import { planKeys, type KeyPlan } from '../keys/lifecycle/plan.js'
 import { readPublications, type KeyPublications } from '../keys/lifecycle/publications.js'
 import { Unavailable } from '../unavailable.js'

@@ -1,5 +1,5 @@
 import { isoTime } from '../clock.js'
-import { collections } from '../host/collections.js'
+import { collections } from '../collections/collections.js'
 import { createRecoveryLinks, recoveryUrl } from '../interaction/recovery/recovery-links.js'
 import { newOpaqueToken } from '../opaque-token.js'
 import { readDeployment, recordChange, withStores } from './deployment.js'

@@ -1,5 +1,5 @@
 import { isoTime } from '../clock.js'
-import { collections } from '../host/collections.js'
+import { collections } from '../collections/collections.js'
 import { newInitialAccessToken, type InitialAccessToken } from '../oauth/registration/initial-access-token.js'
 import { hashOpaqueToken, newOpaqueToken } from '../opaque-token.js'
 import { changeClient } from './change-client.js'

@@ -1,5 +1,5 @@
 import { isoTime } from '../clock.js'
-import { personalRecordsIn } from '../host/end-subject.js'
+import { personalRecordsIn } from '../collections/person-records.js'
 import { changeStores, readDeployment, withStores } from './deployment.js'
 import { CommandFailed } from './failure.js'
 import { print, printJson } from './output.js'
@@ -13,7 +13,9 @@ export interface SessionOptions extends PersonOptions {
 /** `signet sessions list`. */
 export const printSessions = async (options: PersonOptions): Promise<void> => {
   const config = await readDeployment(options)
-  const found = await withStores(config, (stores) => personalRecordsIn(stores, config).listSessions(options.sub))
+  const found = await withStores(config, (stores) =>
+    personalRecordsIn(stores, config, Date.now).listSessions(options.sub),
+  )
   const shown = found.map(({ sid, authTime, amr, seen: { browser, system } = {} }) => ({
     ...{ sid, signed_in_at: isoTime(authTime * 1000), amr },
     ...(browser !== undefined && { browser }),
@@ -33,7 +35,7 @@ export const endSessions = async (options: SessionOptions): Promise<void> => {
   const config = await readDeployment(options)
   const ended: string[] = []
   await changeStores(config, personChange('session.end', options, { sid }), async (stores) => {
-    const records = personalRecordsIn(stores, config)
+    const records = personalRecordsIn(stores, config, Date.now)
     const found = await records.listSessions(sub, sid)
     if (found.length === 0) throw new CommandFailed('There is no such session.')
     await records.endSessions(sub, found)

@@ -1,3 +1,4 @@
+import { subjectLifetime } from '../collections/person-records.js'
 import { accountPages, createAccountPages } from '../endpoints/account/index.js'
 import { createRecoveryPages, recoveryPages } from '../endpoints/account/recovery.js'
 import { createApplicationsSection } from '../endpoints/account/applications.js'
@@ -15,7 +16,6 @@ import { grantLifetime } from '../keys/lifecycle/open-ring.js'
 import { createEndSubject } from '../oauth/subject-end.js'
 import { tokens, type Resolve } from './injection-tokens.js'
 import { tellClientsOf, type SignIn } from './people-endpoints.js'
-import { subjectLifetime } from './subject-lifetime.js'
 
 /** The person's own page; served with `account_page` where people sign in. */
 export const accountEndpoints = { ...accountPages, ...recoveryPages }

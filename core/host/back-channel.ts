@@ -1,42 +1,14 @@
-import type { Config } from '../../config/schema.js'
-import type { Clock } from '../clock.js'
-import { createOutbox } from '../oauth/back-channel/outbox.js'
 import { startSender, type Sender, type SendResult } from '../oauth/back-channel/sender.js'
-import { createTellClients, type TellClients } from '../oauth/back-channel/tell-clients.js'
 import type { LogoutDelivery } from '../oauth/back-channel/outbox.js'
 import type { Client } from '../oauth/client.js'
 import { OAuthError } from '../oauth/errors.js'
 import { createOutboundFetch } from '../outbound/outbound-fetch.js'
 import { Unavailable } from '../unavailable.js'
-import { collections } from './collections.js'
 import type { Serving } from './endpoint-list.js'
 import { tokens, type Resolve } from './injection-tokens.js'
-import type { Stores } from './stores.js'
 
 /** Milliseconds that a client has to answer, and a signer to sign. */
 const deadlineMs = 5000
-
-/** `backchannel_logout_uri` of clients in these stores and this configuration, as a command knows them. */
-export const findLogoutUriIn = (
-  stores: Stores,
-  config: Config,
-): ((clientId: string) => Promise<string | undefined>) => {
-  const { clients } = collections(stores)
-  const configured = new Map(config.clients.map((client) => [client['client_id'], client['backchannel_logout_uri']]))
-  return async (clientId) => {
-    const uri = configured.has(clientId)
-      ? configured.get(clientId)
-      : (await clients.find(clientId))?.backchannel_logout_uri
-    return typeof uri === 'string' ? uri : undefined
-  }
-}
-
-/** For commands, and a start: whichever process serves delivers what is left here. */
-export const tellClientsIn = (stores: Stores, config: Config, clock: Clock): TellClients => {
-  const { sessionClients, logoutDeliveries: records, logoutClaims: claims } = collections(stores)
-  const outbox = createOutbox({ kind: 'logout_token', records, claims, clock })
-  return createTellClients({ sessionClients, outbox, findLogoutUri: findLogoutUriIn(stores, config) })
-}
 
 /** Delivers logout tokens (OIDC Back-Channel Logout §2.5) with the clients and keys of whatever generation serves. */
 export const startBackChannel = (get: Resolve, serving: () => Serving): Sender => {

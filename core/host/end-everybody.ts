@@ -2,10 +2,9 @@ import type { Config } from '../../config/schema.js'
 import type { Clock } from '../clock.js'
 import { forEachSubject } from '../oauth/each-subject.js'
 import { listSubjectRecords } from '../oauth/subject-records.js'
-import { findLogoutUriIn, tellClientsIn } from './back-channel.js'
-import { collections } from './collections.js'
-import { personalRecordsIn } from './end-subject.js'
-import type { Stores } from './stores.js'
+import { collections } from '../collections/collections.js'
+import { findLogoutUriIn, personalRecordsIn, tellClientsIn } from '../collections/person-records.js'
+import type { Stores } from '../collections/stores.js'
 
 /** How much has ended. */
 export interface Ended {
@@ -20,7 +19,7 @@ export interface Ended {
 export const endEverySession = async (stores: Stores, config: Config, clock: Clock): Promise<Ended> => {
   const { sessionIndex, sessionClients } = collections(stores)
   const tell = tellClientsIn(stores, config, clock)
-  const records = personalRecordsIn(stores, config, tell)
+  const records = personalRecordsIn(stores, config, clock, tell)
   // The second of a sign-in may be the one that follows (`findAuthTime`).
   const until = Math.ceil(clock() / 1000)
   const ended = { people: 0, sessions: 0 }

@@ -9,11 +9,10 @@ import type { AuditLog } from '../observe/audit.js'
 import type { Log } from '../observe/log.js'
 import type { CheckedConfiguration } from '../checks/check-configuration.js'
 import { cacheClients, createClientDirectory } from '../oauth/client-directory.js'
-import { collections } from './collections.js'
+import { collections } from '../collections/collections.js'
 import { readInForce, settleAccounts } from '../interaction/configured-accounts.js'
 import type { Demo } from './demo.js'
-import { endSubjectIn } from './end-subject.js'
-import { subjectLifetime } from './subject-lifetime.js'
+import { endSubjectIn, subjectLifetime } from '../collections/person-records.js'
 import { auditProbes } from '../keys/lifecycle/audited-probes.js'
 import {
   describeExchanged,
@@ -28,7 +27,7 @@ import {
 import type { LoadedSigner } from '../modules/load-modules.js'
 import { openRing } from '../keys/lifecycle/open-ring.js'
 import { createSignerProviders, type SignerProviders } from '../modules/registries.js'
-import type { Stores } from './stores.js'
+import type { Stores } from '../collections/stores.js'
 import { InFlight } from './in-flight.js'
 
 /** What does not change while the service runs, and what every generation is made of. */

@@ -38,12 +38,12 @@ import type { TokenIssuer } from '../tokens/issuer.js'
 import type { RevokedGrants } from '../tokens/redeem.js'
 import type { SignLogoutToken } from '../tokens/logout-token.js'
 import type { OwnTokenVerification } from '../tokens/verify-own-token.js'
-import type { Collections } from './collections.js'
+import type { Collections } from '../collections/collections.js'
 import type { Demo } from './demo.js'
 import type { Services } from '../modules/contract.js'
 import type { Registries } from '../modules/registries.js'
 import type { StatusLists } from './status-lists.js'
-import type { Stores } from './stores.js'
+import type { Stores } from '../collections/stores.js'
 
 /** Gives what a token names. Throws when nobody has registered it. */
 export type Resolve = <T>(token: InjectionToken<T>) => T

@@ -30,7 +30,7 @@ import { createRegisteredRequests } from '../oauth/registered-requests.js'
 import { createRequestObjects } from '../oauth/request-object.js'
 import { createEndSessionGrants } from '../oauth/session-grants.js'
 import { verifyIdTokenHint } from '../tokens/id-token-hint.js'
-import type { ShareName } from './shares.js'
+import type { ShareName } from '../collections/shares.js'
 import { tokens, type Resolve } from './injection-tokens.js'
 
 /** What is served where people sign in. */

@@ -7,8 +7,8 @@ import { createTokenStatus, type TokenStatus } from '../attestation/status-list/
 import type { Clock } from '../clock.js'
 import { Durations } from '../observe/counts.js'
 import type { Metrics } from '../observe/metrics.js'
-import { collections, type Collections } from './collections.js'
-import type { Stores } from './stores.js'
+import { collections, type Collections } from '../collections/collections.js'
+import type { Stores } from '../collections/stores.js'
 
 /** What stays over a reload. */
 export interface StatusLists {

@@ -11,14 +11,14 @@ import { createMetrics } from '../observe/metrics.js'
 import { Unavailable } from '../unavailable.js'
 import { CleanUp } from '../clean-up.js'
 import type { CheckedConfiguration } from '../checks/check-configuration.js'
-import { collections } from './collections.js'
+import { collections } from '../collections/collections.js'
 import { declarations } from './endpoint-list.js'
 import { readPublications } from '../keys/lifecycle/publications.js'
 import { errorPageOf, serve } from './serve.js'
 import { observeReadiness } from './instruments/service-metrics.js'
-import { schemasOf } from './store-schemas.js'
-import { watchStoreHealth } from './store-health.js'
-import { openStores, type Stores } from './stores.js'
+import { schemasOf } from '../collections/store-schemas.js'
+import { watchStoreHealth } from '../collections/store-health.js'
+import { openStores, type Stores } from '../collections/stores.js'
 
 /** Milliseconds between two questions whether the stores answer. */
 const intervalMs = 1000

@@ -33,7 +33,7 @@ import { createAuthorizationDetailsTypes } from '../oauth/authorization-details-
 import { createSignedRequests } from '../tokens/signed-requests.js'
 import { createSignLogoutToken } from '../tokens/logout-token.js'
 import { createTokenIssuer } from '../tokens/issuer.js'
-import { collections } from './collections.js'
+import { collections } from '../collections/collections.js'
 import { createOwnTokens } from './own-tokens.js'
 import { readCodes, readPolledCodes, readRefreshTokens } from '../modules/code-readers.js'
 import { enabledGrants } from '../checks/enabled-grants.js'

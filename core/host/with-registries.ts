@@ -7,7 +7,7 @@ import type { AuditLog } from '../observe/audit.js'
 import { Unavailable } from '../unavailable.js'
 import type { CheckedConfiguration } from '../checks/check-configuration.js'
 import { createRegistries, type Registries } from '../modules/registries.js'
-import { openStores, type Stores } from './stores.js'
+import { openStores, type Stores } from '../collections/stores.js'
 import { tokens } from './injection-tokens.js'
 import { wire } from './wiring.js'
 

@@ -16,7 +16,7 @@ import type { Log } from '../observe/log.js'
 import { Unavailable } from '../unavailable.js'
 import type { CheckedConfiguration } from '../checks/check-configuration.js'
 import { CleanUp } from '../clean-up.js'
-import { collections } from '../host/collections.js'
+import { collections } from '../collections/collections.js'
 import { auditProbes } from '../keys/lifecycle/audited-probes.js'
 import { planKeys } from '../keys/lifecycle/plan.js'
 import {
@@ -29,10 +29,10 @@ import type { LoadedSigner } from '../modules/load-modules.js'
 import { lifetimeOf } from '../keys/lifecycle/open-ring.js'
 import { createSignerProviders } from '../modules/registries.js'
 import { deploymentNeeds, describeGap, findGaps } from '../keys/lifecycle/signing-needs.js'
-import { proveStore, rolesToProve } from '../host/prove-stores.js'
-import { findStoreWarnings } from '../host/store-health.js'
-import { schemasOf } from '../host/store-schemas.js'
-import { openStores } from '../host/stores.js'
+import { proveStore, rolesToProve } from '../collections/prove-stores.js'
+import { findStoreWarnings } from '../collections/store-health.js'
+import { schemasOf } from '../collections/store-schemas.js'
+import { openStores } from '../collections/stores.js'
 
 export interface Part {
   /** `storage.records`, `signers.hsm`. */

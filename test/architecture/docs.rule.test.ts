@@ -220,7 +220,7 @@ it('docs/operations.md names every event of the audit log', () => {
 
 it('docs/storage.md names every collection', () => {
   const ports = /^(records|oneTime|refreshFamilies|revocations|counters|deviceCodes|replayGuard)$/
-  const named = ['core/host/collections.ts', 'core/host/shares.ts', 'core/interaction/accounts.ts']
+  const named = ['core/collections/collections.ts', 'core/collections/shares.ts', 'core/interaction/accounts.ts']
     .flatMap(parse)
     .filter(ts.isCallExpression)
     .filter(({ expression }) => ts.isPropertyAccessExpression(expression) && ports.test(expression.name.text))

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { principalEntryId } from '../../core/attestation/principal-registry.js'
-import { migrateStores } from '../../core/host/store-schemas.js'
+import { migrateStores } from '../../core/collections/store-schemas.js'
 import { createDevice, doublePlugin } from '../support/clients/attestation.js'
 import { UserAgent } from '../support/clients/user-agent.js'
 import { disposeAfterAll } from '../support/dispose-after-all.js'

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { collections } from '../../core/host/collections.js'
+import { collections } from '../../core/collections/collections.js'
 import type { Passkey } from '../../core/interaction/factors/person-factor.js'
 import {
   createPersonFactors,

@@ -1,6 +1,6 @@
+import { subjectLifetime } from '../../core/collections/person-records.js'
 import { join } from 'node:path'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { subjectLifetime } from '../../core/host/subject-lifetime.js'
 import { createEndSubject } from '../../core/oauth/subject-end.js'
 import type { Log } from '../../core/observe/log.js'
 import { SoftwareAuthenticator } from '../support/clients/software-authenticator.js'

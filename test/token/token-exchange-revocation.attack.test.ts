@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { collections } from '../../core/host/collections.js'
+import { collections } from '../../core/collections/collections.js'
 import { parseClientMetadata } from '../../core/oauth/client-metadata.js'
 import type { Client } from '../../core/oauth/client.js'
 import { basic, api, type Credentials } from '../support/clients/clients.js'

@@ -3,7 +3,7 @@ import type { Metrics } from '../../observe/metrics.js'
 import type { Tracing } from '../../observe/tracing.js'
 import type { EphemeralBackend, StorageBackend } from '../../storage/ports.js'
 import { Unavailable } from '../../unavailable.js'
-import type { Stores } from '../stores.js'
+import type { Stores } from '../../collections/stores.js'
 
 type Method = (...given: unknown[]) => unknown
 

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { collections } from '../../../core/host/collections.js'
+import { collections } from '../../../core/collections/collections.js'
 import type { AuthorizationCode, Grant } from '../../../core/oauth/grant.js'
 import { hashOpaqueToken, newOpaqueToken } from '../../../core/opaque-token.js'
 import { newRefreshToken } from '../../../core/oauth/refresh-token.js'

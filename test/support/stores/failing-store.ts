@@ -1,4 +1,4 @@
-import type { Stores } from '../../../core/host/stores.js'
+import type { Stores } from '../../../core/collections/stores.js'
 import type { AuditLog } from '../../../core/observe/audit.js'
 import type { CounterStore, StorageBackend } from '../../../core/storage/ports.js'
 import { Unavailable } from '../../../core/unavailable.js'

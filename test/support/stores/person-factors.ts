@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Clock } from '../../../core/clock.js'
-import { collections } from '../../../core/host/collections.js'
+import { collections } from '../../../core/collections/collections.js'
 import { createPersonFactors } from '../../../core/interaction/factors/person-factors.js'
 import { openEmbedded } from '../../../core/storage/embedded/open-embedded.js'
 

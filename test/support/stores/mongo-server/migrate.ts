@@ -1,6 +1,6 @@
 import { Secret } from '../../../../config/secret.js'
-import { migrateStores } from '../../../../core/host/store-schemas.js'
-import { openStores } from '../../../../core/host/stores.js'
+import { migrateStores } from '../../../../core/collections/store-schemas.js'
+import { openStores } from '../../../../core/collections/stores.js'
 import { patiently } from '../test-stores.js'
 
 /** As an operator does before the first start. */

@@ -1,0 +1,54 @@
+import type { Config } from '../../config/schema.js'
+import type { Clock } from '../clock.js'
+import { createPersonalRecords, type PersonalRecords } from '../interaction/personal-records.js'
+import { longestLink } from '../interaction/recovery/recovery-links.js'
+import { recoverySeconds } from '../interaction/recovery/recovery-sessions.js'
+import { grantLifetime } from '../keys/lifecycle/open-ring.js'
+import { createOutbox } from '../oauth/back-channel/outbox.js'
+import { createTellClients, type TellClients } from '../oauth/back-channel/tell-clients.js'
+import { createEndSubject, type EndSubject } from '../oauth/subject-end.js'
+import { collections } from './collections.js'
+import type { Stores } from './stores.js'
+
+/** Seconds until the last session, code, token or recovery link that a person has by now has run out. */
+export const subjectLifetime = (config: Config): number =>
+  Math.max(config.session_ttl_secs, config.device_code_ttl_secs, grantLifetime(config), longestLink + recoverySeconds) +
+  config.clock_tolerance_secs
+
+/** Finds the `backchannel_logout_uri` of a client in these stores or this configuration. */
+export const findLogoutUriIn = (
+  stores: Stores,
+  config: Config,
+): ((clientId: string) => Promise<string | undefined>) => {
+  const { clients } = collections(stores)
+  const configured = new Map(config.clients.map((client) => [client['client_id'], client['backchannel_logout_uri']]))
+  return async (clientId) => {
+    const uri = configured.has(clientId)
+      ? configured.get(clientId)
+      : (await clients.find(clientId))?.backchannel_logout_uri
+    return typeof uri === 'string' ? uri : undefined
+  }
+}
+
+/** Leaves logout tokens in the outbox, where the next process that serves finds and delivers them. */
+export const tellClientsIn = (stores: Stores, config: Config, clock: Clock): TellClients => {
+  const { sessionClients, logoutDeliveries: records, logoutClaims: claims } = collections(stores)
+  const outbox = createOutbox({ kind: 'logout_token', records, claims, clock })
+  return createTellClients({ sessionClients, outbox, findLogoutUri: findLogoutUriIn(stores, config) })
+}
+
+/** Ends everything that a person's sign-ins have opened in these stores, and so at every replica. */
+export const endSubjectIn = (stores: Stores, config: Config, clock: Clock): EndSubject => {
+  const { revocations } = collections(stores)
+  const tell = tellClientsIn(stores, config, clock)
+  return createEndSubject({ revocations, clock, lifetimeSeconds: subjectLifetime(config), tell })
+}
+
+/** The sessions, grants and consents of people in these stores. `tell` notifies the clients of what ends. */
+export const personalRecordsIn = (
+  stores: Stores,
+  config: Config,
+  clock: Clock,
+  tell: TellClients = tellClientsIn(stores, config, clock),
+): PersonalRecords =>
+  createPersonalRecords({ ...collections(stores), clock, grantLifetime: grantLifetime(config), tell })

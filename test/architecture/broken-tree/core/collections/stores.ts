@@ -1,0 +1,2 @@
+// What is stored knows no HTTP.
+import '../http/app.js'
