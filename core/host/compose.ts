@@ -6,7 +6,7 @@ import type { TraceContexts } from '../http/carry-trace.js'
 import { createRefusals } from '../endpoints/refusals.js'
 import { routes } from '../http/routes.js'
 import { ConfigurationError } from '../../config/problems.js'
-import type { AccountDirectory } from '../interaction/account-directory.js'
+import { liveAccounts } from '../interaction/account-directory.js'
 import { cibaGrant } from '../oauth/ciba/request.js'
 import type { ClientDirectory } from '../oauth/client.js'
 import { notingSeen } from '../oauth/registration/registered-clients.js'
@@ -291,10 +291,3 @@ const servingOf = (container: DependencyContainer, generation: Generation): Serv
     signLogoutToken: own.resolve(tokens.signLogoutToken),
   }
 }
-
-/** Plugins live longer than a generation. */
-const liveAccounts = (current: () => AccountDirectory): AccountDirectory => ({
-  findByUsername: (username) => current().findByUsername(username),
-  findBySubject: (subject) => current().findBySubject(subject),
-  replacePassword: (known, hash) => current().replacePassword(known, hash),
-})

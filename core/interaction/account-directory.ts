@@ -16,6 +16,8 @@ export interface AccountRecord {
 export interface AccountDirectory {
   findByUsername(username: string): Promise<AccountRecord | undefined>
   findBySubject(subject: string): Promise<AccountRecord | undefined>
+  /** An account of the configuration as the file has it. An operator may have disabled it since: `findBySubject` knows. */
+  peekBySubject(subject: string): AccountRecord | undefined
   /**
    * Gives an account of the store another password, as a PHC string. One atomic step: true for the one caller whose `known` is
    * still the record's `password_hash`; false when the password is another one by now, and for an account that has gone, is
@@ -23,6 +25,14 @@ export interface AccountDirectory {
    */
   replacePassword(known: AccountRecord, password_hash: string): Promise<boolean>
 }
+
+/** The accounts of the configuration that is in force: plugins live longer than one. */
+export const liveAccounts = (current: () => AccountDirectory): AccountDirectory => ({
+  findByUsername: (username) => current().findByUsername(username),
+  findBySubject: (subject) => current().findBySubject(subject),
+  peekBySubject: (subject) => current().peekBySubject(subject),
+  replacePassword: (known, hash) => current().replacePassword(known, hash),
+})
 
 /** Memory-hard password hashing off the event loop. Callers with an `address` take turns with others; those without one are one. */
 export interface PasswordHasher {

@@ -81,6 +81,7 @@ export const createAccountDirectory = (sources: {
       const account = entry && (await accounts.find(entry.username))
       return account?.sub === subject ? account : undefined
     },
+    peekBySubject: (subject) => bySubject.get(subject),
     replacePassword: async (known, password_hash) => {
       const name = canonicalUsername(known.username)
       if (name === undefined || byUsername.has(name) || bySubject.has(known.sub)) return false

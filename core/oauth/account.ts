@@ -25,6 +25,11 @@ export interface AccountLookup {
   /** The account, or undefined when it is gone or disabled: then nothing more is issued for it. Throws `Unavailable`. */
   find(subject: string, signal: AbortSignal): Promise<Account | undefined>
   /**
+   * The account as this process knows it without asking a store, or undefined where only `find` can tell. It may have been disabled
+   * elsewhere: tokens are prepared with it, and `find` is asked before one leaves. Absent: undefined.
+   */
+  peek?(subject: string): Account | undefined
+  /**
    * The account that somebody who signs in calls by this name, of any length; undefined when there is none, or it is disabled. With
    * it, clients of CIBA name people as they name themselves. Throws `Unavailable`.
    */
@@ -61,6 +66,8 @@ export const joinAccounts = (lookups: readonly AccountLookup[]): AccountLookup |
   if (first === undefined || others.length === 0) return first
   return {
     find: (subject, signal) => firstFound(lookups.map((lookup) => () => lookup.find(subject, signal))),
+    // Another's account comes first when the first lookup has to ask for it.
+    peek: (subject) => first.peek?.(subject),
     findByUsername: (username, signal) =>
       firstFound(lookups.map((lookup) => () => lookup.findByUsername?.(username, signal))),
   }

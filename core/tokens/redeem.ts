@@ -173,14 +173,14 @@ export const createRedeem = (options: RedeemOptions) => {
             redeem && grant && isOver(grant, redeem),
             authentication && accounts?.find(subject, signal),
           ])
+    // Remembered whatever else is refused: the next request is refused before anything is signed.
+    if (isRevoked && grant) options.revokedGrants.set(grant.grantId, 'revoked')
     if (registered === undefined)
       return new OAuthError('invalid_client', 'Client authentication failed.', {
         reason: 'the client is gone or disabled',
       })
     if (authentication && account === undefined) return invalidGrant('the account is gone or disabled')
-    if (!isRevoked || grant === undefined) return undefined
-    options.revokedGrants.set(grant.grantId, 'revoked')
-    return invalidGrant('the grant was revoked')
+    return isRevoked && grant ? invalidGrant('the grant was revoked') : undefined
   }
 
   const consume = (caller: Caller, redeemable: Redeemable): Promise<string | void> => {

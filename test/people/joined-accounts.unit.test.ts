@@ -27,6 +27,12 @@ describe('the accounts of several plugins', () => {
     await expect(joined?.find('nobody', signal)).rejects.toThrow(Unavailable)
   })
 
+  it('are known without a question only where no other lookup comes before', () => {
+    const knowing = { ...lookup('b'), peek: (subject: string) => ({ subject, claims: {} }) }
+    expect(joinAccounts([knowing, lookup('a')])?.peek?.('b')).toEqual({ subject: 'b', claims: {} })
+    expect(joinAccounts([lookup('a'), knowing])?.peek?.('b')).toBeUndefined()
+  })
+
   it('are those of the one plugin that has some, or nobody', () => {
     const only = lookup('a')
     expect(joinAccounts([only])).toBe(only)

@@ -67,10 +67,11 @@ export const createTokenEndpoint = (options: TokenOptions): RecordedHandler => {
     return handler
   }
 
-  /** A person who is gone gets nothing more (OIDC Core §16). */
+  /** A person who is gone gets nothing more (OIDC Core §16). Of an account that needs no read, `redeem` finds out whether it is. */
   const accountOf = async (decision: GrantDecision, signal: AbortSignal) => {
     if (decision.authentication === undefined) return undefined
-    const account = await accounts?.find(decision.subject, signal)
+    const { subject } = decision
+    const account = accounts?.peek?.(subject) ?? (await accounts?.find(subject, signal))
     if (account !== undefined) return account
     throw new OAuthError('invalid_grant', 'The grant is invalid, expired, revoked or was already used.', {
       reason: 'the account is gone or disabled',

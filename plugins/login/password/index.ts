@@ -125,6 +125,7 @@ export default definePlugin({
       },
       accounts: {
         find: async (subject) => toAccount(await accounts.findBySubject(subject)),
+        peek: (subject) => toAccount(accounts.peekBySubject(subject)),
         has: async (subject) => (await accounts.findBySubject(subject)) !== undefined,
         findByUsername: async (username) => toAccount(await accounts.findByUsername(username)),
       },
