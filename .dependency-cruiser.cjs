@@ -7,7 +7,7 @@ const product = '^(core|plugins|signers|config|libraries)/'
 const ours = '^(core|plugins|signers|config|libraries|test|bench)/'
 /** Root files of core: they import nothing of ours, and any room may import them. */
 const roots =
-  '^core/(address-bucket|clean-up|clock|deadline|disk-space|json|opaque-token|package-root|plain-text|plugin-failure|fair-queue|recent-map|report-fault|unavailable)\\.ts$'
+  '^core/(address-bucket|clean-up|clock|deadline|disk-space|json|opaque-token|package-root|plain-text|plugin-failure|fair-queue|recent-map|report-fault|unavailable|yes-or-no)\\.ts$'
 const adapters = '^core/storage/(embedded|mongodb|redis)/'
 const npm = (names) => `(^|/)node_modules/(${names})/|^(${names})$`
 

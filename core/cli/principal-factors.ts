@@ -85,7 +85,7 @@ export const withdrawFactor = async (options: FactorOptions): Promise<void> => {
   await changeFactor(options, 'principal.withdraw', async (factor, principal) => {
     if (factor.withdraw === undefined)
       throw new CommandFailed(`The second factor ${factor.kind} cannot withdraw anything.`)
-    if (!(await factor.withdraw(principal))) throw new CommandFailed('There is nothing to withdraw.')
+    if ((await factor.withdraw(principal)) !== true) throw new CommandFailed('There is nothing to withdraw.')
   })
   const { kind, subject, principalId: principal_id, type: principal_type } = options
   if (options.json) return printJson({ kind, subject, principal_id, principal_type, state: 'withdrawn' })

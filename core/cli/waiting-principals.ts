@@ -46,8 +46,8 @@ export const decideWaiting = async (
     if (found === undefined) throw nothing
     const { kind, principal, jkt } = found
     const change = { action: `principal.${decision}`, kind, jkt, ...toAudit(principal) }
-    if (!(await recordChange(checked.config, change, async () => found.factor.decide?.(id, decision) ?? false)))
-      throw nothing
+    const decide = async (): Promise<boolean> => (await found.factor.decide?.(id, decision)) === true
+    if (!(await recordChange(checked.config, change, decide))) throw nothing
     if (options.json) {
       const state = decision === 'approve' ? 'approved' : 'denied'
       return printJson({ id, kind, ...toWire(principal), jkt, state })

@@ -3,6 +3,7 @@ import { ConfigurationError } from '../../config/problems.js'
 import type { Config } from '../../config/schema.js'
 import { revealOptions } from '../../config/substitute.js'
 import type { Clock } from '../clock.js'
+import { withCheckedAnswers } from '../storage/checked-answers.js'
 import type { EphemeralBackend, StorageBackend } from '../storage/ports.js'
 import type { Shares } from './shares.js'
 import { loadAdapter, type AdapterChoice } from '../modules/load-adapter.js'
@@ -36,7 +37,7 @@ const withUri = async <B>({ component }: StoreContext, open: () => Promise<B>): 
 const openAdapter = async (choice: AdapterChoice, context: StoreContext): Promise<StorageBackend> => {
   const loaded = await loadAdapter(choice, context.component)
   if (loaded.module === undefined) throw new ConfigurationError(loaded.problems)
-  return loaded.module.open(loaded.options, context)
+  return withCheckedAnswers(await loaded.module.open(loaded.options, context), context.component)
 }
 
 const openRecords = async (choice: Choices['records'], context: StoreContext): Promise<StorageBackend> => {

@@ -148,7 +148,7 @@ export const openGeneration = async (
       const provider = providers.byName.get(name)
       return provider === undefined ? [] : [[name, auditProbes(name, provider, audit)] as const]
     })
-    const inProcess = new Set([...signers].flatMap(([name, { loaded }]) => (loaded.module.inProcess ? [name] : [])))
+    const inProcess = new Set([...signers.values()].flatMap(({ providers }) => [...providers.inProcess]))
     const ring = await openRing({ ...config, keys: inventory.keys }, new Map(guarded), clock, {
       inProcess,
       log,

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../json.js'
 import { hasInk } from '../plain-text.js'
+import { yesOrNo } from '../yes-or-no.js'
 
 /** A person as relying parties may know them. */
 export interface Account {
@@ -45,8 +46,13 @@ export type HasSubject = (subject: string, signal: AbortSignal) => Promise<boole
 export const hasSubject =
   (lookups: readonly AccountLookup[]): HasSubject =>
   async (subject, signal) => {
-    for (const lookup of lookups)
-      if (lookup.has === undefined ? await lookup.find(subject, signal) : await lookup.has(subject, signal)) return true
+    for (const lookup of lookups) {
+      const taken =
+        lookup.has === undefined
+          ? (await lookup.find(subject, signal)) !== undefined
+          : yesOrNo('`has` of accounts', await lookup.has(subject, signal))
+      if (taken) return true
+    }
     return false
   }
 

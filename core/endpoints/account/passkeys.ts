@@ -64,7 +64,7 @@ export const createPasskeysSection = (options: PasskeysSectionOptions): AccountS
     const result = (await challenges.redeem(challenge))
       ? await enrolment.finish(await setupOf(visit, challenge), answer)
       : ({ outcome: 'refused', why: 'the challenge was used, or is too old' } as const)
-    if (result.outcome === 'refused') {
+    if (result.outcome !== 'made') {
       await refusals.record(visit.http, { event: 'account.refused', why: result.why, sub: subject })
       return { status: 400, section: await show(visit, 'refused') }
     }

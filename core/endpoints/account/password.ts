@@ -9,6 +9,7 @@ import type { RevocationStore } from '../../storage/ports.js'
 import type { Flow } from '../authorization-flow/flow.js'
 import { findLoginOrigin } from '../authorization-flow/login-origin.js'
 import type { Refusals } from '../refusals.js'
+import { yesOrNo } from '../../yes-or-no.js'
 import { trailOf, type AccountSection, type Action, type Outcome, type Visit } from './section.js'
 
 export interface PasswordSectionOptions {
@@ -75,7 +76,8 @@ export const createPasswordSection = (options: PasswordSectionOptions, flow: Flo
   const change: Action = async (visit) => {
     const { http, person } = visit
     const { subject: sub } = person.session
-    if (person.account.passwordFixed) throw new OAuthError('invalid_request', 'This password cannot be changed here.')
+    if (person.account.passwordFixed === true)
+      throw new OAuthError('invalid_request', 'This password cannot be changed here.')
     const field = (name: string): string => http.form.values.get(name) ?? ''
     const [current, next] = [field('current_password'), field('new_password')]
     if (next !== field('new_password_again')) return again(visit, 400, { kind: 'different' })
@@ -94,7 +96,7 @@ export const createPasswordSection = (options: PasswordSectionOptions, flow: Flo
         // Before and after: an outage leaves nobody in whom a new password was to put out, and the old password opens nothing
         // between the two that stays.
         await endAll(visit)
-        if (!(await decision.apply())) throw changedMeanwhile()
+        if (!yesOrNo('`apply` of a change of the password', await decision.apply())) throw changedMeanwhile()
         await endAll(visit)
         const started = await restartSession(visit)
         await audit.record({ event: 'account.password_changed', ...trailOf(visit), sid: started?.sid })

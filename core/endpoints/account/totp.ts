@@ -56,7 +56,7 @@ export const createTotpSection = ({ enrolment, factors, audit, refusals }: TotpS
     if (all.some(({ kind }) => kind === 'totp')) return { notice: 'totp_there' }
     const answer = { setup: values.get('setup') ?? '', code: values.get('code') ?? '' }
     const result = await enrolment.finish(setupOf(visit, all), answer)
-    if (result.outcome === 'refused') {
+    if (result.outcome !== 'made') {
       await refusals.record(visit.http, { event: 'account.refused', why: result.why, sub: subject })
       return { status: 400, section: await show(visit, { problem: 'wrong' }, answer) }
     }

@@ -209,7 +209,7 @@ export const createCompleteSignIn = (
 export type CompleteSignIn = ReturnType<typeof createCompleteSignIn>
 
 /** Of a first method and a second factor: as good as both, and as old as the older one. */
-const joinResults = (first: PassedSignIn, second: PassedSignIn): PassedSignIn => {
+export const joinResults = (first: PassedSignIn, second: PassedSignIn): PassedSignIn => {
   const times = [first.authTime, second.authTime].filter((time) => time !== undefined)
   const acr = second.acr ?? first.acr
   const username = first.username ?? second.username
@@ -220,6 +220,6 @@ const joinResults = (first: PassedSignIn, second: PassedSignIn): PassedSignIn =>
     ...(acr !== undefined && { acr }),
     ...(times.length > 0 && { authTime: Math.min(...times) }),
     ...(username !== undefined && { username }),
-    ...(first.linksAccount && { linksAccount: true }),
+    ...(first.linksAccount === true && { linksAccount: true }),
   }
 }

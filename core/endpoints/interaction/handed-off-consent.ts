@@ -93,18 +93,20 @@ export const createHandedOffConsent = (options: AuthorizationOptions, flow: Flow
       if (!isOwn || attempt.kept?.['sid'] !== sid || attempt.kept['subject'] !== subject) return { outcome: 'unknown' }
       const query = Object.fromEntries(http.query.values)
       const result = await run(open, async () => method.finish({ id: state, signal: http.signal }, query))
+      if (result.outcome === 'allowed') {
+        const rules = { client, types, defaultAudience, signal: http.signal }
+        return { outcome: 'allowed', request: await narrowRequest(open.request, result, rules) }
+      }
       if (result.outcome === 'denied') return result
       if (result.outcome === 'refused') {
         await refusals.record(http, { event: 'authorization.refused', why: result.why, client, sub: subject })
         return refuseOver()
       }
-      if (result.outcome === 'pending')
-        throw new OAuthError(
-          'consent_required',
-          'Your answer has not arrived yet. Reload this page, or go back to the application and start again.',
-        )
-      const rules = { client, types, defaultAudience, signal: http.signal }
-      return { outcome: 'allowed', request: await narrowRequest(open.request, result, rules) }
+      // Pending, or nothing that is known: no consent.
+      throw new OAuthError(
+        'consent_required',
+        'Your answer has not arrived yet. Reload this page, or go back to the application and start again.',
+      )
     },
 
     /** Gives back what an answered question took up. */

@@ -1,0 +1,46 @@
+import { Unavailable } from '../unavailable.js'
+import { yesOrNo } from '../yes-or-no.js'
+import type { StorageBackend } from './ports.js'
+
+/** The questions of yes or no, by kind of collection: something used twice, or a revoked token, hangs on each. */
+const questions: Partial<Record<keyof StorageBackend, readonly string[]>> = {
+  replayGuard: ['claim'],
+  records: ['put', 'remove'],
+  revocations: ['isRevoked'],
+  deviceCodes: ['start'],
+}
+
+type Call = (...parameters: readonly unknown[]) => unknown
+
+/** As `target`, which is called as itself, with some of its members replaced. A copy would lose what its class has. */
+const replacing = <T extends object>(target: T, replace: (name: string, call: Call) => Call): T =>
+  new Proxy({} as T, {
+    get: (_, name) => {
+      const member: unknown = Reflect.get(target, name)
+      if (typeof member !== 'function') return member
+      const call = member.bind(target) as Call
+      return typeof name === 'string' ? replace(name, call) : call
+    },
+  })
+
+const checkedCollection = (name: string, collection: object, asked: readonly string[], component: string): object =>
+  replacing(collection, (verb, call) => {
+    if (!asked.includes(verb)) return call
+    return async (...parameters) => {
+      const answer = await call(...parameters)
+      try {
+        return yesOrNo(`${name}.${verb} of the adapter`, answer)
+      } catch (cause) {
+        throw new Unavailable(component, 'unknown', 'the adapter answered neither true nor false', { cause })
+      }
+    }
+  })
+
+/** A store of a deployer's adapter whose answers to questions of yes or no are just these; another one is an outage. */
+export const withCheckedAnswers = (backend: StorageBackend, component: string): StorageBackend =>
+  replacing(backend, (kind, call) => {
+    const asked = questions[kind as keyof StorageBackend]
+    return asked === undefined
+      ? call
+      : (...parameters) => checkedCollection(kind, call(...parameters) as object, asked, component)
+  })
