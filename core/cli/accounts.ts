@@ -2,14 +2,14 @@ import type { Config } from '../../config/schema.js'
 import { collections } from '../collections/collections.js'
 import { findFaultyClaims, findUnreleased, unreleased } from '../checks/claim-rules.js'
 import { endSubjectIn } from '../collections/person-records.js'
-import type { Stores } from '../collections/stores.js'
 import { addAccount, listAccounts, openAccountStore } from '../interaction/accounts.js'
 import { listExternalAccounts } from '../interaction/external-accounts.js'
 import { createPasswordHasher } from '../interaction/password-hasher.js'
 import { canonicalUsername } from '../interaction/username.js'
 import type { JsonObject } from '../json.js'
 import { personFactorsIn } from './account-factors.js'
-import { describeState, findClient, isConfigured } from './clients.js'
+import { findClient } from '../administration/clients.js'
+import { describeState } from './clients.js'
 import { listAll, readDeployment, recordChange, withStores, type DeploymentOptions } from './deployment.js'
 import { CommandFailed } from './failure.js'
 import {
@@ -82,9 +82,6 @@ const describe = ({ sub, username, source, method, claims, disabled = false }: F
   ...{ disabled, claims },
 })
 
-const isClient = async (config: Config, stores: Stores, id: string): Promise<boolean> =>
-  isConfigured(config, id) || (await findClient(collections(stores).clients, id)) !== undefined
-
 /** Of claims that nobody gets. */
 export const warnOfClaims = (config: Config, claims: JsonObject): void => {
   for (const name of findUnreleased(config, claims)) printError(`warning: claim ${name}: ${unreleased}`)
@@ -108,7 +105,7 @@ export const addAccountTo = async (username: string, options: AddAccountOptions)
   const added = { username, password, claims, ...(sub !== undefined && { sub }) }
   const account = await recordChange(config, { action: 'account.add', username }, () =>
     withStores(config, async (stores) => {
-      if (sub !== undefined && (await isClient(config, stores, sub)))
+      if (sub !== undefined && (await findClient({ config, stores }, sub)) !== undefined)
         throw new CommandFailed(
           'There is a client with this id: its tokens would have the same sub (RFC 9700 section 4.15).',
         )

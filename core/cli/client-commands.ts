@@ -1,8 +1,7 @@
 import { Option, type Command } from 'commander'
 import { consentChoices } from '../oauth/client.js'
-import type { AddClientOptions, MetadataOptions } from './add-client.js'
-import type { RotateOptions } from './change-client.js'
-import type { ClientOptions, RemoveOptions } from './clients.js'
+import type { AddClientOptions, MetadataOptions } from './client-metadata.js'
+import type { ClientOptions, RemoveOptions, RotateOptions } from './clients.js'
 import { collect, configOption, jsonOption, parseDuration, wideOption } from './options.js'
 
 /** Clients in the records store. */
@@ -19,7 +18,7 @@ export const addClientCommands = (clients: Command): void => {
       .command('add')
       .description('add a client, and print its id and its secret, which is shown only once')
       .option('--client-id <id>', 'default: a random UUID'),
-  ).action(async (options: AddClientOptions) => (await import('./add-client.js')).addClient(options))
+  ).action(async (options: AddClientOptions) => (await import('./client-metadata.js')).addClientTo(options))
   oneClient(clients, 'show', "show a client's metadata, without its secret").action(
     async (clientId: string, options: ClientOptions) => (await import('./clients.js')).printClient(clientId, options),
   )
@@ -29,7 +28,7 @@ export const addClientCommands = (clients: Command): void => {
       .description('change metadata of a client in the store; what is not named stays, its secret too')
       .argument('<client_id>'),
   ).action(async (clientId: string, options: MetadataOptions) =>
-    (await import('./change-client.js')).updateClient(clientId, options),
+    (await import('./client-metadata.js')).updateClientOf(clientId, options),
   )
   oneClient(clients, 'rotate-secret', 'replace the secret of a client in the store, and print the new one once')
     .option(
@@ -38,14 +37,14 @@ export const addClientCommands = (clients: Command): void => {
       parseDuration,
     )
     .action(async (clientId: string, options: RotateOptions) =>
-      (await import('./change-client.js')).rotateSecret(clientId, options),
+      (await import('./clients.js')).rotateSecret(clientId, options),
     )
   oneClient(clients, 'disable', 'refuse every request of a client in the store').action(
     async (clientId: string, options: ClientOptions) =>
-      (await import('./change-client.js')).setClientDisabled(clientId, true, options),
+      (await import('./clients.js')).setDisabled(clientId, true, options),
   )
   oneClient(clients, 'enable', 'enable a disabled client').action(async (clientId: string, options: ClientOptions) =>
-    (await import('./change-client.js')).setClientDisabled(clientId, false, options),
+    (await import('./clients.js')).setDisabled(clientId, false, options),
   )
   clients
     .command('remove')

@@ -1,19 +1,19 @@
 import type { Config } from '../../config/schema.js'
-import { addressBucket } from '../address-bucket.js'
-import { collections } from '../collections/collections.js'
-import { openShares } from '../collections/shares.js'
-import type { Stores } from '../collections/stores.js'
-import { parseClientMetadata } from '../oauth/client-metadata.js'
-import { isClientId, type Client } from '../oauth/client.js'
-import type { RecordStore } from '../storage/ports.js'
+import { isoTime } from '../clock.js'
+import { isRefusal } from '../administration/administration.js'
 import {
-  changeStores,
-  listAll,
-  readDeployment,
-  recordChange,
-  withStores,
-  type DeploymentOptions,
-} from './deployment.js'
+  findClient,
+  listClients,
+  removeClient,
+  removeUnusedClients,
+  setClientDisabled,
+  showClient,
+  type ClientRefusal,
+} from '../administration/clients.js'
+import { rotateClientSecret } from '../administration/client-metadata.js'
+import type { Stores } from '../collections/stores.js'
+import type { Client } from '../oauth/client.js'
+import { administer, readDeployment, withStores, type DeploymentOptions } from './deployment.js'
 import { CommandFailed } from './failure.js'
 import { print, printJson, printYaml } from './output.js'
 import { printList, type Cell } from './table.js'
@@ -22,23 +22,20 @@ export interface ClientOptions extends DeploymentOptions {
   readonly json?: true
 }
 
-export const isConfigured = (config: Config, clientId: string): boolean =>
-  config.clients.some((client) => client['client_id'] === clientId)
+const refusals: Readonly<Record<ClientRefusal['refused'], string>> = {
+  configured: 'This client is in the configuration: change it there, and reload.',
+  unknown: 'There is no such client in the store.',
+  changed_meanwhile: 'The client was changed by somebody else meanwhile. Try again.',
+}
+
+/** The failure of a command for a client that was not changed. */
+export const clientNotChanged = ({ refused }: ClientRefusal): CommandFailed => new CommandFailed(refusals[refused])
 
 /** `signet clients list`. */
 export const printClients = async (options: ClientOptions): Promise<void> => {
   const config = await readDeployment(options)
-  const stored = await withStores(config, (stores) =>
-    listAll(
-      async (after) => (await collections(stores).clients.list(after, 100)).map((entry) => entry.record),
-      (client) => client.client_id,
-    ),
-  )
-  const rows = [
-    ...configuredClients(config).map((client) => ({ source: 'configuration', ...client })),
-    ...stored.map((client) => ({ source: sourceOf(client), ...client })),
-  ]
-  if (options.json) return printJson(rows.map(mask))
+  const rows = await withStores(config, (stores) => listClients({ config, stores }))
+  if (options.json) return printJson(rows)
   printList(
     'clients',
     ['CLIENT_ID', 'NAME', 'SOURCE', 'STATE', 'AUTHENTICATION', 'GRANTS'],
@@ -53,9 +50,6 @@ export const printClients = async (options: ClientOptions): Promise<void> => {
   )
 }
 
-/** Of a client in the store: what an operator added, and what registered itself. */
-const sourceOf = ({ registration }: Client): string => (registration === undefined ? 'store' : 'registration')
-
 /** As accounts and clients have it. */
 export const describeState = ({ disabled }: { readonly disabled?: boolean }): Cell =>
   disabled ? { text: 'disabled', tone: 'red' } : 'active'
@@ -63,11 +57,17 @@ export const describeState = ({ disabled }: { readonly disabled?: boolean }): Ce
 /** `signet clients show`. */
 export const printClient = async (clientId: string, options: ClientOptions): Promise<void> => {
   const config = await readDeployment(options)
-  const client =
-    findConfigured(config, clientId) ?? (await withStores(config, (stores) => getClient(config, stores, clientId)))
-  const shown = { source: isConfigured(config, clientId) ? 'configuration' : sourceOf(client), ...mask(client) }
-  if (options.json) printJson(shown)
-  else printYaml(shown)
+  const client = await withStores(config, (stores) => showClient({ config, stores }, clientId))
+  if (client === undefined) throw new CommandFailed('There is no such client.')
+  if (options.json) printJson(client)
+  else printYaml(client)
+}
+
+/** A client of the configuration, else of the store. Throws `CommandFailed`. */
+export const getClient = async (config: Config, stores: Stores, clientId: string): Promise<Client> => {
+  const client = await findClient({ config, stores }, clientId)
+  if (client === undefined) throw new CommandFailed('There is no such client.')
+  return client
 }
 
 export interface RemoveOptions extends ClientOptions {
@@ -76,86 +76,79 @@ export interface RemoveOptions extends ClientOptions {
 }
 
 /** `signet clients remove`. */
-export const removeClients = (clientId: string | undefined, options: RemoveOptions): Promise<void> => {
+export const removeClients = async (clientId: string | undefined, options: RemoveOptions): Promise<void> => {
   const { unused, address } = options
-  if (clientId !== undefined && unused === undefined && address === undefined) return removeClient(clientId, options)
+  if (clientId !== undefined && unused === undefined && address === undefined) return removeOne(clientId, options)
   if (clientId !== undefined || unused === undefined)
     throw new CommandFailed('Name either one client or --unused, with or without --address.')
-  return removeUnused(options)
-}
-
-const removeUnused = async (options: RemoveOptions): Promise<void> => {
-  const { address } = options
-  const bucket = address === undefined ? undefined : addressBucket(address)
-  if (address !== undefined && bucket === undefined) throw new CommandFailed('--address must be an IP address.')
-  const isMeant = ({ registration }: Client): boolean =>
-    registration?.unused_until !== undefined &&
-    registration.initial_access_token === undefined &&
-    (bucket === undefined || registration.address === bucket)
   const config = await readDeployment(options)
-  const removed = await recordChange(
-    config,
-    { action: 'client.remove_unused', ...(bucket !== undefined && { address: bucket }) },
-    () =>
-      withStores(config, async (stores) => {
-        // The running service learns that the share has room again.
-        await using opened = openShares(stores, Date.now)
-        const { openClients } = collections({ ...stores, shares: opened.shares })
-        const found = await listAll(
-          async (after) => (await openClients.list(after, 100)).map(({ record }) => record),
-          ({ client_id }) => client_id,
-        )
-        const results = []
-        for (const { client_id } of found.filter(isMeant))
-          results.push(
-            await openClients.update(client_id, (current) =>
-              current !== undefined && isMeant(current) ? { result: true, write: null } : { result: false },
-            ),
-          )
-        return results.filter(Boolean).length
-      }),
+  const result = await administer(config, (administration, by) =>
+    removeUnusedClients(administration, by, { ...(address !== undefined && { address }) }),
   )
+  if (isRefusal(result)) throw new CommandFailed('--address must be an IP address.')
+  const { removed } = result
   if (options.json) printJson({ removed })
   else print(`Removed ${String(removed)} ${removed === 1 ? 'client' : 'clients'}`)
 }
 
-const removeClient = async (clientId: string, options: ClientOptions): Promise<void> => {
+const removeOne = async (clientId: string, options: ClientOptions): Promise<void> => {
   const config = await readDeployment(options)
-  const removed = await changeStores(config, { action: 'client.remove', client_id: clientId }, async (stores) => {
-    const { clients } = collections(stores)
-    return (await findClient(clients, clientId)) !== undefined && (await clients.remove(clientId))
-  })
-  if (removed) return options.json ? printJson({ client_id: clientId, state: 'removed' }) : print(`Removed ${clientId}`)
+  const result = await administer(config, (administration, by) => removeClient(administration, by, clientId))
+  if (!isRefusal(result))
+    return options.json ? printJson({ client_id: clientId, state: 'removed' }) : print(`Removed ${clientId}`)
   throw new CommandFailed(
-    isConfigured(config, clientId)
-      ? 'This client is in the configuration: remove it there.'
-      : 'There is no such client in the store.',
+    result.refused === 'configured' ? 'This client is in the configuration: remove it there.' : refusals.unknown,
   )
 }
 
-/** What no client can be called is in no store. */
-export const findClient = async (clients: RecordStore<Client>, clientId: string): Promise<Client | undefined> =>
-  isClientId(clientId) ? await clients.find(clientId) : undefined
-
-const findConfigured = (config: Config, clientId: string): Client | undefined =>
-  configuredClients(config).find((client) => client.client_id === clientId)
-
-/** Of the configuration, else of the store. Throws `CommandFailed`. */
-export const getClient = async (config: Config, stores: Stores, clientId: string): Promise<Client> => {
-  const client = findConfigured(config, clientId) ?? (await findClient(collections(stores).clients, clientId))
-  if (client === undefined) throw new CommandFailed('There is no such client.')
-  return client
+export interface RotateOptions extends ClientOptions {
+  /** Seconds for which the previous secret stays valid. */
+  readonly overlap?: number
 }
 
-const configuredClients = (config: Config): readonly Client[] =>
-  config.clients.flatMap(
-    (metadata) => parseClientMetadata(metadata, config.scopes_supported, config.security_profile).client ?? [],
+/** `signet clients rotate-secret`: prints the new secret this once. */
+export const rotateSecret = async (clientId: string, options: RotateOptions): Promise<void> => {
+  const config = await readDeployment(options)
+  const { overlap } = options
+  const result = await administer(config, (administration, by) =>
+    rotateClientSecret(administration, by, { client_id: clientId, overlap }),
+  )
+  if (isRefusal(result)) throw result.refused === 'no_secret' ? noSecret(result.reason) : clientNotChanged(result)
+  const { client_secret, previous_client_secret_expires_at: until } = result
+  const old_secret_valid_until = until === undefined ? undefined : isoTime(until * 1000)
+  if (options.json)
+    return printJson({
+      client_id: clientId,
+      client_secret,
+      ...(old_secret_valid_until !== undefined && { old_secret_valid_until }),
+    })
+  printCredentials(clientId, client_secret, options)
+  print(
+    old_secret_valid_until === undefined
+      ? 'The old secret is no longer valid.'
+      : `The old secret is valid until ${old_secret_valid_until}.`,
+  )
+}
+
+const noSecret = (method: string | undefined): CommandFailed =>
+  new CommandFailed(
+    `This client has no secret${method === undefined ? '' : `: its method is ${method}`}. To give it one: signet clients update --auth-method client_secret_basic`,
   )
 
-/** Not even the hash of a secret is shown. */
-const mask = <T extends Client>(client: T): T => ({
-  ...client,
-  ...(client.client_secret_sha256 !== undefined && { client_secret_sha256: '[secret]' }),
-  ...(client.previous_client_secret_sha256 !== undefined && { previous_client_secret_sha256: '[secret]' }),
-  ...(client.registration && { registration: { ...client.registration, access_token_sha256: '[secret]' } }),
-})
+/** `signet clients disable` and `enable`. */
+export const setDisabled = async (clientId: string, disabled: boolean, options: ClientOptions): Promise<void> => {
+  const config = await readDeployment(options)
+  const result = await administer(config, (administration, by) =>
+    setClientDisabled(administration, by, { client_id: clientId, disabled }),
+  )
+  if (isRefusal(result)) throw clientNotChanged(result)
+  if (options.json) return printJson({ client_id: clientId, state: disabled ? 'disabled' : 'enabled' })
+  print(`${disabled ? 'Disabled' : 'Enabled'} ${clientId}`)
+}
+
+/** The id of a client and the secret that was generated for it: nothing shows it again. */
+export const printCredentials = (client_id: string, generated: string | undefined, { json }: ClientOptions): void => {
+  if (json) return printJson({ client_id, ...(generated !== undefined && { client_secret: generated }) })
+  print(`client_id      ${client_id}`)
+  if (generated !== undefined) print(`client_secret  ${generated}  (shown this once: only its hash is kept)`)
+}

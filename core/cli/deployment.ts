@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { Config } from '../../config/schema.js'
 import { loadConfig } from '../../config/load.js'
 import { checkConfiguration, type CheckedConfiguration } from '../checks/check-configuration.js'
+import type { Administration, Operator } from '../administration/administration.js'
 import { openStores, type Stores } from '../collections/stores.js'
 import { actedHere } from '../observe/acted-by.js'
 import { openAudit, openAuditOnErrors } from '../observe/audit-file.js'
@@ -30,6 +31,25 @@ export const checkDeployment = (options: DeploymentOptions): Promise<CheckedConf
 export const withStores = async <T>(config: Config, work: (stores: Stores) => Promise<T>): Promise<T> => {
   await using stores = await openStores(config, Date.now)
   return await work(stores)
+}
+
+/**
+ * Opens what changes need, does `work`, which is the change of one command, and closes all of it. The service may run meanwhile.
+ * Throws `Unavailable`.
+ */
+export const administer = async <T>(
+  config: Config,
+  work: (administration: Administration, operator: Operator) => Promise<T>,
+): Promise<T> => {
+  await using audit = await openAuditBeside(config)
+  await using stores = await openStores(config, Date.now)
+  return await work({ config, stores, clock: Date.now, audit, unrecorded: reportUnrecorded }, actedHere('command'))
+}
+
+/** The result of the command is still to be shown: a secret is nowhere else. */
+const reportUnrecorded = ({ component, message }: Unavailable): void => {
+  printError(`${component}: ${message}. The change was made, but the audit log has only its beginning.`)
+  process.exitCode = 1
 }
 
 /** What a command changes, as the audit log has it. */
@@ -71,9 +91,7 @@ export const recordIn = async <T>(
   if (result === false) return result
   await audit.record({ event: 'administration', ...change, ...noted, by }).catch((error: unknown) => {
     if (!(error instanceof Unavailable)) throw error
-    // The result is still to be shown: a secret is nowhere else.
-    printError(`${error.component}: ${error.message}. The change was made, but the audit log has only its beginning.`)
-    process.exitCode = 1
+    reportUnrecorded(error)
   })
   return result
 }

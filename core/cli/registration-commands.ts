@@ -18,7 +18,7 @@ export const addRegistrationCommands = (registrations: Command): void => {
     .option('--note <text>', 'whom it is for; the list shows it')
     .addOption(configOption())
     .addOption(jsonOption())
-    .action(async (options: IssueOptions) => (await import('./registrations.js')).issueInitialAccessToken(options))
+    .action(async (options: IssueOptions) => (await import('./registrations.js')).printNewInitialAccessToken(options))
   registrations
     .command('list')
     .description('list the initial access tokens that have not expired')
@@ -32,9 +32,7 @@ export const addRegistrationCommands = (registrations: Command): void => {
     .argument('<id>')
     .addOption(configOption())
     .addOption(jsonOption())
-    .action(async (id: string, options: ClientOptions) =>
-      (await import('./registrations.js')).revokeInitialAccessToken(id, options),
-    )
+    .action(async (id: string, options: ClientOptions) => (await import('./registrations.js')).revokeToken(id, options))
   registrations
     .command('rotate-token')
     .description('replace the registration access token of a client, and print the new one once')
@@ -42,7 +40,7 @@ export const addRegistrationCommands = (registrations: Command): void => {
     .addOption(configOption())
     .addOption(jsonOption())
     .action(async (clientId: string, options: ClientOptions) =>
-      (await import('./registrations.js')).rotateRegistrationToken(clientId, options),
+      (await import('./registrations.js')).rotateTokenOf(clientId, options),
     )
 }
 

@@ -1,10 +1,13 @@
 import { isoTime } from '../clock.js'
-import { collections } from '../collections/collections.js'
-import { newInitialAccessToken, type InitialAccessToken } from '../oauth/registration/initial-access-token.js'
-import { hashOpaqueToken, newOpaqueToken } from '../opaque-token.js'
-import { changeClient } from './change-client.js'
-import type { ClientOptions } from './clients.js'
-import { changeStores, listAll, readDeployment, withStores } from './deployment.js'
+import { isRefusal } from '../administration/administration.js'
+import {
+  issueInitialAccessToken,
+  listInitialAccessTokens,
+  revokeInitialAccessToken,
+  rotateRegistrationToken,
+} from '../administration/registrations.js'
+import { clientNotChanged, type ClientOptions } from './clients.js'
+import { administer, readDeployment, withStores } from './deployment.js'
 import { CommandFailed } from './failure.js'
 import { print, printFields, printJson } from './output.js'
 import { printList } from './table.js'
@@ -17,29 +20,19 @@ export interface IssueOptions extends ClientOptions {
   readonly note?: string
 }
 
+const notIssued = {
+  off: 'Nobody can register: registration.mode of the configuration is off.',
+  policy: 'registration.policies of the configuration has no policy of this name.',
+} as const
+
 /** `signet registrations issue`: prints an initial access token this once; the store gets its hash. */
-export const issueInitialAccessToken = async (options: IssueOptions): Promise<void> => {
+export const printNewInitialAccessToken = async (options: IssueOptions): Promise<void> => {
   const config = await readDeployment(options)
-  const { uses, expiresIn, policy, note } = options
-  if (config.registration.mode === 'off')
-    throw new CommandFailed('Nobody can register: registration.mode of the configuration is off.')
-  if (policy !== undefined && !Object.hasOwn(config.registration.policies, policy))
-    throw new CommandFailed('registration.policies of the configuration has no policy of this name.')
-  const { id, token, sha256 } = newInitialAccessToken()
-  const issuedAt = Math.floor(Date.now() / 1000)
-  const record: InitialAccessToken = {
-    sha256,
-    uses,
-    used: 0,
-    issuedAt,
-    expiresAt: issuedAt + expiresIn,
-    ...(policy !== undefined && { policy }),
-    ...(note !== undefined && { note }),
-  }
-  await changeStores(config, { action: 'registration.issue', initial_access_token: id }, (stores) =>
-    collections(stores).initialAccessTokens.put(id, record, { ttlSeconds: expiresIn, onlyIfAbsent: true }),
-  )
-  const expires_at = isoTime(record.expiresAt * 1000)
+  const { uses, policy, note } = options
+  const result = await administer(config, (administration, by) => issueInitialAccessToken(administration, by, options))
+  if (isRefusal(result)) throw new CommandFailed(notIssued[result.refused])
+  const { id, token } = result
+  const expires_at = isoTime(result.expiresAt * 1000)
   if (options.json) return printJson({ id, initial_access_token: token, uses, expires_at, policy, note })
   printFields({
     id,
@@ -53,13 +46,8 @@ export const issueInitialAccessToken = async (options: IssueOptions): Promise<vo
 /** `signet registrations list`. */
 export const printInitialAccessTokens = async (options: ClientOptions): Promise<void> => {
   const config = await readDeployment(options)
-  const found = await withStores(config, (stores) =>
-    listAll(
-      (after) => collections(stores).initialAccessTokens.list(after, 100),
-      ({ id }) => id,
-    ),
-  )
-  const rows = found.map(({ id, record: { sha256: _hash, issuedAt, expiresAt, ...rest } }) => ({
+  const found = await withStores(config, (stores) => listInitialAccessTokens({ config, stores }))
+  const rows = found.map(({ id, issuedAt, expiresAt, ...rest }) => ({
     id,
     ...rest,
     issued_at: isoTime(issuedAt * 1000),
@@ -80,24 +68,23 @@ export const printInitialAccessTokens = async (options: ClientOptions): Promise<
 }
 
 /** `signet registrations revoke`: clients that were registered with the token stay. */
-export const revokeInitialAccessToken = async (id: string, options: ClientOptions): Promise<void> => {
+export const revokeToken = async (id: string, options: ClientOptions): Promise<void> => {
   const config = await readDeployment(options)
-  const change = { action: 'registration.revoke', initial_access_token: id }
-  const revoked = await changeStores(config, change, (stores) => collections(stores).initialAccessTokens.remove(id))
-  if (!revoked) throw new CommandFailed('There is no initial access token with this id.')
+  const result = await administer(config, (administration, by) => revokeInitialAccessToken(administration, by, id))
+  if (isRefusal(result)) throw new CommandFailed('There is no initial access token with this id.')
   if (options.json) return printJson({ id, state: 'revoked' })
   print(`Revoked ${id}`)
 }
 
 /** `signet registrations rotate-token`: for a client that has lost the token of its registration. */
-export const rotateRegistrationToken = async (clientId: string, options: ClientOptions): Promise<void> => {
+export const rotateTokenOf = async (clientId: string, options: ClientOptions): Promise<void> => {
   const config = await readDeployment(options)
-  const token = newOpaqueToken()
-  await changeClient(config, clientId, 'rotate_registration_token', (before) => {
-    if (before.registration === undefined) throw new CommandFailed('This client did not register itself.')
-    const registration = { ...before.registration, access_token_sha256: hashOpaqueToken(token) }
-    return Promise.resolve({ ...before, registration })
-  })
+  const result = await administer(config, (administration, by) => rotateRegistrationToken(administration, by, clientId))
+  if (isRefusal(result))
+    throw result.refused === 'not_registered'
+      ? new CommandFailed('This client did not register itself.')
+      : clientNotChanged(result)
+  const { token } = result
   if (options.json) return printJson({ client_id: clientId, registration_access_token: token })
   printFields({
     client_id: clientId,

@@ -1,0 +1,79 @@
+import type { Config } from '../../config/schema.js'
+import type { Clock } from '../clock.js'
+import type { Stores } from '../collections/stores.js'
+import type { JsonValue } from '../json.js'
+import type { ActedBy } from '../observe/acted-by.js'
+import type { AuditLog } from '../observe/audit.js'
+import { Unavailable } from '../unavailable.js'
+
+/** A deployment as those see it who only read. */
+export interface Deployment {
+  readonly config: Config
+  readonly stores: Stores
+}
+
+/** What changes of a deployment need. A command opens it for one change; a service has it for as long as it runs. */
+export interface Administration extends Deployment {
+  readonly clock: Clock
+  readonly audit: AuditLog
+  /** Called when a change was made and the audit log has only its beginning. The change stands, and its result is still returned. */
+  unrecorded(error: Unavailable): void
+}
+
+/** Who makes a change, and how that person reached Signet; `by` of the audit log. */
+export type Operator = ActedBy
+
+/** A change that was not made, and why; `reason` is a sentence for the operator. */
+export interface Refusal<Why extends string = string> {
+  readonly refused: Why
+  readonly reason?: string
+}
+
+export const isRefusal = (result: unknown): result is Refusal =>
+  typeof result === 'object' && result !== null && 'refused' in result
+
+/** A change as the audit log has it. */
+export interface Change {
+  readonly action: string
+  readonly [whom: string]: JsonValue
+}
+
+/** Adds to the record of a change what became known while it was made. */
+export type NoteChange = (more: Readonly<Record<string, JsonValue>>) => void
+
+/**
+ * Makes a change: records its beginning, does `work`, and records that it was made unless `work` returns a refusal. What cannot be
+ * recorded is not begun. Throws `Unavailable`, and what `work` throws.
+ */
+export const change = async <T>(
+  { audit, unrecorded }: Pick<Administration, 'audit' | 'unrecorded'>,
+  by: Operator,
+  what: Change,
+  work: (note: NoteChange) => Promise<T>,
+): Promise<T> => {
+  await audit.record({ event: 'administration.begun', ...what, by })
+  const noted: Record<string, JsonValue> = {}
+  const result = await work((more) => void Object.assign(noted, more))
+  if (isRefusal(result)) return result
+  try {
+    await audit.record({ event: 'administration', ...what, ...noted, by })
+  } catch (error) {
+    if (!(error instanceof Unavailable)) throw error
+    unrecorded(error)
+  }
+  return result
+}
+
+/** All records of a collection, page by page. */
+export const listAll = async <T>(
+  page: (after: string | undefined) => Promise<readonly T[]>,
+  idOf: (record: T) => string,
+): Promise<readonly T[]> => {
+  const all: T[] = []
+  let records = await page(undefined)
+  while (records.length > 0) {
+    all.push(...records)
+    records = await page(records.map(idOf).at(-1))
+  }
+  return all
+}

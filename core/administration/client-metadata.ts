@@ -1,0 +1,173 @@
+import { randomUUID } from 'node:crypto'
+import type { Problem } from '../../config/problems.js'
+import { checkClient, type CheckedConfiguration } from '../checks/check-configuration.js'
+import { collections } from '../collections/collections.js'
+import { openAccountStore } from '../interaction/accounts.js'
+import type { JsonObject } from '../json.js'
+import { parseClientMetadata, secretMembers, toMetadata } from '../oauth/client-metadata.js'
+import type { Client } from '../oauth/client.js'
+import { hashOpaqueToken, newOpaqueToken } from '../opaque-token.js'
+import { change, type Administration, type Operator, type Refusal } from './administration.js'
+import { changeClient, isConfigured, type ClientRefusal } from './clients.js'
+
+/** Metadata as operators write it (RFC 7591 §2, and Signet's own members); `checked` is the configuration with its modules. */
+export interface WrittenMetadata {
+  readonly checked: CheckedConfiguration
+  readonly metadata: JsonObject
+}
+
+/** A client that was written, and the secret that was generated for it: only its hash is kept. */
+export interface WrittenClient {
+  readonly client_id: string
+  readonly client_secret?: string
+  /** What is allowed and probably not meant. */
+  readonly warnings: readonly Problem[]
+}
+
+/** Metadata that no client of this configuration can have. */
+export interface InvalidMetadata extends Refusal<'invalid'> {
+  readonly problems: readonly Problem[]
+}
+
+const parse = async (
+  checked: CheckedConfiguration,
+  metadata: JsonObject,
+): Promise<{ readonly client: Client; readonly warnings: readonly Problem[] } | InvalidMetadata> => {
+  const { scopes_supported, security_profile } = checked.config
+  const { client, problems, warnings } = parseClientMetadata(metadata, scopes_supported, security_profile)
+  if (client === undefined) return { refused: 'invalid', problems }
+  const misfits = await checkClient(checked, client)
+  return misfits.length > 0 ? { refused: 'invalid', problems: misfits } : { client, warnings }
+}
+
+/** A client without an authentication method authenticates with a secret. One that the operator has written stays. */
+const needsSecret = (metadata: JsonObject): boolean =>
+  !('client_secret' in metadata) &&
+  ['client_secret_basic', 'client_secret_post', undefined].includes(
+    metadata['token_endpoint_auth_method'] as string | undefined,
+  )
+
+/**
+ * Adds a client, with a random `client_id` where none is given, and a generated secret where it needs one. `subject`: the id is the
+ * subject of a person, and the tokens of both would have it as `sub` (RFC 9700 §4.15). Throws `Unavailable`.
+ */
+export const addClient = async (
+  administration: Administration,
+  by: Operator,
+  { checked, metadata }: WrittenMetadata,
+): Promise<WrittenClient | InvalidMetadata | Refusal<'configured' | 'exists' | 'subject'>> => {
+  const generated = needsSecret(metadata) ? newOpaqueToken() : undefined
+  const parsed = await parse(checked, {
+    ...metadata,
+    client_id: metadata['client_id'] ?? randomUUID(),
+    ...(generated !== undefined && { client_secret: generated }),
+  })
+  if ('refused' in parsed) return parsed
+  const { client, warnings } = parsed
+  const { client_id } = client
+  if (isConfigured(administration.config, client_id)) return { refused: 'configured' }
+  const { stores } = administration
+  return change(administration, by, { action: 'client.add', client_id }, async () => {
+    if ((await openAccountStore(stores.records).subjects.find(client_id)) !== undefined) return { refused: 'subject' }
+    const isAdded = await collections(stores).clients.put(client_id, client, { onlyIfAbsent: true })
+    if (!isAdded) return { refused: 'exists' }
+    return { client_id, ...(generated !== undefined && { client_secret: generated }), warnings }
+  })
+}
+
+const secretsOf = (client: Client): Partial<Client> =>
+  Object.fromEntries(secretMembers.flatMap((name) => (client[name] === undefined ? [] : [[name, client[name]]])))
+
+/**
+ * Replaces the members of a client's metadata that are given; `null` removes one. A client keeps its secret, or gets its first one
+ * when it now needs one. `secret`: a secret is changed by `rotateClientSecret`. Throws `Unavailable`.
+ */
+export const updateClient = async (
+  administration: Administration,
+  by: Operator,
+  { checked, metadata: given, client_id }: WrittenMetadata & { readonly client_id: string },
+): Promise<WrittenClient | InvalidMetadata | ClientRefusal | Refusal<'empty' | 'secret' | 'id'>> => {
+  if (Object.keys(given).length === 0) return { refused: 'empty' }
+  if ('client_secret' in given) return { refused: 'secret' }
+  if ((given['client_id'] ?? client_id) !== client_id) return { refused: 'id' }
+  let generated: string | undefined
+  let warnings: readonly Problem[] = []
+  const changed = await changeClient<InvalidMetadata>(
+    administration,
+    by,
+    { action: 'update', client_id },
+    async (before) => {
+      // The response types follow from the grant types, and so from the new ones.
+      const derived: JsonObject = 'grant_types' in given ? { response_types: null } : {}
+      const merged = Object.entries({ ...toMetadata(before), ...derived, ...given })
+      const metadata = Object.fromEntries(merged.filter(([, value]) => value !== null))
+      const secret = needsSecret(metadata) ? newOpaqueToken() : undefined
+      const parsed = await parse(checked, { ...metadata, ...(secret !== undefined && { client_secret: secret }) })
+      if ('refused' in parsed) return parsed
+      warnings = parsed.warnings
+      const kept = { ...parsed.client, ...(before.registration && { registration: before.registration }) }
+      if (secret === undefined) return kept
+      if (before.client_secret_sha256 !== undefined) return { ...kept, ...secretsOf(before) }
+      generated = secret
+      return kept
+    },
+  )
+  if ('refused' in changed) return changed
+  return { client_id, ...(generated !== undefined && { client_secret: generated }), warnings }
+}
+
+/** The secret of a client that was replaced. */
+export interface RotatedSecret {
+  readonly client_id: string
+  readonly client_secret: string
+  /** Seconds since the epoch, where the secret before stays valid for a while. */
+  readonly previous_client_secret_expires_at?: number
+}
+
+/**
+ * Replaces the secret of a client. The one before ends now, or after `overlap` seconds. `no_secret`: the client authenticates by
+ * `reason`, or not at all. Throws `Unavailable`.
+ */
+export const rotateClientSecret = async (
+  administration: Administration,
+  by: Operator,
+  { client_id, overlap }: { readonly client_id: string; readonly overlap?: number | undefined },
+): Promise<RotatedSecret | ClientRefusal | Refusal<'no_secret'>> => {
+  const secret = newOpaqueToken()
+  const seconds = Math.floor(administration.clock() / 1000)
+  const changed = await changeClient<Refusal<'no_secret'>>(
+    administration,
+    by,
+    { action: 'rotate_secret', client_id },
+    (before) => Promise.resolve(withSecret(before, secret, { seconds, overlap })),
+  )
+  if ('refused' in changed) return changed
+  const { previous_client_secret_expires_at: until } = changed.client
+  return {
+    client_id,
+    client_secret: secret,
+    ...(until !== undefined && { previous_client_secret_expires_at: until }),
+  }
+}
+
+/** A secret that was to end at a time still ends then. */
+const withSecret = (
+  client: Client,
+  secret: string,
+  { seconds, overlap }: { readonly seconds: number; readonly overlap: number | undefined },
+): Client | Refusal<'no_secret'> => {
+  const { client_secret_sha256: before, client_secret_expires_at: expiry = 0 } = client
+  const { token_endpoint_auth_method: method } = client
+  if (before === undefined) return { refused: 'no_secret', ...(method !== undefined && { reason: method }) }
+  const gone: readonly string[] = [...secretMembers, 'client_secret_expires_at']
+  const kept = Object.fromEntries(Object.entries(client).filter(([name]) => !gone.includes(name)))
+  const end = seconds + (overlap ?? 0)
+  return {
+    ...(kept as unknown as Client),
+    client_secret_sha256: hashOpaqueToken(secret),
+    ...(overlap !== undefined && {
+      previous_client_secret_sha256: before,
+      previous_client_secret_expires_at: expiry === 0 ? end : Math.min(end, expiry),
+    }),
+  }
+}

@@ -1,0 +1,2 @@
+// A change knows no command.
+import '../cli/start.js'
