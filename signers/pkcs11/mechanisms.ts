@@ -9,6 +9,7 @@ const CKM_ECDSA = 0x1041
 const CKM_EC_KEY_PAIR_GEN = 0x1040
 const CKM_RSA_PKCS_KEY_PAIR_GEN = 0x0
 const CKM_RSA_PKCS = 0x1
+const CKM_RSA_PKCS_PSS = 0xd
 const CKM_SHA256_RSA_PKCS = 0x40
 const CKM_SHA384_RSA_PKCS = 0x41
 const CKM_SHA512_RSA_PKCS = 0x42
@@ -97,7 +98,11 @@ export const mechanisms: Readonly<Record<JwsAlg, MechanismRow>> = {
   },
   PS256: {
     ...rsa,
-    ways: [{ name: 'CKM_SHA256_RSA_PKCS_PSS', sign: { mechanism: CKM_SHA256_RSA_PKCS_PSS, parameter: pss } }],
+    ways: [
+      { name: 'CKM_SHA256_RSA_PKCS_PSS', sign: { mechanism: CKM_SHA256_RSA_PKCS_PSS, parameter: pss } },
+      // p11-kit 0.24 carries the parameters of this one alone.
+      { name: 'CKM_RSA_PKCS_PSS', sign: { mechanism: CKM_RSA_PKCS_PSS, parameter: pss }, digest: 'sha256' },
+    ],
   },
   ES256: { ...ec, half: p256, ways: [{ ...ecdsa, digest: 'sha256' }] },
   ES384: { ...ec, half: p384, ways: [{ ...ecdsa, digest: 'sha384' }] },

@@ -71,8 +71,8 @@ describe('applications at /account', () => {
     expect(await redeemLeft(server.issuer, opened)).toEqual(['invalid_grant', 200])
     const lines = (await server.audit()).filter(({ by_sid }) => by_sid !== undefined)
     expect(lines.map(({ event, client_id, sub }) => [event, client_id, sub])).toEqual([
-      ...Array<unknown>(2).fill(['grant.revoked', 'web', subject]),
       ['consent.withdrawn', 'web', subject],
+      ...Array<unknown>(2).fill(['grant.revoked', 'web', subject]),
     ])
     const again = await openAll(server.issuer, person)
     expect(await stateOf(server.issuer, again)).toEqual(alive)

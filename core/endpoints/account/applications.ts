@@ -15,7 +15,7 @@ export interface ApplicationsSectionOptions extends Pick<
   AuthorizationOptions,
   'clients' | 'detailsTypes' | 'defaultAudience'
 > {
-  readonly records: Pick<PersonalRecords, 'pageAccess' | 'withdrawAccess'>
+  readonly records: Pick<PersonalRecords, 'pageAccess' | 'withdrawConsent' | 'withdrawGrants'>
   readonly audit: AuditLog
   readonly log: Log
 }
@@ -66,14 +66,17 @@ export const createApplicationsSection = (options: ApplicationsSectionOptions): 
   const withdraw: Action = async ({ http, person: { session } }) => {
     const client_id = http.form.values.get('client_id') ?? ''
     const { subject: sub, sid: by_sid } = session
-    const isKnown = isClientId(client_id) && (await clients.find(client_id)) !== undefined
-    const had = isClientId(client_id) ? await records.withdrawAccess(sub, client_id, isKnown) : undefined
-    if (had === undefined || (had.grants.length === 0 && had.consent === undefined)) return { notice: 'access_gone' }
+    if (!isClientId(client_id)) return { notice: 'access_gone' }
     const trail = { request_id: http.requestId, client_id, sub, by_sid }
+    const isKnown = (await clients.find(client_id)) !== undefined
+    const consent = await records.withdrawConsent(sub, client_id)
+    // At once: a person who tries again after an outage has no consent any more.
+    if (consent) await audit.record({ event: 'consent.withdrawn', ...trail, scope: consent.scope.join(' ') })
+    const grants = await records.withdrawGrants(sub, client_id, isKnown || consent !== undefined)
     await audit.record(
-      ...had.grants.map(({ grantId: grant_id }) => ({ event: 'grant.revoked' as const, ...trail, grant_id })),
-      ...(had.consent ? [{ event: 'consent.withdrawn' as const, ...trail, scope: had.consent.scope.join(' ') }] : []),
+      ...grants.map(({ grantId: grant_id }) => ({ event: 'grant.revoked' as const, ...trail, grant_id })),
     )
+    if (grants.length === 0 && consent === undefined) return { notice: 'access_gone' }
     return { notice: 'access_withdrawn' }
   }
 

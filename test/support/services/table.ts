@@ -23,6 +23,11 @@ const programs = {
     paths: ['x86_64', 'aarch64'].map((machine) => `/usr/lib/${machine}-linux-gnu/pkcs11/p11-kit-client.so`),
     through: 'pkcs11js',
   },
+  'pkcs11-spy': {
+    packages: ['opensc-pkcs11'],
+    paths: ['x86_64', 'aarch64'].map((machine) => `/usr/lib/${machine}-linux-gnu/pkcs11-spy.so`),
+    through: 'pkcs11js',
+  },
   tpm2: {
     packages: [
       ...['swtpm', 'swtpm-tools', 'tpm2-tools', 'tpm2-abrmd', 'dbus'],

@@ -81,6 +81,13 @@ export const p11KitProxyToken = async (module: string): Promise<RealToken> => {
   return { ...token, module: proxy, label, pin, environment, options: {} }
 }
 
+/** OpenSC's recorder before a SoftHSM. Its record, which would have the PIN, goes nowhere. */
+export const spyToken = async (module: string): Promise<RealToken> => {
+  const token = await makeToken()
+  const environment = { ...token.environment, PKCS11SPY: token.module, PKCS11SPY_OUTPUT: '/dev/null' }
+  return { ...token, module, environment, options: {} }
+}
+
 const isFree = (port: number): Promise<boolean> =>
   new Promise((resolve) => {
     const server = createServer()
