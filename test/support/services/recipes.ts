@@ -115,6 +115,11 @@ const heavy = {
   kubernetes: new RecipePackages('kubernetes', {
     program: { folder: 'test/support/recipes/kubernetes', commands: 'go build -o authenticate .' },
   }),
+  'spring-opaque': new RecipePackages('spring-opaque', {
+    files: ['pom.xml', 'src/main/java/com/example/Api.java'],
+    debian: ['default-jdk-headless', 'maven'],
+    program: { folder: 'test/support/recipes/spring-opaque', commands: 'mvn -q -B package' },
+  }),
   verifying: new RecipePackages('verifying', {
     program: {
       folder: 'test/support/verify/authkestra',
