@@ -3,13 +3,16 @@ import type { Config } from '../../config/schema.js'
 import { loadConfig } from '../../config/load.js'
 import { checkConfiguration, type CheckedConfiguration } from '../checks/check-configuration.js'
 import type { Administration, Operator } from '../administration/administration.js'
-import { openStores, type Stores } from '../collections/stores.js'
+import { findMissingStore, openStores, type Stores } from '../collections/stores.js'
+import type { Registries } from '../modules/registries.js'
 import { actedHere } from '../observe/acted-by.js'
 import { openAudit, openAuditOnErrors } from '../observe/audit-file.js'
 import type { AuditFile } from '../observe/audit-log.js'
+import { noLog } from '../observe/log.js'
 import { packageRoot } from '../package-root.js'
 import type { JsonValue } from '../json.js'
 import { Unavailable } from '../unavailable.js'
+import { CommandFailed } from './failure.js'
 import { printError } from './output.js'
 
 /** What `start` serves without a configuration. */
@@ -27,20 +30,32 @@ export const readDeployment = (options: DeploymentOptions): Promise<Config> => l
 export const checkDeployment = (options: DeploymentOptions): Promise<CheckedConfiguration> =>
   checkConfiguration(options.config, process.env)
 
-/** Does `work` on the deployment's stores and closes them. The service may run meanwhile. Throws `Unavailable`. */
+/** Throws `CommandFailed` for an embedded store that is not there: a command in another folder would work on an empty one. */
+const demandStores = (config: Config): void => {
+  const missing = findMissingStore(config)
+  if (missing === undefined) return
+  throw new CommandFailed(
+    `${missing.component}: there is no store at ${missing.path}. A relative path begins at the working directory; ` +
+      'a store is created by "signet start" or "signet migrate".',
+  )
+}
+
+/** Does `work` on the deployment's stores and closes them. The service may run meanwhile. Throws `CommandFailed`, `Unavailable`. */
 export const withStores = async <T>(config: Config, work: (stores: Stores) => Promise<T>): Promise<T> => {
+  demandStores(config)
   await using stores = await openStores(config, Date.now)
   return await work(stores)
 }
 
 /**
  * Opens what changes need, does `work`, which is the change of one command, and closes all of it. The service may run meanwhile.
- * Throws `Unavailable`.
+ * Throws `CommandFailed`, `Unavailable`.
  */
 export const administer = async <T>(
   config: Config,
   work: (administration: Administration, operator: Operator) => Promise<T>,
 ): Promise<T> => {
+  demandStores(config)
   await using audit = await openAuditBeside(config)
   await using stores = await openStores(config, Date.now)
   return await work({ config, stores, clock: Date.now, audit, unrecorded: reportUnrecorded }, actedHere('command'))
@@ -50,6 +65,17 @@ export const administer = async <T>(
 const reportUnrecorded = ({ component, message }: Unavailable): void => {
   printError(`${component}: ${message}. The change was made, but the audit log has only its beginning.`)
   process.exitCode = 1
+}
+
+/** Does `work` with what the plugins contribute. Throws `CommandFailed`, `ConfigurationError`, `Unavailable`. */
+export const withPlugins = async <T>(
+  checked: CheckedConfiguration,
+  work: (registries: Registries) => Promise<T>,
+): Promise<T> => {
+  demandStores(checked.config)
+  // Commands without plugins do not wait for what this loads.
+  const { withRegistries } = await import('../host/with-registries.js')
+  return withRegistries(checked, { clock: Date.now, log: noLog }, work)
 }
 
 /** What a command changes, as the audit log has it. */
@@ -74,6 +100,7 @@ export const recordChange = async <T>(
   change: Change,
   work: (note: NoteChange) => Promise<T>,
 ): Promise<T> => {
+  demandStores(config)
   await using audit = await openAuditBeside(config)
   return await recordIn(audit, change, work)
 }

@@ -1,6 +1,7 @@
 import { isoTime } from '../clock.js'
 import type { Config } from '../../config/schema.js'
 import { collections } from '../collections/collections.js'
+import { findMissingStore } from '../collections/stores.js'
 import { planKeys, type KeyPlan } from '../keys/lifecycle/plan.js'
 import { readPublications, type KeyPublications } from '../keys/lifecycle/publications.js'
 import { Unavailable } from '../unavailable.js'
@@ -14,8 +15,9 @@ export interface PlanKeysOptions extends DeploymentOptions {
 
 const none: KeyPublications = new Map()
 
-/** The plan needs no store, but knows more with one. */
+/** The plan needs no store, but knows more with one. Before the first start nothing was published. */
 const findPublications = async (config: Config): Promise<KeyPublications> => {
+  if (findMissingStore(config) !== undefined) return none
   try {
     return await withStores(config, (stores) => readPublications(collections(stores).publications))
   } catch (error) {

@@ -1,11 +1,10 @@
 import type { IssuedFactor, Principal, PrincipalType, SecondFactorVerifier } from '../attestation/ports.js'
-import { withRegistries } from '../host/with-registries.js'
-import { noLog } from '../observe/log.js'
 import {
   checkDeployment,
   openAuditBeside,
   recordChange,
   recordIn,
+  withPlugins,
   type Change,
   type DeploymentOptions,
 } from './deployment.js'
@@ -53,7 +52,7 @@ const atATime = 20
 export const issueFactors = async (file: string, options: BulkOptions): Promise<void> => {
   const principals = await readPrincipalList(file, options.type)
   const checked = await checkDeployment(options)
-  await withRegistries(checked, { clock: Date.now, log: noLog }, async ({ secondFactors }) => {
+  await withPlugins(checked, async ({ secondFactors }) => {
     const factor = findFactor(secondFactors, options.kind)
     await using audit = await openAuditBeside(checked.config)
     for (let start = 0; start < principals.length; start += atATime) {
@@ -99,7 +98,7 @@ const changeFactor = async <T>(
 ): Promise<T> => {
   const principal = toPrincipal(options)
   const checked = await checkDeployment(options)
-  return await withRegistries(checked, { clock: Date.now, log: noLog }, ({ secondFactors }) => {
+  return await withPlugins(checked, ({ secondFactors }) => {
     const factor = findFactor(secondFactors, options.kind)
     return recordChange(checked.config, describeChange(action, options.kind, principal), () =>
       change(factor, principal),

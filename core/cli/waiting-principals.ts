@@ -1,9 +1,7 @@
 import { isoTime } from '../clock.js'
 import type { SecondFactorVerifier } from '../attestation/ports.js'
 import { addressBucket } from '../address-bucket.js'
-import { withRegistries } from '../host/with-registries.js'
-import { noLog } from '../observe/log.js'
-import { checkDeployment, recordChange } from './deployment.js'
+import { checkDeployment, recordChange, withPlugins } from './deployment.js'
 import { CommandFailed } from './failure.js'
 import { print, printJson } from './output.js'
 import { printList } from './table.js'
@@ -13,9 +11,7 @@ import type { PrincipalsOptions } from './principals.js'
 /** `signet principals waiting`. */
 export const printWaiting = async (options: PrincipalsOptions): Promise<void> => {
   const checked = await checkDeployment(options)
-  const rows = await withRegistries(checked, { clock: Date.now, log: noLog }, ({ secondFactors }) =>
-    listWaiting(secondFactors),
-  )
+  const rows = await withPlugins(checked, ({ secondFactors }) => listWaiting(secondFactors))
   const undecided = rows.filter(({ approved }) => approved !== true)
   const shown = undecided.map(({ id, kind, principal, jkt, message, attributes, address, requestedAt }) => {
     const requested_at = isoTime(requestedAt * 1000)
@@ -40,7 +36,7 @@ export const decideWaiting = async (
   options: PrincipalsOptions,
 ): Promise<void> => {
   const checked = await checkDeployment(options)
-  await withRegistries(checked, { clock: Date.now, log: noLog }, async ({ secondFactors }) => {
+  await withPlugins(checked, async ({ secondFactors }) => {
     const found = (await listWaiting(secondFactors)).find((one) => one.id === id)
     const nothing = new CommandFailed('No pending enrolment has this id.')
     if (found === undefined) throw nothing
@@ -76,7 +72,7 @@ export const denyWaiting = async (options: DenyOptions): Promise<void> => {
     ...(kind !== undefined && { kind }),
     ...(address === undefined ? { which: 'all' } : { address }),
   }
-  const denied = await withRegistries(checked, { clock: Date.now, log: noLog }, async ({ secondFactors }) => {
+  const denied = await withPlugins(checked, async ({ secondFactors }) => {
     const chosen = (await listWaiting(secondFactors)).filter(
       (one) =>
         one.approved !== true &&

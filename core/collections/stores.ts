@@ -1,9 +1,11 @@
+import { resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { ConfigurationError } from '../../config/problems.js'
 import type { Config } from '../../config/schema.js'
 import { revealOptions } from '../../config/substitute.js'
 import type { Clock } from '../clock.js'
 import { withCheckedAnswers } from '../storage/checked-answers.js'
+import { isMissing } from '../storage/embedded/store-file.js'
 import type { EphemeralBackend, StorageBackend } from '../storage/ports.js'
 import type { Shares } from './shares.js'
 import { loadAdapter, type AdapterChoice } from '../modules/load-adapter.js'
@@ -66,6 +68,23 @@ const openEphemeral = async (choice: Choices['ephemeral'], context: StoreContext
 
 /** Secrets are compared by what they hide: two that look alike need not be. */
 const isSame = (left: Choice, right: Choice): boolean => isDeepStrictEqual(revealOptions(left), revealOptions(right))
+
+/** An embedded store that `openStores` would create. */
+export interface MissingStore {
+  readonly component: string
+  /** From the root of the file system. */
+  readonly path: string
+}
+
+/** Undefined when every embedded store is there; others make themselves what they lack. */
+export const findMissingStore = ({ storage }: Pick<Config, 'storage'>): MissingStore | undefined => {
+  for (const role of ['records', 'ephemeral'] as const) {
+    const choice = storage[role]
+    if (choice.use === 'embedded' && isMissing(choice.options.path))
+      return { component: `storage.${role}`, path: resolve(choice.options.path) }
+  }
+  return undefined
+}
 
 /**
  * Opens what `storage` names, one backend where both roles name the same. A store behind a network is not asked yet.

@@ -72,6 +72,7 @@ describe('signet audit verify', () => {
   /** Two commands that the log records, each with two lines. */
   const addClients = async (log: string): Promise<string[]> => {
     await cli.write('signet.yaml', configuration(`audit: { file: ./${log} }`))
+    await cli.run(['migrate', '--config', 'signet.yaml'])
     for (let count = 0; count < 2; count++) {
       const added = await cli.run(['clients', 'add', '--config', 'signet.yaml', '--grant-type', 'client_credentials'])
       expect(added.code).toBe(0)

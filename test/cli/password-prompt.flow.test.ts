@@ -12,6 +12,7 @@ describeWith('script', 'signet accounts add on a terminal', (script) => {
   beforeAll(async () => {
     cli = await openCommandLine()
     await cli.write('signet.yaml', configuration())
+    await cli.run(['migrate', '--config', 'signet.yaml'])
   })
   afterAll(() => cli[Symbol.asyncDispose]())
 

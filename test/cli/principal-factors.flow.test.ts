@@ -21,6 +21,7 @@ beforeAll(async () => {
   cli = await openCommandLine()
   await cli.write('signet.yaml', configuration(plugins))
   await cli.write('plain.yaml', configuration())
+  await cli.run(['migrate', '--config', 'plain.yaml'])
 })
 afterAll(() => cli[Symbol.asyncDispose]())
 

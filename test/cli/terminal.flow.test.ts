@@ -15,6 +15,7 @@ describeWith('script', 'results on a terminal', (script) => {
   beforeAll(async () => {
     cli = await openCommandLine()
     await cli.write('signet.yaml', configuration())
+    await cli.run(['migrate', ...config])
     await cli.run(['clients', 'add', '--client-id', id, '--grant-type', 'client_credentials', ...config])
     await cli.run(['clients', 'disable', id, ...config])
   })

@@ -130,6 +130,7 @@ describe('the configuration of a command', () => {
 describe('results', () => {
   it('say that there are none', async () => {
     await cli.write('empty.yaml', configuration())
+    await cli.run(['migrate', '--config', 'empty.yaml'])
     const list = async (...args: string[]) => (await cli.run([...args, '--config', 'empty.yaml'])).stdout
     expect(await list('clients', 'list')).toBe('No clients.\n')
     expect(await list('clients', 'list', '--json')).toBe('[]\n')
@@ -144,6 +145,7 @@ describe('results', () => {
       return { code, ...JSON.parse(stdout) }
     }
     const config = ['--config', 'json.yaml']
+    await cli.run(['migrate', ...config])
     expect(await run(['check', 'json.yaml'])).toMatchObject({
       code: 0,
       ok: true,

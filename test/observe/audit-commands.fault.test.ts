@@ -14,6 +14,7 @@ let cli: CommandLine
 beforeAll(async () => {
   cli = await openCommandLine()
   await cli.write('whole.yaml', configuration())
+  await cli.run(['migrate', '--config', 'whole.yaml'])
   await cli.write('full.yaml', configuration('audit: { file: /dev/full }'))
   await cli.write('small.yaml', configuration(`audit: { file: ${file} }`))
 })

@@ -17,6 +17,16 @@ const version = 2
 
 const remedy = 'restore a backup of it, or move the directory away to start with an empty store'
 
+/** True when nothing of a store is at `path`. What cannot be looked at counts as there: opening it says why. */
+export const isMissing = (path: string): boolean =>
+  [dataFile(path), lockFile(path)].every((file) => {
+    try {
+      return statSync(file, { throwIfNoEntry: false }) === undefined
+    } catch {
+      return false
+    }
+  })
+
 /** What is wrong with a store, and what helps. */
 export const damaged = (path: string, why: string): Error =>
   new Error(`the store ${path} is damaged: ${why}; ${remedy}`)

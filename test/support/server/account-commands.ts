@@ -13,6 +13,7 @@ export interface AccountCommands extends AsyncDisposable {
 export const openAccountCommands = async (): Promise<AccountCommands> => {
   const cli = await openCommandLine()
   await cli.write('signet.yaml', configuration(fixed))
+  await cli.run(['migrate', '--config', 'signet.yaml'])
   return {
     cli,
     accounts: (args, input = '') => cli.run(['accounts', ...args, '--config', 'signet.yaml'], { input }),
