@@ -89,7 +89,11 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     'principals list --json-lines --limit 500 --config my.yaml',
   ],
   'principals show': ['principals show alice/phone-1 --config my.yaml'],
-  'principals revoke': ['principals revoke alice/phone-1 --config my.yaml'],
+  'principals revoke': [
+    'principals revoke alice/phone-1 --config my.yaml',
+    'principals revoke acme/meter-700 acme/meter-701 --config my.yaml',
+    'principals revoke --from batch.csv --config my.yaml',
+  ],
   'principals restore': ['principals restore alice/phone-1 --config my.yaml'],
   'principals release': ['principals release alice/phone-1 --config my.yaml'],
   'principals waiting': ['principals waiting --config my.yaml'],

@@ -66,9 +66,9 @@ export const wideOption = (): Option => new Option('--wide', 'do not shorten tab
 export const verboseOption = (): Option => new Option('--verbose', 'print the stack of what a plugin threw')
 
 /** What names one principal. */
-export const addPrincipalOptions = (command: Command): Command =>
+export const addPrincipalOptions = (command: Command, argument = '[subject/principal_id]'): Command =>
   command
-    .argument('[subject/principal_id]', 'the principal; or use --subject and --principal-id')
+    .argument(argument, 'the principal; or use --subject and --principal-id')
     .option('--subject <subject>', 'whose device or service it is')
     .option('--principal-id <id>', 'the id of the device or service')
     .addOption(new Option('--type <type>', 'principal_type').choices(principalTypes).default('device'))

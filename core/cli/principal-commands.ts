@@ -9,6 +9,7 @@ import {
   wideOption,
   type PrincipalOptions,
 } from './options.js'
+import { toPrincipal } from './principal-names.js'
 import type { OnePrincipalOptions, PrincipalsOptions } from './principals.js'
 import type { DenyOptions } from './waiting-principals.js'
 
@@ -30,9 +31,7 @@ export const addPrincipalCommands = (principals: Command): void => {
   onePrincipal(principals, 'show', 'show a principal', async (options) =>
     (await import('./principals.js')).printPrincipal(options),
   )
-  onePrincipal(principals, 'revoke', 'refuse a principal from its next request on, with any key', async (options) =>
-    (await import('./principals.js')).revokePrincipal(options),
-  )
+  addRevoke(principals)
   onePrincipal(principals, 'restore', 'restore a revoked principal', async (options) =>
     (await import('./principals.js')).restorePrincipal(options),
   )
@@ -73,6 +72,30 @@ export const addPrincipalCommands = (principals: Command): void => {
       await (id === undefined ? denyWaiting(options) : decideWaiting(id, 'deny', options))
     })
 }
+
+/** Several names, or those of a file: a batch is revoked in one command. */
+const addRevoke = (principals: Command): void => {
+  const revoke = principals
+    .command('revoke')
+    .description('refuse principals from their next request on, with any key')
+    .addOption(configOption())
+    .option('--from <file>', 'every principal of a CSV file with the columns subject,principal_id')
+  addPrincipalOptions(revoke, '[subject/principal_id...]')
+    .addOption(jsonOption())
+    .action(async (written: readonly string[], options: RevokeOptions, command: Command) => {
+      const { from, subject, principalId, type } = options
+      const isFlagged = subject !== undefined || principalId !== undefined
+      if (from !== undefined && (written.length > 0 || isFlagged)) command.error('error: --from names the principals')
+      const { revokePrincipal, revokePrincipals, revokePrincipalsOf } = await import('./revoke-principals.js')
+      if (from !== undefined) return revokePrincipalsOf(from, type, options)
+      const [first, ...more] = written
+      const named = (name: string | undefined) => toPrincipal({ type, ...namePrincipal(name, options, command) })
+      if (more.length === 0) return revokePrincipal(named(first), options)
+      return revokePrincipals([...new Set(written)].map(named), options)
+    })
+}
+
+type RevokeOptions = WrittenOptions & { readonly from?: string }
 
 const onePrincipal = (
   principals: Command,

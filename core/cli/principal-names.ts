@@ -18,6 +18,9 @@ export const toPrincipal = ({ subject, principalId, type }: Written): Principal 
   }
 }
 
+/** As people read it; in the same form the commands take it, unless one of the two has a slash. */
+export const nameOf = ({ subject, principalId }: Principal): string => `${subject}/${principalId}`
+
 /** What a person compares with what a device shows: the first 16 characters of a thumbprint, 96 bits. */
 export const fingerprint = (jkt: string): string => jkt.slice(0, 16)
 

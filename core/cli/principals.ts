@@ -1,15 +1,13 @@
-import type { Config } from '../../config/schema.js'
 import { isoTime } from '../clock.js'
 import type { Principal, PrincipalType } from '../attestation/ports.js'
 import type { PrincipalStatus } from '../attestation/principal-registry.js'
 import type { CheckedConfiguration } from '../checks/check-configuration.js'
-import { mostLookSeconds } from '../attestation/status-list/publication.js'
 import { openPrincipals } from '../host/status-lists.js'
 import { keepsPrincipals } from '../modules/registries.js'
 import { changeStores, checkDeployment, withStores, type DeploymentOptions } from './deployment.js'
 import { CommandFailed } from './failure.js'
 import { print, printJson, printYaml } from './output.js'
-import { toAudit, toPrincipal, toWire } from './principal-names.js'
+import { nameOf, toAudit, toPrincipal, toWire } from './principal-names.js'
 
 export interface PrincipalsOptions extends DeploymentOptions {
   readonly json?: true
@@ -22,7 +20,7 @@ export interface OnePrincipalOptions extends PrincipalsOptions {
 }
 
 /** Names the type that was looked for: the other one may have the same names. */
-const noSuch = ({ principalType }: Principal): CommandFailed => {
+export const noSuch = ({ principalType }: Principal): CommandFailed => {
   const other = principalType === 'device' ? 'service' : 'device'
   return new CommandFailed(
     `There is no such principal of the type ${principalType}. For a ${other}, add --type ${other}.`,
@@ -40,39 +38,6 @@ export const printPrincipal = async (options: OnePrincipalOptions): Promise<void
   else printYaml(shown)
 }
 
-/** `signet principals revoke`. */
-export const revokePrincipal = async (options: OnePrincipalOptions): Promise<void> => {
-  const principal = toPrincipal(options)
-  const { config } = await readRegistered(options)
-  await changeStores(config, { action: 'principal.revoke', ...toAudit(principal) }, async (stores) => {
-    const registry = openPrincipals(stores, config)
-    if ((await registry.find(principal)).enrolment === undefined) throw noSuch(principal)
-    if (await registry.revoke({ principal, revokedAt: Math.floor(Date.now() / 1000) })) return true
-    throw new CommandFailed('This principal is already revoked.')
-  })
-  const until = lastAttestationEnd(config)
-  const listed = lastListEnd(config)
-  if (options.json)
-    return printJson({
-      ...toWire(principal),
-      state: 'revoked',
-      attestations_valid_until: until,
-      ...(listed !== undefined && { status_lists_current_from: listed }),
-    })
-  const lists = listed === undefined ? '' : `, and those that read the status list until ${listed}`
-  print(
-    `Revoked ${principal.principalId}. It gets no new attestation; verifiers accept an earlier one until ${until} at most${lists}.`,
-  )
-}
-
-/** An attestation that was issued just now, and that a verifier with another clock looks at. */
-const lastAttestationEnd = ({ attestation, clock_tolerance_secs: tolerance }: Config): string =>
-  isoTime(Date.now() + ((attestation?.attestation_ttl_secs ?? 0) + tolerance) * 1000)
-
-/** From when on no verifier uses a status list that was fetched before now. */
-const lastListEnd = ({ attestation }: Config): string | undefined =>
-  attestation?.status_list && isoTime(Date.now() + (attestation.status_list.ttl_secs + mostLookSeconds) * 1000)
-
 /** `signet principals restore`. */
 export const restorePrincipal = async (options: OnePrincipalOptions): Promise<void> => {
   const principal = toPrincipal(options)
@@ -82,7 +47,7 @@ export const restorePrincipal = async (options: OnePrincipalOptions): Promise<vo
     throw new CommandFailed('This principal is not revoked.')
   })
   if (options.json) return printJson({ ...toWire(principal), state: 'active' })
-  print(`Restored ${principal.principalId}`)
+  print(`Restored ${nameOf(principal)}`)
 }
 
 /** `signet principals release`. */
@@ -97,7 +62,7 @@ export const releasePrincipal = async (options: OnePrincipalOptions): Promise<vo
     return true
   })
   if (options.json) return printJson({ ...toWire(principal), state: 'released', ...(owner !== undefined && { owner }) })
-  print(`Released ${principal.principalId}${owner === undefined ? '' : `. The id still belongs to ${owner}`}`)
+  print(`Released ${nameOf(principal)}${owner === undefined ? '' : `. The id still belongs to ${owner}`}`)
 }
 
 /** Throws `CommandFailed` when no plugin of the configuration reads what these commands write. */

@@ -5,7 +5,7 @@ import { checkDeployment, recordChange, withPlugins } from './deployment.js'
 import { CommandFailed } from './failure.js'
 import { print, printJson } from './output.js'
 import { printList } from './table.js'
-import { fingerprint, toAudit, toWire } from './principal-names.js'
+import { fingerprint, nameOf, toAudit, toWire } from './principal-names.js'
 import type { PrincipalsOptions } from './principals.js'
 
 /** `signet principals waiting`. */
@@ -49,7 +49,7 @@ export const decideWaiting = async (
       return printJson({ id, kind, ...toWire(principal), jkt, state })
     }
     const done = decision === 'approve' ? 'Approved' : 'Denied'
-    print(`${done} ${principal.principalId}, key ${fingerprint(jkt)}`)
+    print(`${done} ${nameOf(principal)}, key ${fingerprint(jkt)}`)
   })
 }
 

@@ -71,7 +71,7 @@ describe('signet principals waiting, approve and deny', () => {
     ])
     expect(await principals('approve', id)).toEqual({
       code: 0,
-      stdout: `Approved phone-1, key ${device.jkt.slice(0, 16)}\n`,
+      stdout: `Approved alice/phone-1, key ${device.jkt.slice(0, 16)}\n`,
       stderr: '',
     })
     expect(rowsOf((await principals('waiting')).stdout)).toHaveLength(1)
@@ -104,7 +104,7 @@ describe('signet principals waiting, approve and deny', () => {
   it('denies, in every process', async () => {
     const device = await newDevice('phone-2')
     await device.enrol()
-    expect((await principals('deny', await idOf('phone-2'))).stdout).toMatch(/^Denied phone-2, key /)
+    expect((await principals('deny', await idOf('phone-2'))).stdout).toMatch(/^Denied alice\/phone-2, key /)
     for (const at of [service, other]) {
       const answer = await fetch(`${at.public}/enrol`, {
         method: 'POST',
@@ -121,7 +121,7 @@ describe('signet principals waiting, approve and deny', () => {
     await device.enrol()
     const id = await idOf('mistaken')
     await principals('approve', id)
-    expect((await principals('deny', id)).stdout).toMatch(/^Denied mistaken, key /)
+    expect((await principals('deny', id)).stdout).toMatch(/^Denied alice\/mistaken, key /)
     expect((await device.enrol()).status).toBe(401)
   })
 
@@ -164,7 +164,7 @@ describe('signet principals list, show, revoke, restore and release', () => {
     expect([(await device.reissue(attestation)).status, await elsewhere()]).toEqual([200, 200])
     const revoked = await principals('revoke', ...flagsOf('phone-3'))
     expect(revoked).toMatchObject({ code: 0, stderr: '' })
-    const [, until = ''] = /^Revoked phone-3\. .* until (\S+Z) at most\.\n$/.exec(revoked.stdout) ?? []
+    const [, until = ''] = /^Revoked alice\/phone-3\. .* until (\S+Z) at most\.\n$/.exec(revoked.stdout) ?? []
     // No verifier with an honest clock accepts the attestation after that.
     expect(Date.parse(until) / 1000).toBeGreaterThanOrEqual(Number(decodeJws(attestation).payload['exp']))
     expect([(await device.reissue(attestation)).status, await elsewhere()]).toEqual([403, 403])
@@ -181,7 +181,7 @@ describe('signet principals list, show, revoke, restore and release', () => {
     })
     expect((await principals('show', ...flagsOf('phone-3'))).stdout).toContain('state: revoked\n')
 
-    expect((await principals('restore', ...flagsOf('phone-3'))).stdout).toBe('Restored phone-3\n')
+    expect((await principals('restore', ...flagsOf('phone-3'))).stdout).toBe('Restored alice/phone-3\n')
     expect([(await device.reissue(attestation)).status, await elsewhere()]).toEqual([200, 200])
     expect(await principals('restore', ...flagsOf('phone-3'))).toMatchObject({
       code: 1,
@@ -214,7 +214,7 @@ describe('signet principals list, show, revoke, restore and release', () => {
     })
     expect(await principals('release', ...flagsOf('handed-on'))).toEqual({
       code: 0,
-      stdout: 'Released handed-on\n',
+      stdout: 'Released alice/handed-on\n',
       stderr: '',
     })
     expect((await device.reissue(attestation)).status).toBe(403)
