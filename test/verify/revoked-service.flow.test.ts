@@ -85,7 +85,7 @@ describeWith(['softhsm2', 'opensc'], 'a service whose key is in an HSM', () => {
     expect(await call()).toEqual([good, good])
     const printed = await command('revoke')
     const [, until, listed] =
-      /^Revoked worker-1\. .* accept an earlier one until (\S+) at most, and those that read the status list until (\S+)\.\n$/.exec(
+      /^Revoked payments\/worker-1\. .* accept an earlier one until (\S+) at most, and those that read the status list until (\S+)\.\n$/.exec(
         printed,
       ) ?? []
     expect(Date.parse(String(listed)) - Date.now()).toBeLessThanOrEqual((ttl + 5) * 1000)
