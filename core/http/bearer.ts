@@ -4,7 +4,7 @@ import type { EndpointRequest } from '../endpoints/message.js'
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
 
 /** The name of the scheme in any case (RFC 9110 §11.1). */
-const credentials = /^bearer +(.+)$/i
+const credentials = /^bearer +([^ ].*)$/i
 
 /** Does a request have this token (RFC 6750 §2.1)? In constant time. */
 export const createBearer = (token: string): ((request: EndpointRequest) => boolean) => {

@@ -36,10 +36,12 @@ const percentDecode = (text: string): string | undefined => {
 /** What RFC 7468 §3 has between the lines of a block: no blanks and no tabs. */
 const lines = /^[A-Za-z\d+/=\r\n]+$/
 
+const form = /^[\r\n]*-----BEGIN CERTIFICATE-----[^]*-----END CERTIFICATE-----[\r\n]*$/
+
 /** PEM blocks one after another, and nothing else between them. */
 const fromPem = (encoded: string): Encoded => {
-  const text = percentDecode(encoded)?.replaceAll(/^[\r\n]+|[\r\n]+$/g, '')
-  if (text === undefined || !/^-----BEGIN CERTIFICATE-----[^]*-----END CERTIFICATE-----$/.test(text)) return undefined
+  const text = percentDecode(encoded)
+  if (text === undefined || !form.test(text)) return undefined
   const [, ...blocks] = text.split(/-----BEGIN CERTIFICATE-----/)
   return blocks.map((block) => {
     const [body = '', rest, ...more] = block.split('-----END CERTIFICATE-----')

@@ -61,11 +61,17 @@ const isSecretName = (name: string): boolean =>
 
 const suspect = /eyJ| |@/
 
+/** Letters, dots and hyphens in a row, with all from the beginning of a JWT or JWE left out. Each character is looked at a few times at most. */
+const redactRun = (run: string): string => {
+  const start = run.search(/\beyJ[\w-]/)
+  return start === -1 || !run.includes('.', start) ? run : `${run.slice(0, start)}${redacted}`
+}
+
 /** A JWT, and credentials of RFC 9110 §11.4 and of a URL, wherever they stand: messages of libraries quote input. */
 export const redactText = (text: string): string =>
   !suspect.test(text)
     ? text
     : text
-        .replace(/\beyJ[\w-]+\.[\w-]*\.?[\w-]*/g, redacted)
+        .replace(/(?<![\w.-])[\w.-]+/g, redactRun)
         .replace(/\b(Bearer|DPoP|Basic) +[\w\-.~+/=]+/gi, `$1 ${redacted}`)
         .replace(/(\w:\/\/)[^\s/@]+@/g, `$1${redacted}@`)

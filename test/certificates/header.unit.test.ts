@@ -111,6 +111,11 @@ describe('the certificate of a header', () => {
     expect(ignored()).toBe(2)
   })
 
+  it('is looked through once, whatever is around it', () => {
+    const text = `\0${'\n'.repeat(1_000_000)}\0`
+    expect(parseCertificateHeader('pem-urlencoded', encodeURIComponent(text))).toBeUndefined()
+  })
+
   it.each<[string, () => string[]]>([
     ['that comes twice', () => [der(leaf), der(leaf)]],
     ['that is no certificate', () => [Buffer.from('junk').toString('base64')]],

@@ -60,5 +60,14 @@ describe('the log', () => {
       d: '[redacted]',
     })
     expect(redactText('GET /authorize 200')).toBe('GET /authorize 200')
+    const jwe = ['eyJhbGciOiJSU0EifQ', 'a', 'b', 'c', 'the-tag'].join('.')
+    expect(redactText(`got (x-${jwe}), of eyJ and a.b`)).toBe('got (x-[redacted]), of eyJ and a.b')
+  })
+
+  it('looks through a long line once, whatever is in it', () => {
+    // By the square of its length it would take hours.
+    const long = 'eyJ-'.repeat(1_000_000)
+    expect(redactText(long)).toBe(long)
+    expect(redactText(`${long}.a`)).toBe('[redacted]')
   })
 })

@@ -12,6 +12,7 @@ const rsa = (name: string, hash: string, modulusLength = 2048) => ({
 
 const algorithms = {
   ES256: { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' },
+  ES384: { name: 'ECDSA', namedCurve: 'P-384', hash: 'SHA-256' },
   ES512: { name: 'ECDSA', namedCurve: 'P-521', hash: 'SHA-256' },
   EdDSA: { name: 'Ed25519' },
   RS256: rsa('RSASSA-PKCS1-v1_5', 'SHA-256'),
