@@ -4,6 +4,7 @@ import type { Stores } from '../collections/stores.js'
 import type { PersonFactor } from '../interaction/factors/person-factor.js'
 import { findExternalAccount } from '../interaction/external-accounts.js'
 import { createPersonFactors, factorId, type PersonFactors } from '../interaction/factors/person-factors.js'
+import { createWaitingApprovals } from '../oauth/ciba/waiting-approvals.js'
 import { readDeployment, recordChange, withStores, type NoteChange } from './deployment.js'
 import { CommandFailed } from './failure.js'
 import { findPerson, whose, type WhoOptions } from './find-person.js'
@@ -55,6 +56,8 @@ const printFactorList = (factors: readonly PersonFactor[]): void =>
 export interface FactorsAfter {
   readonly state: 'removed' | 'kept'
   readonly factors: readonly PersonFactor[]
+  /** Requests of clients (CIBA) that the person has not decided about on a device: ended with the factors, or still waiting. */
+  readonly approvals: number
   /** The method outside that signs the person in, and that only the service outside can end. */
   readonly method?: string
 }
@@ -72,18 +75,33 @@ export const settleFactors = async (
   const people = personFactorsIn(stores)
   const factors = remove ? await people.removeAll(sub) : await people.list(sub)
   if (remove) note({ factors_removed: factors.map(factorId) })
+  const approvals = await settleApprovals(stores, sub, remove)
   const external = await findExternalAccount(collections(stores).externalAccounts, sub)
-  return { state: remove ? 'removed' : 'kept', factors, ...(external && { method: external.method }) }
+  return { state: remove ? 'removed' : 'kept', factors, approvals, ...(external && { method: external.method }) }
+}
+
+/** A device of the thief would approve what the client asked before. Resolves with how many there are, or were. */
+const settleApprovals = async (stores: Stores, sub: string, remove: boolean): Promise<number> => {
+  const { waitingApprovals, backchannelRequests } = collections(stores)
+  const waiting = createWaitingApprovals(waitingApprovals, Date.now)
+  const open = await waiting.list(sub)
+  if (!remove) return open.length
+  for (const { approvalId } of open) {
+    await backchannelRequests.decide(approvalId, 'denied')
+    await waiting.leave(sub, approvalId)
+  }
+  return open.length
 }
 
 /** The same for `--json`. */
-export const factorsInJson = ({ state, factors, method }: FactorsAfter) => ({
+export const factorsInJson = ({ state, factors, approvals, method }: FactorsAfter) => ({
   [state === 'removed' ? 'factors_removed' : 'factors_kept']: factors.map(describeFactor),
+  [state === 'removed' ? 'approvals_ended' : 'approvals_waiting']: approvals,
   ...(method !== undefined && { signs_in_by: method }),
 })
 
 /** Says with what a person still signs in, and how to end it; `how` is what removes all of it. */
-export const printFactorsAfter = ({ state, factors, method }: FactorsAfter, how: string): void => {
+export const printFactorsAfter = ({ state, factors, approvals, method }: FactorsAfter, how: string): void => {
   if (factors.length > 0) {
     print(
       state === 'removed'
@@ -93,6 +111,12 @@ export const printFactorsAfter = ({ state, factors, method }: FactorsAfter, how:
     printFactorList(factors)
     if (state === 'kept') print(`To remove all: ${how}. To remove one: signet accounts remove-factor ID`)
   }
+  if (approvals > 0)
+    print(
+      state === 'removed'
+        ? `Ended ${counted(approvals, 'request')} that waited for approval on a device`
+        : `${counted(approvals, 'request')} for approval on a device of this person: ${how} ends what waits`,
+    )
   if (method !== undefined) print(`The sign-in method ${method} signs this person in as well: end that there.`)
 }
 

@@ -16,7 +16,7 @@ export const endPerson = async (options: EndPersonOptions): Promise<void> => {
   const { sub } = options
   const config = await readDeployment(options)
   let ended = { sessions: 0, grants: 0, consents: 0 }
-  let after: FactorsAfter = { state: 'kept', factors: [] }
+  let after: FactorsAfter = { state: 'kept', factors: [], approvals: 0 }
   let isKnown = config.accounts.some((account) => account.sub === sub)
   await changeStores(config, personChange('person.end', options), async (stores, note) => {
     const records = personalRecordsIn(stores, config, Date.now)
@@ -30,7 +30,8 @@ export const endPerson = async (options: EndPersonOptions): Promise<void> => {
     const consents = await records.listConsents(sub)
     after = await settleFactors(stores, sub, options.factors, note)
     const found = [sessions, grants, consents, after.factors]
-    isKnown ||= account !== undefined || after.method !== undefined || found.some((all) => all.length > 0)
+    isKnown ||=
+      account !== undefined || after.method !== undefined || after.approvals > 0 || found.some((all) => all.length > 0)
     await records.removeSessions(sessions)
     await records.revokeGrants(grants)
     await records.removeConsents(consents)
