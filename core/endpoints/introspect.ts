@@ -9,6 +9,7 @@ import { OAuthError } from '../oauth/errors.js'
 import { isGrantOver, isTokenOver } from '../oauth/access-end.js'
 import type { Subjects } from '../oauth/subjects.js'
 import type { AuditLog } from '../observe/audit.js'
+import type { Log } from '../observe/log.js'
 import type { RevocationStore } from '../storage/ports.js'
 import type { IdentifiedAccessToken } from '../tokens/access-token-verifier.js'
 import type { IdentifiedRefreshToken, IdentifyToken } from '../tokens/identify-token.js'
@@ -31,11 +32,12 @@ export interface IntrospectionOptions {
   readonly tokens: TokenIssuer
   /** Of signed answers, for clients that registered none. */
   readonly signingAlg: JwsAlg
-  /** What there are keys for. */
   /** Clients with `fapi2` get no answer that is not signed (FAPI 2.0 Message Signing §5.5). */
   readonly signForFapi: boolean
+  /** What there are keys for. */
   readonly signingAlgs: () => readonly JwsAlg[]
   readonly audit: AuditLog
+  readonly log: Log
   readonly clock: Clock
 }
 
@@ -72,7 +74,7 @@ const mayKnow = (client: Client, { claims, clientId }: IdentifiedAccessToken): b
   )
 }
 
-/** `POST /introspect` (RFC 7662, signed answers by RFC 9701). Nobody learns why a token is not active. */
+/** `POST /introspect` (RFC 7662, signed answers by RFC 9701). The client never learns why a token is not active; the log does, at `debug`. */
 export const introspectionEndpoint = {
   path: '/introspect',
   methods: ['POST'],
@@ -92,7 +94,7 @@ export const introspectionEndpoint = {
 } as const satisfies Declaration
 
 export const createIntrospectionEndpoint = (options: IntrospectionOptions): RecordedHandler => {
-  const { issuer, authenticateClient, identify, clients, accounts, revocations, tokens, audit } = options
+  const { issuer, authenticateClient, identify, clients, accounts, revocations, tokens, audit, log } = options
   /** The answer for an access token is the same for as long as it is remembered: 3 of 44 µs. */
   const answers = new WeakMap<IdentifiedAccessToken, Answer>()
 
@@ -109,22 +111,25 @@ export const createIntrospectionEndpoint = (options: IntrospectionOptions): Reco
   const isPresent = async (subject: string, signal: AbortSignal): Promise<boolean> =>
     (await accounts?.find(subject, signal)) !== undefined
 
+  /** The answer, or why there is none. */
   const describeAccessToken = async (caller: Client, token: IdentifiedAccessToken, signal: AbortSignal) => {
     const { claims, clientId, subject, expiresAt } = token
+    if (!mayKnow(caller, token)) return 'it is not for this client'
     // The tolerance is for clocks that differ: no answer says that a token is active after its own `exp`.
-    if (!mayKnow(caller, token) || epochSeconds(options.clock) >= expiresAt) return undefined
-    if (await isTokenOver(revocations, token)) return undefined
-    if ((await clients.findEnabled(clientId)) === undefined) return undefined
-    if (claims['auth_time'] !== undefined && !(await isPresent(subject, signal))) return undefined
+    if (epochSeconds(options.clock) >= expiresAt) return 'it has expired'
+    if (await isTokenOver(revocations, token)) return 'it was revoked'
+    if ((await clients.findEnabled(clientId)) === undefined) return 'its client is gone or disabled'
+    if (claims['auth_time'] !== undefined && !(await isPresent(subject, signal))) return 'its person is gone'
     return tell(token)
   }
 
   const describeRefreshToken = async (caller: Client, token: IdentifiedRefreshToken, signal: AbortSignal) => {
     const { grant, current } = token
-    if (!current || grant.clientId !== caller.client_id) return undefined
+    if (!current) return 'it was used'
+    if (grant.clientId !== caller.client_id) return 'it is not for this client'
     const { subject, scope, resource, authentication, authorizationDetails, constraint } = grant
-    if (await isGrantOver(revocations, { ...grant, authTime: authentication.auth_time })) return undefined
-    if (!(await isPresent(subject, signal))) return undefined
+    if (await isGrantOver(revocations, { ...grant, authTime: authentication.auth_time })) return 'it was revoked'
+    if (!(await isPresent(subject, signal))) return 'its person is gone'
     return answerOf({
       active: true,
       iss: issuer,
@@ -145,7 +150,11 @@ export const createIntrospectionEndpoint = (options: IntrospectionOptions): Reco
       token?.kind === 'access_token'
         ? await describeAccessToken(caller, token, signal)
         : token && (await describeRefreshToken(caller, token, signal))
-    return described ?? inactive
+    if (typeof described === 'object') return described
+    // Never the token, and no claim of it.
+    const reason = described ?? 'it is unknown, malformed or has expired'
+    log.debug('A token is not active for the client that asks', { client_id: caller.client_id, reason })
+    return inactive
   }
 
   return async (request, seen) => {

@@ -139,6 +139,7 @@ export const createGrantEndpoints = (get: Resolve): HandlersOf<typeof grantEndpo
       signingAlgs: () => ring.algorithms('introspection'),
       signForFapi: config.fapi2_message_signing.includes('introspection'),
       audit,
+      log: get(tokens.log),
       clock,
     }),
     revocation: createRevocationEndpoint({
