@@ -14,6 +14,23 @@ export class CommandFailed extends Error {
 const describeSystemError = ({ code, path, message = '' }: Partial<NodeJS.ErrnoException>): string =>
   code === 'ENOENT' && path !== undefined ? `${path}: there is no such file` : message
 
+/**
+ * What a package with a native part says advises to install again, whatever the reason was: in a minimal container, a library of the
+ * system is missing. Every cause has the reason of one file that was tried. Undefined for other errors.
+ */
+const describeNativeFailure = (error: unknown): string | undefined => {
+  if (!(error instanceof Error) || !error.message.startsWith('Cannot find native binding')) return undefined
+  const reasons: string[] = []
+  for (let { cause } = error; cause instanceof Error; { cause } = cause)
+    reasons.push(cause.message.split('\n', 1)[0] ?? '')
+  const [name] = /@[\w-]+\/[\w-]+/.exec(error.stack ?? '') ?? ['a package']
+  return [
+    `The native part of ${name} cannot be loaded, because of one of these:`,
+    ...reasons.map((reason) => `  ${reason}`),
+    'Install the libraries that are named (a minimal image may lack them), or the packages again on this system.',
+  ].join('\n')
+}
+
 let isVerbose = false
 
 /** From here on, problems are printed with the stack of the module that threw. */
@@ -39,7 +56,9 @@ export const withoutStacks = (problems: readonly Problem[]): readonly Problem[] 
 export const reportFailure = (error: unknown): number => {
   // Commander has printed the error already, or help or the version was asked for.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-  if (error instanceof ConfigurationError) printProblems(error.problems)
+  const native = describeNativeFailure(error)
+  if (native !== undefined) printError(native)
+  else if (error instanceof ConfigurationError) printProblems(error.problems)
   else if (error instanceof CommandFailed || error instanceof KeyRefused) printError(error.message)
   else if (error instanceof Unavailable) printError(`${error.component}: ${error.message}`)
   else if (error instanceof Error && 'syscall' in error) printError(describeSystemError(error as NodeJS.ErrnoException))
