@@ -101,6 +101,12 @@ const chains = async (of: readonly CertificateAuthority[], more = {}): Promise<r
   )
 const times = (count: number, make: () => Promise<CertificateAuthority>) =>
   Promise.all(Array.from({ length: count }, make))
+/** Authorities of one name and one key: each may have signed each. */
+const forks = async (alg: 'ES384' | 'ES512'): Promise<readonly Send[]> => {
+  const keys = await createCertificateKeys(alg)
+  return chains(await times(6, () => createCertificateAuthority({ keys, subject: [{ CN: ['X'] }] })))
+}
+
 const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
 
 /** Right in everything but the signature, by a key that the sender made. */
@@ -147,14 +153,7 @@ const enrol: Send = async () => {
 const again = (send: Send): readonly Send[] => Array.from({ length: batches * batch }, () => send)
 
 const rows: readonly Row[] = [
-  [
-    'authorities of one key on P-521',
-    async () => {
-      const keys = await createCertificateKeys('ES512')
-      return chains(await times(6, () => createCertificateAuthority({ keys, subject: [{ CN: ['X'] }] })))
-    },
-    401,
-  ],
+  ['authorities of one key on P-521', () => forks('ES512'), 401],
   [
     'authorities with the name of an anchor',
     async () => chains(await times(5, () => createCertificateAuthority())),
@@ -176,14 +175,7 @@ const rows: readonly Row[] = [
     401,
   ],
   ['a DPoP proof that is none', () => again(() => post(credentials, { dpop: 'e30.e30.AAAA' })), 401],
-  [
-    'authorities of one key on P-384',
-    async () => {
-      const keys = await createCertificateKeys('ES384')
-      return chains(await times(6, () => createCertificateAuthority({ keys, subject: [{ CN: ['X'] }] })))
-    },
-    401,
-  ],
+  ['authorities of one key on P-384', () => forks('ES384'), 401],
   [
     'a DPoP proof on P-384 that is wrong',
     () => proofs('ES384', 96, generateKeyPairSync('ec', { namedCurve: 'P-384' }).publicKey),
