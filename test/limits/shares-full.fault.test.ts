@@ -25,19 +25,19 @@ const newId = () => randomBytes(32).toString('base64url')
 const sizes = [200, 900, 2500, 7000, 9000]
 const textOf = (index: number) => 'x'.repeat(sizes[index % sizes.length] ?? 0)
 
-/** One entry of each class, as callers leave it; records are of any size that they may have. */
+/** One entry of each class, as callers leave it, of any size that it may have. None expires before the test is over. */
 const kinds = (stored: Collections): Readonly<Record<string, (index: number) => Promise<unknown>>> => ({
   requests: (index) => stored.interactions.put(newId(), { request: textOf(index) } as never, 600 + (index % 7)),
   challenges: (index) => stored.challenges.put(newId(), { attributes: textOf(index) } as never, 300),
   sessions: (index) =>
     stored.sessions.put(newId(), { subject: textOf(index % 2), sid: newId() } as never, { ttlSeconds: 86_400 + index }),
-  replay: () => stored.usedDpopProofs.claim('proof', newId(), 60 + Math.random() * 60, Date.now()),
+  replay: () => stored.usedDpopProofs.claim('proof', newId(), 600 + Math.random() * 60, Date.now()),
   counters: (index) =>
     stored.attemptCounters.take('address', newId(), {
       free: 1,
       baseDelaySeconds: 1,
       maxDelaySeconds: 1,
-      forgetAfterSeconds: 60 + (index % 900),
+      forgetAfterSeconds: 600 + (index % 900),
     }),
   device_codes: (index) =>
     stored.deviceCodes.start(
@@ -113,6 +113,6 @@ describeWith('redis', 'Redis with a maxmemory', () => {
     await ephemeral.ping(AbortSignal.timeout(5000))
     await server.command('CONFIG', 'SET', 'maxmemory', 0)
     await ephemeral.ping(AbortSignal.timeout(5000))
-    await expect.poll(() => ephemeral.room.capacity()).toBe(1024 * megabyte)
+    await expect.poll(() => ephemeral.room.capacity(), { timeout: 30_000 }).toBe(1024 * megabyte)
   })
 })

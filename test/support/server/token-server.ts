@@ -70,6 +70,8 @@ export interface TokenServer extends AsyncDisposable {
   readonly mint: Mint
   /** Milliseconds that the server's clock is ahead. */
   later(milliseconds: number): void
+  /** Stops the server's clock at this time, in milliseconds since the epoch; `later` lets it run again from there. */
+  stopAt(time: number): void
   now(): number
   /** POST /token. The secrets among what was sent must not come back. */
   token(form: Form, headers?: Readonly<Record<string, string>>): Promise<Answer>
@@ -99,7 +101,8 @@ export interface TokenServerOptions {
 /** The running product with a handle on its store and its clock. */
 export const startTokenServer = async (options: TokenServerOptions = {}): Promise<TokenServer> => {
   let ahead = 0
-  const clock = () => Date.now() + ahead
+  let stopped: number | undefined
+  const clock = () => stopped ?? Date.now() + ahead
   const settings = {
     clock,
     ...(options.log && { log: options.log }),
@@ -134,7 +137,12 @@ export const startTokenServer = async (options: TokenServerOptions = {}): Promis
     server,
     store,
     mint,
-    later: (milliseconds) => void (ahead += milliseconds),
+    later: (milliseconds) => {
+      if (stopped !== undefined) ahead = stopped - Date.now()
+      stopped = undefined
+      ahead += milliseconds
+    },
+    stopAt: (time) => void (stopped = time),
     now: clock,
     token: (form, headers = {}) => post('/token', encode(form), headers),
     redeem: (code, overrides = {}, client = webClient) =>
