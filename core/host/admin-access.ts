@@ -1,6 +1,6 @@
 import type { Config } from '../../config/schema.js'
 import type { Clock } from '../clock.js'
-import type { AdminOptions } from '../http/admin.js'
+import type { AdminCredentials } from '../http/admin.js'
 import type { AppOptions } from '../http/app.js'
 import { createConnectionCertificates } from '../http/client-certificate.js'
 import { createHandoffGuard } from '../http/handoff-guard.js'
@@ -8,7 +8,7 @@ import type { ListenOptions } from '../http/server.js'
 import type { Log } from '../observe/log.js'
 
 export interface AdminAccess {
-  readonly routes: Pick<AdminOptions, 'token' | 'handoffGuard'>
+  readonly credentials: AdminCredentials
   readonly app: Pick<AppOptions, 'certificates'>
   readonly listener: Pick<ListenOptions, 'host' | 'port' | 'tls' | 'clientCertificates'>
 }
@@ -22,14 +22,14 @@ export const adminAccess = (
 ): AdminAccess => {
   const subjects = handoff?.clients ?? []
   const connections = subjects.length > 0 ? createConnectionCertificates(options.clock) : undefined
-  const credentials = handoff && {
+  const forHandoffs = handoff && {
     token: handoff.token?.reveal(),
     ...(connections && { certificates: { trustAnchors: handoff.trust_anchors, subjects } }),
   }
   return {
-    routes: {
+    credentials: {
       token: token?.reveal(),
-      ...(credentials && { handoffGuard: createHandoffGuard(credentials, options) }),
+      ...(forHandoffs && { handoffGuard: createHandoffGuard(forHandoffs, options) }),
     },
     app: { certificates: connections?.read },
     listener: {

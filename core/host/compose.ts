@@ -36,7 +36,9 @@ import { observeKeys } from './instruments/key-metrics.js'
 import { liveEndpoints, type Serving } from './endpoint-list.js'
 import { describeKeys, probeKeys } from '../keys/lifecycle/open-ring.js'
 import { createRegistries, needsLog } from '../modules/registries.js'
-import { createReload, type Reload } from './reload.js'
+import { createReloadEndpoint, type Reload } from '../endpoints/admin/reload.js'
+import { createAdminEndpoints, createServiceAnswers } from './admin-endpoints.js'
+import { createReload } from './reload.js'
 import { errorPageOf, serve, type Listeners } from './serve.js'
 import {
   observeCertificates,
@@ -57,7 +59,6 @@ import { observeStatusLists } from './status-lists.js'
 import { openStores, type Stores } from '../collections/stores.js'
 import { tokens } from './injection-tokens.js'
 import { traceSignatures } from './instruments/traced.js'
-import { createHandoffAnswers } from './people-endpoints.js'
 import { isWorthWaiting, waitForStores } from './wait-for-stores.js'
 import { watchStores } from './instruments/watched-stores.js'
 import { wire, wireGeneration } from './wiring.js'
@@ -225,10 +226,10 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
       config.issuer,
       liveEndpoints(() => serving),
     ),
-    readiness,
-    reload,
-    handoffs: createHandoffAnswers((wanted) => container.resolve(wanted)),
-    metrics,
+    admin: createAdminEndpoints(
+      { readiness, metrics, reload: createReloadEndpoint(reload) },
+      createServiceAnswers((wanted) => container.resolve(wanted)),
+    ),
     observe: observeRequests(metrics),
     certificateIgnored: observeIgnoredCertificates(metrics),
     shedding: observeShedding(metrics, lag),

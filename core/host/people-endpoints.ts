@@ -15,9 +15,7 @@ import { createSelectPage, selectPage } from '../endpoints/interaction/select.js
 import { createLogoutEndpoint, logoutEndpoint } from '../endpoints/logout.js'
 import { createPushedAuthorizationEndpoint, pushedAuthorizationEndpoint } from '../endpoints/pushed-authorization.js'
 import { backchannelLogoutEndpoint, createBackchannelLogout } from '../endpoints/sign-in/backchannel-logout.js'
-import { createHandoffAnswer } from '../endpoints/sign-in/handoff-answer.js'
 import { createUserinfoEndpoint, userinfoEndpoint } from '../endpoints/userinfo.js'
-import { createHandoffs } from '../interaction/handoffs.js'
 import { createPersonalRecords } from '../interaction/personal-records.js'
 import type { SignInMethod } from '../interaction/sign-in-method.js'
 import { createPlaces, type Places } from '../interaction/places.js'
@@ -235,21 +233,6 @@ export const createEndedElsewhereEndpoints = (
   const records = createPersonalRecords({ ...get(tokens.collections), ...lifetime, clock: get(tokens.clock) })
   const taken = get(tokens.collections).upstreamLogouts
   return { backchannelLogout: createBackchannelLogout({ methods, records, taken, audit, toleranceSeconds }) }
-}
-
-/** Of the admin listener. */
-export const createHandoffAnswers = (get: Resolve) => {
-  const { clock_tolerance_secs: toleranceSeconds, default_audience: defaultAudience } = get(tokens.config)
-  const { handoffs, interactions } = get(tokens.collections)
-  return createHandoffAnswer({
-    ...{ interactions, toleranceSeconds, defaultAudience },
-    handoffs: createHandoffs(handoffs),
-    accounts: get(tokens.registries).accounts,
-    clients: get(tokens.clients),
-    detailsTypes: get(tokens.detailsTypes),
-    audit: get(tokens.audit),
-    clock: get(tokens.clock),
-  })
 }
 
 export const createDeviceEndpoints = (get: Resolve, signIn: SignIn): HandlersOf<typeof deviceEndpoints> => {

@@ -3,7 +3,7 @@ import type { Config } from '../../config/schema.js'
 import { ConfigurationError, formatProblem, type Problem } from '../../config/problems.js'
 import { findVariables } from '../../config/substitute.js'
 import type { JsonObject } from '../json.js'
-import type { ActedBy } from '../observe/acted-by.js'
+import type { Reload, ReloadRequest, ReloadResult } from '../endpoints/admin/reload.js'
 import { Unavailable } from '../unavailable.js'
 import type { CheckedConfiguration } from '../checks/check-configuration.js'
 import { revealed } from './admin-access.js'
@@ -13,26 +13,6 @@ import { closeGeneration, findPrevious, openGeneration, type Generation, type Ge
 import type { KeyLedger } from '../keys/lifecycle/ledger.js'
 import { findEarlyKeys, readPublications, recordWithdrawals } from '../keys/lifecycle/publications.js'
 import { findEarlyRemovals, type InForce } from '../keys/lifecycle/removals.js'
-
-export interface ReloadRequest {
-  /** Takes keys out although tokens that they signed may live. */
-  readonly force: boolean
-  readonly by: ActedBy
-}
-
-export type ReloadResult =
-  | { readonly outcome: 'unchanged'; readonly warnings: readonly Problem[] }
-  | {
-      readonly outcome: 'reloaded'
-      readonly changes: ConfigChanges
-      readonly forced: readonly Problem[]
-      readonly warnings: readonly Problem[]
-    }
-  /** Nothing has changed. */
-  | { readonly outcome: 'refused'; readonly problems: readonly Problem[] }
-
-/** Reloads the configuration. One reload after the other. Throws `Unavailable` when store or audit log is: nothing has changed. */
-export type Reload = (request: ReloadRequest) => Promise<ReloadResult>
 
 export interface ReloadOptions {
   /** Called for each request, whatever becomes of the configuration: rotation waits for it. Throws `Unavailable`. */
@@ -160,7 +140,7 @@ export const createReload = (options: ReloadOptions): Reload => {
       next = await openGeneration(checked, sources, running)
       const forced = await exchange(next, running, changes, request)
       void closeGeneration(running, next)
-      return { outcome: 'reloaded', changes, forced, warnings: findRefusedSigners(next) }
+      return { outcome: 'reloaded', changes: describeChanges(changes), forced, warnings: findRefusedSigners(next) }
     } catch (error) {
       if (next !== undefined) await closeGeneration(next, running)
       if (error instanceof ConfigurationError) return refused(error.problems)
@@ -172,7 +152,7 @@ export const createReload = (options: ReloadOptions): Reload => {
     if (result.outcome === 'refused') {
       log.warn('The configuration was not reloaded', { problems: result.problems.map(formatProblem) })
     } else if (result.outcome === 'reloaded') {
-      log.info('The configuration was reloaded', { changes: describeChanges(result.changes) })
+      log.info('The configuration was reloaded', { changes: result.changes })
       for (const { path, message } of result.forced) log.warn('A key was removed by force', { path, message })
     } else log.info('Configuration unchanged')
     if (result.outcome !== 'refused')
@@ -192,7 +172,7 @@ export const createReload = (options: ReloadOptions): Reload => {
 }
 
 /** Counts for accounts: names of people are nobody's business in logs. */
-export const describeChanges = ({ sections, reordered, algorithms, certificates }: ConfigChanges): JsonObject => {
+const describeChanges = ({ sections, reordered, algorithms, certificates }: ConfigChanges): JsonObject => {
   const { accounts, ...named } = sections
   const counted = accounts && {
     added: accounts.added.length,

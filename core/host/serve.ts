@@ -1,6 +1,7 @@
 import type { Config } from '../../config/schema.js'
 import type { Clock } from '../clock.js'
-import { adminRoutes, type AdminOptions } from '../http/admin.js'
+import type { AdminEndpoint } from '../endpoints/admin/admin-endpoint.js'
+import { adminRoutes } from '../http/admin.js'
 import { createApp } from '../http/app.js'
 import type { ErrorPage } from '../http/error-response.js'
 import { createConnectionCertificates, createHeaderCertificates } from '../http/client-certificate.js'
@@ -10,16 +11,12 @@ import type { LoadShedding } from '../http/shed-load.js'
 import type { Route } from '../http/route.js'
 import type { Listening } from '../http/server.js'
 import type { Pages } from '../interaction/pages/pages.js'
-import type { Readiness } from '../observe/health.js'
 import type { Log } from '../observe/log.js'
-import type { Metrics } from '../observe/metrics.js'
 import type { RequestIds } from '../observe/plugin-log.js'
 import type { Tracing } from '../observe/tracing.js'
 import { certificatesOf } from '../checks/config-changes.js'
 import { adminAccess, revealed } from './admin-access.js'
 import { listenAs } from './listen-as.js'
-import type { Reload } from './reload.js'
-import { createReloadEndpoint } from './reload-endpoint.js'
 
 /** Milliseconds that one request may take (docs/design/faults.md#rule-2). */
 const requestBudgetMs = 3000
@@ -30,10 +27,7 @@ export interface ServeOptions {
   readonly log: Log
   readonly errorPage: ErrorPage
   readonly routes: readonly Route[]
-  readonly readiness: Readiness
-  readonly reload: Reload
-  readonly handoffs?: AdminOptions['handoffs']
-  readonly metrics: Metrics
+  readonly admin: readonly AdminEndpoint[]
   /** Called for each answer of the public listener. */
   readonly observe?: RequestObserver
   /** Called for each certificate in the header of somebody who is no trusted proxy. */
@@ -67,7 +61,7 @@ const isForPeople = ({ errorTitle }: Route): boolean => errorTitle !== undefined
 
 /** Opens the public listener, the one for mutual TLS if there is one, and the admin listener, each with a table of its own. */
 export const serve = async (options: ServeOptions): Promise<Listeners> => {
-  const { config, log, errorPage, routes, readiness, reload, metrics, observe, traces, tracing, shedding } = options
+  const { config, log, errorPage, routes, observe, traces, tracing, shedding } = options
   const common = {
     log,
     errorPage,
@@ -91,13 +85,7 @@ export const serve = async (options: ServeOptions): Promise<Listeners> => {
   const adminApp = createApp({
     ...common,
     ...access.app,
-    routes: adminRoutes({
-      ...access.routes,
-      readiness,
-      reload: createReloadEndpoint(reload),
-      metrics,
-      handoffs: options.handoffs,
-    }),
+    routes: adminRoutes(options.admin, access.credentials, options.clock),
     secure: false,
     trustedProxies: [],
     logLevel: 'debug',

@@ -13,6 +13,7 @@ import { CleanUp } from '../clean-up.js'
 import type { CheckedConfiguration } from '../checks/check-configuration.js'
 import { collections } from '../collections/collections.js'
 import { declarations } from './endpoint-list.js'
+import { createAdminEndpoints } from './admin-endpoints.js'
 import { readPublications } from '../keys/lifecycle/publications.js'
 import { errorPageOf, serve } from './serve.js'
 import { observeReadiness } from './instruments/service-metrics.js'
@@ -80,9 +81,7 @@ export const waitForStores = async (
         config.issuer,
         declarations.map((declaration) => ({ ...declaration, answer: refuse })),
       ),
-      readiness,
-      reload: () => Promise.reject(new Unavailable('start', 'no', 'startup is waiting for a store')),
-      metrics,
+      admin: createAdminEndpoints({ readiness, metrics, reload: refuse }, () => refuse),
       certificateIgnored: () => undefined,
     })
     cleanUp.add(() => listeners.admin.close(0))

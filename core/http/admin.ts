@@ -1,78 +1,66 @@
-import { json, type Handler } from '../endpoints/message.js'
-import type { HandoffHandlers } from '../endpoints/sign-in/handoff-answer.js'
+import { addressBucket } from '../address-bucket.js'
+import type { Clock } from '../clock.js'
+import type { AdminEndpoint, Permission } from '../endpoints/admin/admin-endpoint.js'
+import type { Handler } from '../endpoints/message.js'
+import { MinuteMap } from '../limits/minute-map.js'
 import { OAuthError } from '../oauth/errors.js'
-import type { Readiness, ReadinessReport } from '../observe/health.js'
-import type { Metrics } from '../observe/metrics.js'
 import { createBearer } from './bearer.js'
 import type { Route } from './route.js'
 
-export interface AdminOptions {
-  readonly readiness: Pick<Readiness, 'report'>
+/** Lets a request pass to its endpoint, or throws `OAuthError`. */
+export type Guard = (endpoint: Handler) => Handler
+
+export interface AdminCredentials {
+  /** Wanted as `Authorization: Bearer` (RFC 6750 §2.1). Absent: the listener is on loopback or a unix socket, for programs of that host. */
   readonly token?: string | undefined
-  /** Lets those pass who may answer hand-offs. Absent: they are guarded as all else is. */
-  readonly handoffGuard?: (endpoint: Handler) => Handler
-  readonly reload?: Handler
-  /** Takes answers of the organisation's own service, by what the last segment of the path says. */
-  readonly handoffs?: HandoffHandlers | undefined
-  readonly metrics?: Metrics
+  /** Lets those pass who may answer hand-offs. Absent: they need what everybody needs. */
+  readonly handoffGuard?: Guard
 }
 
-/**
- * The table of the admin listener, which is another port than the public one. With a `token` everything but `/health/live`, and
- * answers of hand-offs that have credentials of their own, wants it as `Authorization: Bearer`; without one the listener is on loopback or a unix socket, and
- * everything but `/health/live` is for programs of that host alone.
- */
-export const adminRoutes = ({
-  readiness,
-  token,
-  reload,
-  metrics,
-  handoffs,
-  handoffGuard,
-}: AdminOptions): readonly Route[] => {
+/** The route table of the admin listener: each endpoint behind its limit and the guard of its permission. */
+export const adminRoutes = (
+  endpoints: readonly AdminEndpoint[],
+  { token, handoffGuard }: AdminCredentials,
+  clock: Clock,
+): readonly Route[] => {
   const guard = token === undefined ? refuseWebsites : createGuard(token)
-  const answerGuard = handoffGuard ?? guard
-  return [
-    // Answers for as long as the event loop turns: no dependency is asked.
-    { path: '/health/live', methods: ['GET'], body: 'none', answer: () => json(200, { status: 'live' }) },
-    { path: '/health/ready', methods: ['GET'], body: 'none', answer: guard(() => readyReply(readiness.report())) },
-    ...(metrics ? [{ path: '/metrics', methods: ['GET'], body: 'none', answer: guard(expose(metrics)) } as const] : []),
-    ...(reload
-      ? [{ path: '/reload', methods: ['POST'], body: 'form', answer: guard(refusePages(reload)) } as const]
-      : []),
-    ...Object.entries(handoffs ?? {}).map(([verb, answer]): Route => ({
-      path: `/interactions/{id}/${verb}`,
-      methods: ['POST'],
-      body: 'json',
-      answer: answerGuard(refusePages(answer)),
-    })),
-  ]
+  const guards: Readonly<Record<Permission, Guard>> = {
+    none: (endpoint) => endpoint,
+    'service.read': guard,
+    'configuration.reload': guard,
+    'handoff.answer': handoffGuard ?? guard,
+  }
+  return endpoints.map(({ path, methods, body, permission, limit, answer }): Route => {
+    const limited = limit === 'none' ? answer : createLimit(limit, clock)(answer)
+    const isRead = methods[0] === 'GET'
+    return { path, methods, body, answer: guards[permission](isRead ? limited : refusePages(limited)) }
+  })
 }
 
-const expose =
-  (metrics: Metrics): Handler =>
-  async () => {
-    const { type, text } = await metrics.expose()
-    return { ...json(200, undefined, { 'Content-Type': type }), body: text }
-  }
+/** Addresses that are counted in one minute. */
+const mostAddresses = 1000
 
-/** One line for each component, for people and `grep`. */
-const readyReply = ({ ready, components }: ReadinessReport) => {
-  const lines = Object.entries(components).map(([name, health]) => `${JSON.stringify(name)}:${JSON.stringify(health)}`)
-  const status = ready ? 'ready' : 'not ready'
-  return {
-    ...json(ready ? 200 : 503, undefined),
-    body: `{"status":"${status}","components":{\n${lines.join(',\n')}\n}}\n`,
+/** In this process alone: the listener must answer while the stores are down. */
+const createLimit = (perMinute: number, clock: Clock): Guard => {
+  const counts = new MinuteMap<number>(mostAddresses)
+  return (endpoint) => (request) => {
+    const now = clock()
+    counts.enter(Math.floor(now / 60_000))
+    const address = addressBucket(request.address) ?? request.address
+    const count = (counts.get(address) ?? 0) + 1
+    if (count <= perMinute && counts.set(address, count)) return endpoint(request)
+    throw new OAuthError('access_denied', 'Too many requests. Try again in a minute.', {
+      status: 429,
+      headers: { 'Retry-After': String(60 - (Math.floor(now / 1000) % 60)) },
+    })
   }
 }
 
 /** A page of any site can post a form to loopback; its browser says so (Fetch §3.2). */
-const refusePages =
-  (endpoint: Handler): Handler =>
-  (request) => {
-    if (request.header('origin') === undefined) return endpoint(request)
-    throw new OAuthError('access_denied', 'Requests from web pages are not accepted here.', { status: 403 })
-  }
+const refusePages: Guard = (endpoint) => (request) => {
+  if (request.header('origin') === undefined) return endpoint(request)
+  throw new OAuthError('access_denied', 'Requests from web pages are not accepted here.', { status: 403 })
+}
 
 const loopbackHost = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i
 
@@ -81,20 +69,18 @@ const loopbackHost = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i
  * sends that name as `Host`. What else a page asks for has a `Sec-Fetch-Site` (Fetch Metadata §2.3); `none` is a person
  * who typed the address. No page reaches a unix socket. Only HTTP/1.0, which no browser speaks, has no `Host`.
  */
-const refuseWebsites =
-  (endpoint: Handler): Handler =>
-  (request) => {
-    if (request.address === 'unix') return endpoint(request)
-    const isLocal = loopbackHost.test(request.header('host') ?? 'localhost')
-    if (isLocal && (request.header('sec-fetch-site') ?? 'none') === 'none') return endpoint(request)
-    throw new OAuthError(
-      'access_denied',
-      'Without admin.token only programs on the same host may ask. Use 127.0.0.1, or set admin.token.',
-      { status: 403 },
-    )
-  }
+const refuseWebsites: Guard = (endpoint) => (request) => {
+  if (request.address === 'unix') return endpoint(request)
+  const isLocal = loopbackHost.test(request.header('host') ?? 'localhost')
+  if (isLocal && (request.header('sec-fetch-site') ?? 'none') === 'none') return endpoint(request)
+  throw new OAuthError(
+    'access_denied',
+    'Without admin.token only programs on the same host may ask. Use 127.0.0.1, or set admin.token.',
+    { status: 403 },
+  )
+}
 
-const createGuard = (token: string): ((endpoint: Handler) => Handler) => {
+const createGuard = (token: string): Guard => {
   const isBearer = createBearer(token)
   return (endpoint) => (request) => {
     if (isBearer(request)) return endpoint(request)

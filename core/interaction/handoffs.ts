@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import type { JsonObject } from '../json.js'
 import type { AuthorizationDetail } from '../oauth/authorization-details.js'
 import type { GrantedConsent } from '../oauth/narrow-request.js'
 import { isSameText } from '../oauth/same-text.js'
@@ -52,21 +51,15 @@ export type HandoffAnswer =
   | ({ readonly outcome: 'allowed' } & GrantedConsent)
   | { readonly outcome: 'refused'; readonly reason?: string | undefined }
 
-/** The answer in a JSON body; undefined for anything else. */
-export const readHandoffAnswer = (verb: HandoffVerb, body: JsonObject): HandoffAnswer | undefined => {
-  if (verb === 'consent') {
-    const read = consent.safeParse(body)
-    if (!read.success) return undefined
-    const { scope, claims, authorization_details: details } = read.data
-    return { outcome: 'allowed', scope, claims, authorizationDetails: details as readonly AuthorizationDetail[] }
-  }
-  if (verb === 'refuse') {
-    const read = refusal.safeParse(body)
-    return read.success ? { outcome: 'refused', ...read.data } : undefined
-  }
-  const read = signIn.safeParse(body)
-  return read.success ? { outcome: 'passed', ...read.data } : undefined
-}
+/** The JSON bodies of answers, by the last segment of the path. */
+export const handoffAnswers = {
+  'sign-in': signIn.transform((read) => ({ outcome: 'passed' as const, ...read })),
+  consent: consent.transform(({ scope, claims, authorization_details: details }) => ({
+    outcome: 'allowed' as const,
+    ...{ scope, claims, authorizationDetails: details as readonly AuthorizationDetail[] },
+  })),
+  refuse: refusal.transform((read) => ({ outcome: 'refused' as const, ...read })),
+} as const satisfies Readonly<Record<HandoffVerb, z.ZodType<HandoffAnswer>>>
 
 /** Whose consent to what is asked for. */
 export interface AskedConsent {

@@ -12,17 +12,22 @@ export interface WorkerAnswer {
   readonly body: string
 }
 
+/** What a worker is asked. Without a method: POST with a body, GET without one. */
+export interface WorkerQuestion {
+  readonly path: string
+  readonly method?: string
+  readonly body?: { readonly type: string; readonly text: string }
+}
+
 /** Asks the admin listener of a worker, over its socket. Rejects with the system's error, and when `signal` is aborted. */
 export const askWorker = (
   socketPath: string,
-  path: string,
+  { path, body, method = body === undefined ? 'GET' : 'POST' }: WorkerQuestion,
   signal: AbortSignal,
-  body?: { readonly type: string; readonly text: string },
 ): Promise<WorkerAnswer> =>
   new Promise((resolve, reject) => {
     const headers =
       body === undefined ? {} : { 'Content-Type': body.type, 'Content-Length': Buffer.byteLength(body.text) }
-    const method = body === undefined ? 'GET' : 'POST'
     const asked = request({ socketPath, path, method, headers, signal, agent: false }, (response) => {
       readText(response).then((answer) => resolve({ status: response.statusCode ?? 0, body: answer }), reject)
     })

@@ -2,6 +2,9 @@ import { availableParallelism } from 'node:os'
 import { formatProblem } from '../../config/problems.js'
 import type { Config } from '../../config/schema.js'
 import { isSocketPath } from '../../config/fields.js'
+import { readReloadRequest } from '../endpoints/admin/reload.js'
+import { jsonText, type Handler } from '../endpoints/message.js'
+import { createAdminEndpoints } from '../host/admin-endpoints.js'
 import { adminRoutes } from '../http/admin.js'
 import { createApp } from '../http/app.js'
 import { removeStaleSocket } from '../http/server.js'
@@ -12,11 +15,11 @@ import { observeReadiness } from '../host/instruments/service-metrics.js'
 import { adminAccess, revealed } from '../host/admin-access.js'
 import { listenAs } from '../host/listen-as.js'
 import { reloadDeadlines } from './ask-worker.js'
-import { createWorkerHandoffs } from './worker-handoff.js'
+import { createForwarder } from './forward.js'
 import { createWorkerMetrics } from './worker-metrics.js'
 import { createWorkerPool, type WorkerPool } from './worker-pool.js'
 import { createWorkerReadiness } from './worker-readiness.js'
-import { createWorkerReload, createWorkerReloadEndpoint, type ReloadWorkers } from './worker-reload.js'
+import { createWorkerReload, type ReloadWorkers } from './worker-reload.js'
 
 /** How many processes the configuration asks for. */
 export const countWorkers = ({ workers }: Pick<Config, 'workers'>): number =>
@@ -62,12 +65,18 @@ export const serveWorkers = async (checked: CheckedConfiguration, log: Log): Pro
       return { status: 409, body: JSON.stringify({ status: 'partial', problems }) }
     }
   }
-  const endpoint = createWorkerReloadEndpoint(reload)
-  const handoffs = createWorkerHandoffs(pool)
+  const answerReload: Handler = async (http) => {
+    const { status, body } = await reload(readReloadRequest(http))
+    return jsonText(status, body)
+  }
   const access = adminAccess(config, { clock: Date.now, log })
   const app = createApp({
     ...access.app,
-    routes: adminRoutes({ ...access.routes, readiness, reload: endpoint, metrics, handoffs }),
+    routes: adminRoutes(
+      createAdminEndpoints({ readiness, metrics, reload: answerReload }, createForwarder(pool)),
+      access.credentials,
+      Date.now,
+    ),
     log,
     errorPage: ({ title, message }) => ({ html: `${title}: ${message}`, language: 'en' }),
     secure: false,

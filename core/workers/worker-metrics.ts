@@ -15,7 +15,7 @@ export const createWorkerMetrics = (pool: Pick<WorkerPool, 'sockets' | 'running'
 
   const textOf = async (number: number, socket: string): Promise<string> => {
     try {
-      const { status, body } = await askWorker(socket, '/metrics', AbortSignal.timeout(deadlineMs))
+      const { status, body } = await askWorker(socket, { path: '/metrics' }, AbortSignal.timeout(deadlineMs))
       return status === 200 ? labelled(body, `worker="${String(number)}"`) : ''
     } catch {
       // One that is gone has none.

@@ -35,7 +35,7 @@ export const createWorkerReadiness = (pool: Pick<WorkerPool, 'sockets' | 'held'>
 
   const ask = async (number: number, socket: string): Promise<void> => {
     try {
-      const { body } = await askWorker(socket, '/health/ready', AbortSignal.timeout(deadlineMs))
+      const { body } = await askWorker(socket, { path: '/health/ready' }, AbortSignal.timeout(deadlineMs))
       const { status, components } = JSON.parse(body) as { status: string; components: WorkerReport['components'] }
       found.set(number, { ready: status === 'ready', components })
     } catch {

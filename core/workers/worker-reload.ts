@@ -1,10 +1,7 @@
 import { formatProblem, type Problem } from '../../config/problems.js'
-import type { Handler, Reply } from '../endpoints/message.js'
-import { json } from '../endpoints/message.js'
 import type { Log } from '../observe/log.js'
 import { Unavailable } from '../unavailable.js'
-import { readReloadRequest } from '../host/reload-endpoint.js'
-import type { ReloadRequest } from '../host/reload.js'
+import type { ReloadRequest } from '../endpoints/admin/reload.js'
 import { writeActedBy } from '../observe/acted-by.js'
 import { askWorker, reloadDeadlines, type WorkerAnswer } from './ask-worker.js'
 import type { WorkerPool } from './worker-pool.js'
@@ -38,10 +35,11 @@ export const createWorkerReload = (
     try {
       return {
         worker,
-        ...(await askWorker(socket, '/reload', AbortSignal.timeout(reloadDeadlines.worker), {
-          type: formType,
-          text: form,
-        })),
+        ...(await askWorker(
+          socket,
+          { path: '/reload', body: { type: formType, text: form } },
+          AbortSignal.timeout(reloadDeadlines.worker),
+        )),
       }
     } catch (cause) {
       differ(`worker ${worker} did not answer a reload`)
@@ -107,11 +105,3 @@ const readBody = (body: string): ReloadBody => {
     return {}
   }
 }
-
-/** `POST /reload`, as a worker answers it. */
-export const createWorkerReloadEndpoint =
-  (reload: ReloadWorkers): Handler =>
-  async (request): Promise<Reply> => {
-    const { status, body } = await reload(readReloadRequest(request))
-    return { ...json(status, undefined), body }
-  }

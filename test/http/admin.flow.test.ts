@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
+import { createAdminEndpoints } from '../../core/host/admin-endpoints.js'
 import { adminRoutes } from '../../core/http/admin.js'
 import { createApp } from '../../core/http/app.js'
 import { listen, type Listening } from '../../core/http/server.js'
@@ -23,7 +24,11 @@ afterEach(async () => {
 const log = memoryLog()
 const start = async (token?: string, clock = Date.now, host = '127.0.0.1') => {
   const ready = (readiness = createReadiness(clock, log))
-  const routes = adminRoutes({ readiness: ready, token, metrics: createMetrics() })
+  const reload = () => {
+    throw new Unavailable('reload', 'no', 'there is nothing to reload')
+  }
+  const endpoints = createAdminEndpoints({ readiness: ready, metrics: createMetrics(), reload }, () => reload)
+  const routes = adminRoutes(endpoints, { token }, clock)
   const options = { secure: false, trustedProxies: [], requestBudgetMs: 1000, logLevel: 'debug' } as const
   const admin = (listening = await listen(createApp({ routes, log, errorPage, ...options }), {
     host,

@@ -1,8 +1,8 @@
+import { z } from 'zod'
 import { addressBucket } from '../../address-bucket.js'
 import { epochSeconds, type Clock } from '../../clock.js'
-import { parseStrictJsonObject } from '../../../libraries/wire/strict-json.js'
 import {
-  readHandoffAnswer,
+  handoffAnswers,
   type HandoffAnswer,
   type Handoffs,
   type HandoffVerb,
@@ -17,16 +17,28 @@ import { narrowRequest, type GrantedConsent } from '../../oauth/narrow-request.j
 import type { AuditLog } from '../../observe/audit.js'
 import type { OneTimeStore } from '../../storage/ports.js'
 import { withQuery } from '../authorization-flow/with-query.js'
-import { json, type EndpointRequest, type Handler } from '../message.js'
+import type { Handler } from '../message.js'
+import { answeringJson, type AdminDeclaration } from './admin-endpoint.js'
 
-/** What answers `POST /interactions/{id}/{verb}`. */
-export type HandoffHandlers = Readonly<Record<HandoffVerb, Handler>>
+const declare = <Verb extends HandoffVerb>(verb: Verb) =>
+  ({
+    path: `/interactions/{id}/${verb}`,
+    methods: ['POST'],
+    body: 'json',
+    permission: 'handoff.answer',
+    // One service answers for everybody who signs in.
+    limit: 'none',
+    event: 'handoff.answered',
+    input: handoffAnswers[verb] as z.ZodType<HandoffAnswer>,
+    output: z.strictObject({ redirect_to: z.string() }),
+  }) as const satisfies AdminDeclaration<HandoffAnswer>
 
-export const forEachVerb = (handler: (verb: HandoffVerb) => Handler): HandoffHandlers => ({
-  'sign-in': handler('sign-in'),
-  consent: handler('consent'),
-  refuse: handler('refuse'),
-})
+/** `POST /interactions/{id}/sign-in`, `…/consent` and `…/refuse`. */
+export const handoffEndpoints = {
+  'sign-in': declare('sign-in'),
+  consent: declare('consent'),
+  refuse: declare('refuse'),
+} as const
 
 export interface HandoffAnswerOptions {
   readonly handoffs: Pick<Handoffs, 'find' | 'answer'>
@@ -40,14 +52,6 @@ export interface HandoffAnswerOptions {
   readonly toleranceSeconds: number
 }
 
-const read = (verb: HandoffVerb, { body }: EndpointRequest): HandoffAnswer => {
-  const parsed = body === undefined ? undefined : parseStrictJsonObject(body)
-  const answer = parsed && readHandoffAnswer(verb, parsed)
-  if (answer === undefined)
-    throw new OAuthError('invalid_request', `The body is not what POST /interactions/{id}/${verb} takes.`)
-  return answer
-}
-
 const over = (): never => {
   throw new OAuthError('invalid_request', 'No such interaction waits for an answer.', { status: 404 })
 }
@@ -56,11 +60,10 @@ const isOf = (verb: HandoffVerb, { consent }: OpenHandoff): boolean =>
   verb === 'refuse' || (verb === 'consent') === (consent !== undefined)
 
 /**
- * `POST /interactions/{id}/sign-in`, `…/consent` and `…/refuse` of the admin listener: the organisation's own service says who signed in,
- * what the person allows, or that there is neither. Answers `{ redirect_to }`, which is of use only in a browser that was both handed off
- * and sent there.
+ * The organisation's own service says who signed in, what the person allows, or that there is neither. Answers `{ redirect_to }`, which is
+ * of use only in a browser that was both handed off and sent there.
  */
-export const createHandoffAnswer = (options: HandoffAnswerOptions) => {
+export const createHandoffAnswers = (options: HandoffAnswerOptions): Readonly<Record<HandoffVerb, Handler>> => {
   const { handoffs, accounts, audit, clock, toleranceSeconds } = options
 
   const checkConsent = async (
@@ -87,25 +90,26 @@ export const createHandoffAnswer = (options: HandoffAnswerOptions) => {
       throw new OAuthError('invalid_request', 'The subject is no account, and the answer has no claims for a new one.')
   }
 
-  return forEachVerb((verb) => async (http) => {
-    const id = http.path.get('id') ?? ''
-    const answer = read(verb, http)
-    const open = await handoffs.find(id)
-    if (open === undefined || !isOf(verb, open)) return over()
-    await check(open, answer, http.signal)
-    const secret = await handoffs.answer(id, answer)
-    if (secret === undefined)
-      throw new OAuthError('invalid_request', 'This interaction has an answer already.', { status: 409 })
-    const { method, consent } = open
-    await audit.record({
-      ...{ event: 'handoff.answered', request_id: http.requestId, method, outcome: answer.outcome },
-      asked: consent === undefined ? 'sign-in' : 'consent',
-      client_id: consent?.clientId,
-      sub: answer.outcome === 'passed' ? answer.subject : consent?.subject,
-      begun_at: open.address && addressBucket(open.address),
-      address: answer.outcome === 'passed' && answer.address ? addressBucket(answer.address) : undefined,
-      ...(answer.outcome === 'refused' && { reason: answer.reason }),
+  const answering = (verb: HandoffVerb) =>
+    answeringJson(handoffEndpoints[verb], async (answer, http) => {
+      const id = http.path.get('id') ?? ''
+      const open = await handoffs.find(id)
+      if (open === undefined || !isOf(verb, open)) return over()
+      await check(open, answer, http.signal)
+      const secret = await handoffs.answer(id, answer)
+      if (secret === undefined)
+        throw new OAuthError('invalid_request', 'This interaction has an answer already.', { status: 409 })
+      const { method, consent } = open
+      await audit.record({
+        ...{ event: 'handoff.answered', request_id: http.requestId, method, outcome: answer.outcome },
+        asked: consent === undefined ? 'sign-in' : 'consent',
+        client_id: consent?.clientId,
+        sub: answer.outcome === 'passed' ? answer.subject : consent?.subject,
+        begun_at: open.address && addressBucket(open.address),
+        address: answer.outcome === 'passed' && answer.address ? addressBucket(answer.address) : undefined,
+        ...(answer.outcome === 'refused' && { reason: answer.reason }),
+      })
+      return { data: { redirect_to: withQuery(open.finishUrl, { answer: secret }) } }
     })
-    return json(200, { redirect_to: withQuery(open.finishUrl, { answer: secret }) })
-  })
+  return { 'sign-in': answering('sign-in'), consent: answering('consent'), refuse: answering('refuse') }
 }

@@ -1,0 +1,96 @@
+import { z } from 'zod'
+import type { JsonObject } from '../../json.js'
+import { OAuthError } from '../../oauth/errors.js'
+import { actedByNames, readActedBy, type ActedBy } from '../../observe/acted-by.js'
+import type { EndpointRequest, Handler } from '../message.js'
+import { answeringJson, readInput, type AdminAnswer, type AdminDeclaration } from './admin-endpoint.js'
+
+export interface ReloadRequest {
+  /** Removes keys although tokens that they signed may still be valid. */
+  readonly force: boolean
+  readonly by: ActedBy
+}
+
+/** What is wrong, and where in the configuration. */
+interface Fault {
+  readonly path: string
+  readonly message: string
+}
+
+export type ReloadResult =
+  | { readonly outcome: 'unchanged'; readonly warnings: readonly Fault[] }
+  | {
+      readonly outcome: 'reloaded'
+      /** What changed, by section of the configuration. */
+      readonly changes: JsonObject
+      readonly forced: readonly Fault[]
+      readonly warnings: readonly Fault[]
+    }
+  /** Nothing has changed. */
+  | { readonly outcome: 'refused'; readonly problems: readonly Fault[] }
+
+/** Reloads the configuration. One reload after the other. Throws `Unavailable` when store or audit log is: nothing has changed. */
+export type Reload = (request: ReloadRequest) => Promise<ReloadResult>
+
+const problems = z.array(z.object({ path: z.string(), message: z.string() })).readonly()
+
+/**
+ * `POST /reload`: 200 with what changed, 400 with every problem and its path; 409 where some of several processes, or the certificate
+ * of this listener, still have the old configuration. Who asks says so in the form.
+ */
+export const reloadEndpoint = {
+  path: '/reload',
+  methods: ['POST'],
+  body: 'form',
+  permission: 'configuration.reload',
+  // Each may open every key again.
+  limit: 120,
+  event: 'configuration.loaded',
+  input: z
+    .strictObject({
+      force: z.enum(['true', 'false']).default('false'),
+      ...(Object.fromEntries(actedByNames.map((name) => [name, z.string().optional()])) as Record<
+        string,
+        z.ZodOptional<z.ZodString>
+      >),
+    })
+    .transform(({ force, ...by }) => ({ force: force === 'true', by: new Map(Object.entries(by)) })),
+  output: z.union([
+    z.strictObject({
+      status: z.literal('reloaded'),
+      changes: z.record(z.string(), z.unknown()).readonly(),
+      forced: problems,
+      warnings: problems.optional(),
+    }),
+    z.strictObject({ status: z.literal('unchanged'), warnings: problems.optional() }),
+    z.strictObject({ status: z.literal('refused'), problems }),
+    z.strictObject({
+      status: z.literal('partial'),
+      reloaded: z.array(z.int()).optional(),
+      not_reloaded: z.array(z.int()).optional(),
+      problems,
+    }),
+  ]),
+} as const satisfies AdminDeclaration
+
+type ReloadAnswer = AdminAnswer<z.output<typeof reloadEndpoint.output>>
+
+const answerOf = (result: ReloadResult): ReloadAnswer => {
+  if (result.outcome === 'refused') return { status: 400, data: { status: 'refused', problems: result.problems } }
+  const warned = result.warnings.length > 0 && { warnings: result.warnings }
+  if (result.outcome === 'unchanged') return { data: { status: 'unchanged', ...warned } }
+  const { changes, forced } = result
+  return { data: { status: 'reloaded', changes, forced, ...warned } }
+}
+
+/** What the form of a reload asks for. Throws `invalid_request`. */
+export const readReloadRequest = (request: EndpointRequest): ReloadRequest => {
+  const { force, by: said } = readInput(reloadEndpoint, request)
+  const by = readActedBy(said, request.address)
+  if (by === undefined)
+    throw new OAuthError('invalid_request', 'The form does not say who asks as POST /reload takes it.')
+  return { force, by }
+}
+
+export const createReloadEndpoint = (reload: Reload): Handler =>
+  answeringJson(reloadEndpoint, async (_, request) => answerOf(await reload(readReloadRequest(request))))

@@ -1,0 +1,66 @@
+import type { AdminDeclaration, AdminEndpoint } from '../endpoints/admin/admin-endpoint.js'
+import { createHandoffAnswers, handoffEndpoints } from '../endpoints/admin/handoff-answer.js'
+import { answerLive, createReadyEndpoint, liveEndpoint, readyEndpoint } from '../endpoints/admin/health.js'
+import { createMetricsEndpoint, metricsEndpoint } from '../endpoints/admin/metrics.js'
+import { reloadEndpoint } from '../endpoints/admin/reload.js'
+import type { Handler } from '../endpoints/message.js'
+import { createHandoffs } from '../interaction/handoffs.js'
+import type { Readiness } from '../observe/health.js'
+import type { Metrics } from '../observe/metrics.js'
+import { tokens, type Resolve } from './injection-tokens.js'
+
+/** What every process with an admin listener has, also while it waits for its stores, and the one above workers. */
+export interface ProcessParts {
+  readonly readiness: Pick<Readiness, 'report'>
+  readonly metrics: Pick<Metrics, 'expose'>
+  readonly reload: Handler
+}
+
+type Row<Parts> = readonly [declaration: AdminDeclaration, create: (parts: Parts) => Handler]
+
+const processRoutes: readonly Row<ProcessParts>[] = [
+  [liveEndpoint, () => answerLive],
+  [readyEndpoint, ({ readiness }) => createReadyEndpoint(readiness)],
+  [metricsEndpoint, ({ metrics }) => createMetricsEndpoint(metrics)],
+  [reloadEndpoint, ({ reload }) => reload],
+]
+
+const handoffAnswers = (get: Resolve) => {
+  const { clock_tolerance_secs: toleranceSeconds, default_audience: defaultAudience } = get(tokens.config)
+  const { handoffs, interactions } = get(tokens.collections)
+  return createHandoffAnswers({
+    ...{ interactions, toleranceSeconds, defaultAudience },
+    handoffs: createHandoffs(handoffs),
+    accounts: get(tokens.registries).accounts,
+    clients: get(tokens.clients),
+    detailsTypes: get(tokens.detailsTypes),
+    audit: get(tokens.audit),
+    clock: get(tokens.clock),
+  })
+}
+
+/** What a running service answers; the process above workers forwards each of these to one of them. */
+const serviceRoutes: readonly Row<Resolve>[] = [
+  [handoffEndpoints['sign-in'], (get) => handoffAnswers(get)['sign-in']],
+  [handoffEndpoints.consent, (get) => handoffAnswers(get).consent],
+  [handoffEndpoints.refuse, (get) => handoffAnswers(get).refuse],
+]
+
+/** Every route of the admin listener; `service` answers what only a running service can. */
+export const createAdminEndpoints = (
+  parts: ProcessParts,
+  service: (declaration: AdminDeclaration) => Handler,
+): readonly AdminEndpoint[] => [
+  ...processRoutes.map(([declaration, create]) => ({ ...declaration, answer: create(parts) })),
+  ...serviceRoutes.map(([declaration]) => ({ ...declaration, answer: service(declaration) })),
+]
+
+/** The answers of a running service, by declaration. */
+export const createServiceAnswers = (get: Resolve): ((declaration: AdminDeclaration) => Handler) => {
+  const answers = new Map(serviceRoutes.map(([declaration, create]) => [declaration, create(get)]))
+  return (declaration) => {
+    const answer = answers.get(declaration)
+    if (answer === undefined) throw new Error(`no answer for ${declaration.path}`)
+    return answer
+  }
+}
