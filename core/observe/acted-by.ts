@@ -38,20 +38,20 @@ const mostCharacters = 256
  * What the caller of the admin listener says of itself in a form (`via=command&os_user=…`). `address` is that of the peer, `unix`
  * for a unix socket; any other takes the place of one that is claimed. Undefined for a form that no caller of ours sends.
  */
-export const readActedBy = (values: ReadonlyMap<string, string>, address: string): ActedBy | undefined => {
-  const via = values.get('via') ?? 'http'
+export const readActedBy = (
+  values: Readonly<Partial<Record<string, string | undefined>>>,
+  address: string,
+): ActedBy | undefined => {
+  const via = values['via'] ?? 'http'
   if (via !== 'command' && via !== 'sighup' && via !== 'http') return undefined
   const said = claimed.flatMap((name) => {
-    const value = values.get(name)
+    const value = values[name]
     return value === undefined ? [] : [[name, value] as const]
   })
   if (said.some(([, value]) => value === '' || value.length > mostCharacters)) return undefined
   // Only the peer on a unix socket may be a process that passes on what it was asked itself.
   return { via, ...Object.fromEntries(said), ...(address !== 'unix' && { address }) }
 }
-
-/** The names of the form of a reload that say who asks. */
-export const actedByNames: readonly string[] = ['via', ...claimed]
 
 /** As `readActedBy` reads it. */
 export const writeActedBy = (by: ActedBy): Readonly<Record<string, string>> =>

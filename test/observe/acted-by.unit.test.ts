@@ -18,16 +18,16 @@ describe('who made a change', () => {
 
   it('is read from a form as it was written', () => {
     const by = actedHere('sighup')
-    expect(readActedBy(new Map(Object.entries(writeActedBy(by))), 'unix')).toEqual(by)
+    expect(readActedBy(writeActedBy(by), 'unix')).toEqual(by)
   })
 
   it('has the address that was seen, and a claimed one only over a unix socket', () => {
-    const claims = new Map([['address', '10.0.0.9']])
+    const claims = { address: '10.0.0.9' }
     expect(readActedBy(claims, '127.0.0.1')).toEqual({ via: 'http', address: '127.0.0.1' })
     expect(readActedBy(claims, 'unix')).toEqual({ via: 'http', address: '10.0.0.9' })
   })
 
   it.each([{ via: 'start' }, { via: '' }, { os_user: '' }, { host: 'a'.repeat(257) }])('refuses %o', (form) => {
-    expect(readActedBy(new Map(Object.entries(form)), '127.0.0.1')).toBeUndefined()
+    expect(readActedBy(form, '127.0.0.1')).toBeUndefined()
   })
 })

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { JsonObject } from '../../json.js'
 import { OAuthError } from '../../oauth/errors.js'
-import { actedByNames, readActedBy, type ActedBy } from '../../observe/acted-by.js'
+import { readActedBy, type ActedBy } from '../../observe/acted-by.js'
 import type { EndpointRequest, Handler } from '../message.js'
 import { answeringJson, readInput, type AdminAnswer, type AdminDeclaration } from './admin-endpoint.js'
 
@@ -32,6 +32,9 @@ export type ReloadResult =
 /** Reloads the configuration. One reload after the other. Throws `Unavailable` when store or audit log is: nothing has changed. */
 export type Reload = (request: ReloadRequest) => Promise<ReloadResult>
 
+/** What the caller says of itself. */
+const said = z.string().optional()
+
 const problems = z.array(z.object({ path: z.string(), message: z.string() })).readonly()
 
 /**
@@ -49,12 +52,13 @@ export const reloadEndpoint = {
   input: z
     .strictObject({
       force: z.enum(['true', 'false']).default('false'),
-      ...(Object.fromEntries(actedByNames.map((name) => [name, z.string().optional()])) as Record<
-        string,
-        z.ZodOptional<z.ZodString>
-      >),
+      via: said,
+      os_user: said,
+      sudo_user: said,
+      host: said,
+      address: said,
     })
-    .transform(({ force, ...by }) => ({ force: force === 'true', by: new Map(Object.entries(by)) })),
+    .transform(({ force, ...by }) => ({ force: force === 'true', by })),
   output: z.union([
     z.strictObject({
       status: z.literal('reloaded'),
@@ -85,8 +89,8 @@ const answerOf = (result: ReloadResult): ReloadAnswer => {
 
 /** What the form of a reload asks for. Throws `invalid_request`. */
 export const readReloadRequest = (request: EndpointRequest): ReloadRequest => {
-  const { force, by: said } = readInput(reloadEndpoint, request)
-  const by = readActedBy(said, request.address)
+  const { force, by: claimed } = readInput(reloadEndpoint, request)
+  const by = readActedBy(claimed, request.address)
   if (by === undefined)
     throw new OAuthError('invalid_request', 'The form does not say who asks as POST /reload takes it.')
   return { force, by }
