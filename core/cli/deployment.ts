@@ -70,13 +70,25 @@ const reportUnrecorded = ({ component, message }: Unavailable): void => {
 /** Does `work` with what the plugins contribute. Throws `CommandFailed`, `ConfigurationError`, `Unavailable`. */
 export const withPlugins = async <T>(
   checked: CheckedConfiguration,
-  work: (registries: Registries) => Promise<T>,
+  work: (registries: Registries, stores: Stores) => Promise<T>,
 ): Promise<T> => {
   demandStores(checked.config)
   // Commands without plugins do not wait for what this loads.
   const { withRegistries } = await import('../host/with-registries.js')
   return withRegistries(checked, { clock: Date.now, log: noLog }, work)
 }
+
+/** As `administer`, for a change that needs what the plugins contribute. */
+export const administerPlugins = <T>(
+  checked: CheckedConfiguration,
+  work: (administration: Administration, operator: Operator, registries: Registries) => Promise<T>,
+): Promise<T> =>
+  withPlugins(checked, async (registries, stores) => {
+    const { config } = checked
+    await using audit = await openAuditBeside(config)
+    const administration = { config, stores, clock: Date.now, audit, unrecorded: reportUnrecorded }
+    return await work(administration, actedHere('command'), registries)
+  })
 
 /** What a command changes, as the audit log has it. */
 export interface Change {

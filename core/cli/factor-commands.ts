@@ -20,8 +20,8 @@ export const addFactorCommands = (principals: Command): void => {
     demand(command, 'kind')
     const { from, subject, principalId, ...rest } = options
     if (from === undefined) {
-      const { issueFactor } = await import('./principal-factors.js')
-      return issueFactor({ ...rest, ...namePrincipal(written, options, command) })
+      const { printIssuedFactor } = await import('./principal-factors.js')
+      return printIssuedFactor({ ...rest, ...namePrincipal(written, options, command) })
     }
     if (written !== undefined || subject !== undefined || principalId !== undefined)
       command.error('error: --from names the principals')
@@ -31,7 +31,7 @@ export const addFactorCommands = (principals: Command): void => {
     async (written: string | undefined, options: WrittenOptions, command: Command) => {
       demand(command, 'kind')
       const named = namePrincipal(written, options, command)
-      await (await import('./principal-factors.js')).withdrawFactor({ ...options, ...named })
+      await (await import('./principal-factors.js')).withdrawFactorOf({ ...options, ...named })
     },
   )
 }

@@ -1,7 +1,4 @@
-import { createPrincipalRegistry } from '../attestation/principal-registry.js'
-import { collections } from '../collections/collections.js'
-import { principalMigration } from '../collections/store-schemas.js'
-import type { Stores } from '../collections/stores.js'
+import { listPrincipals } from '../administration/principals.js'
 import { withStores } from './deployment.js'
 import { printError, printJson, printJsonLine } from './output.js'
 import { fingerprint } from './principal-names.js'
@@ -30,7 +27,8 @@ export const printPrincipals = async (options: ListOptions): Promise<void> => {
   let count = 0
   let last: string | undefined
   await withStores(config, async (stores) => {
-    for await (const row of findPrincipals(stores, options)) {
+    for await (const { id, ...standing } of listPrincipals({ config, stores }, options)) {
+      const row = { id, ...describePrincipal(standing.enrolment.principal, standing) }
       // One more than fits: there are more.
       if (count === limit) return printError(`There are more: --after ${last ?? ''}`)
       count += 1
@@ -52,35 +50,3 @@ export const printPrincipals = async (options: ListOptions): Promise<void> => {
 }
 
 const describeStanding = (state: string): Cell => (state === 'revoked' ? { text: state, tone: 'red' } : state)
-
-const pageSize = 100
-
-/** By the index where it has all of them, else all principals are looked through. */
-const createReadPage = async (stores: Stores, subject: string | undefined) => {
-  const stored = collections(stores)
-  const registry = createPrincipalRegistry(stored)
-  const isIndexed = (await stored.migrations.find(principalMigration)) !== undefined
-  return async (after: string | undefined) => {
-    if (subject !== undefined && isIndexed) return registry.listOwn(subject, after, pageSize)
-    const found = await registry.list(after, pageSize)
-    return { found, next: found.at(-1)?.id }
-  }
-}
-
-async function* findPrincipals(stores: Stores, { state, subject, type, after }: ListOptions): AsyncGenerator<Row> {
-  const readPage = await createReadPage(stores, subject)
-  for (let last = after; ;) {
-    const { found, next } = await readPage(last)
-    for (const { id, enrolment, revokedAt } of found) {
-      if (enrolment === undefined) continue
-      const row = { id, ...describePrincipal(enrolment.principal, { enrolment, ...(revokedAt && { revokedAt }) }) }
-      const isWanted =
-        (state === undefined || row.state === state) &&
-        (subject === undefined || row.subject === subject) &&
-        (type === undefined || row.principal_type === type)
-      if (isWanted) yield row
-    }
-    last = next
-    if (last === undefined) return
-  }
-}

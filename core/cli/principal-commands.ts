@@ -33,10 +33,10 @@ export const addPrincipalCommands = (principals: Command): void => {
   )
   addRevoke(principals)
   onePrincipal(principals, 'restore', 'restore a revoked principal', async (options) =>
-    (await import('./principals.js')).restorePrincipal(options),
+    (await import('./principals.js')).restore(options),
   )
   onePrincipal(principals, 'release', 'end an enrolment, so that another subject may enrol the id', async (options) =>
-    (await import('./principals.js')).releasePrincipal(options),
+    (await import('./principals.js')).release(options),
   )
   principals
     .command('waiting')
@@ -86,12 +86,12 @@ const addRevoke = (principals: Command): void => {
       const { from, subject, principalId, type } = options
       const isFlagged = subject !== undefined || principalId !== undefined
       if (from !== undefined && (written.length > 0 || isFlagged)) command.error('error: --from names the principals')
-      const { revokePrincipal, revokePrincipals, revokePrincipalsOf } = await import('./revoke-principals.js')
+      const { revokeOne, revokeSeveral, revokePrincipalsOf } = await import('./revoke-principals.js')
       if (from !== undefined) return revokePrincipalsOf(from, type, options)
       const [first, ...more] = written
       const named = (name: string | undefined) => toPrincipal({ type, ...namePrincipal(name, options, command) })
-      if (more.length === 0) return revokePrincipal(named(first), options)
-      return revokePrincipals([...new Set(written)].map(named), options)
+      if (more.length === 0) return revokeOne(named(first), options)
+      return revokeSeveral([...new Set(written)].map(named), options)
     })
 }
 

@@ -1,18 +1,12 @@
-import type { IssuedFactor, Principal, PrincipalType, SecondFactorVerifier } from '../attestation/ports.js'
-import {
-  checkDeployment,
-  openAuditBeside,
-  recordChange,
-  recordIn,
-  withPlugins,
-  type Change,
-  type DeploymentOptions,
-} from './deployment.js'
+import { isRefusal, type Refusal } from '../administration/administration.js'
+import { issueFactor, withdrawFactor, type SecondFactors } from '../administration/enrolments.js'
+import type { IssuedFactor, PrincipalType } from '../attestation/ports.js'
+import { administerPlugins, checkDeployment, type DeploymentOptions } from './deployment.js'
 import { CommandFailed } from './failure.js'
 import { print, printError, printFields, printJson, printJsonLine } from './output.js'
 import { counted } from './person.js'
 import { readPrincipalList } from './principal-list.js'
-import { toAudit, toPrincipal, toWire } from './principal-names.js'
+import { toPrincipal, toWire } from './principal-names.js'
 import { drawQrCode } from './qr-code.js'
 
 export interface FactorOptions extends DeploymentOptions {
@@ -24,7 +18,7 @@ export interface FactorOptions extends DeploymentOptions {
 }
 
 /** `signet principals issue`: prints what was issued this once; the store gets it hashed or sealed. */
-export const issueFactor = async (options: FactorOptions): Promise<void> => {
+export const printIssuedFactor = async (options: FactorOptions): Promise<void> => {
   const { lines, uri } = await makeFactor(options)
   if (options.json) return printJson({ ...lines, ...(uri !== undefined && { uri }) })
   printFields({ ...lines, ...(uri !== undefined && { uri }) })
@@ -33,13 +27,32 @@ export const issueFactor = async (options: FactorOptions): Promise<void> => {
   print('Shown only once.')
 }
 
-/** Makes what a principal enrols with, and records that it did. Throws `CommandFailed`. */
-export const makeFactor = (options: FactorOptions): Promise<IssuedFactor> =>
-  changeFactor(options, 'principal.issue', issueTo)
+/** Issues what a principal enrols with. Throws `CommandFailed`. */
+export const makeFactor = async (options: FactorOptions): Promise<IssuedFactor> => {
+  const principal = toPrincipal(options)
+  const { kind } = options
+  const checked = await checkDeployment(options)
+  return await administerPlugins(checked, async (administration, by, { secondFactors: factors }) => {
+    const result = await issueFactor(administration, by, { factors, kind, principal })
+    if (isRefusal(result)) throw factorFailure(result, kind, factors, 'issue')
+    return result
+  })
+}
 
-const issueTo = async (factor: SecondFactorVerifier, principal: Principal): Promise<IssuedFactor> => {
-  if (factor.issue === undefined) throw new CommandFailed(`The second factor ${factor.kind} cannot issue anything.`)
-  return factor.issue(principal)
+const factorFailure = (
+  { refused }: Refusal<'no_kind' | 'unable' | 'nothing'>,
+  kind: string,
+  factors: SecondFactors,
+  verb: 'issue' | 'withdraw',
+): CommandFailed => {
+  if (refused === 'nothing') return new CommandFailed('There is nothing to withdraw.')
+  if (refused === 'unable') return new CommandFailed(`The second factor ${kind} cannot ${verb} anything.`)
+  const there = [...factors.keys()].join(', ')
+  return new CommandFailed(
+    there === ''
+      ? 'No plugin of the configuration provides second factors.'
+      : `No plugin provides the second factor ${kind}. There are: ${there}`,
+  )
 }
 
 /** So many are issued at a time: each is some writes. */
@@ -52,15 +65,17 @@ const atATime = 20
 export const issueFactors = async (file: string, options: BulkOptions): Promise<void> => {
   const principals = await readPrincipalList(file, options.type)
   const checked = await checkDeployment(options)
-  await withPlugins(checked, async ({ secondFactors }) => {
-    const factor = findFactor(secondFactors, options.kind)
-    await using audit = await openAuditBeside(checked.config)
+  const { kind } = options
+  await administerPlugins(checked, async (administration, by, { secondFactors: factors }) => {
+    if (!factors.has(kind)) throw factorFailure({ refused: 'no_kind' }, kind, factors, 'issue')
     for (let start = 0; start < principals.length; start += atATime) {
       const some = principals.slice(start, start + atATime)
       const issued = await Promise.allSettled(
-        some.map((principal) =>
-          recordIn(audit, describeChange('principal.issue', options.kind, principal), () => issueTo(factor, principal)),
-        ),
+        some.map(async (principal) => {
+          const result = await issueFactor(administration, by, { factors, kind, principal })
+          if (isRefusal(result)) throw factorFailure(result, kind, factors, 'issue')
+          return result
+        }),
       )
       for (const [index, outcome] of issued.entries()) {
         const principal = some[index]
@@ -80,45 +95,14 @@ export const issueFactors = async (file: string, options: BulkOptions): Promise<
 export type BulkOptions = Omit<FactorOptions, 'subject' | 'principalId'>
 
 /** `signet principals withdraw`. */
-export const withdrawFactor = async (options: FactorOptions): Promise<void> => {
-  await changeFactor(options, 'principal.withdraw', async (factor, principal) => {
-    if (factor.withdraw === undefined)
-      throw new CommandFailed(`The second factor ${factor.kind} cannot withdraw anything.`)
-    if ((await factor.withdraw(principal)) !== true) throw new CommandFailed('There is nothing to withdraw.')
-  })
+export const withdrawFactorOf = async (options: FactorOptions): Promise<void> => {
+  const principal = toPrincipal(options)
   const { kind, subject, principalId: principal_id, type: principal_type } = options
+  const checked = await checkDeployment(options)
+  await administerPlugins(checked, async (administration, by, { secondFactors: factors }) => {
+    const refusal = await withdrawFactor(administration, by, { factors, kind, principal })
+    if (refusal !== undefined) throw factorFailure(refusal, kind, factors, 'withdraw')
+  })
   if (options.json) return printJson({ kind, subject, principal_id, principal_type, state: 'withdrawn' })
   print('Withdrawn.')
-}
-
-const changeFactor = async <T>(
-  options: FactorOptions,
-  action: string,
-  change: (factor: SecondFactorVerifier, principal: Principal) => Promise<T>,
-): Promise<T> => {
-  const principal = toPrincipal(options)
-  const checked = await checkDeployment(options)
-  return await withPlugins(checked, ({ secondFactors }) => {
-    const factor = findFactor(secondFactors, options.kind)
-    return recordChange(checked.config, describeChange(action, options.kind, principal), () =>
-      change(factor, principal),
-    )
-  })
-}
-
-const describeChange = (action: string, kind: string, principal: Principal): Change => ({
-  action,
-  kind,
-  ...toAudit(principal),
-})
-
-const findFactor = (factors: ReadonlyMap<string, SecondFactorVerifier>, kind: string): SecondFactorVerifier => {
-  const factor = factors.get(kind)
-  if (factor !== undefined) return factor
-  const there = [...factors.keys()].join(', ')
-  throw new CommandFailed(
-    there === ''
-      ? 'No plugin of the configuration provides second factors.'
-      : `No plugin provides the second factor ${kind}. There are: ${there}`,
-  )
 }

@@ -24,11 +24,6 @@ export const nameOf = ({ subject, principalId }: Principal): string => `${subjec
 /** What a person compares with what a device shows: the first 16 characters of a thumbprint, 96 bits. */
 export const fingerprint = (jkt: string): string => jkt.slice(0, 16)
 
-/** Names of a principal as the audit log has them. */
-export const toAudit = ({ subject: sub, principalId: principal_id, principalType: principal_type }: Principal) => ({
-  ...{ sub, principal_id, principal_type },
-})
-
 /** Names of a principal as requests have them. */
 export const toWire = ({ subject, principalId: principal_id, principalType: principal_type }: Principal) => ({
   ...{ subject, principal_id, principal_type },

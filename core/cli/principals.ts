@@ -2,12 +2,13 @@ import { isoTime } from '../clock.js'
 import type { Principal, PrincipalType } from '../attestation/ports.js'
 import type { PrincipalStatus } from '../attestation/principal-registry.js'
 import type { CheckedConfiguration } from '../checks/check-configuration.js'
-import { openPrincipals } from '../host/status-lists.js'
 import { keepsPrincipals } from '../modules/registries.js'
-import { changeStores, checkDeployment, withStores, type DeploymentOptions } from './deployment.js'
+import { isRefusal } from '../administration/administration.js'
+import { findPrincipal, releasePrincipal, restorePrincipal } from '../administration/principals.js'
+import { administer, checkDeployment, withStores, type DeploymentOptions } from './deployment.js'
 import { CommandFailed } from './failure.js'
 import { print, printJson, printYaml } from './output.js'
-import { nameOf, toAudit, toPrincipal, toWire } from './principal-names.js'
+import { nameOf, toPrincipal, toWire } from './principal-names.js'
 
 export interface PrincipalsOptions extends DeploymentOptions {
   readonly json?: true
@@ -31,36 +32,30 @@ export const noSuch = ({ principalType }: Principal): CommandFailed => {
 export const printPrincipal = async (options: OnePrincipalOptions): Promise<void> => {
   const principal = toPrincipal(options)
   const { config } = await readRegistered(options)
-  const standing = await withStores(config, (stores) => openPrincipals(stores, config).find(principal))
-  if (standing.enrolment === undefined) throw noSuch(principal)
+  const standing = await withStores(config, (stores) => findPrincipal({ config, stores }, principal))
+  if (standing === undefined) throw noSuch(principal)
   const shown = describePrincipal(principal, standing)
   if (options.json) printJson(shown)
   else printYaml(shown)
 }
 
 /** `signet principals restore`. */
-export const restorePrincipal = async (options: OnePrincipalOptions): Promise<void> => {
+export const restore = async (options: OnePrincipalOptions): Promise<void> => {
   const principal = toPrincipal(options)
   const { config } = await readRegistered(options)
-  await changeStores(config, { action: 'principal.restore', ...toAudit(principal) }, async (stores) => {
-    if (await openPrincipals(stores, config).restore(principal)) return true
-    throw new CommandFailed('This principal is not revoked.')
-  })
+  const refusal = await administer(config, (administration, by) => restorePrincipal(administration, by, principal))
+  if (refusal !== undefined) throw new CommandFailed('This principal is not revoked.')
   if (options.json) return printJson({ ...toWire(principal), state: 'active' })
   print(`Restored ${nameOf(principal)}`)
 }
 
 /** `signet principals release`. */
-export const releasePrincipal = async (options: OnePrincipalOptions): Promise<void> => {
+export const release = async (options: OnePrincipalOptions): Promise<void> => {
   const principal = toPrincipal(options)
   const { config } = await readRegistered(options)
-  let owner: string | undefined
-  await changeStores(config, { action: 'principal.release', ...toAudit(principal) }, async (stores) => {
-    const registry = openPrincipals(stores, config)
-    if (!(await registry.release(principal))) throw noSuch(principal)
-    owner = await registry.findOwner(principal.principalId)
-    return true
-  })
+  const result = await administer(config, (administration, by) => releasePrincipal(administration, by, principal))
+  if (isRefusal(result)) throw noSuch(principal)
+  const { owner } = result
   if (options.json) return printJson({ ...toWire(principal), state: 'released', ...(owner !== undefined && { owner }) })
   print(`Released ${nameOf(principal)}${owner === undefined ? '' : `. The id still belongs to ${owner}`}`)
 }

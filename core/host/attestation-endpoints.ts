@@ -26,7 +26,7 @@ import { createTrustBundleEndpoint, trustBundleEndpoint } from '../endpoints/att
 import type { KeyRing } from '../keys/ports.js'
 import type { HandlersOf } from '../endpoints/endpoint.js'
 import { tokens, type Resolve } from './injection-tokens.js'
-import type { StatusLists } from './status-lists.js'
+import type { StatusLists } from '../collections/status-lists.js'
 
 /** The ceremony; served with the section `attestation` alone. */
 export const attestationEndpoints = {

@@ -42,7 +42,7 @@ import type { Collections } from '../collections/collections.js'
 import type { Demo } from './demo.js'
 import type { Services } from '../modules/contract.js'
 import type { Registries } from '../modules/registries.js'
-import type { StatusLists } from './status-lists.js'
+import type { StatusLists } from '../collections/status-lists.js'
 import type { Stores } from '../collections/stores.js'
 
 /** Gives what a token names. Throws when nobody has registered it. */

@@ -42,7 +42,7 @@ import { createAttestationsOf } from './attestation-endpoints.js'
 import { createEndpoints } from './endpoint-list.js'
 import { createClientsThatRegistered } from './registration-endpoints.js'
 import { tokens, type Resolve } from './injection-tokens.js'
-import { openStatusLists } from './status-lists.js'
+import { openStatusLists } from '../collections/status-lists.js'
 import { traceClientAuthentication } from './instruments/traced.js'
 
 /** How long a challenge for a proof of an attested client lasts where there is no section `attestation`. */

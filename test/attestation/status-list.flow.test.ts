@@ -4,7 +4,7 @@ import { getListFromStatusListJWT, getStatusListFromJWT } from '@sd-jwt/jwt-stat
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createPrincipalRegistry, type PrincipalRegistry } from '../../core/attestation/principal-registry.js'
 import { collections } from '../../core/collections/collections.js'
-import { openStatusLists } from '../../core/host/status-lists.js'
+import { openStatusLists } from '../../core/collections/status-lists.js'
 import { readDeployment } from '../../core/cli/deployment.js'
 import { openStores } from '../../core/collections/stores.js'
 import { createKeySets } from '../../libraries/verify/key-sets.js'

@@ -6,9 +6,8 @@ import { createListsHere, type ListsHere } from '../attestation/status-list/list
 import { createTokenStatus, type TokenStatus } from '../attestation/status-list/token-status.js'
 import type { Clock } from '../clock.js'
 import { Durations } from '../observe/counts.js'
-import type { Metrics } from '../observe/metrics.js'
-import { collections, type Collections } from '../collections/collections.js'
-import type { Stores } from '../collections/stores.js'
+import { collections, type Collections } from './collections.js'
+import type { Stores } from './stores.js'
 
 /** What stays over a reload. */
 export interface StatusLists {
@@ -37,35 +36,8 @@ export const openStatusLists = (
   return { ids, here, builds, tokenStatus: createTokenStatus({ entries, bits, nextIndex, tokenSeconds, revoked }) }
 }
 
-/** Tells what this process knows of the lists, if there are any. */
-export const observeStatusLists = (metrics: Metrics, statusLists: StatusLists | undefined): void => {
-  if (statusLists === undefined) return
-  const { here, builds } = statusLists
-  const gauge = (name: string, help: string, member: 'lists' | 'revoked'): void =>
-    metrics.observe({
-      type: 'gauge',
-      name,
-      help,
-      labels: [],
-      read: () => [{ labels: {}, value: here.count()[member] }],
-    })
-  gauge('signet_status_lists', 'Status lists that this process serves.', 'lists')
-  gauge(
-    'signet_status_list_revoked_entries',
-    'Revoked entries of the status lists that this process serves.',
-    'revoked',
-  )
-  metrics.observe({
-    type: 'histogram',
-    name: 'signet_status_list_build_duration_seconds',
-    help: 'Time to compress and sign a status list.',
-    labels: [],
-    read: () => [{ labels: {}, durations: builds }],
-  })
-}
-
-/** What commands work on. Whom it revokes is in the lists of all replicas within seconds. */
-export const openPrincipals = (stores: Stores, config: Config): PrincipalRegistry => {
+/** The principals in these stores. A revocation is in the status lists of all replicas within seconds. */
+export const openPrincipals = (stores: Stores, config: Config, clock: Clock): PrincipalRegistry => {
   const stored = collections(stores)
-  return createPrincipalRegistry(stored, openStatusLists(config, stored, Date.now)?.tokenStatus)
+  return createPrincipalRegistry(stored, openStatusLists(config, stored, clock)?.tokenStatus)
 }

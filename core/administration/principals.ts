@@ -1,0 +1,148 @@
+import type { Config } from '../../config/schema.js'
+import type { Principal } from '../attestation/ports.js'
+import {
+  createPrincipalRegistry,
+  type PrincipalRegistry,
+  type PrincipalStatus,
+} from '../attestation/principal-registry.js'
+import { mostLookSeconds } from '../attestation/status-list/publication.js'
+import { collections } from '../collections/collections.js'
+import { openPrincipals } from '../collections/status-lists.js'
+import { principalMigration } from '../collections/store-schemas.js'
+import type { Stores } from '../collections/stores.js'
+import { change, type Administration, type Deployment, type Operator, type Refusal } from './administration.js'
+
+/** Names of a principal as the audit log has them. */
+export const principalTrail = ({
+  subject: sub,
+  principalId: principal_id,
+  principalType: principal_type,
+}: Principal) => ({
+  ...{ sub, principal_id, principal_type },
+})
+
+const registryOf = ({ stores, config, clock }: Administration): PrincipalRegistry =>
+  openPrincipals(stores, config, clock)
+
+/** A principal that is enrolled, and whether it is revoked. Undefined: it is not enrolled. Throws `Unavailable`. */
+export const findPrincipal = async (
+  { stores }: Deployment,
+  principal: Principal,
+): Promise<PrincipalStatus | undefined> => {
+  const status = await createPrincipalRegistry(collections(stores)).find(principal)
+  return status.enrolment === undefined ? undefined : status
+}
+
+/** So many are revoked at a time: each is some writes. */
+const atATime = 20
+
+export type NotRevoked = Refusal<'unknown' | 'already_revoked'>
+
+/**
+ * Revokes principals, each with a record of its own: they get no new attestation. Returns in their order why one was not revoked;
+ * undefined: it was. Throws `Unavailable`; what was revoked by then stays revoked.
+ */
+export const revokePrincipals = async (
+  administration: Administration,
+  by: Operator,
+  principals: readonly Principal[],
+): Promise<readonly (NotRevoked | undefined)[]> => {
+  const registry = registryOf(administration)
+  const seconds = Math.floor(administration.clock() / 1000)
+  const revoke = (principal: Principal): Promise<NotRevoked | undefined> =>
+    change(administration, by, { action: 'principal.revoke', ...principalTrail(principal) }, async () => {
+      if ((await registry.find(principal)).enrolment === undefined) return { refused: 'unknown' }
+      return (await registry.revoke({ principal, revokedAt: seconds })) ? undefined : { refused: 'already_revoked' }
+    })
+  const results: (NotRevoked | undefined)[] = []
+  for (let start = 0; start < principals.length; start += atATime) {
+    // All of them end before an outage of one is reported.
+    const outcomes = await Promise.allSettled(principals.slice(start, start + atATime).map(revoke))
+    for (const outcome of outcomes) {
+      if (outcome.status === 'rejected') throw outcome.reason
+      results.push(outcome.value)
+    }
+  }
+  return results
+}
+
+/** Takes a revocation back. Throws `Unavailable`. */
+export const restorePrincipal = (
+  administration: Administration,
+  by: Operator,
+  principal: Principal,
+): Promise<Refusal<'not_revoked'> | undefined> =>
+  change(administration, by, { action: 'principal.restore', ...principalTrail(principal) }, async () =>
+    (await registryOf(administration).restore(principal)) ? undefined : { refused: 'not_revoked' },
+  )
+
+/** Forgets an enrolment. `owner`: the subject to which the id still belongs. Throws `Unavailable`. */
+export const releasePrincipal = (
+  administration: Administration,
+  by: Operator,
+  principal: Principal,
+): Promise<{ readonly owner?: string } | Refusal<'unknown'>> =>
+  change(administration, by, { action: 'principal.release', ...principalTrail(principal) }, async () => {
+    const registry = registryOf(administration)
+    if (!(await registry.release(principal))) return { refused: 'unknown' }
+    const owner = await registry.findOwner(principal.principalId)
+    return owner === undefined ? {} : { owner }
+  })
+
+/** Milliseconds since the epoch until when verifiers may accept what a principal has got until `now`. */
+export const attestationsEnd = ({ attestation, clock_tolerance_secs: tolerance }: Config, now: number): number =>
+  now + ((attestation?.attestation_ttl_secs ?? 0) + tolerance) * 1000
+
+/** Milliseconds since the epoch from when on no verifier uses a status list that was fetched before `now`; undefined: there are no lists. */
+export const statusListsEnd = ({ attestation }: Config, now: number): number | undefined =>
+  attestation?.status_list && now + (attestation.status_list.ttl_secs + mostLookSeconds) * 1000
+
+export interface PrincipalFilter {
+  readonly state?: 'active' | 'revoked'
+  readonly subject?: string
+  readonly type?: string
+  /** The id of the last one of the page before. */
+  readonly after?: string
+}
+
+/** An enrolled principal; `id` continues a listing after it. */
+export type ListedPrincipal = PrincipalStatus & {
+  readonly id: string
+  readonly enrolment: NonNullable<PrincipalStatus['enrolment']>
+}
+
+const pageSize = 100
+
+/** Reads pages by the index where it has all of them; else all principals are read. */
+const createReadPage = async (stores: Stores, subject: string | undefined) => {
+  const stored = collections(stores)
+  const registry = createPrincipalRegistry(stored)
+  const isIndexed = (await stored.migrations.find(principalMigration)) !== undefined
+  return async (after: string | undefined) => {
+    if (subject !== undefined && isIndexed) return registry.listOwn(subject, after, pageSize)
+    const found = await registry.list(after, pageSize)
+    return { found, next: found.at(-1)?.id }
+  }
+}
+
+/** The enrolled principals that the filter names, read page by page. Throws `Unavailable`. */
+export async function* listPrincipals(
+  { stores }: Deployment,
+  { state, subject, type, after }: PrincipalFilter,
+): AsyncGenerator<ListedPrincipal> {
+  const readPage = await createReadPage(stores, subject)
+  for (let last = after; ;) {
+    const { found, next } = await readPage(last)
+    for (const { id, enrolment, revokedAt } of found) {
+      if (enrolment === undefined) continue
+      const { principal } = enrolment
+      const isWanted =
+        (state === undefined || state === (revokedAt === undefined ? 'active' : 'revoked')) &&
+        (subject === undefined || principal.subject === subject) &&
+        (type === undefined || principal.principalType === type)
+      if (isWanted) yield { id, enrolment, ...(revokedAt !== undefined && { revokedAt }) }
+    }
+    last = next
+    if (last === undefined) return
+  }
+}
