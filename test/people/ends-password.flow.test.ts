@@ -44,7 +44,7 @@ describe('what ends with a password', () => {
 
     const changed = await reset('another password')
     expect(JSON.parse(changed.stdout)).toEqual({
-      ...{ username: 'mallory', sub: 'm-1', state: 'password_changed', factors_kept: [] },
+      ...{ username: 'mallory', sub: 'm-1', state: 'password_changed', factors_kept: [], approvals_waiting: 0 },
     })
     expect(await stateOf(there, opened)).toEqual(over)
     expect(await stateOf(server.issuer, opened)).toEqual(over)
