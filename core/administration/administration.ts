@@ -12,9 +12,13 @@ export interface Deployment {
   readonly stores: Stores
 }
 
-/** What changes of a deployment need. A command opens it for one change; a service has it for as long as it runs. */
-export interface Administration extends Deployment {
+/** A deployment as those see it who read what depends on the time. */
+export interface TimedDeployment extends Deployment {
   readonly clock: Clock
+}
+
+/** What changes of a deployment need. A command opens it for one change; a service has it for as long as it runs. */
+export interface Administration extends TimedDeployment {
   readonly audit: AuditLog
   /** Called when a change was made and the audit log has only its beginning. The change stands, and its result is still returned. */
   unrecorded(error: Unavailable): void

@@ -3,8 +3,8 @@ import { longestLink } from '../interaction/recovery/recovery-links.js'
 import type { JsonObject } from '../json.js'
 import type { SetPasswordOptions, UpdateAccountOptions } from './account-changes.js'
 import type { AccountOptions, AddAccountOptions, ListAccountsOptions } from './accounts.js'
-import type { WhoOptions } from './find-person.js'
 import { collect, configOption, jsonOption, parseDuration, wideOption } from './options.js'
+import type { WhoOptions } from './person.js'
 import type { RecoverOptions } from './recover.js'
 
 /** Accounts for sign-in by password. */

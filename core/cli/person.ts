@@ -1,10 +1,26 @@
+import type { Who } from '../administration/accounts.js'
 import type { Change, DeploymentOptions } from './deployment.js'
+import { CommandFailed } from './failure.js'
 
 /** Names a person, by the `sub` that the audit log has. */
 export interface PersonOptions extends DeploymentOptions {
   readonly sub: string
   readonly json?: true
 }
+
+/** Names a person: an account by its username, or any person by `sub`, whichever method signs that person in. Commands give one. */
+export interface WhoOptions extends DeploymentOptions {
+  readonly username?: string
+  readonly sub?: string
+  readonly json?: true
+}
+
+export const whoOf = ({ username = '', sub }: Pick<WhoOptions, 'username' | 'sub'>): Who =>
+  sub === undefined ? { username } : { sub }
+
+/** The failure of a command for a username that no account has. */
+export const noSuchPerson = (): CommandFailed =>
+  new CommandFailed('There is no such account. People of other sign-in methods have --sub.')
 
 export interface ClientOfPersonOptions extends PersonOptions {
   readonly client?: string

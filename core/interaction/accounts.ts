@@ -144,8 +144,9 @@ export const staticAccounts = async (
 
 export type AccountAddition =
   | { readonly outcome: 'added'; readonly account: AccountRecord }
+  | { readonly outcome: 'username_taken' | 'subject_taken' }
   /** `reason` is a sentence for the operator. */
-  | { readonly outcome: 'refused'; readonly reason: string }
+  | { readonly outcome: 'invalid'; readonly reason: string }
 
 /** A crash in mid-addition frees the subject again after this long. */
 const claimSeconds = 60
@@ -156,20 +157,20 @@ export const addAccount = async (
   hasher: PasswordHasher,
   added: NewAccount,
 ): Promise<AccountAddition> => {
-  const refused = (reason: string): AccountAddition => ({ outcome: 'refused', reason })
+  const invalid = (reason: string): AccountAddition => ({ outcome: 'invalid', reason })
   const username = canonicalUsername(added.username)
   const sub = added.sub ?? randomUUID()
-  if (username === undefined || hasUnseen(added.username)) return refused(usernameRule)
-  if (!isSubject(sub)) return refused(`The subject is not valid: ${subjectRule}.`)
+  if (username === undefined || hasUnseen(added.username)) return invalid(usernameRule)
+  if (!isSubject(sub)) return invalid(`The subject is not valid: ${subjectRule}.`)
   const fault = findPasswordFault(added.password, username)
-  if (fault !== undefined) return refused(`The password ${fault}.`)
+  if (fault !== undefined) return invalid(`The password ${fault}.`)
   const account = await toRecord(added, sub, hasher)
   if (!(await store.subjects.put(sub, { username }, { ttlSeconds: claimSeconds, onlyIfAbsent: true }))) {
-    return refused('The subject is taken.')
+    return { outcome: 'subject_taken' }
   }
   if (!(await store.accounts.put(username, account, { onlyIfAbsent: true }))) {
     await store.subjects.remove(sub)
-    return refused('The username is taken.')
+    return { outcome: 'username_taken' }
   }
   await store.subjects.put(sub, { username })
   return { outcome: 'added', account }
@@ -198,7 +199,7 @@ export type PasswordChange =
   | { readonly outcome: 'changed'; readonly account: AccountRecord }
   | { readonly outcome: 'unknown' }
   /** `reason` is a sentence for the operator. */
-  | { readonly outcome: 'refused'; readonly reason: string }
+  | { readonly outcome: 'invalid'; readonly reason: string }
 
 /** Changes the password of an account of the store and ends what sign-ins with the old one have opened. Throws `Unavailable`. */
 export const changePassword = async (
@@ -208,7 +209,7 @@ export const changePassword = async (
   end: EndSubject,
 ): Promise<PasswordChange> => {
   const fault = findPasswordFault(password, username)
-  if (fault !== undefined) return { outcome: 'refused', reason: `The password ${fault}.` }
+  if (fault !== undefined) return { outcome: 'invalid', reason: `The password ${fault}.` }
   const password_hash = await hasher.hash(password)
   const name = canonicalUsername(username)
   const account = name === undefined ? undefined : await changeRecord(store.accounts, name, { password_hash })

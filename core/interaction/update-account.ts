@@ -15,13 +15,9 @@ export interface AccountUpdate {
 
 export type AccountUpdated =
   | { readonly outcome: 'updated'; readonly account: AccountRecord }
-  | { readonly outcome: 'unknown' }
+  | { readonly outcome: 'unknown' | 'username_taken' | 'changed_meanwhile' }
   /** `reason` is a sentence for the operator. */
-  | { readonly outcome: 'refused'; readonly reason: string }
-
-const changedMeanwhile = 'The account was changed by somebody else meanwhile. Try again.'
-
-const refuse = (reason: string): AccountUpdated => ({ outcome: 'refused', reason })
+  | { readonly outcome: 'invalid'; readonly reason: string }
 
 /**
  * Copies an account to another name, leads its subject there, then removes the old name: a command that was interrupted can be
@@ -32,7 +28,7 @@ const rename = async (store: AccountStore, from: string, to: string, username: s
   let copied: AccountRecord | undefined
   for (;;) {
     const current = await accounts.find(from)
-    if (current === undefined) return copied ? refuse(changedMeanwhile) : { outcome: 'unknown' }
+    if (current === undefined) return { outcome: copied ? 'changed_meanwhile' : 'unknown' }
     const next = { ...current, username }
     const before = copied
     const isCopied = await accounts.update(to, (there) => {
@@ -40,7 +36,7 @@ const rename = async (store: AccountStore, from: string, to: string, username: s
         there === undefined || (there.sub === next.sub && (before === undefined || isDeepStrictEqual(there, before)))
       return mayWrite ? { result: true, write: { record: next } } : { result: false }
     })
-    if (!isCopied) return refuse(before === undefined ? 'The username is taken.' : changedMeanwhile)
+    if (!isCopied) return { outcome: before === undefined ? 'username_taken' : 'changed_meanwhile' }
     copied = next
     await subjects.put(current.sub, { username: to })
     const isOld = (account: AccountRecord | undefined) => isDeepStrictEqual(account, current)
@@ -61,7 +57,7 @@ export const updateAccount = async (
   { claims, unset, username: next }: AccountUpdate,
 ): Promise<AccountUpdated> => {
   const to = next === undefined ? undefined : canonicalUsername(next)
-  if (next !== undefined && (to === undefined || hasUnseen(next))) return refuse(usernameRule)
+  if (next !== undefined && (to === undefined || hasUnseen(next))) return { outcome: 'invalid', reason: usernameRule }
   const found = await findAccount(store, username)
   if (found === undefined) return { outcome: 'unknown' }
   const { name, account: before } = found
@@ -69,7 +65,7 @@ export const updateAccount = async (
   const isSameName = to === undefined || to === name
   if (!isSameName) {
     const taken = await store.accounts.find(to)
-    if (taken !== undefined && taken.sub !== before.sub) return refuse('The username is taken.')
+    if (taken !== undefined && taken.sub !== before.sub) return { outcome: 'username_taken' }
   }
   const account = await store.accounts.update<AccountRecord | undefined>(name, (current) => {
     if (current?.sub !== before.sub) return { result: undefined }

@@ -1,0 +1,252 @@
+import type { Config } from '../../config/schema.js'
+import { findFaultyClaims, findUnreleased, unreleased } from '../checks/claim-rules.js'
+import { collections } from '../collections/collections.js'
+import { endSubjectIn } from '../collections/person-records.js'
+import type { AccountRecord, PasswordHasher } from '../interaction/account-directory.js'
+import {
+  addAccount as addToStore,
+  changePassword,
+  openAccountStore,
+  removeAccount as removeFromStore,
+  setConfiguredDisabled,
+  setDisabled,
+} from '../interaction/accounts.js'
+import { removeExternalAccount } from '../interaction/external-accounts.js'
+import { updateAccount as updateInStore, type AccountUpdate } from '../interaction/update-account.js'
+import { canonicalUsername } from '../interaction/username.js'
+import type { JsonObject } from '../json.js'
+import { findConfiguredAccount, findPerson, type Who } from './accounts.js'
+import { change, type Administration, type Operator, type Refusal } from './administration.js'
+import { findClient } from './clients.js'
+import { personFactorsIn, settleFactors, type FactorsAfter } from './factors.js'
+
+/** `configured`: the account is in the configuration, which alone changes it. */
+export type AccountRefusal = Refusal<'unknown' | 'configured'>
+
+/** A username, a subject or a password that no account can have. `reason` is a sentence for the operator. */
+export interface InvalidAccount extends Refusal<'invalid'> {
+  readonly reason: string
+}
+
+export type ChangedAccount = Pick<AccountRecord, 'username' | 'sub'>
+
+/** A claim that nobody gets, and why. */
+export interface ClaimWarning {
+  readonly claim: string
+  readonly message: string
+}
+
+/** An account with claims that were written. */
+export interface WrittenAccount extends ChangedAccount {
+  readonly warnings: readonly ClaimWarning[]
+}
+
+const warningsOf = (config: Config, claims: JsonObject): readonly ClaimWarning[] => [
+  ...findUnreleased(config, claims).map((claim) => ({ claim, message: unreleased })),
+  ...findFaultyClaims(claims).map(([claim, message]) => ({ claim, message })),
+]
+
+const named = ({ username, sub }: ChangedAccount): ChangedAccount => ({ username, sub })
+
+export interface NewAccountInput {
+  readonly username: string
+  readonly password: string
+  readonly hasher: PasswordHasher
+  /** Default: a random UUID. */
+  readonly sub?: string | undefined
+  readonly claims: JsonObject
+}
+
+/** True when the configuration has an account with this username or subject: the store cannot have another. */
+export const isConfiguredAccount = (
+  config: Config,
+  { username, sub }: { readonly username: string; readonly sub?: string | undefined },
+): boolean => {
+  const name = canonicalUsername(username)
+  return config.accounts.some((one) => canonicalUsername(one.username) === name || one.sub === sub)
+}
+
+/**
+ * Adds an account to the store. `client`: the subject is the id of a client, and the tokens of both would have it as `sub`
+ * (RFC 9700 §4.15). Throws `Unavailable`.
+ */
+export const addAccount = async (
+  administration: Administration,
+  by: Operator,
+  { username, password, hasher, sub, claims }: NewAccountInput,
+): Promise<WrittenAccount | InvalidAccount | Refusal<'configured' | 'client' | 'username_taken' | 'subject_taken'>> => {
+  const { config, stores, clock } = administration
+  if (isConfiguredAccount(config, { username, sub })) return { refused: 'configured' }
+  return change(administration, by, { action: 'account.add', username }, async () => {
+    if (sub !== undefined && (await findClient(administration, sub)) !== undefined) return { refused: 'client' }
+    const added = { username, password, claims, ...(sub !== undefined && { sub }) }
+    const result = await addToStore(openAccountStore(stores.records), hasher, added)
+    if (result.outcome === 'invalid') return { refused: 'invalid', reason: result.reason }
+    if (result.outcome !== 'added') return { refused: result.outcome }
+    // What another account of this subject may have left behind does not belong to the new one.
+    if (sub !== undefined) {
+      await endSubjectIn(stores, config, clock)(sub)
+      await personFactorsIn(stores, clock).removeAll(sub)
+    }
+    return { ...named(result.account), warnings: warningsOf(config, claims) }
+  })
+}
+
+/** A person who was removed: an account of the store, or what is known of a person who signs in elsewhere. */
+export type RemovedPerson =
+  | ChangedAccount
+  | {
+      readonly sub: string
+      readonly username?: undefined
+      /** The sign-in method that had brought the person. */
+      readonly method?: string
+      /** How many factors went. */
+      readonly factors: number
+    }
+
+const removeStored = async (
+  administration: Administration,
+  by: Operator,
+  username: string,
+): Promise<ChangedAccount | AccountRefusal> => {
+  const { config, stores, clock } = administration
+  if (findConfiguredAccount(config, username) !== undefined) return { refused: 'configured' }
+  return change(administration, by, { action: 'account.remove', username }, async () => {
+    const end = endSubjectIn(stores, config, clock)
+    const account = await removeFromStore(openAccountStore(stores.records), username, end)
+    if (account === undefined) return { refused: 'unknown' }
+    // After the account: a sign-in with one of them no longer finds it.
+    await personFactorsIn(stores, clock).removeAll(account.sub)
+    return named(account)
+  })
+}
+
+const removeElsewhere = (
+  administration: Administration,
+  by: Operator,
+  { sub, isKnown }: { readonly sub: string; readonly isKnown: boolean },
+): Promise<RemovedPerson | Refusal<'unknown'>> => {
+  const { config, stores, clock } = administration
+  return change(administration, by, { action: 'account.remove', sub }, async () => {
+    const end = endSubjectIn(stores, config, clock)
+    // Before and after: a removal that fails half way can be repeated, and nobody signs in between the two and stays.
+    if (isKnown) await end(sub)
+    const account = await removeExternalAccount(collections(stores).externalAccounts, sub)
+    if (account !== undefined) await end(sub)
+    // A person whose account has gone may have left some.
+    const factors = await personFactorsIn(stores, clock).removeAll(sub)
+    if (account === undefined && factors.length === 0) return { refused: 'unknown' }
+    return { sub, ...(account !== undefined && { method: account.method }), factors: factors.length }
+  })
+}
+
+/**
+ * Removes an account of the store, or what is known of a person who signs in elsewhere; sessions, tokens and factors end with it.
+ * Throws `Unavailable`.
+ */
+export const removeAccount = async (
+  administration: Administration,
+  by: Operator,
+  who: Who,
+): Promise<RemovedPerson | AccountRefusal> => {
+  if (who.sub === undefined) return removeStored(administration, by, who.username)
+  const known = await findPerson(administration, who)
+  if ('refused' in known) return known
+  if (known.source === 'configuration') return { refused: 'configured' }
+  if (known.source === 'store' && known.username !== undefined) return removeStored(administration, by, known.username)
+  return removeElsewhere(administration, by, { sub: who.sub, isKnown: known.source === 'external' })
+}
+
+/** An account that was changed, and with what else its person signs in. */
+export interface SettledAccount extends ChangedAccount {
+  readonly factors: FactorsAfter
+}
+
+/** Changes a password and ends what sign-ins with the old one have opened. `invalid`: the password is weak. Throws `Unavailable`. */
+export const setPassword = async (
+  administration: Administration,
+  by: Operator,
+  {
+    username,
+    password,
+    hasher,
+    removeFactors,
+  }: Pick<NewAccountInput, 'username' | 'password' | 'hasher'> & { readonly removeFactors: boolean },
+): Promise<SettledAccount | AccountRefusal | InvalidAccount> => {
+  const { config, stores, clock } = administration
+  if (findConfiguredAccount(config, username) !== undefined) return { refused: 'configured' }
+  return change(administration, by, { action: 'account.set_password', username }, async (note) => {
+    const end = endSubjectIn(stores, config, clock)
+    const changed = await changePassword(openAccountStore(stores.records), hasher, { username, password }, end)
+    if (changed.outcome === 'unknown') return { refused: 'unknown' }
+    if (changed.outcome === 'invalid') return { refused: 'invalid', reason: changed.reason }
+    const { sub } = changed.account
+    const factors = await settleFactors(administration, { sub, remove: removeFactors }, note)
+    return { ...named(changed.account), factors }
+  })
+}
+
+/**
+ * Disables an account, which ends what it had opened, or enables it again. An account of the configuration is disabled in the store,
+ * whatever its file says, until it is enabled again. Throws `Unavailable`.
+ */
+export const setAccountDisabled = (
+  administration: Administration,
+  by: Operator,
+  { username, disabled }: { readonly username: string; readonly disabled: boolean },
+): Promise<SettledAccount | Refusal<'unknown'>> => {
+  const { config, stores, clock } = administration
+  const what = { action: disabled ? 'account.disable' : 'account.enable', username }
+  return change(administration, by, what, async (note) => {
+    const end = endSubjectIn(stores, config, clock)
+    const store = openAccountStore(stores.records)
+    const configured = findConfiguredAccount(config, username)
+    if (configured !== undefined) await setConfiguredDisabled(store, configured.sub, disabled, end)
+    const account = configured ?? (await setDisabled(store, username, disabled, end))
+    if (account === undefined) return { refused: 'unknown' }
+    const factors = await settleFactors(administration, { sub: account.sub, remove: false }, note)
+    return { ...named(account), factors }
+  })
+}
+
+/** What of an update is wrong by itself. `empty`: nothing is to change; `both`: a claim is set and unset. */
+export const findUpdateFault = ({ claims, unset, username }: AccountUpdate): 'empty' | 'both' | undefined => {
+  const names = Object.keys(claims)
+  if (names.length + unset.length === 0 && username === undefined) return 'empty'
+  return unset.some((name) => names.includes(name)) ? 'both' : undefined
+}
+
+/**
+ * Changes claims and the username of an account of the store, and ends nothing. The audit log has the names of the claims, not what
+ * they say. `taken`: the configuration has an account with the new username. Throws `Unavailable`.
+ */
+export const updateAccount = async (
+  administration: Administration,
+  by: Operator,
+  { username, update }: { readonly username: string; readonly update: AccountUpdate },
+): Promise<
+  | WrittenAccount
+  | AccountRefusal
+  | InvalidAccount
+  | Refusal<'empty' | 'both' | 'taken' | 'username_taken' | 'changed_meanwhile'>
+> => {
+  const { config, stores } = administration
+  const fault = findUpdateFault(update)
+  if (fault !== undefined) return { refused: fault }
+  if (findConfiguredAccount(config, username) !== undefined) return { refused: 'configured' }
+  const { claims, unset, username: next } = update
+  if (next !== undefined && findConfiguredAccount(config, next) !== undefined) return { refused: 'taken' }
+  const what = {
+    action: 'account.update',
+    username,
+    ...(Object.keys(claims).length > 0 && { claims: Object.keys(claims) }),
+    ...(unset.length > 0 && { claims_unset: unset }),
+    ...(next !== undefined && { new_username: next }),
+  }
+  return change(administration, by, what, async () => {
+    const result = await updateInStore(openAccountStore(stores.records), username, update)
+    if (result.outcome === 'invalid') return { refused: 'invalid', reason: result.reason }
+    if (result.outcome !== 'updated') return { refused: result.outcome }
+    return { ...named(result.account), warnings: warningsOf(config, claims) }
+  })
+}

@@ -1,0 +1,116 @@
+import type { Clock } from '../clock.js'
+import { collections } from '../collections/collections.js'
+import type { Stores } from '../collections/stores.js'
+import { findExternalAccount } from '../interaction/external-accounts.js'
+import type { PersonFactor } from '../interaction/factors/person-factor.js'
+import { createPersonFactors, factorId, type PersonFactors } from '../interaction/factors/person-factors.js'
+import { createWaitingApprovals } from '../oauth/ciba/waiting-approvals.js'
+import { findPerson, whose, type Who } from './accounts.js'
+import { change, type Administration, type NoteChange, type Operator, type Refusal } from './administration.js'
+
+/** What people sign in with beside passwords, in these stores. */
+export const personFactorsIn = (stores: Stores, clock: Clock): PersonFactors =>
+  createPersonFactors({ store: collections(stores).personFactors, clock })
+
+/** A factor as operators see it, without what it proves a sign-in with. */
+export interface ListedFactor {
+  readonly id: string
+  readonly kind: PersonFactor['kind']
+  /** What the person calls a passkey. */
+  readonly name?: string
+  /** Whether a passkey was copied to other devices (`BS`, Web Authentication Level 3 §6.1) when it was last used. */
+  readonly backedUp?: boolean
+  /** How many recovery codes are left. */
+  readonly left?: number
+  /** Seconds since the epoch, as `lastUsedAt`. */
+  readonly createdAt: number
+  readonly lastUsedAt?: number
+}
+
+const listed = (factor: PersonFactor): ListedFactor => ({
+  id: factorId(factor),
+  kind: factor.kind,
+  ...(factor.kind === 'passkey' && { name: factor.name, backedUp: factor.backedUp }),
+  ...(factor.kind === 'recovery_codes' && { left: factor.hashes.length }),
+  createdAt: factor.createdAt,
+  ...(factor.lastUsedAt !== undefined && { lastUsedAt: factor.lastUsedAt }),
+})
+
+/** The factors of a person. The audit log has who looks at what protects a person. Throws `Unavailable`. */
+export const listFactors = (
+  administration: Administration,
+  by: Operator,
+  who: Who,
+): Promise<readonly ListedFactor[] | Refusal<'unknown'>> => {
+  const { stores, clock } = administration
+  return change(administration, by, { action: 'account.list_factors', ...whose(who) }, async () => {
+    const person = await findPerson(administration, who)
+    if ('refused' in person) return person
+    return (await personFactorsIn(stores, clock).list(person.sub)).map(listed)
+  })
+}
+
+/** Removes a factor of a person. `factor`: the person has none with this id. Throws `Unavailable`. */
+export const removeFactor = (
+  administration: Administration,
+  by: Operator,
+  { who, factor }: { readonly who: Who; readonly factor: string },
+): Promise<ListedFactor | Refusal<'unknown' | 'factor'>> => {
+  const { stores, clock } = administration
+  const what = { action: 'account.remove_factor', ...whose(who), factor }
+  return change(administration, by, what, async () => {
+    const person = await findPerson(administration, who)
+    if ('refused' in person) return person
+    const removed = await personFactorsIn(stores, clock).remove(person.sub, factor)
+    return removed === undefined ? { refused: 'factor' } : listed(removed)
+  })
+}
+
+/** What became of the ways of one person to sign in that are not a password. */
+export interface FactorsAfter {
+  readonly state: 'removed' | 'kept'
+  readonly factors: readonly ListedFactor[]
+  /** Requests of clients (CIBA) that the person has not decided about on a device: ended with the factors, or still waiting. */
+  readonly approvals: number
+  /** The method outside that signs the person in, and that only the service outside can end. */
+  readonly method?: string
+}
+
+/**
+ * Removes the factors of a person, or finds out which ones still sign the person in. Call it after all that sign-ins have opened is
+ * over: from then on only a person who has signed in again adds one. Throws `Unavailable`.
+ */
+export const settleFactors = async (
+  { stores, clock }: Pick<Administration, 'stores' | 'clock'>,
+  { sub, remove }: { readonly sub: string; readonly remove: boolean },
+  note: NoteChange,
+): Promise<FactorsAfter> => {
+  const people = personFactorsIn(stores, clock)
+  const factors = remove ? await people.removeAll(sub) : await people.list(sub)
+  if (remove) note({ factors_removed: factors.map(factorId) })
+  const approvals = await settleApprovals(stores, clock, { sub, remove })
+  const external = await findExternalAccount(collections(stores).externalAccounts, sub)
+  return {
+    state: remove ? 'removed' : 'kept',
+    factors: factors.map(listed),
+    approvals,
+    ...(external && { method: external.method }),
+  }
+}
+
+/** A device of the thief would approve what the client asked before. Resolves with how many there are, or were. */
+const settleApprovals = async (
+  stores: Stores,
+  clock: Clock,
+  { sub, remove }: { readonly sub: string; readonly remove: boolean },
+): Promise<number> => {
+  const { waitingApprovals, backchannelRequests } = collections(stores)
+  const waiting = createWaitingApprovals(waitingApprovals, clock)
+  const open = await waiting.list(sub)
+  if (!remove) return open.length
+  for (const { approvalId } of open) {
+    await backchannelRequests.decide(approvalId, 'denied')
+    await waiting.leave(sub, approvalId)
+  }
+  return open.length
+}

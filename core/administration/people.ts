@@ -1,0 +1,46 @@
+import { endSubjectIn, personalRecordsIn } from '../collections/person-records.js'
+import { openAccountStore } from '../interaction/accounts.js'
+import { change, type Administration, type Operator } from './administration.js'
+import { settleFactors, type FactorsAfter } from './factors.js'
+
+/** What a person had, and no longer has. */
+export interface EndedPerson {
+  /** False for a subject of which nothing was found. What it may have had has ended all the same. */
+  readonly isKnown: boolean
+  readonly sessions: number
+  readonly grants: number
+  readonly consents: number
+  readonly factors: FactorsAfter
+}
+
+/** Ends all that a person has, what no index knows included; factors only where `removeFactors` says so. Throws `Unavailable`. */
+export const endPerson = (
+  administration: Administration,
+  by: Operator,
+  { sub, removeFactors }: { readonly sub: string; readonly removeFactors: boolean },
+): Promise<EndedPerson> => {
+  const { config, stores, clock } = administration
+  return change(administration, by, { action: 'person.end', sub }, async (note) => {
+    const records = personalRecordsIn(stores, config, clock)
+    const [account, sessions, grants] = await Promise.all([
+      openAccountStore(stores.records).subjects.find(sub),
+      records.listSessions(sub),
+      records.listGrants(sub),
+    ])
+    // This alone ends all that was opened by now, whatever the lists know. From here on nobody consents in an old session.
+    await endSubjectIn(stores, config, clock)(sub)
+    const consents = await records.listConsents(sub)
+    const factors = await settleFactors(administration, { sub, remove: removeFactors }, note)
+    await records.removeSessions(sessions)
+    await records.revokeGrants(grants)
+    await records.removeConsents(consents)
+    const found = [sessions, grants, consents, factors.factors]
+    const isKnown =
+      config.accounts.some((one) => one.sub === sub) ||
+      account !== undefined ||
+      factors.method !== undefined ||
+      factors.approvals > 0 ||
+      found.some((all) => all.length > 0)
+    return { isKnown, sessions: sessions.length, grants: grants.length, consents: consents.length, factors }
+  })
+}
