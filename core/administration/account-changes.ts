@@ -181,7 +181,7 @@ export const setPassword = async (
     if (changed.outcome === 'unknown') return { refused: 'unknown' }
     if (changed.outcome === 'invalid') return { refused: 'invalid', reason: changed.reason }
     const { sub } = changed.account
-    const factors = await settleFactors(administration, { sub, remove: removeFactors }, note)
+    const factors = await settleFactors(administration, by, { sub, remove: removeFactors }, note)
     return { ...named(changed.account), factors }
   })
 }
@@ -204,7 +204,7 @@ export const setAccountDisabled = (
     if (configured !== undefined) await setConfiguredDisabled(store, configured.sub, disabled, end)
     const account = configured ?? (await setDisabled(store, username, disabled, end))
     if (account === undefined) return { refused: 'unknown' }
-    const factors = await settleFactors(administration, { sub: account.sub, remove: false }, note)
+    const factors = await settleFactors(administration, by, { sub: account.sub, remove: false }, note)
     return { ...named(account), factors }
   })
 }

@@ -4,9 +4,9 @@ import type { Stores } from '../collections/stores.js'
 import { findExternalAccount } from '../interaction/external-accounts.js'
 import type { PersonFactor } from '../interaction/factors/person-factor.js'
 import { createPersonFactors, factorId, type PersonFactors } from '../interaction/factors/person-factors.js'
-import { createWaitingApprovals } from '../oauth/ciba/waiting-approvals.js'
 import { findPerson, whose, type Who } from './accounts.js'
 import { change, type Administration, type NoteChange, type Operator, type Refusal } from './administration.js'
+import { pendingApprovalsIn } from './pending-approvals.js'
 
 /** What people sign in with beside passwords, in these stores. */
 export const personFactorsIn = (stores: Stores, clock: Clock): PersonFactors =>
@@ -81,14 +81,16 @@ export interface FactorsAfter {
  * over: from then on only a person who has signed in again adds one. Throws `Unavailable`.
  */
 export const settleFactors = async (
-  { stores, clock }: Pick<Administration, 'stores' | 'clock'>,
+  administration: Administration,
+  by: Operator,
   { sub, remove }: { readonly sub: string; readonly remove: boolean },
   note: NoteChange,
 ): Promise<FactorsAfter> => {
+  const { stores, clock } = administration
   const people = personFactorsIn(stores, clock)
   const factors = remove ? await people.removeAll(sub) : await people.list(sub)
   if (remove) note({ factors_removed: factors.map(factorId) })
-  const approvals = await settleApprovals(stores, clock, { sub, remove })
+  const approvals = await settleApprovals(administration, by, { sub, remove })
   const external = await findExternalAccount(collections(stores).externalAccounts, sub)
   return {
     state: remove ? 'removed' : 'kept',
@@ -100,17 +102,14 @@ export const settleFactors = async (
 
 /** A device of the thief would approve what the client asked before. Resolves with how many there are, or were. */
 const settleApprovals = async (
-  stores: Stores,
-  clock: Clock,
+  administration: Administration,
+  by: Operator,
   { sub, remove }: { readonly sub: string; readonly remove: boolean },
 ): Promise<number> => {
-  const { waitingApprovals, backchannelRequests } = collections(stores)
-  const waiting = createWaitingApprovals(waitingApprovals, clock)
-  const open = await waiting.list(sub)
+  const pending = pendingApprovalsIn(administration)
+  const open = await pending.list(sub)
   if (!remove) return open.length
-  for (const { approvalId } of open) {
-    await backchannelRequests.decide(approvalId, 'denied')
-    await waiting.leave(sub, approvalId)
-  }
-  return open.length
+  let denied = 0
+  for (const { approvalId } of open) if (await pending.deny(sub, approvalId, { by })) denied++
+  return denied
 }

@@ -2,6 +2,7 @@ import { subjectLifetime } from '../collections/person-records.js'
 import { accountPages, createAccountPages } from '../endpoints/account/index.js'
 import { createRecoveryPages, recoveryPages } from '../endpoints/account/recovery.js'
 import { createApplicationsSection } from '../endpoints/account/applications.js'
+import { createApprovalsSection } from '../endpoints/account/approvals.js'
 import { createDevicesSection } from '../endpoints/account/devices.js'
 import { createPasskeysSection } from '../endpoints/account/passkeys.js'
 import { createPasswordSection } from '../endpoints/account/password.js'
@@ -13,7 +14,9 @@ import { createPersonalRecords } from '../interaction/personal-records.js'
 import { createRecoveryLinks } from '../interaction/recovery/recovery-links.js'
 import { createRecoverySessions } from '../interaction/recovery/recovery-sessions.js'
 import { grantLifetime } from '../keys/lifecycle/open-ring.js'
+import { cibaGrant } from '../oauth/ciba/request.js'
 import { createEndSubject } from '../oauth/subject-end.js'
+import { pendingApprovalsOf } from './ciba-endpoints.js'
 import { tokens, type Resolve } from './injection-tokens.js'
 import { tellClientsOf, type SignIn } from './people-endpoints.js'
 
@@ -50,6 +53,8 @@ export const createAccountEndpoints = (
         attestationTtlSeconds: attestation.attestation_ttl_secs + tolerance,
       }),
     )
+  if (attestation !== undefined && get(tokens.grants).has(cibaGrant))
+    sections.push(createApprovalsSection({ ...options, pending: pendingApprovalsOf(get, { options }) }))
   const { passwordChange, passwordReset } = get(tokens.registries)
   if (passwordChange !== undefined)
     sections.push(

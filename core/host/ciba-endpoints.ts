@@ -12,6 +12,7 @@ import {
 import type { HandlersOf } from '../endpoints/endpoint.js'
 import { createBackchannelLimits } from '../oauth/ciba/limits.js'
 import { createNotifyDevices } from '../oauth/ciba/notifier.js'
+import { createPendingApprovals, type PendingApprovals } from '../oauth/ciba/pending-approvals.js'
 import { createWaitingApprovals } from '../oauth/ciba/waiting-approvals.js'
 import { createRequestObjects } from '../oauth/request-object.js'
 import { createDeviceLimits } from './attestation-endpoints.js'
@@ -22,6 +23,18 @@ import type { SignIn } from './people-endpoints.js'
 export const cibaEndpoints = {
   backchannelAuthentication: backchannelAuthenticationEndpoint,
   approvals: approvalsEndpoint,
+}
+
+/** What waits for the decision of people, for those who take it beside a device. */
+export const pendingApprovalsOf = (get: Resolve, { options }: Pick<SignIn, 'options'>): PendingApprovals => {
+  const { backchannelRequests: requests, waitingApprovals } = get(tokens.collections)
+  return createPendingApprovals({
+    ...options,
+    requests,
+    waiting: createWaitingApprovals(waitingApprovals, get(tokens.clock)),
+    pings: get(tokens.pingOutbox),
+    findClient: (clientId) => options.clients.findEnabled(clientId),
+  })
 }
 
 export const createCibaEndpoints = (
@@ -72,6 +85,7 @@ export const createCibaEndpoints = (
         used: stored.usedRequestSignatures,
       }),
       pings: get(tokens.pingOutbox),
+      pending: pendingApprovalsOf(get, { options }),
       checkApproval: createCheckApproval({ issuer, clock, toleranceSeconds }),
       keyLimits: createDeviceLimits(get),
       status: createPrincipalStatus(get(tokens.registries).statusProvider, get(tokens.statusLists)?.tokenStatus),

@@ -33,7 +33,9 @@ const putTogether = new Set([
     ['title', 'message', ...(hasNext ? ['next'] : [])].map((part) => `device_result.${outcome}.${part}`),
   ),
   ...['device', 'account', 'confirmation'].map((purpose) => `login.to_${purpose}`),
-  ...['sessions', 'applications', 'devices', 'password', 'passkeys', 'totp'].map((section) => `${section}.title`),
+  ...['sessions', 'applications', 'approvals', 'devices', 'password', 'passkeys', 'totp'].map(
+    (section) => `${section}.title`,
+  ),
   ...['refused', 'known'].map((problem) => `passkeys.${problem}`),
   ...['device', 'service'].map((type) => `devices.${type}`),
   ...[...english.keys()].filter((key) => {

@@ -1,14 +1,13 @@
 import type { ApplicationOnPage } from '../../interaction/pages/account-page.js'
 import type { ClientAccess } from '../../interaction/client-access.js'
 import type { PersonalRecords } from '../../interaction/personal-records.js'
-import { askPlugin } from '../../oauth/ask-plugin.js'
-import type { AuthorizationDetail, DescribedDetail } from '../../oauth/authorization-details.js'
 import { isClientId } from '../../oauth/client.js'
 import { scopeToAllow } from '../../oauth/scope.js'
 import type { AuditLog } from '../../observe/audit.js'
 import type { Log } from '../../observe/log.js'
 import type { AuthorizationOptions } from '../authorization-flow/options.js'
 import { clientOnPage } from '../authorization-flow/page-form.js'
+import { createDescribeDetail, mostDetails } from './describe-detail.js'
 import { mostRows, type AccountSection, type Action } from './section.js'
 
 export interface ApplicationsSectionOptions extends Pick<
@@ -20,9 +19,6 @@ export interface ApplicationsSectionOptions extends Pick<
   readonly log: Log
 }
 
-/** Details of one application on the page; how many more there are is told. */
-const mostDetails = 20
-
 const unique = (...lists: readonly (readonly string[] | undefined)[]): readonly string[] => [
   ...new Set(lists.flatMap((list) => list ?? [])),
 ]
@@ -31,17 +27,7 @@ const unique = (...lists: readonly (readonly string[] | undefined)[]): readonly 
 export const createApplicationsSection = (options: ApplicationsSectionOptions): AccountSection => {
   const { records, clients, detailsTypes, defaultAudience, audit, log } = options
 
-  /** One that cannot be described any more is named: the page is there to take it back. */
-  const describe = async (detail: AuthorizationDetail, signal: AbortSignal): Promise<DescribedDetail> => {
-    const type = detailsTypes.get(detail.type)
-    try {
-      if (type)
-        return await askPlugin('a type of authorization_details', signal, async () => type.describe(detail, signal))
-    } catch (error) {
-      log.error('An authorization detail of an account page could not be described', { type: detail.type }, error)
-    }
-    return { title: { en: detail.type }, lines: [] }
-  }
+  const describe = createDescribeDetail({ detailsTypes, log })
 
   const onPage = async (
     { clientId, grants, consent }: ClientAccess,

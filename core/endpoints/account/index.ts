@@ -107,10 +107,13 @@ export const createAccountPages = (
       }),
       ...(notice && { notice, now: epochSeconds(clock) }),
     })
-    const applications = shown.flatMap(({ section }) => (section.view === 'applications' ? section.applications : []))
+    const clients = shown.flatMap(({ section }) => {
+      if (section.view === 'applications') return section.applications.map(({ client }) => client)
+      return section.view === 'approvals' ? section.approvals.map(({ client }) => client) : []
+    })
     return {
       ...page(status, html, spoken.language, set),
-      images: logoOrigins(applications.map(({ client }) => client)),
+      images: logoOrigins(clients),
     }
   }
 

@@ -6,9 +6,9 @@ import { readJsonObject, readText } from '../../attestation/read-body.js'
 import type { CheckRequestSignature, SignedBy } from '../../attestation/request-signature.js'
 import type { PrincipalStatus } from '../../attestation/status.js'
 import { epochSeconds } from '../../clock.js'
-import type { Outbox } from '../../oauth/back-channel/outbox.js'
 import { acrOf } from '../../oauth/authentication-context.js'
-import { pingEndpoint, type PingNotice } from '../../oauth/ciba/ping.js'
+import { describeDecision, type PendingApprovals } from '../../oauth/ciba/pending-approvals.js'
+import { reportDecision, type PingOutbox } from '../../oauth/ciba/ping.js'
 import {
   approvalMethods,
   cibaGrant,
@@ -17,8 +17,6 @@ import {
   type BackchannelRequest,
 } from '../../oauth/ciba/request.js'
 import type { Client } from '../../oauth/client.js'
-import { hashOpaqueToken } from '../../opaque-token.js'
-import type { DeviceCode } from '../../storage/ports.js'
 import { newGrantId } from '../../oauth/grant-id.js'
 import type { AuthorizationOptions } from '../authorization-flow/options.js'
 import type { Declaration } from '../endpoint.js'
@@ -34,7 +32,8 @@ export interface ApprovalsOptions
   readonly checkApproval: CheckApproval
   readonly keyLimits: Pick<AttestationLimits, 'takeKey'>
   readonly status: Pick<PrincipalStatus, 'check'>
-  readonly pings: Pick<Outbox<PingNotice>, 'add'>
+  readonly pings: PingOutbox
+  readonly pending: Pick<PendingApprovals, 'list'>
 }
 
 /**
@@ -50,10 +49,9 @@ export const approvalsEndpoint = {
   refusedEvent: 'approval.refused',
 } as const satisfies Declaration
 
-type Waiting = DeviceCode<BackchannelRequest, BackchannelApproval>
-
 export const createApprovalsEndpoint = (options: ApprovalsOptions): RecordedHandler => {
-  const { requests, waiting, limits, clients, grantIndex, acrs, defaultAudience, clock, audit } = options
+  const { requests, waiting, pending, limits, clients, grantIndex, acrs, defaultAudience, clock, audit, pings } =
+    options
 
   /** A device of the person, that nobody has revoked. */
   const checkDevice = async (http: EndpointRequest, seen: RequestTrail): Promise<SignedBy> => {
@@ -70,21 +68,19 @@ export const createApprovalsEndpoint = (options: ApprovalsOptions): RecordedHand
   }
 
   /** Undefined where its client may not have it any more. */
-  const clientOf = async ({ request }: Waiting): Promise<Client | undefined> => {
-    const client = await clients.findEnabled(request.clientId)
+  const clientOf = async ({ clientId }: BackchannelRequest): Promise<Client | undefined> => {
+    const client = await clients.findEnabled(clientId)
     return client?.grant_types.includes(cibaGrant) ? client : undefined
   }
 
   const list = async ({ principal }: SignedBy): Promise<Reply> => {
-    const entries = await waiting.list(principal.subject)
+    const entries = await pending.list(principal.subject)
     const shown = await Promise.all(
-      entries.map(async ({ approvalId, expiresAt }) => {
-        const found = await requests.findByUserCode(approvalId)
-        if (found?.state !== 'pending') return []
-        const client = await clientOf(found)
+      entries.map(async ({ approvalId, expiresAt, request }) => {
+        const client = await clientOf(request)
         if (client === undefined) return []
         const expiresIn = Math.max(0, Math.floor((expiresAt - clock()) / 1000))
-        return [{ approval_id: approvalId, expires_in: expiresIn, request: shownRequest(found.request, client) }]
+        return [{ approval_id: approvalId, expires_in: expiresIn, request: shownRequest(request, client) }]
       }),
     )
     return json(200, { approvals: shown.flat() })
@@ -106,14 +102,6 @@ export const createApprovalsEndpoint = (options: ApprovalsOptions): RecordedHand
     }
   }
 
-  /** Before the decision is written, so that none goes untold: a client that hears too early polls on. */
-  const ping = async ({ ping: told }: BackchannelRequest, client: Client, approvalId: string): Promise<void> => {
-    const endpoint = pingEndpoint(client)
-    if (told === undefined || endpoint === undefined) return
-    const { host } = new URL(endpoint)
-    await options.pings.add([{ ...told, clientId: client.client_id, host, approval: hashOpaqueToken(approvalId) }])
-  }
-
   const decide = async (http: EndpointRequest, { principal, jkt, key }: SignedBy): Promise<Reply> => {
     const signed = readText(readJsonObject(http), 'decision')
     const { approvalId, decision, request: shown } = await options.checkApproval(signed, key)
@@ -121,11 +109,11 @@ export const createApprovalsEndpoint = (options: ApprovalsOptions): RecordedHand
     // Of another person it is as unknown as one that never was.
     if (found?.request.subject !== principal.subject) throw attestationError('ApprovalUnknown')
     const { request, state } = found
-    const client = await clientOf(found)
+    const client = await clientOf(found.request)
     if (client === undefined) throw attestationError('ApprovalUnknown', { reason: 'the client is gone or disabled' })
     if (!isDeepStrictEqual(shown, shownRequest(request, client))) throw attestationError('ApprovalMismatch')
     if (state !== 'pending') throw attestationError('ApprovalOver', { reason: `it is ${state}` })
-    await ping(request, client, approvalId)
+    await reportDecision(pings, client, approvalId, request.ping)
     const approval = approvalOf(request)
     const isApproved = decision === 'approve'
     const [decided] = await Promise.all([
@@ -139,14 +127,10 @@ export const createApprovalsEndpoint = (options: ApprovalsOptions): RecordedHand
     await audit.record({
       event: isApproved ? 'backchannel.approved' : 'backchannel.denied',
       request_id: http.requestId,
-      client_id: request.clientId,
-      sub: principal.subject,
+      ...describeDecision(request, approvalId, defaultAudience),
       did: principal.principalId,
       jkt,
       ...(isApproved && { grant_id: approval.grantId }),
-      scope: request.scope.join(' '),
-      resource: approval.resource,
-      approval: hashOpaqueToken(approvalId),
       address: http.address,
     })
     await waiting.leave(principal.subject, approvalId)

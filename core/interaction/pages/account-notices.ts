@@ -5,6 +5,8 @@ export const accountNotices = {
   others_ended: 'sessions',
   access_withdrawn: 'applications',
   access_gone: 'applications',
+  approval_denied: 'approvals',
+  approval_gone: 'approvals',
   device_revoked: 'devices',
   device_gone: 'devices',
   password_changed: 'password',

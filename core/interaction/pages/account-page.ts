@@ -48,6 +48,28 @@ export interface ApplicationsOnPage {
   readonly applications: readonly ApplicationOnPage[]
 }
 
+/** What a client asks the person for on a device (CIBA). */
+export interface ApprovalOnPage {
+  readonly id: string
+  readonly client: ClientOnPage
+  readonly scopes: readonly string[]
+  readonly resources: readonly string[]
+  readonly details: readonly DescribedDetail[]
+  /** Of details: how many are not shown. */
+  readonly moreDetails: number
+  /** The text by which a person tells requests apart (`binding_message`). Untrusted. */
+  readonly message?: string
+  /** Seconds since the epoch, as `expiresAt`. */
+  readonly since: number
+  readonly expiresAt: number
+}
+
+/** Fields `approval`, with `action` `deny`. */
+export interface ApprovalsOnPage {
+  readonly view: 'approvals'
+  readonly approvals: readonly ApprovalOnPage[]
+}
+
 /** A device or service of the person that has enrolled a key. */
 export interface DeviceOnPage {
   readonly id: string
@@ -130,7 +152,7 @@ export interface TotpOnPage {
 
 /** What one part of the page shows. A further sign-in method adds a member, and its view `account-{view}.eta`. */
 export type SectionOnPage =
-  SessionsOnPage | ApplicationsOnPage | DevicesOnPage | PasswordOnPage | PasskeysOnPage | TotpOnPage
+  SessionsOnPage | ApplicationsOnPage | ApprovalsOnPage | DevicesOnPage | PasswordOnPage | PasskeysOnPage | TotpOnPage
 
 /** Where the rest of a part is: an absolute URL. */
 interface MoreOnPage {

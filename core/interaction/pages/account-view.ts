@@ -3,6 +3,7 @@ import type { Words } from '../languages/words.js'
 import type {
   AccountPage,
   ApplicationOnPage,
+  ApprovalOnPage,
   DeviceOnPage,
   PasskeysOnPage,
   PasswordProblem,
@@ -53,6 +54,19 @@ const describeApplication = (
   details: describeDetails(words, details),
   more: moreDetails > 0 ? words.count('applications.more', moreDetails) : undefined,
   time: since === undefined ? undefined : timeOnPage(words, since),
+})
+
+const describeApproval = (
+  { words, describeWishes }: Describing,
+  { client, scopes, resources, details, moreDetails, since, expiresAt, ...approval }: ApprovalOnPage,
+) => ({
+  ...approval,
+  client: showClient(client),
+  wishes: describeWishes(scopes, [], resources),
+  details: describeDetails(words, details),
+  more: moreDetails > 0 ? words.count('applications.more', moreDetails) : undefined,
+  time: timeOnPage(words, since),
+  until: timeOnPage(words, expiresAt),
 })
 
 const describeDevice = ({ words }: Describing, { id, name, type, since, renewedAt, revokedAt }: DeviceOnPage) => ({
@@ -127,6 +141,8 @@ const rowsOf = (describing: Describing, section: SectionOnPage) => {
       return section.sessions.map((one) => describeSession(describing, one))
     case 'applications':
       return section.applications.map((one) => describeApplication(describing, one))
+    case 'approvals':
+      return section.approvals.map((one) => describeApproval(describing, one))
     case 'devices':
       return section.devices.map((one) => describeDevice(describing, one))
     case 'totp':
@@ -142,16 +158,35 @@ const rowsOf = (describing: Describing, section: SectionOnPage) => {
   }
 }
 
-/** What still signs a person in whose password is another one now, with the part of the page where it can be removed. */
-const describeRemaining = (words: Words, sections: readonly SectionOnPage[], now: number) =>
-  sections.flatMap((section) => {
-    const row = (name: string, since: number) => ({
-      ...{ section: section.view, name, time: timeOnPage(words, since), ago: words.ago(now - since) },
-    })
-    if (section.view === 'passkeys') return section.passkeys.map(({ name, since }) => row(name, since))
-    if (section.view !== 'totp' || section.app === undefined) return []
-    return [row(words.text('totp.app'), section.app.since)]
+interface RemainingOnPage {
+  /** The part of the page where it can be ended. */
+  readonly section: SectionOnPage['view']
+  readonly name: string
+  readonly time: ReturnType<typeof timeOnPage>
+  readonly ago: string
+}
+
+/** What is left of the time before a new password: what still signs the person in, or still waits for an answer. */
+const describeRemaining = (words: Words, sections: readonly SectionOnPage[], now: number) => {
+  const row = (section: SectionOnPage['view'], name: string, since: number): RemainingOnPage => ({
+    ...{ section, name, time: timeOnPage(words, since), ago: words.ago(now - since) },
   })
+  const signsIn = sections.flatMap((section) => {
+    if (section.view === 'passkeys') return section.passkeys.map(({ name, since }) => row('passkeys', name, since))
+    if (section.view !== 'totp' || section.app === undefined) return []
+    return [row('totp', words.text('totp.app'), section.app.since)]
+  })
+  const waits = sections.flatMap((section) =>
+    section.view === 'approvals'
+      ? section.approvals.map(({ client, since }) => row('approvals', client.name, since))
+      : [],
+  )
+  const lists = [
+    { id: 'remaining', text: words.text('notice.still_signs_in'), rows: signsIn },
+    { id: 'still-waiting', text: words.text('notice.still_waiting'), rows: waits },
+  ]
+  return lists.filter(({ rows }) => rows.length > 0)
+}
 
 /** What the view `your-account` is given: everything in words. */
 export const describeAccount = (

@@ -101,6 +101,16 @@ export const samplePages: ReadonlyMap<string, (pages: SpokenPages) => string> = 
             ],
           },
           {
+            view: 'approvals',
+            form: { url: '/account/approvals', csrf: 'approvals' },
+            approvals: [
+              {
+                ...{ id: 'a', client, scopes: asked.scopes, resources: asked.resources, details: [], moreDetails: 0 },
+                ...{ message: name, since: 1_790_000_000, expiresAt: 1_790_000_300 },
+              },
+            ],
+          },
+          {
             view: 'devices',
             form: { url: '/account/devices', csrf: 'devices' },
             attestationTtlSeconds: 86_400,

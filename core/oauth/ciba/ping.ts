@@ -1,4 +1,5 @@
-import type { Notice } from '../back-channel/outbox.js'
+import { hashOpaqueToken } from '../../opaque-token.js'
+import type { Notice, Outbox } from '../back-channel/outbox.js'
 import type { Client } from '../client.js'
 import { OAuthError } from '../errors.js'
 import type { ParameterList } from '../params.js'
@@ -21,6 +22,25 @@ const bearerToken = /^(?=.{22,1024}$)[\w.~+/-]+=*$/
 /** Where `client` is told; undefined: it polls. */
 export const pingEndpoint = (client: Client): string | undefined =>
   client.backchannel_token_delivery_mode === 'ping' ? client.backchannel_client_notification_endpoint : undefined
+
+/** Where pings wait until they are delivered. */
+export type PingOutbox = Pick<Outbox<PingNotice>, 'add'>
+
+/**
+ * Notifies `client` that the request `approvalId` is decided; a client that polls gets nothing. Call it before the decision is
+ * written, so that none goes unreported: a client that hears too early polls again. Throws `Unavailable`.
+ */
+export const reportDecision = async (
+  pings: PingOutbox,
+  client: Client,
+  approvalId: string,
+  ping: Ping | undefined,
+): Promise<void> => {
+  const endpoint = pingEndpoint(client)
+  if (ping === undefined || endpoint === undefined) return
+  const { host } = new URL(endpoint)
+  await pings.add([{ ...ping, clientId: client.client_id, host, approval: hashOpaqueToken(approvalId) }])
+}
 
 /** `client_notification_token`, which a client in ping mode has to send, and no other. Throws `OAuthError`. */
 export const readNotificationToken = ({ values }: ParameterList, client: Client): string | undefined => {

@@ -30,6 +30,7 @@ export const sampleAccountPages = (
   const since = 1_790_000_000
   const session = { seen: { browser: 'Firefox', system: 'Windows' }, since }
   const application = { ...everything, clientId: 'teller', details: [payment], moreDetails: 2, since }
+  const request = { ...everything, id: 'a', details: [], moreDetails: 0, since, expiresAt: since + 300 }
   const part = (...sections: AccountPage['sections']): string =>
     pages.account({ account, url: `${origin}/account`, isPart: true, signOut: accountForm, sections })
   const passkeys = { view: 'passkeys', form: accountForm } as const
@@ -71,6 +72,14 @@ export const sampleAccountPages = (
             applications: [
               { ...application, client: full, returns: false },
               { ...application, clientId: 'other', client: { name: long }, details: [], moreDetails: 0, returns: true },
+            ],
+          },
+          {
+            view: 'approvals',
+            form: accountForm,
+            approvals: [
+              { ...request, client: full, details: [payment], message: 'W4SCT' },
+              { ...request, id: 'b', client: { name: long }, moreDetails: 2 },
             ],
           },
           {
@@ -122,6 +131,7 @@ export const sampleAccountPages = (
         sections: [
           { view: 'sessions', form: accountForm, sessions: [{ ...session, sid: 'a', here: true }] },
           { view: 'applications', form: accountForm, applications: [] },
+          { view: 'approvals', form: accountForm, approvals: [] },
           { view: 'devices', form: accountForm, attestationTtlSeconds: 60, devices: [] },
           { view: 'password', form: accountForm, isFixed: true },
         ],
@@ -132,6 +142,18 @@ export const sampleAccountPages = (
       part({ ...passkeys, setup, passkeys: [passkey, { id: 'b', name: long, since, isSynced: false }] }),
     ],
     ['account-passkeys-first', part({ ...passkeys, setup, passkeys: [], problem: 'refused' })],
+    [
+      'account-password-changed',
+      pages.account({
+        ...{ account, url: `${origin}/account`, isPart: false, signOut: accountForm },
+        ...{ notice: 'password_changed', now: since + 600 },
+        sections: [
+          { view: 'approvals', form: accountForm, approvals: [{ ...request, client: full, message: 'W4SCT' }] },
+          { view: 'password', form: accountForm, isFixed: false },
+          { ...passkeys, passkeys: [passkey] },
+        ],
+      }),
+    ],
     ['account-passkeys-full', part({ ...passkeys, passkeys: [passkey] })],
     [
       'account-totp',

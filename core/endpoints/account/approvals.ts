@@ -1,0 +1,63 @@
+import type { ApprovalOnPage } from '../../interaction/pages/account-page.js'
+import type { PendingApproval, PendingApprovals } from '../../oauth/ciba/pending-approvals.js'
+import { isOpaqueToken } from '../../opaque-token.js'
+import type { AuthorizationOptions } from '../authorization-flow/options.js'
+import { clientOnPage } from '../authorization-flow/page-form.js'
+import { createDescribeDetail, mostDetails } from './describe-detail.js'
+import { trailOf, type AccountSection, type Action } from './section.js'
+
+export interface ApprovalsSectionOptions extends Pick<AuthorizationOptions, 'clients' | 'detailsTypes' | 'log'> {
+  readonly pending: PendingApprovals
+}
+
+/**
+ * Requests of applications (CIBA) that wait for the person's answer. They can be denied here; to allow one takes the key of a device.
+ * A denial only takes away what another may have begun, so it needs no recent sign-in and works in a recovery.
+ */
+export const createApprovalsSection = ({ pending, clients, ...options }: ApprovalsSectionOptions): AccountSection => {
+  const describe = createDescribeDetail(options)
+
+  const onPage = async (
+    { approvalId, expiresAt, request }: PendingApproval,
+    signal: AbortSignal,
+  ): Promise<ApprovalOnPage> => {
+    const client = await clients.findEnabled(request.clientId)
+    const { scope, resource, bindingMessage, authorizationDetails: details = [], askedAt: since } = request
+    return {
+      id: approvalId,
+      client: client ? clientOnPage(client) : { name: request.clientId },
+      scopes: scope,
+      resources: resource,
+      details: await Promise.all(details.slice(0, mostDetails).map((detail) => describe(detail, signal))),
+      moreDetails: Math.max(0, details.length - mostDetails),
+      ...(bindingMessage !== undefined && { message: bindingMessage }),
+      since,
+      expiresAt: Math.floor(expiresAt / 1000),
+    }
+  }
+
+  const deny: Action = async (visit) => {
+    const { http } = visit
+    const id = http.form.values.get('approval') ?? ''
+    const { sub, ...by } = trailOf(visit)
+    if (!isOpaqueToken(id) || !(await pending.deny(sub, id, { ...by, address: http.address })))
+      return { notice: 'approval_gone' }
+    return { notice: 'approval_denied' }
+  }
+
+  return {
+    name: 'approvals',
+    inRecovery: true,
+    async show({ http, person }) {
+      // A person has twenty at the most.
+      const waiting = await pending.list(person.session.subject)
+      return {
+        section: {
+          view: 'approvals',
+          approvals: await Promise.all(waiting.map((one) => onPage(one, http.signal))),
+        },
+      }
+    },
+    actions: new Map([['deny', deny]]),
+  }
+}
