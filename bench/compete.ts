@@ -65,7 +65,8 @@ const challenger = (entry: Case, server: Contestant, load: Load, options: Option
     rounds,
     async warmUp(): Promise<void> {
       const prepared = await entry.prepare(server, warmUpRequests, collect)
-      const measured = await load.run({ ...base, ...prepared, warmMs: 0, measureMs: 2000 })
+      const measureMs = Math.min(2000, 2000 * options.seconds)
+      const measured = await load.run({ ...base, ...prepared, warmMs: 0, measureMs })
       rate = measured.count / measured.seconds
     },
     async round(): Promise<void> {

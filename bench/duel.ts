@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { JwsAlg } from '../core/jose/jwk.js'
 import { makeToken, openProvider, type SoftToken } from '../test/support/signers/softhsm/token.js'
+import type { ServiceName } from '../test/support/services/table.js'
 import type { Case } from './case.js'
 import { compete, measure, type Duel, type Options } from './compete.js'
 import type { Contestant, Setting } from './contestant.js'
@@ -30,6 +31,12 @@ const tokenWithKey = async (alg: JwsAlg): Promise<SoftToken> => {
 
 const startToken = ({ alg, keysIn }: Case): Promise<SoftToken | undefined> =>
   keysIn === 'softhsm' ? tokenWithKey(alg) : Promise.resolve(undefined)
+
+/** What a case needs beside Node. */
+export const servicesOf = ({ keysIn, stores }: Case): readonly ServiceName[] => [
+  ...(keysIn === 'softhsm' ? (['softhsm2'] as const) : []),
+  ...(stores ? (['mongodb', 'redis'] as const) : []),
+]
 
 const settingOf = (
   { alg, registry, certificates }: Case,

@@ -10,6 +10,9 @@ import { ofAnswer, type Job, type Measured } from './load.js'
  */
 const headerEnd = Buffer.from('\r\n\r\n')
 
+/** Milliseconds: ten times the product's own deadline for a request. */
+const silenceMs = 30_000
+
 interface Answer {
   readonly status: number
   readonly head: string
@@ -96,6 +99,16 @@ const run = async (job: Job): Promise<Measured> => {
   const connection = (): Promise<void> =>
     new Promise((resolve, reject) => {
       const socket: Socket = connect({ host: '127.0.0.1', port: job.port, noDelay: true })
+      // A request without an answer would hold up the whole run, in silence.
+      socket.setTimeout(silenceMs, () => {
+        const asked = requests[index]?.[0]?.toString('latin1').split('\r\n', 1)[0] ?? 'the connection'
+        reject(
+          new Error(
+            `No answer for ${String(silenceMs / 1000)} s to request ${String(index)} of ${String(requests.length)}: ${asked}`,
+          ),
+        )
+        socket.destroy()
+      })
       let pending: Buffer | undefined
       let sentAt = 0
       let index = -1

@@ -4,7 +4,8 @@ import { dirname } from 'node:path'
 import { parseArgs } from 'node:util'
 import { cases, storeCases } from './cases.js'
 import type { Duel } from './compete.js'
-import { duel, profile } from './duel.js'
+import { findService, howToGet } from '../test/support/services/table.js'
+import { duel, profile, servicesOf } from './duel.js'
 import { measureEnrolmentMemory } from './enrolment-memory.js'
 import { Load } from './load.js'
 import { memoryTable, signersTable, slowSignerTable, table } from './report.js'
@@ -20,6 +21,7 @@ import { measureWorkers, workersTable } from './workers.js'
 const { values } = parseArgs({
   options: {
     cases: { type: 'string', default: '' },
+    skip: { type: 'string', default: '' },
     stores: { type: 'string', default: 'embedded' },
     rounds: { type: 'string', default: '3' },
     seconds: { type: 'string', default: '4' },
@@ -36,26 +38,26 @@ const { values } = parseArgs({
 const ofSigners = ['signers', 'slow signer', 'enrolment memory'] as const
 
 if (values.help) {
-  console.log(`npm run bench -- [--stores embedded|mongodb+redis] [--cases NAME,…] [--rounds N] [--seconds N] [--connections N] [--log-level info|warn] [--json FILE] [--workers] [--profile]
+  console.log(`npm run bench -- [--stores embedded|mongodb+redis] [--cases NAME,…] [--skip NAME,…] [--rounds N] [--seconds N] [--connections N] [--log-level info|warn] [--json FILE] [--workers] [--profile]
 cases (a part of the name will do; all, if none is named): ${[...cases.map(({ name }) => name), ...ofSigners].join(', ')}
 cases with --stores mongodb+redis: ${storeCases.map(({ name }) => name).join('; ')}`)
   process.exit(0)
 }
 
-const bounded = (name: 'rounds' | 'seconds' | 'connections', max: number): number => {
+const bounded = (name: 'rounds' | 'connections', max: number): number => {
   const value = Number(values[name])
   if (!Number.isInteger(value) || value < 1 || value > max)
     throw new Error(`--${name} is a whole number from 1 to ${max}`)
   return value
 }
-const options = {
-  rounds: bounded('rounds', 20),
-  seconds: bounded('seconds', 60),
-  connections: bounded('connections', 512),
-}
+const seconds = Number(values.seconds)
+if (!(seconds >= 0.2 && seconds <= 60)) throw new Error('--seconds is a number from 0.2 to 60')
+const options = { rounds: bounded('rounds', 20), seconds, connections: bounded('connections', 512) }
 
-const wanted = values.cases.split(',').filter(Boolean)
-const isWanted = (name: string): boolean => wanted.length === 0 || wanted.some((part) => name.includes(part))
+const parts = (names: string): readonly string[] => names.split(',').filter(Boolean)
+const [wanted, skipped] = [parts(values.cases), parts(values.skip)]
+const isWanted = (name: string): boolean =>
+  (wanted.length === 0 || wanted.some((part) => name.includes(part))) && !skipped.some((part) => name.includes(part))
 if (values.stores !== 'embedded' && values.stores !== 'mongodb+redis')
   throw new Error('--stores is embedded or mongodb+redis')
 const onServers = values.stores === 'mongodb+redis'
@@ -65,38 +67,57 @@ if (!values.workers && chosen.length === 0 && withSigners.length === 0)
   throw new Error(`No case is called ${values.cases}: see --help`)
 const logLevel = values['log-level']
 
+/** Written after each case, so that a run that ends early has lost one. */
+const results: Record<string, unknown> = {
+  machine: { node: process.version, cpu: cpus()[0]?.model, cores: cpus().length, loadAverage: loadavg() },
+  options,
+}
+mkdirSync(dirname(values.json), { recursive: true })
+const keep = (name: string, result: unknown): void => {
+  results[name] = result
+  writeFileSync(values.json, `${JSON.stringify(results, null, 2)}\n`)
+}
+
+const runnable = chosen.filter((entry) => {
+  const missing = servicesOf(entry).find((name) => findService(name) === undefined)
+  if (missing !== undefined) console.error(`SKIPPED ${entry.name}: ${howToGet(missing)}`)
+  return missing === undefined
+})
+
 await using load = await Load.start()
 const duels: Duel[] = []
-for (const entry of chosen) {
+for (const entry of runnable) {
   process.stderr.write(`${entry.name} …\n`)
   duels.push(await duel(entry, load, options, logLevel))
+  keep('duels', duels)
 }
 if (duels.length > 0) console.log(table(duels))
 
-const signers = withSigners.includes('signers') ? await measureSigners(options.seconds) : undefined
-if (signers) console.log(signersTable(signers))
-const slowSigner = withSigners.includes('slow signer') ? await measureSlowSigner(load, options) : undefined
-if (slowSigner) console.log(slowSignerTable(slowSigner))
-
-const memory = isWanted('enrolment memory')
-  ? await measureEnrolmentMemory(load, options.connections, logLevel)
-  : undefined
-if (memory) console.log(memoryTable(memory))
-
-const workers = values.workers ? await measureWorkers(load, options, logLevel) : undefined
-if (workers) console.log(workersTable(workers))
+if (withSigners.includes('signers')) {
+  const signers = await measureSigners(seconds)
+  keep('signers', signers)
+  console.log(signersTable(signers))
+}
+if (withSigners.includes('slow signer')) {
+  const slowSigner = await measureSlowSigner(load, options)
+  keep('slowSigner', slowSigner)
+  console.log(slowSignerTable(slowSigner))
+}
+if (withSigners.includes('enrolment memory')) {
+  const memory = await measureEnrolmentMemory(load, options.connections, logLevel)
+  keep('memory', memory)
+  console.log(memoryTable(memory))
+}
+if (values.workers) {
+  const workers = await measureWorkers(load, options, logLevel)
+  keep('workers', workers)
+  console.log(workersTable(workers))
+}
 
 if (values.profile) {
-  for (const entry of chosen) {
+  for (const entry of runnable) {
     const where = await profile(entry, load, options, logLevel)
     console.log(`\n${entry.name}: where Signet's main thread spends its time\n${where}`)
   }
 }
-
-const machine = { node: process.version, cpu: cpus()[0]?.model, cores: cpus().length, loadAverage: loadavg() }
-mkdirSync(dirname(values.json), { recursive: true })
-writeFileSync(
-  values.json,
-  `${JSON.stringify({ machine, options, duels, signers, slowSigner, memory, workers }, null, 2)}\n`,
-)
 console.log(`Also in ${values.json}`)

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { stringify } from 'yaml'
+import { fapiAlgorithms } from '../core/oauth/security-profile.js'
 import { packageRoot } from '../core/package-root.js'
 import {
   apiScope,
@@ -135,7 +136,7 @@ const configuration = (directory: string, port: number, setting: Setting) => ({
     ...client,
     ...(client.response_types.length > 0 && client.token_endpoint_auth_method !== 'none' && { consent: 'implicit' }),
     // The profile admits no RS256 (FAPI 2.0 Security Profile §5.4.1).
-    ...(client.client_id === fapi.id && setting.alg !== 'RS256' && { security_profile: 'fapi2' }),
+    ...(client.client_id === fapi.id && fapiAlgorithms.includes(setting.alg) && { security_profile: 'fapi2' }),
     grant_types: [...client.grant_types, ...(client.client_id === confidential.id ? [tokenExchangeGrant] : [])],
     allowed_audiences: [resource],
   })),
