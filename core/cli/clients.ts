@@ -1,8 +1,6 @@
-import type { Config } from '../../config/schema.js'
 import { isoTime } from '../clock.js'
 import { isRefusal } from '../administration/administration.js'
 import {
-  findClient,
   listClients,
   removeClient,
   removeUnusedClients,
@@ -11,8 +9,6 @@ import {
   type ClientRefusal,
 } from '../administration/clients.js'
 import { rotateClientSecret } from '../administration/client-metadata.js'
-import type { Stores } from '../collections/stores.js'
-import type { Client } from '../oauth/client.js'
 import { administer, readDeployment, withStores, type DeploymentOptions } from './deployment.js'
 import { CommandFailed } from './failure.js'
 import { print, printJson, printYaml } from './output.js'
@@ -61,13 +57,6 @@ export const printClient = async (clientId: string, options: ClientOptions): Pro
   if (client === undefined) throw new CommandFailed('There is no such client.')
   if (options.json) printJson(client)
   else printYaml(client)
-}
-
-/** A client of the configuration, else of the store. Throws `CommandFailed`. */
-export const getClient = async (config: Config, stores: Stores, clientId: string): Promise<Client> => {
-  const client = await findClient({ config, stores }, clientId)
-  if (client === undefined) throw new CommandFailed('There is no such client.')
-  return client
 }
 
 export interface RemoveOptions extends ClientOptions {

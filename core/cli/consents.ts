@@ -1,16 +1,15 @@
-import { personalRecordsIn } from '../collections/person-records.js'
-import { changeStores, readDeployment, withStores } from './deployment.js'
+import { isRefusal } from '../administration/administration.js'
+import { listConsents, revokeConsents as revokeConsentsOf } from '../administration/consents.js'
+import { administer, readDeployment, withStores } from './deployment.js'
 import { CommandFailed } from './failure.js'
 import { print, printJson } from './output.js'
-import { counted, personChange, type ClientOfPersonOptions, type PersonOptions } from './person.js'
+import { counted, type ClientOfPersonOptions, type PersonOptions } from './person.js'
 import { printList } from './table.js'
 
 /** `signet consents list`. */
 export const printConsents = async (options: PersonOptions): Promise<void> => {
   const config = await readDeployment(options)
-  const found = await withStores(config, (stores) =>
-    personalRecordsIn(stores, config, Date.now).listConsents(options.sub),
-  )
+  const found = await withStores(config, (stores) => listConsents({ config, stores, clock: Date.now }, options.sub))
   const shown = found.map(({ clientId, scope, claims, resource }) => ({
     client_id: clientId,
     scope: scope.join(' '),
@@ -29,15 +28,11 @@ export const printConsents = async (options: PersonOptions): Promise<void> => {
 export const revokeConsents = async (options: ClientOfPersonOptions): Promise<void> => {
   const { sub, client: client_id } = options
   const config = await readDeployment(options)
-  const revoked: string[] = []
-  await changeStores(config, personChange('consent.revoke', options, { client_id }), async (stores) => {
-    const records = personalRecordsIn(stores, config, Date.now)
-    const found = await records.listConsents(sub, client_id)
-    if (found.length === 0) throw new CommandFailed('There is no such consent.')
-    await records.removeConsents(found)
-    revoked.push(...found.map(({ clientId }) => clientId))
-    return true
-  })
-  if (options.json) return printJson({ sub, clients: revoked })
-  print(`Revoked ${counted(revoked.length, 'consent')}`)
+  const revoked = await administer(config, (administration, by) =>
+    revokeConsentsOf(administration, by, { sub, client_id }),
+  )
+  if (isRefusal(revoked)) throw new CommandFailed('There is no such consent.')
+  const { clients } = revoked
+  if (options.json) return printJson({ sub, clients })
+  print(`Revoked ${counted(clients.length, 'consent')}`)
 }

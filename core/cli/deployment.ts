@@ -10,8 +10,7 @@ import { openAudit, openAuditOnErrors } from '../observe/audit-file.js'
 import type { AuditFile } from '../observe/audit-log.js'
 import { noLog } from '../observe/log.js'
 import { packageRoot } from '../package-root.js'
-import type { JsonValue } from '../json.js'
-import { Unavailable } from '../unavailable.js'
+import type { Unavailable } from '../unavailable.js'
 import { CommandFailed } from './failure.js'
 import { printError } from './output.js'
 
@@ -90,65 +89,6 @@ export const administerPlugins = <T>(
     return await work(administration, actedHere('command'), registries)
   })
 
-/** What a command changes, as the audit log has it. */
-export interface Change {
-  readonly action: string
-  readonly [whom: string]: JsonValue
-}
-
-/** Adds what became known of a change while it was made. */
-export type NoteChange = (more: Readonly<Record<string, JsonValue>>) => void
-
-/** As `withStores`, for a change that was made when `work` returns true. */
-export const changeStores = (
-  config: Config,
-  change: Change,
-  work: (stores: Stores, note: NoteChange) => Promise<boolean>,
-): Promise<boolean> => recordChange(config, change, (note) => withStores(config, (stores) => work(stores, note)))
-
-/** Does `work`, which has changed nothing when it returns false. What cannot be recorded is not done. */
-export const recordChange = async <T>(
-  config: Config,
-  change: Change,
-  work: (note: NoteChange) => Promise<T>,
-): Promise<T> => {
-  demandStores(config)
-  await using audit = await openAuditBeside(config)
-  return await recordIn(audit, change, work)
-}
-
-/** As `recordChange`, in an audit log that is open for many changes. */
-export const recordIn = async <T>(
-  audit: AuditFile,
-  change: Change,
-  work: (note: NoteChange) => Promise<T>,
-): Promise<T> => {
-  const by = actedHere('command')
-  await audit.record({ event: 'administration.begun', ...change, by })
-  const noted: Record<string, JsonValue> = {}
-  const result = await work((more) => void Object.assign(noted, more))
-  if (result === false) return result
-  await audit.record({ event: 'administration', ...change, ...noted, by }).catch((error: unknown) => {
-    if (!(error instanceof Unavailable)) throw error
-    reportUnrecorded(error)
-  })
-  return result
-}
-
 /** Standard output has the results of commands. */
 export const openAuditBeside = async (config: Config): Promise<AuditFile> =>
   config.audit === 'stdout' ? openAuditOnErrors(Date.now) : openAudit(config.audit, Date.now)
-
-/** Every record, page by page. */
-export const listAll = async <T>(
-  page: (after: string | undefined) => Promise<readonly T[]>,
-  idOf: (record: T) => string,
-): Promise<readonly T[]> => {
-  const all: T[] = []
-  let records = await page(undefined)
-  while (records.length > 0) {
-    all.push(...records)
-    records = await page(records.map(idOf).at(-1))
-  }
-  return all
-}

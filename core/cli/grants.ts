@@ -1,29 +1,22 @@
+import { isRefusal } from '../administration/administration.js'
+import { listGrants, revokeGrant as revokeOne, revokeGrantsOf as revokeAllOf } from '../administration/grants.js'
 import { isoTime } from '../clock.js'
-import { collections } from '../collections/collections.js'
-import { grantLifetime } from '../keys/lifecycle/open-ring.js'
-import { hasGrantEntry } from '../oauth/grant-index.js'
-import { personalRecordsIn } from '../collections/person-records.js'
-import { changeStores, readDeployment, withStores, type DeploymentOptions } from './deployment.js'
+import { administer, readDeployment, withStores, type DeploymentOptions } from './deployment.js'
 import { CommandFailed } from './failure.js'
 import { print, printJson } from './output.js'
-import { counted, personChange, type ClientOfPersonOptions, type PersonOptions } from './person.js'
+import { counted, type ClientOfPersonOptions, type PersonOptions } from './person.js'
 import { printList } from './table.js'
 
 export interface GrantOptions extends DeploymentOptions {
   readonly json?: true
 }
 
-/** `signet grants revoke`: what `/revoke` does with a refresh token, for those who have only the audit log. */
+/** `signet grants revoke`, for operators who have only the audit log. */
 export const revokeGrant = async (grantId: string, options: GrantOptions): Promise<void> => {
-  if (!/^[\w-]{1,128}$/.test(grantId)) throw new CommandFailed('This is not a grant id.')
   const config = await readDeployment(options)
-  const found = { known: false }
-  await changeStores(config, { action: 'grant.revoke', grant_id: grantId }, async (stores) => {
-    await collections(stores).revocations.revoke(grantId, grantLifetime(config))
-    found.known = await hasGrantEntry(collections(stores).grantIndex, grantId)
-    return true
-  })
-  const { known } = found
+  const revoked = await administer(config, (administration, by) => revokeOne(administration, by, grantId))
+  if (isRefusal(revoked)) throw new CommandFailed('This is not a grant id.')
+  const { isKnown: known } = revoked
   if (!known) process.exitCode = 1
   if (options.json) return printJson({ grant_id: grantId, state: 'revoked', known })
   if (known) return print(`Revoked ${grantId}`)
@@ -38,9 +31,7 @@ const unlisted =
 /** `signet grants list`. */
 export const printGrants = async (options: PersonOptions): Promise<void> => {
   const config = await readDeployment(options)
-  const found = await withStores(config, (stores) =>
-    personalRecordsIn(stores, config, Date.now).listGrants(options.sub),
-  )
+  const found = await withStores(config, (stores) => listGrants({ config, stores, clock: Date.now }, options.sub))
   const shown = found.map(
     ({ grantId, clientId, scope, resource, authorizationDetails: details, authTime, grantedAt }) => ({
       grant_id: grantId,
@@ -69,15 +60,12 @@ export const printGrants = async (options: PersonOptions): Promise<void> => {
 export const revokeGrantsOf = async (options: ClientOfPersonOptions): Promise<void> => {
   const { sub, client: client_id } = options
   const config = await readDeployment(options)
-  const revoked: string[] = []
-  await changeStores(config, personChange('grant.revoke', options, { client_id }), async (stores) => {
-    const found = await personalRecordsIn(stores, config, Date.now).endGrantsOf(sub, client_id)
-    revoked.push(...found.map(({ grantId }) => grantId))
-    return true
-  })
-  if (revoked.length === 0) process.exitCode = 1
-  if (options.json) return printJson({ sub, grants: revoked })
-  if (revoked.length === 0)
+  const { grants } = await administer(config, (administration, by) =>
+    revokeAllOf(administration, by, { sub, client_id }),
+  )
+  if (grants.length === 0) process.exitCode = 1
+  if (options.json) return printJson({ sub, grants })
+  if (grants.length === 0)
     throw new CommandFailed('No such grant is listed. Tokens of one, if there are any, are refused from now on.')
-  print(`Revoked ${counted(revoked.length, 'grant')}`)
+  print(`Revoked ${counted(grants.length, 'grant')}`)
 }

@@ -26,9 +26,8 @@ export const addPersonCommands = (program: Command): void => {
       if ([sub, all, client].filter((one) => one !== undefined).length !== 1)
         command.error('error: give one of --sub, --all and --client')
       if (sid !== undefined && sub === undefined) command.error('error: --sid needs --sub')
-      if (sub !== undefined)
-        return (await import('./sessions.js')).endSessions({ ...options, sub, ...(sid !== undefined && { sid }) })
-      const { endAllSessions, endClientSessions } = await import('./end-everybody.js')
+      const { endAllSessions, endClientSessions, endSessions } = await import('./sessions.js')
+      if (sub !== undefined) return endSessions({ ...options, sub, ...(sid !== undefined && { sid }) })
       return client === undefined ? endAllSessions(options) : endClientSessions(client, options)
     })
 

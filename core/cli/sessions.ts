@@ -1,9 +1,17 @@
+import { isRefusal } from '../administration/administration.js'
+import {
+  endAllSessions as endSessionsOfAll,
+  endSessions as endSessionsOf,
+  endSessionsAt,
+  listSessions,
+  type Ended,
+} from '../administration/sessions.js'
 import { isoTime } from '../clock.js'
-import { personalRecordsIn } from '../collections/person-records.js'
-import { changeStores, readDeployment, withStores } from './deployment.js'
+import { administer, readDeployment, withStores } from './deployment.js'
 import { CommandFailed } from './failure.js'
+import type { GrantOptions } from './grants.js'
 import { print, printJson } from './output.js'
-import { counted, personChange, type PersonOptions } from './person.js'
+import { counted, type PersonOptions } from './person.js'
 import { printList } from './table.js'
 
 export interface SessionOptions extends PersonOptions {
@@ -13,9 +21,7 @@ export interface SessionOptions extends PersonOptions {
 /** `signet sessions list`. */
 export const printSessions = async (options: PersonOptions): Promise<void> => {
   const config = await readDeployment(options)
-  const found = await withStores(config, (stores) =>
-    personalRecordsIn(stores, config, Date.now).listSessions(options.sub),
-  )
+  const found = await withStores(config, (stores) => listSessions({ config, stores, clock: Date.now }, options.sub))
   const shown = found.map(({ sid, authTime, amr, seen: { browser, system } = {} }) => ({
     ...{ sid, signed_in_at: isoTime(authTime * 1000), amr },
     ...(browser !== undefined && { browser }),
@@ -29,19 +35,32 @@ export const printSessions = async (options: PersonOptions): Promise<void> => {
   )
 }
 
-/** `signet sessions end`. */
+/** `signet sessions end --sub`. */
 export const endSessions = async (options: SessionOptions): Promise<void> => {
   const { sub, sid } = options
   const config = await readDeployment(options)
-  const ended: string[] = []
-  await changeStores(config, personChange('session.end', options, { sid }), async (stores) => {
-    const records = personalRecordsIn(stores, config, Date.now)
-    const found = await records.listSessions(sub, sid)
-    if (found.length === 0) throw new CommandFailed('There is no such session.')
-    await records.endSessions(sub, found)
-    ended.push(...found.map((session) => session.sid))
-    return true
-  })
-  if (options.json) return printJson({ sub, sessions: ended })
-  print(`Ended ${counted(ended.length, 'session')}`)
+  const ended = await administer(config, (administration, by) => endSessionsOf(administration, by, { sub, sid }))
+  if (isRefusal(ended)) throw new CommandFailed('There is no such session.')
+  const { sids } = ended
+  if (options.json) return printJson({ sub, sessions: sids })
+  print(`Ended ${counted(sids.length, 'session')}`)
+}
+
+const report = ({ people, sessions }: Ended, { json }: GrantOptions): void => {
+  if (json) return printJson({ people, sessions })
+  print(`Ended ${counted(sessions, 'session')} of ${people === 1 ? '1 person' : `${String(people)} people`}`)
+}
+
+/** `signet sessions end --all`. */
+export const endAllSessions = async (options: GrantOptions): Promise<void> => {
+  const config = await readDeployment(options)
+  report(await administer(config, endSessionsOfAll), options)
+}
+
+/** `signet sessions end --client`. */
+export const endClientSessions = async (client_id: string, options: GrantOptions): Promise<void> => {
+  const config = await readDeployment(options)
+  const ended = await administer(config, (administration, by) => endSessionsAt(administration, by, client_id))
+  if (isRefusal(ended)) throw new CommandFailed('There is no such client with a backchannel_logout_uri.')
+  report(ended, options)
 }

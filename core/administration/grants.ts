@@ -1,0 +1,44 @@
+import { collections } from '../collections/collections.js'
+import { personalRecordsIn } from '../collections/person-records.js'
+import { grantLifetime } from '../keys/lifecycle/open-ring.js'
+import { hasGrantEntry, type GrantEntry } from '../oauth/grant-index.js'
+import { change, type Administration, type Operator, type Refusal, type TimedDeployment } from './administration.js'
+
+/** What a person has granted to clients. Throws `Unavailable`. */
+export const listGrants = ({ config, stores, clock }: TimedDeployment, sub: string): Promise<readonly GrantEntry[]> =>
+  personalRecordsIn(stores, config, clock).listGrants(sub)
+
+/**
+ * Ends a grant with all its tokens, as `/revoke` does with a refresh token, by the id that the audit log has. `isKnown`: a person
+ * has given it; tokens of one that is not known are refused from now on all the same. Throws `Unavailable`.
+ */
+export const revokeGrant = async (
+  administration: Administration,
+  by: Operator,
+  grant_id: string,
+): Promise<{ readonly isKnown: boolean } | Refusal<'malformed'>> => {
+  if (!/^[\w-]{1,128}$/.test(grant_id)) return { refused: 'malformed' }
+  const { config, stores } = administration
+  return change(administration, by, { action: 'grant.revoke', grant_id }, async () => {
+    const { revocations, grantIndex } = collections(stores)
+    await revocations.revoke(grant_id, grantLifetime(config))
+    return { isKnown: await hasGrantEntry(grantIndex, grant_id) }
+  })
+}
+
+/**
+ * Ends all that a person has granted, to this client or to all, also what no list knows of. Returns the ids of those that were
+ * listed. Throws `Unavailable`.
+ */
+export const revokeGrantsOf = (
+  administration: Administration,
+  by: Operator,
+  { sub, client_id }: { readonly sub: string; readonly client_id?: string | undefined },
+): Promise<{ readonly grants: readonly string[] }> => {
+  const { config, stores, clock } = administration
+  const what = { action: 'grant.revoke', sub, ...(client_id !== undefined && { client_id }) }
+  return change(administration, by, what, async () => {
+    const found = await personalRecordsIn(stores, config, clock).endGrantsOf(sub, client_id)
+    return { grants: found.map(({ grantId }) => grantId) }
+  })
+}
