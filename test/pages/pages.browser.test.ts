@@ -161,6 +161,39 @@ describeWith('chromium', 'the pages in a browser', (executablePath) => {
       expect(complaints).toEqual([])
     })
 
+    it('shows each new password at /account by an eye of its own, and sends none as text', async () => {
+      const form = { url: action, csrf: 'token' }
+      const html = pages.account({
+        ...{ account: { name: 'Alice Adams' }, url: action, isPart: true, signOut: form },
+        sections: [{ view: 'password', form, isFixed: false, username: 'alice', problem: { kind: 'different' } }],
+      })
+      const ids = ['current-password', 'new-password', 'new-password-again']
+      const ask = `[...document.querySelectorAll('.revealed input')].map(({ type }) => type)`
+      const types = (page: Page) => page.evaluate<string[]>(ask)
+      const { seen, complaints } = await show(html, async (page) => {
+        for (const id of ids) await page.fill(`#${id}`, 'correct horse')
+        await page.getByRole('button', { name: 'Show password New password', exact: true }).click()
+        const shown = await types(page)
+        await page.getByRole('button', { name: 'Show password Current password' }).click()
+        const names = await page.getByRole('button', { name: 'Show password' }).count()
+        const sentAs = page.evaluate<string[]>(
+          `new Promise((sent) => document.querySelector('form.fields').addEventListener('submit', () => sent(${ask})))`,
+        )
+        const [sent] = await Promise.all([sentAs, submit(page, '#password-change')])
+        return { shown, names, sent }
+      })
+      expect(seen).toEqual({
+        shown: ['password', 'text', 'password'],
+        names: 3,
+        sent: ['password', 'password', 'password'],
+      })
+      expect(complaints).toEqual([])
+      const without = await show(html, (page) => page.locator('button.eye:visible').count(), {
+        javaScriptEnabled: false,
+      })
+      expect(without.seen).toBe(0)
+    })
+
     it('offers nothing of that without a script', async () => {
       const html = pages.login({ ...onlyPassword(), action, csrf: 'token', client })
       const { seen } = await show(html, (page) => page.isVisible('#password-reveal'), { javaScriptEnabled: false })
