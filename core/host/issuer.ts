@@ -1,0 +1,266 @@
+import 'reflect-metadata'
+import { container as root, type DependencyContainer } from 'tsyringe'
+import { ConfigurationError } from '../../config/problems.js'
+import type { Config } from '../../config/schema.js'
+import type { CheckedConfiguration } from '../checks/check-configuration.js'
+import type { CleanUp } from '../clean-up.js'
+import { collections } from '../collections/collections.js'
+import type { Reload } from '../endpoints/admin/reload.js'
+import type { Endpoint } from '../endpoints/endpoint.js'
+import { createRefusals } from '../endpoints/refusals.js'
+import { liveAccounts } from '../interaction/account-directory.js'
+import type { Pages } from '../interaction/pages/pages.js'
+import { createHintKeys } from '../keys/lifecycle/hint-keys.js'
+import { createKeyLedger, type KeyLedger } from '../keys/lifecycle/ledger.js'
+import { describeKeys, probeKeys } from '../keys/lifecycle/open-ring.js'
+import { describeHeld, readPublications } from '../keys/lifecycle/publications.js'
+import { deploymentNeeds } from '../keys/lifecycle/signing-needs.js'
+import type { KeyRing } from '../keys/ports.js'
+import { createRegistries, needsLog, type Registries } from '../modules/registries.js'
+import { cibaGrant } from '../oauth/ciba/request.js'
+import type { ClientDirectory } from '../oauth/client.js'
+import { settlePairwiseKey } from '../oauth/pairwise-key.js'
+import { notingSeen } from '../oauth/registration/registered-clients.js'
+import { actedHere } from '../observe/acted-by.js'
+import type { HealthCheck } from '../observe/health.js'
+import { newRequestIds, type RequestIds } from '../observe/plugin-log.js'
+import { startBackChannel } from './back-channel.js'
+import { startPings } from './ciba-pings.js'
+import type { Demo } from './demo.js'
+import { liveEndpoints, type Serving } from './endpoint-list.js'
+import { closeGeneration, openGeneration, type Generation, type GenerationSources } from './generation.js'
+import { tokens, type Resolve } from './injection-tokens.js'
+import { observeKeys } from './instruments/key-metrics.js'
+import {
+  observeCertificates,
+  observeDeployment,
+  observeRateLimits,
+  observeRefusals,
+} from './instruments/service-metrics.js'
+import { observeStatusLists } from './instruments/status-list-metrics.js'
+import { traceSignatures } from './instruments/traced.js'
+import type { HostProcess } from './process.js'
+import { createReload } from './reload.js'
+import { wire, wireGeneration } from './wiring.js'
+
+/** One issuer, ready to be served. */
+export interface Issuer {
+  /** Of whatever generation serves. */
+  readonly endpoints: readonly Endpoint[]
+  pages(): Pages
+  readonly reload: Reload
+  /** What the routes of the admin listener are made from. */
+  readonly resolve: Resolve
+  readonly requestIds: RequestIds | undefined
+  /** Whether its keys can sign. */
+  readonly keyCheck: HealthCheck
+  /** Once it is served: sends what waits in its outboxes, and records that its configuration is in force. Throws `Unavailable`. */
+  begin(): Promise<void>
+}
+
+export interface IssuerOptions {
+  readonly demo?: Demo | undefined
+  /** Has new connections get the certificates of this configuration. */
+  readonly renewCertificates: (config: Config) => void
+}
+
+/** Throws `ConfigurationError` for a `pairwise_key` under which people would have other subjects than before. */
+const checkPairwiseKey = async (get: Resolve): Promise<{ readonly pairwise_key?: 'replaced' }> => {
+  const { pairwise_key_replaced: replaced } = get(tokens.config)
+  const { secrets } = get(tokens.collections)
+  const result = await settlePairwiseKey({ secrets, fingerprint: get(tokens.subjects).fingerprint, replaced })
+  if (result.outcome === 'refused') throw new ConfigurationError([{ path: 'pairwise_key', message: result.reason }])
+  if (result.outcome === 'kept' && replaced)
+    get(tokens.log).warn('configuration', {
+      path: 'pairwise_key_replaced',
+      message: 'pairwise_key_replaced has taken effect; remove it',
+    })
+  return result.outcome === 'replaced' ? { pairwise_key: 'replaced' } : {}
+}
+
+/** The container of what stands on the process and the configuration, and stays over reloads. */
+const openContainer = (
+  { config }: CheckedConfiguration,
+  process: HostProcess,
+  demo: Demo | undefined,
+  cleanUp: CleanUp,
+): DependencyContainer => {
+  const { clock, log, audit, auditFile, stores, tracing } = process
+  const container = root.createChildContainer()
+  wire(container)
+  container.register(tokens.config, { useValue: config })
+  container.register(tokens.clock, { useValue: clock })
+  container.register(tokens.log, { useValue: log })
+  container.register(tokens.options, { useValue: { ...(demo && { demo }), tracing } })
+  container.register(tokens.audit, { useValue: audit })
+  container.register(tokens.stores, { useValue: stores })
+  const limits = container.resolve(tokens.rateLimits)
+  // Closed before the audit log, in which it writes what it has counted.
+  const refusals = cleanUp.keep(createRefusals({ audit, hasRoom: () => auditFile.hasRoom(), limits }))
+  container.register(tokens.refusals, { useValue: refusals })
+  return container
+}
+
+/** Registers the parts of a generation that everything reads through, so that a reload replaces them at once. */
+const registerLive = (
+  container: DependencyContainer,
+  current: () => Generation,
+  { publications, clock }: GenerationSources,
+): void => {
+  const { tracing } = container.resolve(tokens.options)
+  container.register(tokens.accounts, { useValue: liveAccounts(() => current().accounts) })
+  const clients: ClientDirectory = {
+    find: (id) => current().clients.find(id),
+    findEnabled: (id) => current().clients.findEnabled(id),
+    forget: (id) => current().clients.forget(id),
+  }
+  container.register(tokens.clients, { useValue: clients })
+  const publishedKeys = { publishedKey: (kid: string) => current().ring.publishedKey(kid) }
+  container.register(tokens.publishedKeys, { useValue: publishedKeys })
+  const signingKeys: Pick<KeyRing, 'sign' | 'algorithms'> = {
+    sign: (order) => {
+      const { uses, ring } = current()
+      return uses.during(traceSignatures(ring, tracing).sign(order))
+    },
+    algorithms: (purpose) => current().ring.algorithms(purpose),
+  }
+  container.register(tokens.signingKeys, { useValue: signingKeys })
+  container.register(tokens.hintKeys, {
+    useValue: createHintKeys({ published: publishedKeys, publications, config: () => current().checked.config, clock }),
+  })
+}
+
+/** Observes what belongs to the issuer, of whatever generation serves. */
+const observeIssuer = ({ metrics, clock }: HostProcess, get: Resolve, current: () => Generation): void => {
+  const inForce = () => current().checked.config
+  observeRateLimits(metrics, get(tokens.rateLimits))
+  observeStatusLists(metrics, get(tokens.statusLists))
+  observeRefusals(metrics, get(tokens.refusals))
+  observeDeployment(metrics, inForce)
+  observeCertificates(metrics, inForce)
+  observeKeys(metrics, () => current().ring.report(), clock)
+}
+
+const keyCheck = (current: () => Generation): HealthCheck => {
+  const known = () => describeKeys(current().ring, deploymentNeeds(current().checked.config))
+  return {
+    name: 'keys',
+    intervalMs: 1000,
+    deadlineMs: 5000,
+    known,
+    check: async (signal) => {
+      const { ring, uses } = current()
+      await uses.during(probeKeys(ring, signal))
+      return known()
+    },
+  }
+}
+
+/** Delivers what waits in the outboxes, where a plugin can put something there. */
+const startSenders = (
+  { signIn, grants }: Registries,
+  resolve: Resolve,
+  serving: () => Serving,
+  cleanUp: CleanUp,
+): void => {
+  if (signIn.size > 0) {
+    const sender = startBackChannel(resolve, serving)
+    cleanUp.add(() => sender.close())
+  }
+  if (grants.has(cibaGrant)) {
+    const pings = startPings(resolve)
+    cleanUp.add(() => pings.close())
+  }
+}
+
+/** Records that the configuration is in force, and which keys have gone since the last start. Throws `Unavailable`. */
+const recordStart = async (
+  { audit, log }: HostProcess,
+  generation: Generation,
+  ledger: KeyLedger,
+  changes: { readonly pairwise_key?: 'replaced' },
+): Promise<void> => {
+  const keys = generation.ring.states().map(({ kid, alg, state }) => ({ kid, alg, state }))
+  const { issuer } = generation.checked.config
+  await audit.record({ event: 'configuration.loaded', issuer, keys, by: actedHere('start'), ...changes })
+  for (const { path, message } of await ledger.withdrawMissing()) log.warn('configuration', { path, message })
+  await ledger.tell(generation)
+}
+
+/**
+ * Opens one issuer on what the process has opened: keys, clients, accounts and plugins. What it opened is added to `cleanUp`. Throws
+ * `ConfigurationError` when a key or a plugin cannot be used, and `Unavailable`.
+ */
+export const openIssuer = async (
+  checked: CheckedConfiguration,
+  process: HostProcess,
+  { demo, renewCertificates }: IssuerOptions,
+  cleanUp: CleanUp,
+): Promise<Issuer> => {
+  const { clock, log, audit, stores } = process
+  const container = openContainer(checked, process, demo, cleanUp)
+  const resolve: Resolve = (wanted) => container.resolve(wanted)
+  const changes = await checkPairwiseKey(resolve)
+  const { publications: store } = collections(stores)
+  const publications = await readPublications(store)
+  const sources = { clock, log, audit, stores, passwords: resolve(tokens.passwords), demo, publications }
+  let generation = await openGeneration(checked, sources)
+  const current = () => generation
+  cleanUp.add(() => closeGeneration(generation))
+  for (const { path, message } of generation.inventory.held.map(describeHeld))
+    log.warn('configuration', { path, message })
+  registerLive(container, current, sources)
+  const { plugins } = checked.modules
+  const requestIds = plugins.some(needsLog) ? newRequestIds() : undefined
+  const registries = cleanUp.keep(await createRegistries(plugins, resolve(tokens.services), requestIds))
+  container.register(tokens.registries, { useValue: registries })
+  let serving = servingOf(container, generation)
+  const ledger = createKeyLedger({ ...sources, store }, generation)
+  // What cannot be remembered is not published.
+  await ledger.publish(generation)
+  await generation.settleAccounts()
+  observeIssuer(process, resolve, current)
+  return {
+    endpoints: liveEndpoints(() => serving),
+    pages: () => serving.pages,
+    resolve,
+    requestIds,
+    keyCheck: keyCheck(current),
+    reload: createReload({
+      reopenAudit: () => process.auditFile.reopen(),
+      sources,
+      ledger,
+      serving: current,
+      serve: (next) => {
+        serving = servingOf(container, next)
+        generation = next
+      },
+      renewCertificates,
+    }),
+    async begin() {
+      startSenders(registries, resolve, () => serving, cleanUp)
+      await recordStart(process, generation, ledger, changes)
+      cleanUp.add(ledger.watch(current))
+    },
+  }
+}
+
+/** The endpoints that stand on one generation; all else is that of the container. */
+const servingOf = (container: DependencyContainer, generation: Generation): Serving => {
+  const own = container.createChildContainer()
+  wireGeneration(own)
+  own.register(tokens.config, { useValue: generation.checked.config })
+  own.register(tokens.clients, {
+    useValue: notingSeen(generation.clients, (client) => own.resolve(tokens.registeredClients).noteSeen(client)),
+  })
+  own.register(tokens.look, { useValue: generation.checked.look })
+  own.register(tokens.messages, { useValue: generation.checked.messages })
+  own.register(tokens.ring, { useValue: traceSignatures(generation.ring, container.resolve(tokens.options).tracing) })
+  const endpoints = new Map(own.resolve(tokens.endpoints).map((endpoint) => [endpoint.path, endpoint]))
+  return {
+    endpoints,
+    pages: own.resolve(tokens.pages),
+    uses: generation.uses,
+    signLogoutToken: own.resolve(tokens.signLogoutToken),
+  }
+}

@@ -1,0 +1,68 @@
+import type { Config } from '../../config/schema.js'
+import type { CleanUp } from '../clean-up.js'
+import type { Clock } from '../clock.js'
+import { proveStores } from '../collections/prove-stores.js'
+import { observeShares, openShares } from '../collections/shares.js'
+import { openStores, type Stores } from '../collections/stores.js'
+import type { TraceContexts } from '../http/carry-trace.js'
+import { observeAudit } from '../observe/audit-counts.js'
+import { openAudit } from '../observe/audit-file.js'
+import type { AuditFile } from '../observe/audit-log.js'
+import type { AuditLog } from '../observe/audit.js'
+import type { Log } from '../observe/log.js'
+import { LoopLag } from '../observe/loop-lag.js'
+import { createMetrics, type Metrics } from '../observe/metrics.js'
+import { observeProcess } from '../observe/process-metrics.js'
+import { findTracing, type Tracing } from '../observe/tracing.js'
+import { watchStores } from './instruments/watched-stores.js'
+
+/** What a test puts between the core and its stores or its audit log. */
+export interface Doubles {
+  readonly stores?: (sound: Stores) => Stores
+  readonly audit?: (sound: AuditLog) => AuditLog
+}
+
+export interface ProcessOptions {
+  readonly clock: Clock
+  readonly log: Log
+  readonly doubles?: Doubles
+}
+
+/** What a process opens once, for every issuer that it serves. */
+export interface HostProcess {
+  readonly clock: Clock
+  readonly log: Log
+  readonly metrics: Metrics
+  readonly tracing: Tracing | undefined
+  readonly traces: TraceContexts
+  /** The file itself, for its checks and its rotation; events go to `audit`. */
+  readonly auditFile: Pick<AuditFile, 'check' | 'hasRoom' | 'reopen'>
+  readonly audit: AuditLog
+  readonly stores: Stores & Required<Pick<Stores, 'shares'>>
+  readonly lag: LoopLag
+}
+
+/**
+ * Opens the audit log and the stores, proves what the stores promise, and begins to measure. What it opened is added to `cleanUp`.
+ * Throws `Unavailable`, `ConfigurationError` for a store that cannot be used, or the system's error.
+ */
+export const openProcess = async (
+  config: Config,
+  { clock, log, doubles }: ProcessOptions,
+  cleanUp: CleanUp,
+): Promise<HostProcess> => {
+  const tracing = findTracing()
+  const metrics = createMetrics()
+  const traces: TraceContexts = new Map()
+  cleanUp.add(observeProcess(metrics))
+  const auditFile = cleanUp.keep(await openAudit(config.audit, clock, { recorded: observeAudit(metrics), traces }))
+  const audit = doubles?.audit?.(auditFile) ?? auditFile
+  const opened = cleanUp.keep(await openStores(config, clock))
+  const watched = watchStores(doubles?.stores?.(opened) ?? opened, metrics, tracing)
+  const { shares } = cleanUp.keep(openShares(watched, clock))
+  observeShares(metrics, shares)
+  await proveStores(config, opened, clock)
+  const lag = new LoopLag()
+  cleanUp.add(() => lag[Symbol.dispose]())
+  return { clock, log, metrics, tracing, traces, auditFile, audit, stores: { ...watched, shares }, lag }
+}
