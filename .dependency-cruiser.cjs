@@ -3,18 +3,7 @@
  * is reported there.
  */
 
-const {
-  adapters,
-  forbid,
-  npm,
-  ours,
-  ownFolder,
-  product,
-  reserved,
-  room,
-  roots,
-  wire,
-} = require('./.ci/boundary-rules.cjs')
+const { forbid, npm, ours, ownFolder, product, reserved, room, roots, wire } = require('./.ci/boundary-rules.cjs')
 
 const observe = '^core/observe/'
 const oauth = '^core/oauth/'
@@ -33,7 +22,7 @@ module.exports = {
     forbid(
       'config-imports-nothing',
       { path: '^config/' },
-      { path: '^(core|plugins|signers|libraries|test)/' },
+      { path: '^(core|plugins|signers|stores|libraries|test)/' },
       'Configuration is data: it knows no room of the house.',
     ),
     forbid(
@@ -52,7 +41,7 @@ module.exports = {
       'host-imports',
       { path: '^core/host/' },
       { path: ours, pathNot: ['^core/(?!(cli|operate|workers)/|main\\.ts$)', '^config/', wire, '^libraries/verify/'] },
-      'The composition root knows all below it; plugins and signers come by specifier. The demo plays a service that devices call.',
+      'The composition root knows all below it; plugins, signers and stores come by specifier. The demo plays a service that devices call.',
     ),
     forbid(
       'nobody-imports-host',
@@ -147,13 +136,7 @@ module.exports = {
     room('keys', [jose, observe], 'Keys know nothing of the protocol.', { within: 'lifecycle' }),
     room('keys/lifecycle', [jose, keys, '^config/', ports, observe], 'What becomes of configured keys over days.'),
     room('interaction', [oauth, jose, ports, observe], 'Sessions and pages.'),
-    room('storage', [observe], 'A store knows its ports.'),
-    forbid(
-      'adapters-are-apart',
-      { path: '^core/storage/(embedded|mongodb|redis)/' },
-      { path: adapters, pathNot: '^core/storage/$1/' },
-      'No adapter builds upon another.',
-    ),
+    room('storage', [observe], 'What stores promise, and what is built on it.'),
     room(
       'testing',
       [
@@ -168,28 +151,16 @@ module.exports = {
     ),
     room('observe', [], 'Everybody may be observed, so observing knows nobody.'),
     forbid(
-      'only-collections-see-adapters',
-      { path: product, pathNot: ['^core/collections/', adapters] },
-      { path: adapters },
-      'Which store is opened is decided in one place.',
-    ),
-    forbid(
-      'databases-where-configured',
-      { path: '^core/', pathNot: adapters },
-      { path: '^core/storage/(mongodb|redis)/', dynamic: false },
-      'The driver of a database that is not configured is not loaded: it takes time and memory of every process.',
-    ),
-    forbid(
-      'core-names-no-plugin',
+      'core-names-no-guest',
       { path: '^(core|config)/' },
-      { path: '^(plugins|signers)/' },
-      'Plugins and signers are named by configuration alone.',
+      { path: '^(plugins|signers|stores)/' },
+      'Plugins, signers and stores are named by configuration alone.',
     ),
     forbid(
       'the-door-is-for-guests',
       { path: '^(core|config)/', pathNot: '^core/api/' },
       { path: '^core/api/' },
-      'core/api is for plugins and signers; core imports its rooms.',
+      'core/api is for plugins, signers and stores; core imports its rooms.',
     ),
     ownFolder(
       'plugins-import-the-door',
@@ -198,6 +169,13 @@ module.exports = {
       'core/api, the own folder, packages.',
     ),
     ownFolder('signers-import-the-door', 'signers/([^/]+)', ['^core/api/'], 'core/api, the own folder, packages.'),
+    ownFolder('stores-import-the-door', 'stores/([^/]+)', ['^core/api/'], 'core/api, the own folder, packages.'),
+    forbid(
+      'drivers-where-opened',
+      { path: '^stores/[^/]+/index\\.ts$' },
+      { path: '^stores/[^/]+/open-', dynamic: false },
+      'A check of the configuration loads no driver of a database: it takes time and memory.',
+    ),
     ownFolder(
       'libraries-are-apart',
       'libraries/([^/]+)',
@@ -242,9 +220,9 @@ module.exports = {
     ),
     reserved('only-http-knows-koa', 'koa|@koa/router|koa-body', 'core/http'),
     reserved('only-host-knows-tsyringe', 'tsyringe|reflect-metadata', 'core/host'),
-    reserved('only-embedded-knows-lmdb', 'lmdb', 'core/storage/embedded'),
-    reserved('only-mongodb-knows-mongodb', 'mongodb', 'core/storage/mongodb'),
-    reserved('only-redis-knows-ioredis', 'ioredis', 'core/storage/redis'),
+    reserved('only-embedded-knows-lmdb', 'lmdb', 'stores/embedded'),
+    reserved('only-mongodb-knows-mongodb', 'mongodb', 'stores/mongodb'),
+    reserved('only-redis-knows-ioredis', 'ioredis', 'stores/redis'),
     reserved('only-outbound-knows-the-proxy', 'https-proxy-agent|proxy-from-env', 'core/outbound'),
     reserved('only-aws-kms-knows-the-sdk', '@aws-sdk/[^/]+', 'signers/aws-kms'),
     reserved('only-pkcs11-knows-pkcs11js', 'pkcs11js', '(signers/pkcs11|libraries/device/node)'),
@@ -258,13 +236,18 @@ module.exports = {
     forbid(
       'no-dead-files-in-core',
       { path: '^core/main\\.ts$' },
-      // Those left out are loaded at run time: by plugins, by browsers, and by a thread.
+      // Those left out are loaded at run time: by plugins, by stores, by browsers, and by a thread.
       {
         path: '^core/',
-        pathNot: ['^core/(api|testing)/', '^core/interaction/assets/', '^core/keys/verify-worker\\.js$'],
+        pathNot: [
+          '^core/(api|testing)/',
+          '^core/storage/device-codes\\.ts$',
+          '^core/interaction/assets/',
+          '^core/keys/verify-worker\\.js$',
+        ],
         reachable: false,
       },
-      'What the entry does not reach, nobody runs. The door is reached from plugins.',
+      'What the entry does not reach, nobody runs. The door is reached from plugins, signers and stores.',
     ),
     forbid(
       'no-development-packages',

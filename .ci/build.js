@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const dist = join(root, 'dist')
-const rooms = ['core', 'plugins', 'signers', 'config', 'libraries']
+const rooms = ['core', 'plugins', 'signers', 'stores', 'config', 'libraries']
 
 const modified = (file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0
 

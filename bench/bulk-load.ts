@@ -13,7 +13,7 @@ export type BulkLoad = (name: string, count: number, makes: (index: number) => B
 
 const batch = 2000
 
-/** Into MongoDB, as documents of `core/storage/mongodb/record-store.ts` and past all that it does for one. */
+/** Into MongoDB, as documents of `stores/mongodb/record-store.ts` and past all that it does for one. */
 export const bulkLoadMongodb =
   (uri: string, database: string): BulkLoad =>
   async (name, count, makes) => {

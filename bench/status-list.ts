@@ -15,7 +15,7 @@ import { createTokenStatus } from '../core/attestation/status-list/token-status.
 import type { KeyRing } from '../core/keys/ports.js'
 import { Durations } from '../core/observe/counts.js'
 import { noLog } from '../core/observe/log.js'
-import { openEmbedded } from '../core/storage/embedded/open-embedded.js'
+import { openEmbedded } from '../stores/embedded/open-embedded.js'
 import { createDevice, decodeJws, doublePlugin } from '../test/support/clients/attestation.js'
 import { startFactorServer } from '../test/support/server/factor-server.js'
 import { Load } from './load.js'

@@ -128,6 +128,15 @@ export type Salvaged<T> = T extends { reveal(): string }
       ? { readonly [Name in keyof T]?: Salvaged<T[Name]> | undefined }
       : T
 
+/** As `validate` of the Standard Schema, with these words in the place of zod's own. Those of the schema's author stay. */
+export const parseOptions = async (
+  schema: ZodSchema,
+  value: unknown,
+): Promise<{ readonly value: unknown; readonly issues?: never } | { readonly issues: readonly ZodIssue[] }> => {
+  const result = await z.safeParseAsync(schema, value, { error: describeIssue })
+  return result.success ? { value: result.data } : { issues: result.error.issues }
+}
+
 /** What of a wrong value is right, so that later checks can tell about it at once: wrong leaves become undefined. */
 export const salvage = (schema: ZodSchema, value: unknown): unknown => {
   const result = z.safeParse(schema, value)

@@ -1,6 +1,6 @@
-import { writeFileSync } from 'node:fs'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { z } from 'zod'
 import { configObject } from './schema.js'
 
@@ -30,13 +30,65 @@ const allowSubstitution = (value: unknown): unknown => {
   return { anyOf: [text, reference], ...(fallback !== undefined && { default: fallback }) }
 }
 
-/** The JSON Schema of the configuration file, for editors. Made from the schema that decides. */
-export const generateSchema = (): string => {
-  const { $defs, ...schema } = allowSubstitution(z.toJSONSchema(configObject, { io: 'input' })) as Node
+const here = fileURLToPath(import.meta.url)
+
+/** The default export of a built-in store, as far as an editor needs it. */
+interface StoreModule {
+  readonly name: string
+  readonly roles?: readonly string[]
+  readonly options: z.ZodType
+}
+
+/** The modules decide about their options, and the configuration knows none of them: they are found in their folder. */
+const readStores = (): Promise<readonly StoreModule[]> => {
+  const folder = join(dirname(here), '..', 'stores')
+  return Promise.all(
+    readdirSync(folder)
+      .sort()
+      .map(async (name) => {
+        const url = pathToFileURL(join(folder, name, 'index.ts')).href
+        return ((await import(url)) as { readonly default: StoreModule }).default
+      }),
+  )
+}
+
+const toInput = (schema: z.ZodType): Node => {
+  const input = z.toJSONSchema(schema, { io: 'input' }) as Node
+  // It stands once, at the beginning of the document.
+  delete input.$schema
+  return input
+}
+
+const toChoice = ({ name, options }: StoreModule): Node => {
+  const isOptional = options.safeParse({}).success
+  return {
+    type: 'object',
+    properties: {
+      use: { type: 'string', const: name },
+      options: { ...(isOptional && { default: {} }), ...toInput(options) },
+    },
+    required: ['use', ...(isOptional ? [] : ['options'])],
+    additionalProperties: false,
+  }
+}
+
+/** One of the built-in stores with its options, or another one by its specifier. */
+const describeStores = (role: string, other: Node, stores: readonly StoreModule[]): Node => {
+  const { default: fallback, ...choice } = other
+  const suitable = stores.filter(({ roles = [role] }) => roles.includes(role))
+  return { default: fallback, anyOf: [{ oneOf: suitable.map(toChoice) }, choice] }
+}
+
+/** The JSON Schema of the configuration file, for editors. Made from the schemas that decide. */
+export const generateSchema = async (): Promise<string> => {
+  const written = z.toJSONSchema(configObject, { io: 'input' }) as Node
+  const { storage } = written.properties as { readonly storage: { readonly properties: Record<string, Node> } }
+  const stores = await readStores()
+  for (const [role, other] of Object.entries(storage.properties))
+    storage.properties[role] = describeStores(role, other, stores)
+  const { $defs, ...schema } = allowSubstitution(written) as Node
   const document = { title: 'Signet configuration', ...schema, $defs: { ...(isNode($defs) && $defs), substitution } }
   return `${JSON.stringify(document, null, 2)}\n`
 }
 
-const here = fileURLToPath(import.meta.url)
-
-if (process.argv[1] === here) writeFileSync(join(dirname(here), 'schema.json'), generateSchema())
+if (process.argv[1] === here) writeFileSync(join(dirname(here), 'schema.json'), await generateSchema())

@@ -6,7 +6,7 @@ import { moveToPort } from './port.js'
 import { ConfigurationError, type Problem } from './problems.js'
 import { complete, configObject, configSchema, type Config, type Written } from './schema.js'
 import { Secret } from './secret.js'
-import { locateAdapters } from './storage.js'
+import { locateStores } from './storage.js'
 import { substitute } from './substitute.js'
 
 /** A configuration file as far as it can be understood, for checks that go on after the first mistake. */
@@ -72,7 +72,7 @@ export const readConfig = async (file: string, env: NodeJS.ProcessEnv, port?: nu
   ]).sort((left, right) => (left.line ?? 0) - (right.line ?? 0))
   const warnings = locate(odd)
   if (result.success && problems.length === 0) {
-    const located = { ...result.data, storage: locateAdapters(result.data.storage, dirname(path)) }
+    const located = { ...result.data, storage: locateStores(result.data.storage, dirname(path)) }
     const config = deepFreeze(located) as Config
     return { file: path, sources, config, salvaged: config, problems, warnings, locate }
   }

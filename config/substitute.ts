@@ -2,7 +2,6 @@ import { resolve } from 'node:path'
 import { formatPath, type Path, type Problem } from './problems.js'
 import { readText } from './read-text.js'
 import { Secret } from './secret.js'
-import { isAdapter } from './storage.js'
 
 interface Sources {
   /** What `{$file: …}` is relative to. */
@@ -17,31 +16,25 @@ interface Substituted {
   readonly warnings: readonly Problem[]
 }
 
-interface Roles {
-  readonly storage?: Readonly<Record<string, { readonly use?: unknown } | undefined>>
-}
-
 /** Is it below the options of a module? Which of them are secret the module alone knows, so all that comes from outside is. */
-const isOption = (path: Path, root: unknown): boolean => {
-  const [section, name = '', member] = path
-  if (member !== 'options') return false
-  if (section !== 'storage') return section === 'plugins' || section === 'signers'
-  // A file that is no map is refused later.
-  const use = (root as Roles | null)?.storage?.[name]?.use
-  return typeof use === 'string' && isAdapter(use)
-}
+const isOption = ([section, , member]: Path): boolean =>
+  member === 'options' && (section === 'plugins' || section === 'signers' || section === 'storage')
 
 const secretName = /^(?:.*_)?(?:pin|password|passphrase|secret)$|_key$/
 
+/** The address of a store contains the password of its account. */
+const isSecret = (path: Path): boolean => {
+  const name = String(path.at(-1))
+  return secretName.test(name) || (path[0] === 'storage' && name === 'uri')
+}
+
 /**
  * Puts the text of variables and files where `{$env: NAME}` and `{$file: path}` stand, without one line end at its end. Within the options of plugins,
- * signers and storage adapters that text becomes a `Secret`, like what stands there under a name such as `pin` or
- * `password`.
+ * signers and stores that text becomes a `Secret`, like what stands there under a name such as `pin` or `password`.
  */
 export const substitute = async (value: unknown, sources: Sources): Promise<Substituted> => {
   const problems: Problem[] = []
   const warnings: Problem[] = []
-  const root = value
 
   const read = async (source: Record<string, unknown>, path: Path): Promise<string> => {
     const fail = (message: string): string => {
@@ -72,15 +65,14 @@ export const substitute = async (value: unknown, sources: Sources): Promise<Subs
 
   const walk = async (node: unknown, path: Path): Promise<unknown> => {
     if (Array.isArray(node)) return Promise.all(node.map((item, index) => walk(item, [...path, index])))
-    if (typeof node === 'string' && isOption(path, root) && secretName.test(String(path.at(-1))))
-      return new Secret(node)
+    if (typeof node === 'string' && isOption(path) && isSecret(path)) return new Secret(node)
     if (typeof node !== 'object' || node === null) return node
     const entries = Object.entries(node)
     const first = entries[0]?.[0]
     if (first === '$env' || first === '$file') {
       const found = await read(node as Record<string, unknown>, path)
       const variable = (node as { readonly $env?: unknown }).$env
-      return isOption(path, root) ? new Secret(found, typeof variable === 'string' ? variable : undefined) : found
+      return isOption(path) ? new Secret(found, typeof variable === 'string' ? variable : undefined) : found
     }
     return Object.fromEntries(
       await Promise.all(entries.map(async ([name, item]) => [name, await walk(item, [...path, name])] as const)),

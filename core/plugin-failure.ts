@@ -30,7 +30,7 @@ interface Place {
   readonly rest: string
 }
 
-/** The folder of the product: `core`, `plugins`, `signers`. */
+/** Its folders are those of the product: `core`, `plugins`, `signers`, `stores`. */
 const product = fileURLToPath(new URL('..', import.meta.url))
 
 const isOurs = ({ path }: Place): boolean =>

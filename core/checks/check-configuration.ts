@@ -1,4 +1,4 @@
-import { dirname } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import type { Salvaged } from '../../config/explain.js'
 import { readConfig, type ConfigReading } from '../../config/load.js'
 import { ConfigurationError, type Problem } from '../../config/problems.js'
@@ -13,7 +13,7 @@ import { findProxyFault } from '../outbound/proxy.js'
 import { crossCheck } from './cross-check.js'
 import { readLook } from './read-look.js'
 import type { CheckedRegistries } from './rule.js'
-import { checkAdapters } from '../modules/load-adapter.js'
+import { checkStores } from '../modules/load-store.js'
 import { loadModules, type LoadedModules } from '../modules/load-modules.js'
 import { readMessages } from '../modules/read-messages.js'
 import { inertServices } from '../modules/inert-services.js'
@@ -109,19 +109,15 @@ export const checkConfiguration = async (
     modules,
     salvaged.issuer ?? 'https://issuer.invalid',
   )
-  const adapterProblems = await checkAdapters(salvaged, dirname(reading.file))
+  const storeProblems = await checkStores(salvaged, dirname(reading.file))
   const { messages, problems: textProblems, warnings: textWarnings } = readMessages(salvaged.ui, dirname(reading.file))
   const { look, problems: lookProblems } = readLook(salvaged.ui, dirname(reading.file), messages)
   const proxyFault = findProxyFault(env)
   // What could not be read is empty, and its module would say so too.
   const told = new Set(reading.problems.map(({ path }) => path))
-  const inModules = [
-    ...modules.problems,
-    ...createProblems,
-    ...adapterProblems,
-    ...lookProblems,
-    ...textProblems,
-  ].filter(({ path }) => !told.has(path))
+  const inModules = [...modules.problems, ...createProblems, ...storeProblems, ...lookProblems, ...textProblems].filter(
+    ({ path }) => !told.has(path),
+  )
   const proxyProblems = proxyFault === undefined ? [] : [{ path: 'outbound', message: proxyFault }]
   const found = [...reading.problems, ...proxyProblems, ...clientProblems, ...inModules]
   try {
@@ -142,6 +138,17 @@ export const checkConfiguration = async (
   } finally {
     await registries?.[Symbol.asyncDispose]()
   }
+}
+
+/**
+ * The configuration in `file`, with the options of its stores: enough for commands that work on what is stored. Throws
+ * `ConfigurationError` with every problem.
+ */
+export const loadWithStores = async (file: string, env: NodeJS.ProcessEnv): Promise<Config> => {
+  const { config, salvaged, problems, locate } = await readConfig(file, env)
+  const found = [...problems, ...locate(await checkStores(salvaged, dirname(resolve(file))))]
+  if (config === undefined || found.length > 0) throw new ConfigurationError(found)
+  return config
 }
 
 /** What of a deployment a client needs and does not find: a grant, a method, a scope, an algorithm. Paths are within its metadata. */

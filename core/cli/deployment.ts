@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import type { Config } from '../../config/schema.js'
-import { loadConfig } from '../../config/load.js'
-import { checkConfiguration, type CheckedConfiguration } from '../checks/check-configuration.js'
+import { checkConfiguration, loadWithStores, type CheckedConfiguration } from '../checks/check-configuration.js'
 import type { Administration, Operator } from '../administration/administration.js'
 import { findMissingStore, openStores, type Stores } from '../collections/stores.js'
 import type { Registries } from '../modules/registries.js'
@@ -23,15 +22,16 @@ export interface DeploymentOptions {
 }
 
 /** Throws `ConfigurationError`. */
-export const readDeployment = (options: DeploymentOptions): Promise<Config> => loadConfig(options.config, process.env)
+export const readDeployment = (options: DeploymentOptions): Promise<Config> =>
+  loadWithStores(options.config, process.env)
 
 /** As `readDeployment`, with modules, clients and all that has to fit together. */
 export const checkDeployment = (options: DeploymentOptions): Promise<CheckedConfiguration> =>
   checkConfiguration(options.config, process.env)
 
 /** Throws `CommandFailed` for an embedded store that is not there: a command in another folder would work on an empty one. */
-const demandStores = (config: Config): void => {
-  const missing = findMissingStore(config)
+const demandStores = async (config: Config): Promise<void> => {
+  const missing = await findMissingStore(config)
   if (missing === undefined) return
   throw new CommandFailed(
     `${missing.component}: there is no store at ${missing.path}. A relative path begins at the working directory; ` +
@@ -41,7 +41,7 @@ const demandStores = (config: Config): void => {
 
 /** Does `work` on the deployment's stores and closes them. The service may run meanwhile. Throws `CommandFailed`, `Unavailable`. */
 export const withStores = async <T>(config: Config, work: (stores: Stores) => Promise<T>): Promise<T> => {
-  demandStores(config)
+  await demandStores(config)
   await using stores = await openStores(config, Date.now)
   return await work(stores)
 }
@@ -54,7 +54,7 @@ export const administer = async <T>(
   config: Config,
   work: (administration: Administration, operator: Operator) => Promise<T>,
 ): Promise<T> => {
-  demandStores(config)
+  await demandStores(config)
   await using audit = await openAuditBeside(config)
   await using stores = await openStores(config, Date.now)
   return await work({ config, stores, clock: Date.now, audit, unrecorded: reportUnrecorded }, actedHere('command'))
@@ -71,7 +71,7 @@ export const withPlugins = async <T>(
   checked: CheckedConfiguration,
   work: (registries: Registries, stores: Stores) => Promise<T>,
 ): Promise<T> => {
-  demandStores(checked.config)
+  await demandStores(checked.config)
   // Commands without plugins do not wait for what this loads.
   const { withRegistries } = await import('../host/with-registries.js')
   return withRegistries(checked, { clock: Date.now, log: noLog }, work)

@@ -59,6 +59,6 @@ const dataFiles = ({ signers, storage, audit }: Config): readonly (readonly [str
     const { directory } = (options ?? {}) as { readonly directory?: unknown }
     return typeof directory === 'string' ? [['keys', directory] as const] : []
   }),
-  ['data', storage.records.use === 'embedded' ? storage.records.options.path : storage.records.use],
+  ['data', (storage.records.options as { readonly path: string }).path],
   ['audit', audit === 'stdout' ? 'standard output' : audit.file],
 ]

@@ -17,7 +17,7 @@ const none: KeyPublications = new Map()
 
 /** The plan needs no store, but knows more with one. Before the first start nothing was published. */
 const findPublications = async (config: Config): Promise<KeyPublications> => {
-  if (findMissingStore(config) !== undefined) return none
+  if ((await findMissingStore(config)) !== undefined) return none
   try {
     return await withStores(config, (stores) => readPublications(collections(stores).publications))
   } catch (error) {

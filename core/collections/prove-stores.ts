@@ -5,7 +5,7 @@ import { withDeadline } from '../deadline.js'
 import { proveEphemeral, proveRecords } from '../storage/prove-atomic.js'
 import { Unavailable } from '../unavailable.js'
 import { schemasOf } from './store-schemas.js'
-import { openStores, type Stores } from './stores.js'
+import { isEmbedded, openStores, type Stores } from './stores.js'
 
 /** Milliseconds for all races of one store. */
 const proofMs = 10_000
@@ -14,7 +14,7 @@ type Role = keyof Config['storage']
 
 /** The stores whose atomicity is another program's: all but the embedded one. */
 export const rolesToProve = ({ storage }: Pick<Config, 'storage'>): readonly Role[] =>
-  (['records', 'ephemeral'] as const).filter((role) => storage[role].use !== 'embedded')
+  (['records', 'ephemeral'] as const).filter((role) => !isEmbedded(storage[role]))
 
 /**
  * Opens the store of the role a second time, so that callers race over connections of their own, and resolves with what is wrong

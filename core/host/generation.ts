@@ -10,6 +10,7 @@ import type { Log } from '../observe/log.js'
 import type { CheckedConfiguration } from '../checks/check-configuration.js'
 import { cacheClients, createClientDirectory } from '../oauth/client-directory.js'
 import { collections } from '../collections/collections.js'
+import { isEmbedded } from '../collections/stores.js'
 import { readInForce, settleAccounts } from '../interaction/configured-accounts.js'
 import type { Demo } from './demo.js'
 import { endSubjectIn, subjectLifetime } from '../collections/person-records.js'
@@ -169,7 +170,7 @@ export const openGeneration = async (
       // The embedded store is as near as a cache.
       clients: createClientDirectory(
         [...checked.clients, ...(demo?.clients ?? [])],
-        config.storage.records.use === 'embedded' ? stored : cacheClients(stored, clock),
+        isEmbedded(config.storage.records) ? stored : cacheClients(stored, clock),
         { profile: config.security_profile, hasPairwiseKey: config.pairwise_key !== undefined, log },
       ),
       accounts: createAccountDirectory({ static: accounts, shared, store: accountStore }),

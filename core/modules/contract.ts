@@ -31,6 +31,7 @@ import type { Outbound } from '../outbound/webhook.js'
 import type { Log } from '../observe/log.js'
 import type {
   AttemptLimiter,
+  EphemeralBackend,
   EphemeralReplayGuard,
   RecordStore,
   ReplayGuard,
@@ -176,7 +177,7 @@ export interface SignerModule<Options = unknown> {
   create(options: Options, services: SignerServices): SignerProvider | Promise<SignerProvider>
 }
 
-/** What an adapter of a store is given beside its options. */
+/** What a store is given beside its options. */
 export interface StorageServices {
   /** All time comes from here, expiry too. */
   readonly clock: Clock
@@ -184,17 +185,30 @@ export interface StorageServices {
   readonly component: string
 }
 
-/** The default export of an adapter of a store. */
-export interface StorageModule<Options = unknown> {
+/** What all stores export, whichever role they may have. */
+export interface StoreModule<Options, Backend> {
   readonly name: string
   readonly apiVersion: 1
   /** The version of the contract that it passed: `contract` of the report that `checkStorage` of `signet-idp/testing` made. */
   readonly contract: number
   /** Checks `storage.*.options`: any Standard Schema. Absent: options are refused. */
   readonly options?: StandardSchemaV1<unknown, Options>
-  /** Opens the store; it need not answer yet. The host disposes of what it is given. Throws `Unavailable`. */
-  open(options: Options, services: StorageServices): Promise<StorageBackend>
+  /**
+   * Opens the store; it need not answer yet. The host disposes of what it is given. Throws `Unavailable`, and `BadOption` for an
+   * option that only opening shows to be wrong.
+   */
+  open(options: Options, services: StorageServices): Promise<Backend>
+  /** Where `open` would create a store, because nothing is there. Commands refuse to work on one that they would create. */
+  findMissing?(options: Options): string | undefined
 }
+
+/**
+ * The default export of a store. One whose `roles` are `['ephemeral']` may lose what it has acknowledged, and is refused as
+ * `storage.records`.
+ */
+export type StorageModule<Options = unknown> =
+  | (StoreModule<Options, StorageBackend> & { readonly roles?: never })
+  | (StoreModule<Options, EphemeralBackend> & { readonly roles: readonly ['ephemeral'] })
 
 /** Types a plugin's default export. */
 export const definePlugin = <Options = undefined, const Need extends ServiceName = never>(
@@ -204,5 +218,5 @@ export const definePlugin = <Options = undefined, const Need extends ServiceName
 /** Types a signer's default export. */
 export const defineSigner = <Options = undefined>(module: SignerModule<Options>): SignerModule<Options> => module
 
-/** Types an adapter's default export. */
+/** Types a store's default export. */
 export const defineStorage = <Options = undefined>(module: StorageModule<Options>): StorageModule<Options> => module

@@ -16,7 +16,12 @@ export const inertServices = (issuer: string): Omit<Services, 'secondFactors'> =
   deviceCodes: { find: noOutside, poll: noOutside },
   backchannelRequests: { find: noOutside, poll: noOutside },
   refreshTokens: { find: noOutside },
-  accounts: { findByUsername: noOutside, findBySubject: noOutside, peekBySubject: () => undefined, replacePassword: noOutside },
+  accounts: {
+    findByUsername: noOutside,
+    findBySubject: noOutside,
+    peekBySubject: () => undefined,
+    replacePassword: noOutside,
+  },
   passwords: { hash: noOutside, verify: noOutside },
   attempts: { take: noOutside, clear: noOutside, giveBack: noOutside },
   personFactors: {

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { describeBound, explainIssues, type Salvaged, type ZodIssue, type ZodSchema } from '../../config/explain.js'
+import { explainIssues, parseOptions, type Salvaged, type ZodIssue, type ZodSchema } from '../../config/explain.js'
 import { findNearMiss } from '../../config/near-miss.js'
 import { formatPath, type Path, type Problem } from '../../config/problems.js'
 import type { Config } from '../../config/schema.js'
@@ -71,19 +71,12 @@ const findFaults = (exported: unknown, kind: ModuleKind): string[] => {
   return faults
 }
 
-/** In the place of zod's own words. Those of a plugin's author stay. */
-const plainly = (issue: ZodIssue): ZodIssue => {
-  if (issue.code === 'invalid_type' && issue.message.endsWith('received undefined'))
-    return { ...issue, message: 'is required' }
-  if ((issue.code === 'too_small' || issue.code === 'too_big') && issue.message.startsWith('Too '))
-    return { ...issue, message: describeBound(issue) }
-  return issue
-}
+const isZod = (schema: StandardSchemaV1): schema is StandardSchemaV1 & ZodSchema => '_zod' in schema
 
 /** Issues of zod know more than the standard says: which keys were unknown, and which there are. */
 const explain = (schema: StandardSchemaV1, issues: readonly StandardSchemaV1.Issue[], base: Path): Problem[] =>
-  '_zod' in schema
-    ? explainIssues(schema as unknown as ZodSchema, (issues as unknown as readonly ZodIssue[]).map(plainly), base)
+  isZod(schema)
+    ? explainIssues(schema, issues as unknown as readonly ZodIssue[], base)
     : issues.map((issue) => {
         const keys = (issue.path ?? []).map((part) => (typeof part === 'object' ? part.key : part))
         return {
@@ -110,7 +103,8 @@ export const checkOptions = async (
       problems: options === undefined ? [] : [{ path, message: 'this module takes no options' }],
     }
   try {
-    const result = await schema['~standard'].validate(options === undefined ? {} : revealOptions(options))
+    const given = options === undefined ? {} : revealOptions(options)
+    const result = isZod(schema) ? await parseOptions(schema, given) : await schema['~standard'].validate(given)
     if (result.issues === undefined) return { value: result.value, problems: [] }
     const problems = explain(schema, result.issues, [...base, 'options']).map((problem) => ({
       ...problem,

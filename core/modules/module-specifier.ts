@@ -10,40 +10,41 @@ const here = fileURLToPath(import.meta.url)
 const codeRoot = resolve(dirname(here), '..', '..')
 const entry = `index${extname(here)}`
 
-export type ModuleKind = 'plugins' | 'signers'
+const kinds = ['plugins', 'signers', 'stores'] as const
+export type ModuleKind = (typeof kinds)[number]
 
 /** The specifiers of the modules that come with this package: folders with an entry file. */
-const listBuiltIn = (kind: ModuleKind): string[] =>
+export const listBuiltIn = (kind: ModuleKind): string[] =>
   readdirSync(join(codeRoot, kind), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith(`${sep}${entry}`))
     .map((file) => `${kind}/${dirname(file).split(sep).join('/')}`)
 
-export type ResolvedSpecifier = { readonly file: string } | { readonly fault: string }
+export type ResolvedSpecifier = { readonly file: string; readonly builtIn: boolean } | { readonly fault: string }
 
 /** The file of `./file.js` beside the configuration, or of an npm package as seen from its folder, then from ours. */
-export const resolveOutside = (use: string, configDirectory: string): ResolvedSpecifier => {
+const resolveOutside = (use: string, configDirectory: string): ResolvedSpecifier => {
   if (/^\.{0,2}\//.test(use)) {
     const file = resolve(configDirectory, use)
-    return existsSync(file) ? { file } : { fault: 'no such file next to the configuration' }
+    return existsSync(file) ? { file, builtIn: false } : { fault: 'no such file next to the configuration' }
   }
   const file = resolvePackage(use, configDirectory) ?? resolvePackage(use, packageRoot)
-  return file === undefined ? { fault: 'this npm package is not installed' } : { file }
+  return file === undefined ? { fault: 'this npm package is not installed' } : { file, builtIn: false }
 }
 
 /**
- * The file that `use` means: `plugins/…` or `signers/…` of this package, `./file.js` beside the configuration, or an
+ * The file that `use` means: `plugins/…`, `signers/…` or `stores/…` of this package, `./file.js` beside the configuration, or an
  * npm package as seen from the configuration's folder, then from ours.
  */
 export const resolveSpecifier = (kind: ModuleKind, use: string, configDirectory: string): ResolvedSpecifier => {
   const [root] = use.split('/')
   if (root === kind) {
     const builtIn = listBuiltIn(kind)
-    if (builtIn.includes(use)) return { file: join(codeRoot, ...use.split('/'), entry) }
+    if (builtIn.includes(use)) return { file: join(codeRoot, ...use.split('/'), entry), builtIn: true }
     const near = findNearMiss(use, builtIn)
     return {
       fault: near === undefined ? `unknown; available: ${builtIn.join(', ')}` : `unknown; did you mean \`${near}\`?`,
     }
   }
-  if (root === 'plugins' || root === 'signers') return { fault: `must be one of ${kind}/…, not of ${root}/…` }
+  if (kinds.some((other) => root === other)) return { fault: `must be one of ${kind}/…, not of ${String(root)}/…` }
   return resolveOutside(use, configDirectory)
 }

@@ -1,6 +1,6 @@
 import { Unavailable } from '../unavailable.js'
 import { yesOrNo } from '../yes-or-no.js'
-import type { StorageBackend } from './ports.js'
+import type { EphemeralBackend, StorageBackend } from './ports.js'
 
 /** The questions of yes or no, by kind of collection: something used twice, or a revoked token, hangs on each. */
 const questions: Partial<Record<keyof StorageBackend, readonly string[]>> = {
@@ -37,7 +37,7 @@ const checkedCollection = (name: string, collection: object, asked: readonly str
   })
 
 /** A store of a deployer's adapter whose answers to questions of yes or no are just these; another one is an outage. */
-export const withCheckedAnswers = (backend: StorageBackend, component: string): StorageBackend =>
+export const withCheckedAnswers = <Backend extends EphemeralBackend>(backend: Backend, component: string): Backend =>
   replacing(backend, (kind, call) => {
     const asked = questions[kind as keyof StorageBackend]
     return asked === undefined

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import type { ICruiseResult } from 'dependency-cruiser'
 import { packageRoot } from '../../core/package-root.js'
 
-const rooms = ['core', 'plugins', 'signers', 'config', 'libraries', 'test', 'bench']
+const rooms = ['core', 'plugins', 'signers', 'stores', 'config', 'libraries', 'test', 'bench']
 const rules = createRequire(import.meta.url)('../../.dependency-cruiser.cjs') as { forbidden: { name: string }[] }
 const manifest = createRequire(import.meta.url)('../../package.json') as {
   readonly scripts: { readonly boundaries: string }

@@ -32,6 +32,7 @@ describe('ARCHITECTURE.md', () => {
       .map(({ name }) => `core/${name}`),
     'plugins',
     'signers',
+    'stores',
     'config',
     'libraries/wire',
     'libraries/device',

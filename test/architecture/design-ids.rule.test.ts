@@ -53,7 +53,9 @@ const unknownIn = (text: string): string[] => [
 const comments = (source: string): string =>
   [...source.matchAll(/\/\*[\s\S]*?\*\/|(?<!:)\/\/.*$/gm)].map(([comment]) => comment).join('\n')
 
-const product = ['core', 'plugins', 'signers', 'config', 'bin'].flatMap((room) => filesUnder(room, /\.(ts|js)$/))
+const product = ['core', 'plugins', 'signers', 'stores', 'config', 'bin'].flatMap((room) =>
+  filesUnder(room, /\.(ts|js)$/),
+)
 const tests = filesUnder('test', /\.(ts|js)$/).filter((file) => !file.endsWith('/design-ids.rule.test.ts'))
 
 describe('docs/design', () => {

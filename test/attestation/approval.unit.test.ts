@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { SecondFactorVerifier } from '../../core/attestation/ports.js'
-import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
+import { openEmbedded } from '../../stores/embedded/open-embedded.js'
 import type { StorageBackend } from '../../core/storage/ports.js'
 import plugin from '../../plugins/attestation/approval/index.js'
 import { createDevice, decodeJws, type DeviceOptions } from '../support/clients/attestation.js'

@@ -11,7 +11,7 @@ import {
   type SecondFactorVerifier,
 } from '../../core/api/index.js'
 import { createAttemptLimiter } from '../../core/storage/attempts.js'
-import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
+import { openEmbedded } from '../../stores/embedded/open-embedded.js'
 import type { RecordStore, StorageBackend } from '../../core/storage/ports.js'
 import plugin from '../../plugins/attestation/bootstrap/index.js'
 import { breakable, createFactor, enrolmentOf } from '../support/clients/second-factor.js'

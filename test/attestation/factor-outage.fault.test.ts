@@ -5,7 +5,7 @@ import { expectNamed, startAttestationServer, type AttestationServer } from '../
 import { failingAudit, failingStore, type Faults, inBothRoles } from '../support/stores/failing-store.js'
 import type { Principal } from '../../core/api/index.js'
 import { createAttemptLimiter } from '../../core/storage/attempts.js'
-import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
+import { openEmbedded } from '../../stores/embedded/open-embedded.js'
 import type { StorageBackend } from '../../core/storage/ports.js'
 import bootstrap from '../../plugins/attestation/bootstrap/index.js'
 import totp from '../../plugins/attestation/totp/index.js'

@@ -13,7 +13,7 @@ import { createTokenStatus, type StatusEntry } from '../../core/attestation/stat
 import { Durations } from '../../core/observe/counts.js'
 import { noLog } from '../../core/observe/log.js'
 import type { RecordStore, StorageBackend } from '../../core/storage/ports.js'
-import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
+import { openEmbedded } from '../../stores/embedded/open-embedded.js'
 import { Unavailable } from '../../core/unavailable.js'
 import { readStatus } from '../support/clients/status-list.js'
 import { openChaosRing } from '../support/signers/signer-ring.js'

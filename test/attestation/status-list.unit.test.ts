@@ -10,7 +10,7 @@ import { blockSize, createStatusIndexes, type ListInUse } from '../../core/attes
 import { createListIds, endOf } from '../../core/attestation/status-list/list-ids.js'
 import { packageRoot } from '../../core/package-root.js'
 import type { RecordStore, StorageBackend } from '../../core/storage/ports.js'
-import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
+import { openEmbedded } from '../../stores/embedded/open-embedded.js'
 import { Unavailable } from '../../core/unavailable.js'
 
 const run = promisify(execFile)

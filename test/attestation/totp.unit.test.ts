@@ -11,9 +11,9 @@ import {
   type SecondFactorVerifier,
 } from '../../core/api/index.js'
 import { createAttemptLimiter } from '../../core/storage/attempts.js'
-import { collect } from '../../core/storage/embedded/collector.js'
-import { acquireEnvironment } from '../../core/storage/embedded/environment.js'
-import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
+import { collect } from '../../stores/embedded/collector.js'
+import { acquireEnvironment } from '../../stores/embedded/environment.js'
+import { openEmbedded } from '../../stores/embedded/open-embedded.js'
 import type { RecordStore, StorageBackend } from '../../core/storage/ports.js'
 import plugin from '../../plugins/attestation/totp/index.js'
 import {

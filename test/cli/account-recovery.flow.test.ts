@@ -5,7 +5,7 @@ import { createExternalAccounts } from '../../core/interaction/external-accounts
 import { createPersonFactors } from '../../core/interaction/factors/person-factors.js'
 import { newRecoveryCodes } from '../../core/interaction/factors/recovery-codes.js'
 import { createRecoveryLinks } from '../../core/interaction/recovery/recovery-links.js'
-import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
+import { openEmbedded } from '../../stores/embedded/open-embedded.js'
 import { collectionsOf } from '../support/forge/mint.js'
 import { openAccountCommands, type AccountCommands } from '../support/server/account-commands.js'
 import type { CommandLine } from '../support/server/command-line.js'

@@ -1,7 +1,7 @@
 import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
+import { openEmbedded } from '../../stores/embedded/open-embedded.js'
 import { collectionsOf } from '../support/forge/mint.js'
 import { newAssertionKey } from '../support/clients/client-assertion.js'
 import { openClientCommands, type ClientCommands } from '../support/server/client-commands.js'

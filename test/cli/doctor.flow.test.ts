@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { KeyPublication } from '../../core/keys/lifecycle/publications.js'
-import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
+import { openEmbedded } from '../../stores/embedded/open-embedded.js'
 import { configuration, openCommandLine, type CommandLine } from '../support/server/command-line.js'
 
 let cli: CommandLine

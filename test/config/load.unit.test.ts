@@ -40,7 +40,7 @@ describe('reading a configuration', () => {
       session_ttl_secs: 14 * 86_400,
       clock_tolerance_secs: 10,
       token_exchange_enabled: false,
-      storage: { records: { use: 'embedded', options: { path: './data/store' } } },
+      storage: { records: { use: 'embedded' }, ephemeral: { use: 'embedded' } },
       log: { level: 'info' },
       audit: { file: './data/audit.jsonl' },
     })

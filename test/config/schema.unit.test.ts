@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { generateSchema } from '../../config/generate-schema.js'
 import { readConfig } from '../../config/load.js'
 import { configObject } from '../../config/schema.js'
+import { checkStores } from '../../core/modules/load-store.js'
 import { packageRoot } from '../../core/package-root.js'
 import { configWith, minimal } from '../support/server/config-files.js'
 
@@ -108,6 +109,15 @@ describe('mutual TLS', () => {
 
 describe('storage', () => {
   const uri = 'uri: "redis://h"'
+  const problemsOf = async (text: string) => {
+    const { problems, salvaged } = await read(minimal(`storage: { ${text} }`))
+    return [...problems, ...(await checkStores(salvaged, '.'))]
+  }
+
+  it.each(['embedded', 'stores/embedded'])('takes %s with its defaults', async (use) => {
+    expect(await problemsOf(`records: { use: ${use} }, ephemeral: { use: ${use}, options: {} }`)).toEqual([])
+  })
+
   it.each([
     ['records: { use: redis, options: { uri: "redis://h" } }', 'records.use', /only for storage.ephemeral/],
     ['ephemeral: { use: rediss }', 'ephemeral.use', /did you mean `redis`/],
@@ -133,8 +143,27 @@ describe('storage', () => {
       'ephemeral.options.eviction_policy_acknowledged',
       /must be noeviction/,
     ],
+    ['records: { use: stores/redis, options: { uri: "redis://h" } }', 'records.use', /^redis: only for storage.ephem/],
+    ['records: { use: embeded }', 'records.use', /must be one of embedded, mongodb, redis; did you mean `embedded`/],
+    ['records: { use: stores/mongo }', 'records.use', /did you mean `stores\/mongodb`/],
+    ['records: { use: signers/local }', 'records.use', /must be one of stores\/…, not of signers/],
+    ['records: { use: postgres }', 'records.use', /not installed; the built-in stores are embedded, mongodb, redis/],
+    ['records: { options: { path: 7 } }', 'records.use', /is required/],
+    [
+      'records: { use: embedded, options: { path: 7 } }',
+      'records.options.path',
+      /must be a string \(put it in quotes\)/,
+    ],
+    ['records: { use: embedded, options: { paht: x } }', 'records.options.paht', /did you mean `path`/],
+    ['records: { use: embedded, options: { max_size_mb: 0 } }', 'records.options.max_size_mb', /at least 1$/],
+    ['records: { use: mongodb }', 'records.options.uri', /is required/],
+    [
+      'ephemeral: { use: redis, options: { uri: "redis://h", cluster: } }',
+      'ephemeral.options.cluster',
+      /must be a section such as/,
+    ],
   ])('refuses %s', async (text, path, message) => {
-    const { problems } = await read(minimal(`storage: { ${text} }`))
+    const problems = await problemsOf(text)
     expect(problems.map((problem) => problem.path)).toEqual([`storage.${path}`])
     expect(problems[0]?.message).toMatch(message)
   })
@@ -190,11 +219,11 @@ describe('sections', () => {
 describe('the JSON Schema for editors', () => {
   it('is the one that the schema gives now (tsx config/generate-schema.ts)', async () => {
     const committed = await readFile(join(packageRoot, 'config', 'schema.json'), 'utf8')
-    expect(JSON.parse(committed)).toEqual(JSON.parse(generateSchema()))
+    expect(JSON.parse(committed)).toEqual(JSON.parse(await generateSchema()))
   })
 
-  it('knows every key, and lets variables and files stand for text', () => {
-    const schema = JSON.parse(generateSchema())
+  it('knows every key, and lets variables and files stand for text', async () => {
+    const schema = JSON.parse(await generateSchema())
     expect(Object.keys(schema.properties)).toEqual(Object.keys(configObject.shape))
     expect(schema.additionalProperties).toBe(false)
     expect(schema.properties.issuer.anyOf).toContainEqual({ $ref: '#/$defs/substitution' })

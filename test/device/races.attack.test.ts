@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { hashOpaqueToken } from '../../core/opaque-token.js'
-import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
+import { openEmbedded } from '../../stores/embedded/open-embedded.js'
 import type { StorageBackend } from '../../core/storage/ports.js'
 import { boxClient, deviceGrant, withDevices } from '../support/clients/device.js'
 import { subject } from '../support/server/server.js'

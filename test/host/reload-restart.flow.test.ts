@@ -38,7 +38,7 @@ describe('a restart', () => {
     await cli.write('signet.yaml', configuration(client))
     await stop(await start())
     // The first start of all replicas is over.
-    const { openEmbedded } = await import('../../core/storage/embedded/open-embedded.js')
+    const { openEmbedded } = await import('../../stores/embedded/open-embedded.js')
     const store = await openEmbedded({ path: join(cli.folder, 'data', 'store'), clock: Date.now })
     const records = store.records<Record<string, number>>('key_publications')
     const known = await records.find('ed-1')

@@ -1,6 +1,6 @@
 import { beforeAll, expect, it } from 'vitest'
 import { parseClientMetadata } from '../../core/oauth/client-metadata.js'
-import { openMongodb } from '../../core/storage/mongodb/open-mongodb.js'
+import { openMongodb } from '../../stores/mongodb/open-mongodb.js'
 import type { StorageBackend } from '../../core/storage/ports.js'
 import { collectionsOf, createMint } from '../support/forge/mint.js'
 import { createDeployment, type Deployment } from '../support/server/processes.js'

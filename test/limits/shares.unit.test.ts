@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, expect, it } from 'vitest'
-import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
+import { openEmbedded } from '../../stores/embedded/open-embedded.js'
 import type { StorageBackend } from '../../core/storage/ports.js'
 import {
   shareCounters,

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { readInForce, settleAccounts } from '../../core/interaction/configured-accounts.js'
 import { openAccountStore } from '../../core/interaction/accounts.js'
-import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
+import { openEmbedded } from '../../stores/embedded/open-embedded.js'
 import { Unavailable } from '../../core/unavailable.js'
 
 it('SE07 what an outage interrupts is ended when the configuration is opened again', async () => {

@@ -12,7 +12,7 @@ import {
   type AccountStore,
 } from '../../core/interaction/accounts.js'
 import { createPasswordHasher } from '../../core/interaction/password-hasher.js'
-import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
+import { openEmbedded } from '../../stores/embedded/open-embedded.js'
 import type { StorageBackend } from '../../core/storage/ports.js'
 import { Unavailable } from '../../core/unavailable.js'
 

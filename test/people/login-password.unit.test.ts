@@ -11,7 +11,7 @@ import {
 } from '../../core/interaction/accounts.js'
 import { createPasswordHasher } from '../../core/interaction/password-hasher.js'
 import { createAttemptLimiter } from '../../core/storage/attempts.js'
-import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
+import { openEmbedded } from '../../stores/embedded/open-embedded.js'
 import type { StorageBackend } from '../../core/storage/ports.js'
 import { finishPassword } from '../support/server/password-double.js'
 import plugin from '../../plugins/login/password/index.js'

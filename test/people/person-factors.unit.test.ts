@@ -12,7 +12,7 @@ import {
   type PersonFactors,
 } from '../../core/interaction/factors/person-factors.js'
 import { newRecoveryCodes } from '../../core/interaction/factors/recovery-codes.js'
-import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
+import { openEmbedded } from '../../stores/embedded/open-embedded.js'
 import type { StorageBackend } from '../../core/storage/ports.js'
 
 let folder: string

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
+import { openEmbedded } from '../../stores/embedded/open-embedded.js'
 import { configuration, openCommandLine, type CommandLine } from '../support/server/command-line.js'
 
 // A store whose single steps are not atomic would redeem one code several times. Signet finds that out before it serves.

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
-import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
+import { openEmbedded } from '../../stores/embedded/open-embedded.js'
 import type { StorageBackend } from '../../core/storage/ports.js'
 import { createMint, type Mint } from '../support/forge/mint.js'
 import { createDeployment, type Deployment } from '../support/server/processes.js'

@@ -148,6 +148,10 @@ describe('the host', () => {
     ['contract: 4', 'contract: 3', /passed version 3 of the storage contract; this program needs 4/],
     ['contract: 4,', '', /does not declare which version of the storage contract/],
     ['apiVersion: 1', 'apiVersion: 7', /apiVersion 7/],
+    ['contract: 4', "contract: 4, roles: ['ephemeral']", /: only for storage.ephemeral; it may lose/],
+    ['contract: 4', "contract: 4, roles: ['records']", /has roles that are not \['ephemeral'\]/],
+    ['contract: 4', "contract: 4, roles: 'ephemeral'", /has roles that are not \['ephemeral'\]/],
+    ['contract: 4', "contract: 4, findMissing: 'no'", /has a findMissing that is not a function/],
     ['open: async', 'opens: async', /has no open function/],
     ['export default', 'export const other =', /has no default export made with defineStorage/],
   ])('refuses one with %s made %s', async (from, to, message) => {

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it } from 'vitest'
-import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
+import { openEmbedded } from '../../stores/embedded/open-embedded.js'
 
 // Two processes consume the same records and say so; at a random moment one of them is killed. What was said to be
 // consumed stays so, and the other process is not held up. SIGNET_KILL_ROUNDS for more.

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect, it } from 'vitest'
-import { openMongodb } from '../../core/storage/mongodb/open-mongodb.js'
+import { openMongodb } from '../../stores/mongodb/open-mongodb.js'
 import { mongoMessageLength, openFaultProxy } from '../support/stores/fault-proxy.js'
 import { commandOf } from '../support/stores/mongo-server/messages.js'
 import { startMongo } from '../support/stores/mongo-server/start.js'

@@ -1,7 +1,7 @@
 import { MongoClient } from 'mongodb'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { JsonObject } from '../../core/json.js'
-import { openMongodb } from '../../core/storage/mongodb/open-mongodb.js'
+import { openMongodb } from '../../stores/mongodb/open-mongodb.js'
 import { startTokenServer, type Answer, type TokenServer } from '../support/server/token-server.js'
 import { freePort } from '../support/free-port.js'
 import { mongoMessageLength, openFaultProxy, type FaultProxy } from '../support/stores/fault-proxy.js'

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { BSON, MongoClient, type Db, type Document } from 'mongodb'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createAttemptLimiter } from '../../core/storage/attempts.js'
-import { openMongodb } from '../../core/storage/mongodb/open-mongodb.js'
+import { openMongodb } from '../../stores/mongodb/open-mongodb.js'
 import type { StorageBackend } from '../../core/storage/ports.js'
 import { Unavailable } from '../../core/unavailable.js'
 import { mongoMessageLength, openFaultProxy, type FaultProxy } from '../support/stores/fault-proxy.js'
@@ -23,7 +23,7 @@ describe('the connection string', () => {
     ['mongodb://signet:canary%zz@db.example/', 'URI malformed'],
   ])('%s is refused in words that repeat no password', async (uri, words) => {
     const error: unknown = await open(uri).catch((thrown: unknown) => thrown)
-    expect(error).toBeInstanceOf(TypeError)
+    expect(error).toMatchObject({ name: 'BadOption', option: 'uri' })
     expect((error as Error).message).toContain(words)
     expect(`${String(error)} ${JSON.stringify(error)} ${String((error as Error).cause)}`).not.toContain('canary')
   })

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as after } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, expect, it } from 'vitest'
-import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
+import { openEmbedded } from '../../stores/embedded/open-embedded.js'
 
 // F24, seen from beside: the neighbour on the same store is killed, most often in the middle of a commit, and this
 // process, which was idle, is the first to find LMDB's locks without their owner. SIGNET_NEIGHBOURS for more.

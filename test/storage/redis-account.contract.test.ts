@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Clock } from '../../core/clock.js'
-import { openRedis, type RedisSettings } from '../../core/storage/redis/open-redis.js'
+import { openRedis, type RedisSettings } from '../../stores/redis/open-redis.js'
 import { readDocument } from '../support/document.js'
 import { startCluster, type RedisCluster } from '../support/stores/redis/cluster.js'
 import { startRedis, type RedisServer } from '../support/stores/redis/server.js'

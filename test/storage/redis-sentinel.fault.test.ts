@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { openConnection } from '../../core/storage/redis/connection.js'
+import { openConnection } from '../../stores/redis/connection.js'
 import { describeWith } from '../support/services/describe-with.js'
 import { startRedis } from '../support/stores/redis/server.js'
 import { startSentinelDouble } from '../support/stores/redis/sentinel-double.js'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll } from 'vitest'
-import { openMongodb } from '../../core/storage/mongodb/open-mongodb.js'
+import { openMongodb } from '../../stores/mongodb/open-mongodb.js'
 import { startMongo, type TestMongo } from '../support/stores/mongo-server/start.js'
 import { describeWith } from '../support/services/describe-with.js'
 import { storageContract } from '../support/stores/storage-contract.js'

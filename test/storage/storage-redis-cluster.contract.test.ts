@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { openRedis } from '../../core/storage/redis/open-redis.js'
+import { openRedis } from '../../stores/redis/open-redis.js'
 import { startCluster, type RedisCluster } from '../support/stores/redis/cluster.js'
 import { settleRedis } from '../support/stores/redis/settle.js'
 import { describeWith } from '../support/services/describe-with.js'

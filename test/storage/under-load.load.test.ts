@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { openMongodb } from '../../core/storage/mongodb/open-mongodb.js'
+import { openMongodb } from '../../stores/mongodb/open-mongodb.js'
 import type { StorageBackend } from '../../core/storage/ports.js'
 import { startTokenServer } from '../support/server/token-server.js'
 import { disposeAfterAll } from '../support/dispose-after-all.js'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { addAccount, openAccountStore, removeAccount } from '../../core/interaction/accounts.js'
 import { createPasswordHasher } from '../../core/interaction/password-hasher.js'
-import { openEmbedded } from '../../core/storage/embedded/open-embedded.js'
+import { openEmbedded } from '../../stores/embedded/open-embedded.js'
 import { publicClient, startServer, webClient } from '../support/server/server.js'
 import { api, basic, otherClient, otherPublicClient } from '../support/clients/clients.js'
 import { createMint } from '../support/forge/mint.js'

@@ -5,7 +5,7 @@ import { settleRedis } from '../stores/redis/settle.js'
 import { auditServer } from './ledger/audit-books.js'
 import type { Clock } from '../../../core/clock.js'
 import type { StorageBackend } from '../../../core/storage/ports.js'
-import type { RedisOptions } from '../../../core/storage/redis/options.js'
+import type { RedisOptions } from '../../../stores/redis/options.js'
 import { noLog } from '../../../core/observe/log.js'
 import { createHonestClients, type HonestClients } from './honest-clients.js'
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineStorage } from '../../../dist/core/api/index.js'
-import { openEmbedded } from '../../../dist/core/storage/embedded/open-embedded.js'
+import { openEmbedded } from '../../../dist/stores/embedded/open-embedded.js'
 
 /**
  * A storage adapter that reads first and saves afterwards in one of its verbs: of callers that read at the same time, all win. It is the

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Clock } from '../../../core/clock.js'
 import { collections } from '../../../core/collections/collections.js'
 import { createPersonFactors } from '../../../core/interaction/factors/person-factors.js'
-import { openEmbedded } from '../../../core/storage/embedded/open-embedded.js'
+import { openEmbedded } from '../../../stores/embedded/open-embedded.js'
 
 /** The factors of people in an embedded store of their own, which is removed with it. */
 export const openPersonFactors = async (clock: Clock) => {

@@ -1,6 +1,6 @@
 import { createStatusIndexes } from '../../../core/attestation/status-list/indexes.js'
 import { createListIds } from '../../../core/attestation/status-list/list-ids.js'
-import { openEmbedded } from '../../../core/storage/embedded/open-embedded.js'
+import { openEmbedded } from '../../../stores/embedded/open-embedded.js'
 
 /** Gives out indexes of the lists of a store, and prints them: `path`, then how many. */
 const [path = '', count = '0'] = process.argv.slice(2)

@@ -1,10 +1,10 @@
 import { setTimeout as after } from 'node:timers/promises'
 import { createAttemptLimiter } from '../../../core/storage/attempts.js'
-import { collect } from '../../../core/storage/embedded/collector.js'
-import { acquireEnvironment } from '../../../core/storage/embedded/environment.js'
-import { expiredBefore } from '../../../core/storage/embedded/key.js'
-import { openEmbedded } from '../../../core/storage/embedded/open-embedded.js'
-import { refresh, sizeOf } from '../../../core/storage/embedded/tables.js'
+import { collect } from '../../../stores/embedded/collector.js'
+import { acquireEnvironment } from '../../../stores/embedded/environment.js'
+import { expiredBefore } from '../../../stores/embedded/key.js'
+import { openEmbedded } from '../../../stores/embedded/open-embedded.js'
+import { refresh, sizeOf } from '../../../stores/embedded/tables.js'
 import { Unavailable } from '../../../core/unavailable.js'
 
 // A process that puts short-lived records of every kind into its store, round after round, each round after the last one's

@@ -1,4 +1,4 @@
-import { openEmbedded } from '../../../core/storage/embedded/open-embedded.js'
+import { openEmbedded } from '../../../stores/embedded/open-embedded.js'
 
 // Consumes what the test prepared and reports each consumption when it is resolved, until it is done or killed.
 

@@ -1,4 +1,4 @@
-import { openEmbedded } from '../../../core/storage/embedded/open-embedded.js'
+import { openEmbedded } from '../../../stores/embedded/open-embedded.js'
 
 // Writes without end, beside other processes, and says when it has begun.
 

@@ -2,11 +2,13 @@ import { createHash } from 'node:crypto'
 import type { Clock } from '../../../core/clock.js'
 import { migrateStores } from '../../../core/collections/store-schemas.js'
 import { openStores } from '../../../core/collections/stores.js'
-import { openEmbedded } from '../../../core/storage/embedded/open-embedded.js'
-import { openMongodb } from '../../../core/storage/mongodb/open-mongodb.js'
+import { openEmbedded } from '../../../stores/embedded/open-embedded.js'
+import { openMongodb } from '../../../stores/mongodb/open-mongodb.js'
 import type { StorageBackend } from '../../../core/storage/ports.js'
 import { Unavailable } from '../../../core/unavailable.js'
 import type { Config } from '../../../config/schema.js'
+import { revealOptions } from '../../../config/substitute.js'
+import type { RedisOptions } from '../../../stores/redis/options.js'
 import { settleRedis } from './redis/settle.js'
 
 /** Servers that a whole run shares; each test server has a database and a prefix of its own in them. */
@@ -78,8 +80,7 @@ export const prepareStores = async (config: Config, doubles = false): Promise<vo
   if (sharedStores() === undefined) return
   const { ephemeral } = config.storage
   if (ephemeral.use === 'redis') {
-    const { uri, key_prefix } = ephemeral.options
-    await settleRedis({ uri: uri.reveal(), key_prefix })
+    await settleRedis(revealOptions(ephemeral.options) as RedisOptions)
   }
   await migrateForTest(config, doubles)
 }

@@ -1,9 +1,9 @@
 import { appendFileSync } from 'node:fs'
 import { z } from 'zod'
 import { defineStorage } from '../../../core/api/index.js'
-import { openEmbedded } from '../../../core/storage/embedded/open-embedded.js'
-import { openMongodb } from '../../../core/storage/mongodb/open-mongodb.js'
-import { openRedis } from '../../../core/storage/redis/open-redis.js'
+import { openEmbedded } from '../../../stores/embedded/open-embedded.js'
+import { openMongodb } from '../../../stores/mongodb/open-mongodb.js'
+import { openRedis } from '../../../stores/redis/open-redis.js'
 import type { StorageBackend } from '../../../core/storage/ports.js'
 
 // A storage adapter: one of the built-in stores, and a line in a file for each lifetime that it is given.

@@ -1,9 +1,9 @@
-import type { StorageModule } from '../../../modules/contract.js'
+import type { StoreModule } from '../../../modules/contract.js'
 import type { StorageBackend } from '../../../storage/ports.js'
 
 /** Opens the store of an adapter's module, with the time of the machine. Throws when the options are wrong. */
 export const openModule = async (adapter: string, options: unknown): Promise<StorageBackend> => {
-  const { default: module } = (await import(adapter)) as { default: StorageModule }
+  const { default: module } = (await import(adapter)) as { default: StoreModule<unknown, StorageBackend> }
   const given = { clock: Date.now, component: 'storage.records' }
   if (module.options === undefined) return module.open(undefined, given)
   const result = await module.options['~standard'].validate(options ?? {})

@@ -7,6 +7,7 @@ import { patiently } from '../test-stores.js'
 export const migrateMongo = async (uri: string, database: string): Promise<void> => {
   const backend = {
     use: 'mongodb',
+    directory: '.',
     options: { uri: new Secret(uri), database, max_pool_size: 5, max_size_mb: 1024 },
   } as const
   await using stores = await openStores({ storage: { records: backend, ephemeral: backend } }, Date.now)

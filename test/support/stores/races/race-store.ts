@@ -1,7 +1,7 @@
-import { openEmbedded } from '../../../../core/storage/embedded/open-embedded.js'
-import { openMongodb } from '../../../../core/storage/mongodb/open-mongodb.js'
+import { openEmbedded } from '../../../../stores/embedded/open-embedded.js'
+import { openMongodb } from '../../../../stores/mongodb/open-mongodb.js'
 import type { StorageBackend } from '../../../../core/storage/ports.js'
-import { openRedis } from '../../../../core/storage/redis/open-redis.js'
+import { openRedis } from '../../../../stores/redis/open-redis.js'
 import { breakBackend } from './broken-backend.js'
 import type { RaceBackend } from './primitives.js'
 

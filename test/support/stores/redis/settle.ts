@@ -1,5 +1,5 @@
-import { openRedis } from '../../../../core/storage/redis/open-redis.js'
-import type { RedisOptions } from '../../../../core/storage/redis/options.js'
+import { openRedis } from '../../../../stores/redis/open-redis.js'
+import type { RedisOptions } from '../../../../stores/redis/options.js'
 
 /** Makes a Redis one that has remembered for an hour, so that nothing is refused for what may have been before. */
 export const settleRedis = async (options: RedisOptions): Promise<void> => {

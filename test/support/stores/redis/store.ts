@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../../../core/clock.js'
-import { openRedis } from '../../../../core/storage/redis/open-redis.js'
+import { openRedis } from '../../../../stores/redis/open-redis.js'
 import type { EphemeralBackend } from '../../../../core/storage/ports.js'
 import { startRedis } from './server.js'
 import { settleRedis } from './settle.js'

@@ -1,2 +1,2 @@
 import '../../plugins/grants/loan/index.js'
-import '../storage/redis/guard.js'
+import '../../stores/redis/guard.js'

@@ -1,3 +1,3 @@
 import '../interaction/session.js'
-import '../storage/embedded/open.js'
+import '../storage/open.js'
 import 'reflect-metadata'

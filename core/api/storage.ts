@@ -1,0 +1,34 @@
+/** `signet-idp/storage`: what a store is made of. */
+export type { StorageModule, StorageServices } from '../modules/contract.js'
+export { defineStorage } from '../modules/contract.js'
+export type { Clock } from '../clock.js'
+export { atMost, until, within, withDeadline } from '../deadline.js'
+export { createDiskSpace } from '../disk-space.js'
+export { BadOption } from '../storage/bad-option.js'
+export type { DeviceCodeStep, StoredDeviceCode } from '../storage/device-codes.js'
+export { keptSeconds, nextDecision, nextPoll, nextRedemption, viewDeviceCode } from '../storage/device-codes.js'
+export type {
+  CounterDecision,
+  CounterStep,
+  CounterStore,
+  DeviceCode,
+  DeviceCodeState,
+  DeviceCodeStore,
+  DevicePoll,
+  EphemeralBackend,
+  EphemeralReplayGuard,
+  OneTimeStore,
+  RecordDecision,
+  RecordLookup,
+  RecordStore,
+  Redemption,
+  RefreshFamily,
+  RefreshFamilyStore,
+  ReplayGuard,
+  RevocationStore,
+  Rotation,
+  StorageBackend,
+  StorageSchema,
+  StoreRoom,
+} from '../storage/ports.js'
+export { Unavailable } from '../unavailable.js'

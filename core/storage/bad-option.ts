@@ -1,0 +1,12 @@
+/** An option of a store that only opening it shows to be wrong: the configuration is refused, and no outage is reported. */
+export class BadOption extends Error {
+  override readonly name = 'BadOption'
+  /** Within `storage.*.options`: `uri`. */
+  readonly option: string
+
+  /** `message` follows the path of the option and repeats no value. */
+  constructor(option: string, message: string) {
+    super(message)
+    this.option = option
+  }
+}

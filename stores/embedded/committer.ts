@@ -1,0 +1,251 @@
+import { Unavailable, type Clock } from '../../core/api/storage.js'
+import { bytesToChange, type DiskRoom } from './disk-room.js'
+import { encodeEnvelope, isLive, type Envelope } from './envelope.js'
+import { commitFailure, orUnavailable, unavailable } from './failure.js'
+import { exitInSpiteOf } from './hanging.js'
+import { expiryKey } from './key.js'
+import { readEntry, refresh, type Entry, type Tables } from './tables.js'
+
+export interface Decision<R> {
+  readonly result: R
+  /** What replaces the record; null removes it; absent: nothing changes. */
+  readonly write?: Envelope | null
+}
+
+export interface Change<R> {
+  readonly key: Buffer
+  readonly clock: Clock
+  /** Who asks, for `Unavailable`. */
+  readonly component: string
+  /** Admitted even when the store is full. */
+  readonly essential?: boolean
+  /** Given the record if it has not expired. Pure: it is asked again when another writer was faster. */
+  decide(current: Envelope | undefined, now: number): Decision<R>
+}
+
+export interface Committer {
+  /** Resolves when the change is on the disk. Of changes to one record, in all processes, each sees the one before. */
+  submit<R>(change: Change<R>): Promise<R>
+}
+
+interface Pending {
+  readonly change: Change<unknown>
+  readonly since: number
+  settled: boolean
+  /** True from when LMDB has it: it may happen although nobody waits any more. */
+  issued: boolean
+  resolve(result: unknown): void
+  reject(error: unknown): void
+}
+
+/** What becomes of one record in one transaction. */
+interface Write {
+  readonly key: Buffer
+  readonly entry: Entry | undefined
+  /** In order: each was decided on what the one before leaves. All of it happens, or nothing. */
+  readonly decided: { readonly pending: Pending; readonly result: unknown }[]
+  replacement: Envelope | null
+  /** The replacement in writing; empty for a removal. */
+  text: string
+}
+
+interface Plan extends Decision<unknown> {
+  readonly entry: Entry | undefined
+}
+
+const deadlineMs = 5_000
+const maxBatch = 256
+/**
+ * Sixteen full transactions: on a disk that needs 50 ms for each, a later caller has no answer within the 800 ms that a
+ * store may take (docs/design/faults.md#rule-2). While LMDB hangs this is all that is kept, however many ask.
+ */
+const maxQueue = 16 * maxBatch
+
+const anchor = Buffer.from([1])
+
+/**
+ * Group commit by compare-and-set. All changes that wait are decided on the newest state and written as one LMDB
+ * transaction in a thread, each on the condition that its record still has the version it was decided on; those that
+ * come meanwhile are the next transaction. LMDB's write lock is never held while JavaScript runs, so a busy event loop
+ * stops no other process. Changes to one record are decided one upon the other and written once: a counter that
+ * everybody touches costs one write in each transaction.
+ */
+export const createCommitter = (tables: Tables, isFull: () => boolean, disk: DiskRoom): Committer => {
+  const { records, expiry } = tables
+  let queue: Pending[] = []
+  const waiting = new Set<Pending>()
+  let underway = false
+  let scheduled = false
+  let watchdog: NodeJS.Timeout | undefined
+
+  const schedule = () => {
+    if (scheduled || underway || queue.length === 0) return
+    scheduled = true
+    setImmediate(drain)
+  }
+
+  const watch = () => {
+    const now = performance.now()
+    for (const pending of waiting) {
+      if (now - pending.since < deadlineMs) break
+      const message = `no answer within ${deadlineMs} ms`
+      pending.reject(new Unavailable(pending.change.component, pending.issued ? 'unknown' : 'no', message))
+    }
+    // Of a store that hangs for hours nobody may be remembered who has gone.
+    queue = queue.filter(({ settled }) => !settled)
+    if (waiting.size > 0) return
+    clearInterval(watchdog)
+    watchdog = undefined
+  }
+
+  const submit = <R>(change: Change<R>) =>
+    new Promise<R>((resolve, reject) => {
+      if (queue.length >= maxQueue) throw new Unavailable(change.component, 'no', 'too many changes wait')
+      const settle = () => {
+        pending.settled = true
+        waiting.delete(pending)
+      }
+      const pending: Pending = {
+        change,
+        since: performance.now(),
+        settled: false,
+        issued: false,
+        resolve: (result) => {
+          settle()
+          resolve(result as R)
+        },
+        reject: (error) => {
+          settle()
+          // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- passes on what was thrown
+          reject(error)
+        },
+      }
+      waiting.add(pending)
+      watchdog ??= setInterval(watch, 1_000).unref()
+      queue.push(pending)
+      schedule()
+    })
+
+  /** Decides one change, on what an earlier one of this transaction leaves. Throws what it is to be rejected with. */
+  const plan = ({ change }: Pending, earlier: Write | undefined, refuseNew: () => boolean): Plan => {
+    const { key, clock, component, essential, decide } = change
+    const entry = earlier ? earlier.entry : orUnavailable(component, () => readEntry(tables, key))
+    const current = earlier ? earlier.replacement : entry?.envelope
+    const now = clock()
+    const decision = decide(current && isLive(current, now) ? current : undefined, now)
+    const isNew = entry === undefined && earlier === undefined && (decision.write ?? null) !== null
+    if (isNew && essential !== true && orUnavailable(component, refuseNew))
+      throw new Unavailable(component, 'no', 'the store is full')
+    return { ...decision, entry }
+  }
+
+  const issue = ({ key, decided, entry, replacement, text }: Write): Promise<boolean> => {
+    for (const { pending } of decided) pending.issued = true
+    if (replacement === null) return entry ? records.remove(key, entry.version) : Promise.resolve(true)
+    const { expires } = replacement
+    const planned = entry?.envelope.expires
+    if (expires !== undefined && !(planned !== undefined && planned <= expires))
+      void expiry.put(expiryKey(expires, key), anchor)
+    // A random version and not a counter: a record that was collected and came back must not look like the old one.
+    return records.put(key, text, 1 + Math.random(), entry?.version ?? (null as unknown as number))
+  }
+
+  /** A transaction is applied as a whole: whether it was, its first record shows. */
+  const nothingApplied = ([first]: readonly Write[]): boolean => {
+    try {
+      refresh(tables)
+      return first !== undefined && readEntry(tables, first.key)?.version === first.entry?.version
+    } catch {
+      return false
+    }
+  }
+
+  const commit = async (writes: readonly Write[]) => {
+    const outcomes: Promise<boolean>[] = []
+    try {
+      const batch = records.batch(() => {
+        for (const write of writes) outcomes.push(issue(write))
+      })
+      void Promise.allSettled(outcomes)
+      await batch
+      const won = await Promise.all(outcomes)
+      writes.forEach(({ decided }, index) => {
+        for (const { pending, result } of decided) {
+          if (pending.settled) continue
+          if (won[index] === true) pending.resolve(result)
+          else queue.push(pending)
+        }
+      })
+    } catch (error) {
+      const reason = await commitFailure(error)
+      const applied = nothingApplied(writes) ? 'no' : 'unknown'
+      for (const { pending } of writes.flatMap(({ decided }) => decided))
+        pending.reject(unavailable(pending.change.component, applied, reason))
+    }
+  }
+
+  /** Takes from the queue what fits into one transaction and on the disk. */
+  const planBatch = (): readonly Write[] => {
+    let full: boolean | undefined
+    const refuseNew = () => (full ??= isFull())
+    let room: number | undefined
+    let fresh: true | undefined
+    const later: Pending[] = []
+    const writes = new Map<string, Write>()
+    let taken = 0
+    for (const pending of queue) {
+      if (writes.size === maxBatch) break
+      taken += 1
+      const { component, key } = pending.change
+      const id = key.toString('latin1')
+      try {
+        fresh ??= orUnavailable(component, () => refresh(tables))
+        const earlier = writes.get(id)
+        const { entry, result, write } = plan(pending, earlier, refuseNew)
+        if (write === undefined) {
+          // Nobody can know the result before the transaction is over.
+          if (earlier) earlier.decided.push({ pending, result })
+          else pending.resolve(result)
+          continue
+        }
+        // A record that comes and goes at once would leave nothing that another process could lose against.
+        if (earlier && write === null && entry === undefined) {
+          later.push(pending)
+          continue
+        }
+        const text = write === null ? '' : encodeEnvelope(write)
+        room = (room ?? orUnavailable(component, disk.left) - disk.forCollecting) - bytesToChange(text.length)
+        if (room < 0 && writes.size > 0) {
+          taken -= 1
+          break
+        }
+        if (room < 0) throw new Unavailable(component, 'no', 'the disk is full')
+        if (earlier) {
+          earlier.decided.push({ pending, result })
+          Object.assign(earlier, { replacement: write, text })
+        } else writes.set(id, { key, entry, decided: [{ pending, result }], replacement: write, text })
+      } catch (error) {
+        pending.reject(error)
+      }
+    }
+    queue = [...later, ...queue.slice(taken)]
+    return [...writes.values()]
+  }
+
+  const drain = () => {
+    scheduled = false
+    const writes = planBatch()
+    underway = writes.length > 0
+    if (underway) {
+      const committed = commit(writes)
+      exitInSpiteOf(committed)
+      void committed.finally(() => {
+        underway = false
+        schedule()
+      })
+    }
+    schedule()
+  }
+
+  return { submit }
+}

@@ -1,0 +1,47 @@
+import type { RevocationStore } from '../../core/api/storage.js'
+import type { Decision } from './committer.js'
+import { envelope, type Envelope } from './envelope.js'
+import { newRecordKey, recordKey } from './key.js'
+import type { Table } from './table.js'
+
+/** Milliseconds. Revocations are few, and without one what was ended would live again by a clock that was set back (F23). */
+const spared = 86_400_000
+
+/** `true`: the whole of it is revoked. A number: what began before it, in milliseconds since the epoch. */
+type Revocation = true | number
+
+const later = (left: Revocation | undefined, right: Revocation): Revocation =>
+  left === true || right === true ? true : Math.max(left ?? -Infinity, right)
+
+export const createRevocationStore = (table: Table, name: string): RevocationStore => {
+  const find = (id: string): Revocation | undefined => {
+    const key = recordKey(name, id)
+    return key && (table.find(key)?.record as Revocation | undefined)
+  }
+
+  /** A second one never makes it shorter, and never moves its moment back. */
+  const write = async (id: string, revocation: Revocation, ttlSeconds: number): Promise<void> => {
+    const decide = (current: Envelope | undefined, now: number): Decision<undefined> => {
+      const before = current?.record as Revocation | undefined
+      const record = later(before, revocation)
+      const expires = Math.max(current?.expires ?? 0, now + ttlSeconds * 1000)
+      const stays = record === before && expires === current?.expires
+      return { result: undefined, ...(stays ? {} : { write: { ...envelope(record, expires), spared } }) }
+    }
+    await table.update(newRecordKey(name, id), decide, 'essential')
+  }
+
+  return {
+    revoke: (id, ttlSeconds) => write(id, true, ttlSeconds),
+    revokeBefore: (id, before, ttlSeconds) => write(id, before, ttlSeconds),
+    isRevoked: async (ids, began) => {
+      if (ids.some((id) => find(id) !== undefined)) return true
+      const ended = began && find(began.id)
+      return ended === true || (ended !== undefined && began !== undefined && began.at < ended)
+    },
+    endedBefore: async (id) => {
+      const ended = find(id)
+      return ended === true ? undefined : ended
+    },
+  }
+}

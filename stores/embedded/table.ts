@@ -1,0 +1,85 @@
+import { Unavailable, type Clock } from '../../core/api/storage.js'
+import type { Decision } from './committer.js'
+import type { Environment } from './environment.js'
+import { decodeEnvelope, isLive, type Envelope } from './envelope.js'
+import { orUnavailable } from './failure.js'
+import { readEntry, refresh } from './tables.js'
+
+export interface Row {
+  readonly key: Buffer
+  readonly record: unknown
+}
+
+/** What the collections stand on. Every member throws `Unavailable` when the store fails or was closed. */
+export interface Table {
+  /** By the store's clock: milliseconds since the epoch. */
+  now(): number
+  find(key: Buffer): Envelope | undefined
+  /** At most `limit` records that have not expired, in the order of keys. */
+  list(start: Buffer, end: Buffer, limit: number): readonly Row[]
+  /** Reads, decides and writes as one atomic step across processes; on the disk when it resolves. */
+  update<R>(
+    key: Buffer,
+    decide: (current: Envelope | undefined, now: number) => Decision<R>,
+    /** Admitted even when the store is full: writes that are unsafe to refuse, such as revocations. */
+    essential?: 'essential',
+  ): Promise<R>
+}
+
+export interface OpenTable extends Table {
+  /** Refuses what comes from now on and waits for what is under way. */
+  close(): Promise<void>
+}
+
+const listLive = ({ records }: Environment, start: Buffer, end: Buffer, limit: number, now: number): Row[] => {
+  const rows: Row[] = []
+  for (const { key, value } of records.getRange({ start, end })) {
+    if (rows.length >= limit) break
+    const envelope = decodeEnvelope(value)
+    if (isLive(envelope, now)) rows.push({ key, record: envelope.record })
+  }
+  return rows
+}
+
+export const createTable = (environment: Environment, clock: Clock, component: string): OpenTable => {
+  const underway = new Set<Promise<unknown>>()
+  let closed = false
+
+  const checkOpen = () => {
+    if (closed) throw new Unavailable(component, 'no', 'the store is closed')
+  }
+
+  const reading = <R>(read: () => R): R => {
+    checkOpen()
+    return orUnavailable(component, read)
+  }
+
+  return {
+    now: clock,
+    find: (key) =>
+      reading(() => {
+        refresh(environment)
+        const entry = readEntry(environment, key)
+        return entry !== undefined && isLive(entry.envelope, clock()) ? entry.envelope : undefined
+      }),
+    list: (start, end, limit) =>
+      reading(() => {
+        refresh(environment)
+        return listLive(environment, start, end, limit, clock())
+      }),
+    update: async (key, decide, essential) => {
+      checkOpen()
+      const change = environment.committer.submit({ key, clock, component, decide, essential: essential !== undefined })
+      underway.add(change)
+      try {
+        return await change
+      } finally {
+        underway.delete(change)
+      }
+    },
+    close: async () => {
+      closed = true
+      await Promise.allSettled(underway)
+    },
+  }
+}

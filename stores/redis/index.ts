@@ -1,0 +1,15 @@
+import { defineStorage } from '../../core/api/storage.js'
+import { redisOptions, type RedisOptions } from './options.js'
+
+/** Redis, which may lose what it has acknowledged, for several hosts. */
+export default defineStorage<RedisOptions>({
+  name: 'redis',
+  apiVersion: 1,
+  contract: 4,
+  roles: ['ephemeral'],
+  options: redisOptions,
+  async open(options, services) {
+    const { openRedis } = await import('./open-redis.js')
+    return openRedis({ ...options, ...services })
+  },
+})

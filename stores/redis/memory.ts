@@ -1,0 +1,63 @@
+import { randomBytes } from 'node:crypto'
+import type { Cluster, Redis } from 'ioredis'
+import type { Clock } from '../../core/api/storage.js'
+import { scriptsOf, swapText, type Scripts } from './scripts.js'
+
+/**
+ * What is known of the server's memory. An epoch begins when something may have been lost, and every process of ours takes
+ * part in the same one: its name stands in a marker among our keys, and in the text of the scripts that claim and redeem. A
+ * server that was restarted, or was promoted, does not know these scripts, whatever it knows of the data; one that was
+ * emptied has no marker, which the scripts look at. So a loss shows in the very call that would rely on the memory. In a
+ * cluster a script cannot see the marker, which has another slot: there the next ping finds out.
+ */
+export interface Memory {
+  readonly epoch: string
+  /** When it began: milliseconds since the epoch. */
+  readonly since: number
+  /** The marker as it is stored. */
+  readonly marker: string
+  readonly scripts: Scripts
+}
+
+export interface MemoryPlace {
+  readonly client: Redis | Cluster
+  /** All that are written to. */
+  readonly nodes: readonly Redis[]
+  readonly markerKey: string
+  readonly clock: Clock
+  /** When the latest epoch began that this process knows; a server that has an earlier one has not seen what came after. */
+  readonly known: number
+}
+
+const maxRounds = 5
+
+const read = (marker: string): Memory | undefined => {
+  const [since = '', epoch = ''] = marker.split(' ')
+  if (!/^\d+$/.test(since) || !/^[\w-]+$/.test(epoch)) return undefined
+  return { epoch, since: Number(since), marker, scripts: scriptsOf(marker) }
+}
+
+const isWhole = async ({ scripts }: Memory, nodes: readonly Redis[]): Promise<boolean> => {
+  const shas = Object.values(scripts).map(({ sha }) => sha)
+  const known = await Promise.all(nodes.map((node) => node.script('EXISTS', ...shas)))
+  return known.flat().every((one) => one === 1)
+}
+
+/** Takes part in the epoch that the server is in, or begins one. Throws the client's errors. */
+export const joinEpoch = async ({ client, nodes, markerKey, clock, known }: MemoryPlace): Promise<Memory> => {
+  for (let round = 0; round < maxRounds; round += 1) {
+    const marker = (await client.get(markerKey)) ?? ''
+    const standing = read(marker)
+    if (standing !== undefined && standing.since >= known && (await isWhole(standing, nodes))) return standing
+    // Every time is another, also for a clock that was set back: who compares them must see that something happened.
+    const since = Math.max(Math.ceil(clock()) + 1, (standing?.since ?? 0) + 1, known + 1)
+    const epoch = randomBytes(8).toString('base64url')
+    const next = `${String(since)} ${epoch}`
+    const scripts = scriptsOf(next)
+    const loads = nodes.flatMap((node) => Object.values(scripts).map(({ text }) => node.script('LOAD', text)))
+    await Promise.all(loads)
+    if ((await client.eval(swapText, 1, markerKey, marker, next, '0')) === 1)
+      return { epoch, since, marker: next, scripts }
+  }
+  throw new Error('the marker of the epoch keeps changing')
+}

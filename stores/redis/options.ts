@@ -1,0 +1,90 @@
+import { z } from 'zod'
+
+const checkRedisUri = (value: string): string | undefined => {
+  if (!URL.canParse(value)) return 'must be an absolute URL'
+  const { protocol, hostname, pathname, search, hash } = new URL(value)
+  if (protocol !== 'redis:' && protocol !== 'rediss:') return 'must begin with redis:// or, for TLS, rediss://'
+  if (hostname === '') return 'must name a host'
+  if (!/^(?:\/\d{0,4})?$/.test(pathname)) return 'may end only with the number of a database'
+  if (search !== '' || hash !== '') return 'must have no query and no fragment'
+  return undefined
+}
+
+const redisUri = z
+  .string()
+  .min(1)
+  .superRefine((value, context) => {
+    const message = checkRedisUri(value)
+    if (message !== undefined) context.addIssue({ code: 'custom', message })
+  })
+
+const node = z.string().regex(/^(?:[\w.-]+|\[[\da-fA-F:]+\]):\d{1,5}$/, 'must be host:port')
+
+/** The address in `uri` is that of the server, of one sentinel, or of one node of the cluster; `nodes` are the others. */
+export const redisOptions = z
+  .strictObject({
+    uri: redisUri,
+    key_prefix: z
+      .string()
+      .regex(/^[\w:.-]{1,64}$/, 'must be 1 to 64 letters, digits, `_`, `:`, `.` and `-`')
+      .default('signet:'),
+    /** Of the server's certificate, where no public authority made it. */
+    ca: z
+      .string()
+      .regex(/-----BEGIN CERTIFICATE-----/, 'must be the PEM text of a certificate; write {$file: path} to read it')
+      .optional(),
+    sentinel: z
+      .strictObject({
+        name: z.string().min(1),
+        nodes: z.array(node).default([]),
+        username: z.string().min(1).optional(),
+        password: z.string().min(1).optional(),
+      })
+      .optional(),
+    cluster: z
+      .strictObject(
+        { nodes: z.array(node).default([]) },
+        {
+          error: (issue) =>
+            issue.code === 'invalid_type'
+              ? 'must be a section such as { nodes: [] }, or { nodes: [host:port] } with further nodes'
+              : undefined,
+        },
+      )
+      .optional(),
+    /** MiB that our entries may take where the server has no `maxmemory`, or does not tell it. */
+    max_size_mb: z.int().min(1).max(1_048_576).default(1024),
+    /** Where the account may not read the server's settings, the operator has to know them. */
+    eviction_policy_acknowledged: z
+      .literal('noeviction', { error: 'must be noeviction: with any other policy Redis forgets what was used' })
+      .optional(),
+  })
+  .refine((options) => options.sentinel === undefined || options.cluster === undefined, {
+    path: ['cluster'],
+    message: 'must not be given together with sentinel: a cluster does its own fail-over',
+  })
+
+/** `storage.ephemeral.options` where `use` is `redis`. */
+export interface RedisOptions {
+  /** `redis://user:password@host:port/database`, `rediss://` with TLS: of the server, one sentinel, or one node of the cluster. */
+  readonly uri: string
+  /** Begins every key. */
+  readonly key_prefix: string
+  /** PEM: of the server's certificate, where no public authority made it. */
+  readonly ca?: string | undefined
+  /** Asks sentinels which server is the primary; `nodes` are those beside the one in `uri`. */
+  readonly sentinel?:
+    | {
+        readonly name: string
+        readonly nodes: readonly string[]
+        readonly username?: string | undefined
+        readonly password?: string | undefined
+      }
+    | undefined
+  /** `nodes`: some beside the one in `uri`; the rest is found. */
+  readonly cluster?: { readonly nodes: readonly string[] } | undefined
+  /** MiB for our entries where the server has no `maxmemory`, or does not tell it; default 1024. */
+  readonly max_size_mb?: number
+  /** What the operator vouches for where the account may not read it. */
+  readonly eviction_policy_acknowledged?: 'noeviction' | undefined
+}

@@ -1,1 +1,0 @@
-import '../../keys/table.js'
