@@ -108,7 +108,7 @@ export type { JwsAlg, PublicJwk, VerificationKey } from '../jose/jwk.js'
 export type { HeaderRules } from '../jose/jwt-header.js'
 export { readJwtHeader } from '../jose/jwt-header.js'
 export { isOfType } from '../../libraries/wire/media-type.js'
-export { isSameKey, signatureLength } from '../jose/jwk.js'
+export { signatureLength } from '../jose/jwk.js'
 export type {
   KeyPurpose,
   RequestPurpose,

@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto'
-import { algorithms, keyTypeOf, keyTypes, type CurveOf, type JwsAlg } from './algorithms.js'
+import { algorithms, type CurveOf, type JwsAlg } from './algorithms.js'
 
 export type { JwsAlg }
 
@@ -14,14 +14,6 @@ export interface VerificationKey {
   readonly alg: JwsAlg
   readonly jwk: PublicJwk
   readonly publicKey: KeyObject
-}
-
-type JwkMembers = Readonly<Partial<Record<string, unknown>>>
-
-/** Are these two spellings of one public key, both canonical? False for types of key that do not exist here. */
-export const isSameKey = (a: JwkMembers, b: JwkMembers): boolean => {
-  const type = keyTypeOf(a)
-  return type !== undefined && keyTypes[type].members.every((name) => a[name] !== undefined && a[name] === b[name])
 }
 
 /** Bytes of a JOSE signature of `alg` by this key. */

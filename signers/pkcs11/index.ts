@@ -5,6 +5,8 @@ import {
   checkPublicJwk,
   defineSigner,
   KeyRefused,
+  keyTypes,
+  longestSignature,
   type JwsAlg,
   type PublicJwk,
   type Signer,
@@ -81,7 +83,10 @@ export default defineSigner<z.infer<typeof options>>({
       environment,
       library_parameters: libraryParameters,
     } = given
-    const child = { module, token, pin, sessions, ...(libraryParameters !== undefined && { libraryParameters }) }
+    const child = {
+      ...{ module, token, pin, sessions, signatureBytes: longestSignature },
+      ...(libraryParameters !== undefined && { libraryParameters }),
+    }
     const supervisor = supervise({ child, environment, deadlineMs, log })
     let keys = 0
     return {
@@ -96,7 +101,8 @@ export default defineSigner<z.infer<typeof options>>({
         const uri = parseKeyUri(ref)
         if (!sameToken(token, uri.token))
           throw new KeyRefused(`${shown(ref)}: names a token other than the one that the signer is configured for`)
-        const request = { do: 'open', number: keys++, key: uri.key, token: uri.token, alg } as const
+        const { members } = keyTypes[algorithms[alg].keyType]
+        const request = { do: 'open', number: keys++, key: uri.key, token: uri.token, alg, members } as const
         try {
           const published = checkFit(shown(ref), alg, await supervisor.ask(request, signal))
           const number = await supervisor.adopt({ ...request, published }, signal)

@@ -70,6 +70,12 @@ const adviceFor = ({ object, id }: KeySelector): string => {
   return object === undefined ? 'name its label too, as object' : 'give each key pair a CKA_ID of its own'
 }
 
+/** Are these public halves one key, by the members of its type? None is the same where no member is named. */
+export const isSameHalf = (members: readonly string[], a: PublicJwk, b: PublicJwk): boolean => {
+  const [left, right] = [new Map<string, unknown>(Object.entries(a)), new Map<string, unknown>(Object.entries(b))]
+  return members.length > 0 && members.every((name) => left.has(name) && left.get(name) === right.get(name))
+}
+
 /** How many private keys match. */
 export const countKeys = (lib: PKCS11, session: Handle, key: KeySelector): number =>
   find(lib, session, [{ type: CKA_CLASS, value: CKO_PRIVATE_KEY }, ...named(key)]).length

@@ -1,5 +1,5 @@
 import type { Attribute, Handle, Mechanism, PKCS11, RsaPSS } from 'pkcs11js'
-import { algorithms, type JwsAlg, type PublicJwk } from '../../core/api/index.js'
+import type { JwsAlg, PublicJwk } from '../../core/api/index.js'
 import { codeOf, TokenFailure } from './return-codes.js'
 
 /** What pkcs11js 2.1 has no names for (PKCS#11 3.0 §2.3.5, §2.3.14). */
@@ -146,7 +146,10 @@ export const checkMakes = (lib: PKCS11, slot: Handle, alg: JwsAlg): void => {
 }
 
 /** The type of key that signs `alg`, in words. */
-export const keyName = (alg: JwsAlg): string => algorithms[alg].keyType
+export const keyName = (alg: JwsAlg): string => {
+  const { half } = mechanisms[alg]
+  return half === 'modulus' ? 'RSA' : half.jwk.crv
+}
 
 /** What the public half of a new key is made from. */
 export const domainOf = (alg: JwsAlg): Attribute[] => {

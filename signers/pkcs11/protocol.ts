@@ -10,6 +10,8 @@ export interface ChildOptions {
   /** A login began that never ended: the PIN may have been counted as wrong. */
   readonly pinInDoubt: boolean
   readonly sessions: number
+  /** Bytes of the longest signature. With too small a buffer the token would keep the operation open. */
+  readonly signatureBytes: number
   /** `pReserved` of `C_Initialize`, for libraries that take their configuration there. */
   readonly libraryParameters?: string
 }
@@ -35,6 +37,8 @@ export interface OpenRequest {
   readonly key: KeySelector
   readonly token: TokenSelector
   readonly alg: JwsAlg
+  /** The members that tell public keys of this type apart: the child does not load the table of algorithms. */
+  readonly members: readonly string[]
   /** What was published: another key is refused. Absent when it is opened for the first time. */
   readonly published?: PublicJwk
 }

@@ -1,7 +1,7 @@
 import * as crypto from 'node:crypto'
 import type { Handle, PKCS11 } from 'pkcs11js'
-import { isSameKey, longestSignature, type PublicJwk } from '../../core/api/index.js'
-import { countKeys, findKey, makeKey, type FoundKey } from './key-objects.js'
+import type { PublicJwk } from '../../core/api/index.js'
+import { countKeys, findKey, isSameHalf, makeKey, type FoundKey } from './key-objects.js'
 import { findSlot, login } from './login.js'
 import { checkMakes, findWay, type SigningWay } from './mechanisms.js'
 import type {
@@ -53,7 +53,7 @@ const digestOf: (algorithm: string, message: Buffer) => Buffer =
 /** One session, one operation at a time, everything synchronous: it runs in a thread of its own. */
 export const openTokenSession = ({ lib, options, gate, report }: SessionContext): TokenSession => {
   // With too small a buffer the token would keep the operation open.
-  const room = Buffer.alloc(longestSignature)
+  const room = Buffer.alloc(options.signatureBytes)
   const keys = new Map<number, SessionKey>()
   let token: TokenSelector = {}
   let slot: Handle
@@ -105,7 +105,7 @@ export const openTokenSession = ({ lib, options, gate, report }: SessionContext)
       if (key.seen) throw new TokenFailure('reset', 'the key is no longer there')
       throw new TokenFailure('refused', 'no private key matches; exactly one must')
     }
-    if (published !== undefined && !isSameKey(published, found.jwk))
+    if (published !== undefined && !isSameHalf(request.members, published, found.jwk))
       throw new TokenFailure('refused', 'another key has replaced it: its public half is not the published one')
     key.way = findWay(lib, slot, request.alg)
     key.published = found.jwk

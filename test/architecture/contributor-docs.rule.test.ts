@@ -45,7 +45,13 @@ describe('ARCHITECTURE.md', () => {
   })
 })
 
-it('.github/workflows/ci.yml checks what .ci/run checks', () => {
-  const steps = readDocument('.github/workflows/ci.yml').split('\n')
-  expect(steps.map((line) => line.trim())).toContain('run: bash .ci/run')
+it('.github/workflows/ci.yml runs every part of .ci/run, on both ends of the supported Node', () => {
+  const workflow = readDocument('.github/workflows/ci.yml')
+  expect(workflow).toMatch(/^ +run: bash \.ci\/run \$\{\{ matrix\.part \}\}$/m)
+  const [, known = ''] = /^ {2}all \| (.+)\) ;;$/m.exec(readDocument('.ci/run')) ?? []
+  expect(known.split(' | ').length).toBe(4)
+  expect(workflow).toContain(`part: [${known.split(' | ').join(', ')}]`)
+  const { engines } = JSON.parse(readDocument('package.json')) as { readonly engines: { readonly node: string } }
+  const [, floor = ''] = />=(\d+\.\d+)/.exec(engines.node) ?? []
+  expect(workflow).toContain(`node: ['${floor}', '22', '${readDocument('.nvmrc').trim()}']`)
 })

@@ -14,7 +14,7 @@ import {
   secretJwkMembers,
   understoodAlgorithms,
 } from '../../core/jose/algorithms.js'
-import { isSameKey, signatureLength, type JwsAlg } from '../../core/jose/jwk.js'
+import { signatureLength, type JwsAlg } from '../../core/jose/jwk.js'
 import type { KeyPurpose } from '../../core/keys/ports.js'
 import { checkPublicJwk } from '../../core/jose/public-key-guard.js'
 import { verifySignature } from '../../core/jose/verify-signature.js'
@@ -36,20 +36,6 @@ describe('the table of algorithms', () => {
     kty: keyTypes[type].kty,
     ...(keyTypes[type].crv !== undefined && { crv: keyTypes[type].crv }),
   }))
-
-  it('tells keys apart by every member of their type, and knows no key of another type', () => {
-    for (const key of keysOfAllTypes) {
-      expect(isSameKey(key, { ...key, kid: 'another' })).toBe(true)
-      for (const name of Object.keys(key)) {
-        expect(isSameKey(key, { ...key, [name]: 'another' }), name).toBe(false)
-        const without = Object.fromEntries(Object.entries(key).filter(([member]) => member !== name))
-        expect(isSameKey(key, without), name).toBe(false)
-        expect(isSameKey(without, without), name).toBe(false)
-      }
-    }
-    const later = { ...keyOf('RSA'), kty: 'AKP', alg: 'ML-DSA-44', pub: 'a' }
-    expect(isSameKey(later, later)).toBe(false)
-  })
 
   it('knows the longest signature', () => {
     expect(longestSignature).toBe(512)

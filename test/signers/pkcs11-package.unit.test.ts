@@ -19,7 +19,7 @@ describe('without pkcs11js', () => {
   it('the signer says what is missing and how to get it', async () => {
     const child = fork(join(directory, 'child.js'), { stdio: ['ignore', 'ignore', 'inherit', 'ipc', 'pipe'] })
     const module = '/usr/lib/softhsm/libsofthsm2.so'
-    child.send({ module, token: { token: 'signet' }, pin: '1234', pinInDoubt: false, sessions: 1 })
+    child.send({ module, token: { token: 'signet' }, pin: '1234', pinInDoubt: false, sessions: 1, signatureBytes: 512 })
     const [report] = (await once(child, 'message')) as unknown[]
     child.kill('SIGKILL')
     expect(report).toMatchObject({ event: 'failed', failure: { kind: 'refused' } })
