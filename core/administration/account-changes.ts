@@ -52,7 +52,7 @@ export interface NewAccountInput {
   readonly username: string
   readonly password: string
   readonly hasher: PasswordHasher
-  /** Default: a random UUID. */
+  /** A random UUID is the default. */
   readonly sub?: string | undefined
   readonly claims: JsonObject
 }
@@ -115,7 +115,7 @@ const removeStored = async (
     const end = endSubjectIn(stores, config, clock)
     const account = await removeFromStore(openAccountStore(stores.records), username, end)
     if (account === undefined) return { refused: 'unknown' }
-    // After the account: a sign-in with one of them no longer finds it.
+    // The factors go after the account: a sign-in with one of them no longer finds it.
     await personFactorsIn(stores, clock).removeAll(account.sub)
     return named(account)
   })
@@ -129,11 +129,11 @@ const removeElsewhere = (
   const { config, stores, clock } = administration
   return change(administration, by, { action: 'account.remove', sub }, async () => {
     const end = endSubjectIn(stores, config, clock)
-    // Before and after: a removal that fails half way can be repeated, and nobody signs in between the two and stays.
+    // The person ends before and after: a removal that fails half way can be repeated, and nobody signs in between the two and stays.
     if (isKnown) await end(sub)
     const account = await removeExternalAccount(collections(stores).externalAccounts, sub)
     if (account !== undefined) await end(sub)
-    // A person whose account has gone may have left some.
+    // A person whose account has gone may have left factors.
     const factors = await personFactorsIn(stores, clock).removeAll(sub)
     if (account === undefined && factors.length === 0) return { refused: 'unknown' }
     return { sub, ...(account !== undefined && { method: account.method }), factors: factors.length }

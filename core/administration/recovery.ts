@@ -26,7 +26,7 @@ export const issueRecoveryLink = async (
   const { config, stores, clock } = administration
   if (!config.account_page) return { refused: 'off' }
   if (expiresIn > longestLink) return { refused: 'too_long' }
-  // Known before the link is, so that no link is without its line.
+  // The id is known before the link is, so that the audit log has a line for every link.
   const id = newOpaqueToken().slice(0, 22)
   return change(administration, by, { action: 'account.recover', ...whose(who), recovery: id }, async () => {
     const person = await findPerson(administration, who)

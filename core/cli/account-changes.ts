@@ -25,7 +25,7 @@ const refusals = {
   unknown: 'There is no such account in the store.',
 } as const
 
-/** `signet accounts remove`. */
+/** Implements `signet accounts remove`. */
 export const removeWhom = async (options: WhoOptions): Promise<void> => {
   const config = await readDeployment(options)
   const removed = await administer(config, (administration, by) => removeAccount(administration, by, whoOf(options)))
@@ -48,10 +48,10 @@ export interface SetPasswordOptions extends AccountOptions {
   readonly factors?: true
 }
 
-/** `signet accounts set-password`. The password comes from the terminal or standard input, never from the arguments. */
+/** Implements `signet accounts set-password`. The password comes from the terminal or standard input, never from the arguments. */
 export const setPasswordOf = async (username: string, options: SetPasswordOptions): Promise<void> => {
   const config = await readDeployment(options)
-  // Before the prompt: no password is typed in vain.
+  // The prompt comes after this check, so that no password is typed in vain.
   demandChangeable(config, username)
   const password = await (options.passwordStdin ? readPassword() : askPassword())
   const input = { username, password, hasher: createPasswordHasher(), removeFactors: options.factors === true }
@@ -65,7 +65,7 @@ const demandChangeable = (config: Config, username: string): void => {
   if (findConfiguredAccount(config, username) !== undefined) throw new CommandFailed(refusals.configured)
 }
 
-/** `signet accounts disable` and `enable`. */
+/** Implements `signet accounts disable` and `enable`. */
 export const setDisabledOf = async (username: string, disabled: boolean, options: AccountOptions): Promise<void> => {
   const config = await readDeployment(options)
   const changed = await administer(config, (administration, by) =>
@@ -91,7 +91,7 @@ const notUpdated = {
   changed_meanwhile: 'The account was changed by somebody else meanwhile. Try again.',
 } as const
 
-/** `signet accounts update`. */
+/** Implements `signet accounts update`. */
 export const updateAccountOf = async (username: string, options: UpdateAccountOptions): Promise<void> => {
   const { claim: claims = {}, unset = [], username: next } = options
   const update = { claims, unset, ...(next !== undefined && { username: next }) }

@@ -7,7 +7,7 @@ import { collect, configOption, jsonOption, parseDuration, wideOption } from './
 import type { WhoOptions } from './person.js'
 import type { RecoverOptions } from './recover.js'
 
-/** Accounts for sign-in by password. */
+/** Adds the commands for accounts. */
 export const addAccountCommands = (accounts: Command): void => {
   accounts
     .command('list')
@@ -128,7 +128,7 @@ const oneAccount = (accounts: Command, name: string, description: string): Comma
     .addOption(configOption())
     .addOption(jsonOption())
 
-/** `name=value`; the value is JSON where it parses, else text. */
+/** Reads `name=value`; the value is JSON where it parses, else text. */
 const collectClaim = (written: string, before: JsonObject = {}): JsonObject => {
   const [, name, value = ''] = /^([^=]+)=(.*)$/s.exec(written) ?? []
   if (name === undefined) throw new InvalidArgumentError('Write name=value.')

@@ -7,7 +7,7 @@ import { print, printJson } from './output.js'
 import { counted, noSuchPerson, whoOf, type WhoOptions } from './person.js'
 import { printList } from './table.js'
 
-/** As commands print it. */
+/** Describes a factor as commands print it. */
 const describeFactor = ({ id, kind, name, backedUp, left, createdAt, lastUsedAt }: ListedFactor) => ({
   id,
   kind,
@@ -20,7 +20,7 @@ const describeFactor = ({ id, kind, name, backedUp, left, createdAt, lastUsedAt 
 
 const detailOf = ({ name, left }: ListedFactor): string => name ?? (left === undefined ? '' : `${String(left)} left`)
 
-/** `signet accounts factors`. The audit log has who looks at what protects a person. */
+/** Implements `signet accounts factors`. The audit log has who looks at what protects a person. */
 export const printFactors = async (options: WhoOptions): Promise<void> => {
   const config = await readDeployment(options)
   const factors = await administer(config, (administration, by) => listFactors(administration, by, whoOf(options)))
@@ -39,7 +39,7 @@ const printFactorList = (factors: readonly ListedFactor[]): void =>
     }),
   )
 
-/** What became of the factors of a person, for `--json`. */
+/** Describes what became of the factors of a person, for `--json`. */
 export const factorsInJson = ({ state, factors, approvals, method }: FactorsAfter) => ({
   [state === 'removed' ? 'factors_removed' : 'factors_kept']: factors.map(describeFactor),
   [state === 'removed' ? 'approvals_ended' : 'approvals_waiting']: approvals,
@@ -66,7 +66,7 @@ export const printFactorsAfter = ({ state, factors, approvals, method }: Factors
   if (method !== undefined) print(`The sign-in method ${method} signs this person in as well: end that there.`)
 }
 
-/** `signet accounts remove-factor`. */
+/** Implements `signet accounts remove-factor`. */
 export const removeFactorFrom = async (factor: string, options: WhoOptions): Promise<void> => {
   const config = await readDeployment(options)
   const removed = await administer(config, (administration, by) =>

@@ -19,7 +19,7 @@ export interface ListAccountsOptions extends AccountOptions {
   readonly method?: string
 }
 
-/** `signet accounts list`. */
+/** Implements `signet accounts list`. */
 export const printAccounts = async ({ method, ...options }: ListAccountsOptions): Promise<void> => {
   const config = await readDeployment(options)
   const people = await withStores(config, (stores) => listAccounts({ config, stores }, { method }))
@@ -38,7 +38,7 @@ export const printAccounts = async ({ method, ...options }: ListAccountsOptions)
   )
 }
 
-/** `signet accounts show`. */
+/** Implements `signet accounts show`. */
 export const printAccount = async (options: WhoOptions): Promise<void> => {
   const config = await readDeployment(options)
   const person = await withStores(config, (stores) => findPerson({ config, stores }, whoOf(options)))
@@ -55,7 +55,7 @@ const describe = ({ sub, username, source, method, claims, disabled = false }: F
   ...{ disabled, claims },
 })
 
-/** Of claims that nobody gets. */
+/** Warns of claims that nobody gets. */
 export const printClaimWarnings = (warnings: readonly ClaimWarning[]): void => {
   for (const { claim, message } of warnings) printError(`warning: claim ${claim}: ${message}`)
 }
@@ -66,15 +66,15 @@ export interface AddAccountOptions extends AccountOptions {
   readonly claim?: JsonObject
 }
 
-/** What `add` and `update` say. */
+/** `add` and `update` say both. */
 export const alreadyConfigured = 'The configuration has an account with this username or subject.'
 export const usernameTaken = 'The username is taken.'
 
-/** `signet accounts add`. The password comes from the terminal or standard input, never from the arguments. */
+/** Implements `signet accounts add`. The password comes from the terminal or standard input, never from the arguments. */
 export const addAccountTo = async (username: string, options: AddAccountOptions): Promise<void> => {
   const config = await readDeployment(options)
   const { sub, claim: claims = {} } = options
-  // Before the prompt: no password is typed in vain.
+  // The prompt comes after this check, so that no password is typed in vain.
   if (isConfiguredAccount(config, { username, sub })) throw new CommandFailed(alreadyConfigured)
   const password = await (options.passwordStdin ? readPassword() : askPassword())
   const hasher = createPasswordHasher()

@@ -24,10 +24,10 @@ const refusals: Readonly<Record<ClientRefusal['refused'], string>> = {
   changed_meanwhile: 'The client was changed by somebody else meanwhile. Try again.',
 }
 
-/** The failure of a command for a client that was not changed. */
+/** Says why a client was not changed. */
 export const clientNotChanged = ({ refused }: ClientRefusal): CommandFailed => new CommandFailed(refusals[refused])
 
-/** `signet clients list`. */
+/** Implements `signet clients list`. */
 export const printClients = async (options: ClientOptions): Promise<void> => {
   const config = await readDeployment(options)
   const rows = await withStores(config, (stores) => listClients({ config, stores }))
@@ -46,11 +46,11 @@ export const printClients = async (options: ClientOptions): Promise<void> => {
   )
 }
 
-/** As accounts and clients have it. */
+/** Describes the state of an account or a client. */
 export const describeState = ({ disabled }: { readonly disabled?: boolean }): Cell =>
   disabled ? { text: 'disabled', tone: 'red' } : 'active'
 
-/** `signet clients show`. */
+/** Implements `signet clients show`. */
 export const printClient = async (clientId: string, options: ClientOptions): Promise<void> => {
   const config = await readDeployment(options)
   const client = await withStores(config, (stores) => showClient({ config, stores }, clientId))
@@ -64,7 +64,7 @@ export interface RemoveOptions extends ClientOptions {
   readonly address?: string
 }
 
-/** `signet clients remove`. */
+/** Implements `signet clients remove`. */
 export const removeClients = async (clientId: string | undefined, options: RemoveOptions): Promise<void> => {
   const { unused, address } = options
   if (clientId !== undefined && unused === undefined && address === undefined) return removeOne(clientId, options)
@@ -91,11 +91,11 @@ const removeOne = async (clientId: string, options: ClientOptions): Promise<void
 }
 
 export interface RotateOptions extends ClientOptions {
-  /** Seconds for which the previous secret stays valid. */
+  /** The previous secret stays valid for so many seconds. */
   readonly overlap?: number
 }
 
-/** `signet clients rotate-secret`: prints the new secret this once. */
+/** Implements `signet clients rotate-secret`, which prints the new secret this once. */
 export const rotateSecret = async (clientId: string, options: RotateOptions): Promise<void> => {
   const config = await readDeployment(options)
   const { overlap } = options
@@ -124,7 +124,7 @@ const noSecret = (method: string | undefined): CommandFailed =>
     `This client has no secret${method === undefined ? '' : `: its method is ${method}`}. To give it one: signet clients update --auth-method client_secret_basic`,
   )
 
-/** `signet clients disable` and `enable`. */
+/** Implements `signet clients disable` and `enable`. */
 export const setDisabled = async (clientId: string, disabled: boolean, options: ClientOptions): Promise<void> => {
   const config = await readDeployment(options)
   const result = await administer(config, (administration, by) =>
@@ -135,7 +135,7 @@ export const setDisabled = async (clientId: string, disabled: boolean, options: 
   print(`${disabled ? 'Disabled' : 'Enabled'} ${clientId}`)
 }
 
-/** The id of a client and the secret that was generated for it: nothing shows it again. */
+/** Prints the id of a client and the secret that was generated for it: nothing shows it again. */
 export const printCredentials = (client_id: string, generated: string | undefined, { json }: ClientOptions): void => {
   if (json) return printJson({ client_id, ...(generated !== undefined && { client_secret: generated }) })
   print(`client_id      ${client_id}`)

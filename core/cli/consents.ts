@@ -6,7 +6,7 @@ import { print, printJson } from './output.js'
 import { counted, type ClientOfPersonOptions, type PersonOptions } from './person.js'
 import { printList } from './table.js'
 
-/** `signet consents list`. */
+/** Implements `signet consents list`. */
 export const printConsents = async (options: PersonOptions): Promise<void> => {
   const config = await readDeployment(options)
   const found = await withStores(config, (stores) => listConsents({ config, stores, clock: Date.now }, options.sub))
@@ -24,7 +24,7 @@ export const printConsents = async (options: PersonOptions): Promise<void> => {
   )
 }
 
-/** `signet consents revoke`. */
+/** Implements `signet consents revoke`. */
 export const revokeConsents = async (options: ClientOfPersonOptions): Promise<void> => {
   const { sub, client: client_id } = options
   const config = await readDeployment(options)

@@ -13,19 +13,19 @@ import type { Unavailable } from '../unavailable.js'
 import { CommandFailed } from './failure.js'
 import { printError } from './output.js'
 
-/** What `start` serves without a configuration. */
+/** `start` serves this without a configuration. */
 export const demoConfigFile = join(packageRoot, 'config', 'default.yaml')
 
-/** Options of every command of a deployment. */
+/** Every command of a deployment has these options. */
 export interface DeploymentOptions {
   readonly config: string
 }
 
-/** Throws `ConfigurationError`. */
+/** Reads the configuration. Throws `ConfigurationError`. */
 export const readDeployment = (options: DeploymentOptions): Promise<Config> =>
   loadWithStores(options.config, process.env)
 
-/** As `readDeployment`, with modules, clients and all that has to fit together. */
+/** Reads the configuration and checks it with its modules and clients. Throws `ConfigurationError`. */
 export const checkDeployment = (options: DeploymentOptions): Promise<CheckedConfiguration> =>
   checkConfiguration(options.config, process.env)
 
@@ -77,7 +77,7 @@ export const withPlugins = async <T>(
   return withRegistries(checked, { clock: Date.now, log: noLog }, work)
 }
 
-/** As `administer`, for a change that needs what the plugins contribute. */
+/** Does what `administer` does for a change that needs what the plugins contribute. */
 export const administerPlugins = <T>(
   checked: CheckedConfiguration,
   work: (administration: Administration, operator: Operator, registries: Registries) => Promise<T>,
@@ -89,6 +89,6 @@ export const administerPlugins = <T>(
     return await work(administration, actedHere('command'), registries)
   })
 
-/** Standard output has the results of commands. */
+/** Opens the audit log. One on standard output is written to standard error: standard output has the results of commands. */
 export const openAuditBeside = async (config: Config): Promise<AuditFile> =>
   config.audit === 'stdout' ? openAuditOnErrors(Date.now) : openAudit(config.audit, Date.now)

@@ -11,7 +11,7 @@ export interface GrantOptions extends DeploymentOptions {
   readonly json?: true
 }
 
-/** `signet grants revoke`, for operators who have only the audit log. */
+/** Implements `signet grants revoke GRANT_ID`, for operators who have only the audit log. */
 export const revokeGrant = async (grantId: string, options: GrantOptions): Promise<void> => {
   const config = await readDeployment(options)
   const revoked = await administer(config, (administration, by) => revokeOne(administration, by, grantId))
@@ -28,7 +28,7 @@ export const revokeGrant = async (grantId: string, options: GrantOptions): Promi
 const unlisted =
   'One that an earlier version gave is listed once it is used; `grants revoke --sub` ends it all the same.'
 
-/** `signet grants list`. */
+/** Implements `signet grants list`. */
 export const printGrants = async (options: PersonOptions): Promise<void> => {
   const config = await readDeployment(options)
   const found = await withStores(config, (stores) => listGrants({ config, stores, clock: Date.now }, options.sub))
@@ -56,7 +56,7 @@ export const printGrants = async (options: PersonOptions): Promise<void> => {
   )
 }
 
-/** `signet grants revoke --sub`. */
+/** Implements `signet grants revoke --sub`. */
 export const revokeGrantsOf = async (options: ClientOfPersonOptions): Promise<void> => {
   const { sub, client: client_id } = options
   const config = await readDeployment(options)

@@ -16,7 +16,7 @@ const refusals: Readonly<Record<PairwiseRefusal['refused'] | 'unknown', string>>
   unknown: 'No account, and nobody with a grant to this client, is known to it by this subject.',
 }
 
-/** `signet people find`. */
+/** Implements `signet people find`. */
 export const findPerson = async ({ client: client_id, sub, ...options }: SeenByOptions): Promise<void> => {
   const config = await readDeployment(options)
   const found = await administer(config, (administration, by) =>
@@ -27,7 +27,7 @@ export const findPerson = async ({ client: client_id, sub, ...options }: SeenByO
   print(found.username === undefined ? found.sub : `${found.sub}  (${found.username})`)
 }
 
-/** `signet people subject`. */
+/** Implements `signet people subject`. */
 export const printSubject = async ({ client: client_id, sub, ...options }: SeenByOptions): Promise<void> => {
   const config = await readDeployment(options)
   const seen = await withStores(config, (stores) => findSubjectSeenBy({ config, stores }, { client_id, sub }))

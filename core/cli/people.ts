@@ -6,11 +6,11 @@ import { print, printJson } from './output.js'
 import { counted, type PersonOptions } from './person.js'
 
 export interface EndPersonOptions extends PersonOptions {
-  /** Whether passkeys, the authenticator app and recovery codes go, too. */
+  /** Passkeys, the authenticator app and recovery codes go, too, when this is true. */
   readonly factors: boolean
 }
 
-/** `signet people end`. */
+/** Implements `signet people end`. */
 export const endPerson = async (options: EndPersonOptions): Promise<void> => {
   const { sub, factors: removeFactors } = options
   const config = await readDeployment(options)

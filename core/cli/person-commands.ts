@@ -5,7 +5,7 @@ import type { SeenByOptions } from './pairwise-people.js'
 import type { EndPersonOptions } from './people.js'
 import type { ClientOfPersonOptions, PersonOptions } from './person.js'
 
-/** What a person has opened and allowed: found and ended by the person. */
+/** Adds the commands that find and end what a person has opened and allowed. */
 export const addPersonCommands = (program: Command): void => {
   const sessions = program.command('sessions').description('sign-ins, one for each browser').helpCommand(false)
   ofPerson(sessions, 'list', 'list the sessions of a person')

@@ -18,7 +18,7 @@ export interface WhoOptions extends DeploymentOptions {
 export const whoOf = ({ username = '', sub }: Pick<WhoOptions, 'username' | 'sub'>): Who =>
   sub === undefined ? { username } : { sub }
 
-/** The failure of a command for a username that no account has. */
+/** Says that no account has the username. */
 export const noSuchPerson = (): CommandFailed =>
   new CommandFailed('There is no such account. People of other sign-in methods have --sub.')
 
@@ -26,5 +26,5 @@ export interface ClientOfPersonOptions extends PersonOptions {
   readonly client?: string
 }
 
-/** `1 session`, `2 sessions`. */
+/** Counts things as people do: `1 session`, `2 sessions`. */
 export const counted = (count: number, what: string): string => `${String(count)} ${what}${count === 1 ? '' : 's'}`

@@ -18,7 +18,7 @@ export interface SessionOptions extends PersonOptions {
   readonly sid?: string
 }
 
-/** `signet sessions list`. */
+/** Implements `signet sessions list`. */
 export const printSessions = async (options: PersonOptions): Promise<void> => {
   const config = await readDeployment(options)
   const found = await withStores(config, (stores) => listSessions({ config, stores, clock: Date.now }, options.sub))
@@ -35,7 +35,7 @@ export const printSessions = async (options: PersonOptions): Promise<void> => {
   )
 }
 
-/** `signet sessions end --sub`. */
+/** Implements `signet sessions end --sub`. */
 export const endSessions = async (options: SessionOptions): Promise<void> => {
   const { sub, sid } = options
   const config = await readDeployment(options)
@@ -51,13 +51,13 @@ const report = ({ people, sessions }: Ended, { json }: GrantOptions): void => {
   print(`Ended ${counted(sessions, 'session')} of ${people === 1 ? '1 person' : `${String(people)} people`}`)
 }
 
-/** `signet sessions end --all`. */
+/** Implements `signet sessions end --all`. */
 export const endAllSessions = async (options: GrantOptions): Promise<void> => {
   const config = await readDeployment(options)
   report(await administer(config, endSessionsOfAll), options)
 }
 
-/** `signet sessions end --client`. */
+/** Implements `signet sessions end --client`. */
 export const endClientSessions = async (client_id: string, options: GrantOptions): Promise<void> => {
   const config = await readDeployment(options)
   const ended = await administer(config, (administration, by) => endSessionsAt(administration, by, client_id))

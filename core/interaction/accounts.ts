@@ -15,9 +15,9 @@ import { canonicalUsername } from './username.js'
 export interface AccountStore {
   readonly accounts: RecordStore<AccountRecord>
   readonly subjects: RecordStore<{ readonly username: string }>
-  /** By `configuredAccountId`. */
+  /** Passwords are found by `configuredAccountId`. */
   readonly configured: RecordStore<ConfiguredAccount>
-  /** Accounts of the configuration that an operator has disabled, by `configuredAccountId`: until they are enabled again. */
+  /** Accounts of the configuration that an operator has disabled are here by `configuredAccountId`, until they are enabled again. */
   readonly disabled: RecordStore<DisabledAccount>
 }
 
@@ -28,9 +28,9 @@ export interface DisabledAccount {
 /** The password of an account of the configuration that is in force for all processes, whichever file each has read. */
 export interface ConfiguredAccount {
   readonly sub: string
-  /** PHC string; empty: no password any more. */
+  /** This is a PHC string; an empty one: there is no password any more. */
   readonly password_hash: string
-  /** What sign-ins with the password before it had opened is yet to be ended. */
+  /** What sign-ins with the previous password had opened is still to be ended. */
   readonly ending?: true
 }
 
@@ -54,7 +54,7 @@ export const createAccountDirectory = (sources: {
   const bySubject = new Map(sources.static.map((account) => [account.sub, account]))
   const shared = new Set(sources.shared)
   const { accounts, subjects, configured: inForce, disabled } = sources.store
-  /** The account of a demo is nobody's to disable. */
+  /** An account of the demo cannot be disabled. */
   const asEnabled = async (account: AccountRecord): Promise<AccountRecord> =>
     shared.has(account) && (await disabled.find(configuredAccountId(account.sub)))
       ? { ...account, disabled: true }
@@ -108,7 +108,7 @@ const changeRecord = (
 export interface NewAccount {
   readonly username: string
   readonly password: string
-  /** Default: a random UUID. */
+  /** A random UUID is the default. */
   readonly sub?: string
   readonly claims?: JsonObject
   readonly disabled?: boolean
@@ -214,7 +214,7 @@ export const changePassword = async (
   const name = canonicalUsername(username)
   const account = name === undefined ? undefined : await changeRecord(store.accounts, name, { password_hash })
   if (account === undefined) return { outcome: 'unknown' }
-  // After the change: nobody signs in with the old password between the two and stays.
+  // The end comes after the change: nobody signs in with the old password between the two and stays.
   await end(account.sub)
   return { outcome: 'changed', account }
 }
@@ -259,7 +259,7 @@ export const usernameRule = 'A username has 1 to 256 characters, and none that n
 
 const subjectRule = 'a subject has 1 to 255 printable ASCII characters'
 
-/** OIDC Core §2, `sub`. */
+/** OIDC Core §2 says what a `sub` is. */
 const isSubject = (subject: string): boolean => /^[\x21-\x7e]{1,255}$/.test(subject)
 
 const toRecord = async (account: NewAccount, sub: string, hasher: PasswordHasher): Promise<AccountRecord> =>
@@ -285,6 +285,6 @@ export const setConfiguredDisabled = async (
 ): Promise<void> => {
   if (!disabled) return void (await tombstones.remove(configuredAccountId(sub)))
   await tombstones.put(configuredAccountId(sub), { sub })
-  // After it: nobody signs in between the two and stays.
+  // The end comes after it: nobody signs in between the two and stays.
   await end(sub)
 }

@@ -6,9 +6,9 @@ import { findAccount, usernameRule, type AccountStore } from './accounts.js'
 import { canonicalUsername } from './username.js'
 
 export interface AccountUpdate {
-  /** Added, or in the place of what is there. */
+  /** These are added, or take the place of what is there. */
   readonly claims: JsonObject
-  /** Names of claims that go. */
+  /** These claims go. */
   readonly unset: readonly string[]
   readonly username?: string
 }
