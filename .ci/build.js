@@ -84,6 +84,13 @@ const bundle = async () => {
   })
 }
 
+/** What `--version` says beside the version: the commit of this checkout. An unpacked package keeps the one that it was packed with. */
+const writeCommit = () => {
+  if (!existsSync(join(root, '.git'))) return
+  const { status, stdout } = spawnSync('git', ['rev-parse', '--short=12', 'HEAD'], { cwd: root, encoding: 'utf8' })
+  if (status === 0 && existsSync(dist)) writeFileSync(join(dist, 'commit'), stdout.trim())
+}
+
 if (process.argv.includes('--for-start')) {
   const modules = outdated()
   const isBundled = Object.keys(bundles).every((name) => existsSync(join(dist, `browser/${name}.js`)))
@@ -94,3 +101,4 @@ if (process.argv.includes('--for-start')) {
   await bundle()
 }
 removeStale()
+writeCommit()

@@ -11,3 +11,20 @@ export const packageRoot = findRoot(dirname(fileURLToPath(import.meta.url)))
 export const packageVersion = (
   JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as { readonly version: string }
 ).version
+
+const readCommit = (): string | undefined => {
+  try {
+    return readFileSync(join(packageRoot, 'dist', 'commit'), 'utf8')
+  } catch {
+    return undefined
+  }
+}
+
+/** Of which commit this is a build: 12 hexadecimal digits. Absent where the build had no repository. */
+const packageCommit = readCommit()
+
+/** What tells one build from another, for operators. */
+export const build: { readonly version: string; readonly commit?: string } = Object.freeze({
+  version: packageVersion,
+  ...(packageCommit !== undefined && { commit: packageCommit }),
+})

@@ -1,6 +1,6 @@
 import { Argument, Command } from 'commander'
 import { findNearMiss } from '../../config/near-miss.js'
-import { packageVersion } from '../package-root.js'
+import { build } from '../package-root.js'
 import { addAccountCommands } from './account-commands.js'
 import { addAuditCommands } from './audit-commands.js'
 import { addClientCommands } from './client-commands.js'
@@ -34,7 +34,11 @@ export const runCommandLine = async (args: readonly string[]): Promise<void> => 
 export const createProgram = (): Command => {
   const program = new Command('signet')
     .description('OpenID Provider whose keys may live in a file, an HSM or a KMS')
-    .version(packageVersion, '-V, --version', 'print the version')
+    .version(
+      build.commit === undefined ? build.version : `${build.version} (${build.commit})`,
+      '-V, --version',
+      'print the version and the commit',
+    )
     .helpOption('-h, --help', 'print help')
     .helpCommand(false)
     // Otherwise a value that begins with -V, such as the sid of a session, prints the version.

@@ -1,4 +1,5 @@
 import cluster from 'node:cluster'
+import { build } from '../package-root.js'
 import { constants } from 'node:os'
 import { relative } from 'node:path'
 import type { Config } from '../../config/schema.js'
@@ -65,7 +66,7 @@ const serve = async (options: StartOptions): Promise<void> => {
   if (host === undefined) return log.info('stopped', { signal: await stopped })
   // The log has what came of it.
   reload = () => void host.reload({ force: false, by: actedHere('sighup') }).catch(() => undefined)
-  log.info('started', { issuer: config.issuer, ...host.listening })
+  log.info('started', { ...build, issuer: config.issuer, ...host.listening })
   await log.flush()
   if (demo) print(describeDemo(config, demo, host.listening, await issueSecret(demo)))
   log.info('stopping', { signal: await stopped })

@@ -14,9 +14,9 @@ afterAll(() => cli[Symbol.asyncDispose]())
 const below = (command: Command): readonly Command[] => [command, ...command.commands.flatMap(below)]
 
 describe('the command line', () => {
-  it('knows its version', async () => {
+  it('knows its version and the commit of the build', async () => {
     const { code, stdout } = await cli.run(['--version'])
-    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+ \([0-9a-f]{12}\)\n$/) })
   })
 
   it('takes a value that begins like an option of the program', async () => {

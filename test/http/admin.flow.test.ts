@@ -38,7 +38,8 @@ const start = async (token?: string, clock = Date.now, host = '127.0.0.1') => {
   const get = (path: string, headers = {}) => fetch(`http://127.0.0.1:${admin.port}${path}`, { headers })
   const report = async () => {
     const reply = await get('/health/ready')
-    return { code: reply.status, ...((await reply.json()) as { status: string; components: Record<string, unknown> }) }
+    const { status, components } = (await reply.json()) as Record<'status' | 'components', unknown>
+    return { code: reply.status, status, components }
   }
   return { ready, get, report, port: admin.port }
 }

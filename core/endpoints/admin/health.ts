@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Readiness } from '../../observe/health.js'
+import { build } from '../../package-root.js'
 import { json, type Handler } from '../message.js'
 import { answeringJson, type AdminDeclaration } from './admin-endpoint.js'
 
@@ -27,7 +28,13 @@ export const readyEndpoint = {
   body: 'none',
   permission: 'service.read',
   limit: 'none',
-  output: z.strictObject({ status: z.enum(['ready', 'not ready']), components: z.record(z.string(), component) }),
+  output: z.strictObject({
+    status: z.enum(['ready', 'not ready']),
+    version: z.string(),
+    /** Of the build; absent where it had no repository. */
+    commit: z.string().optional(),
+    components: z.record(z.string(), component),
+  }),
 } as const satisfies AdminDeclaration
 
 /** One line for each component, for people and `grep`. */
@@ -40,7 +47,7 @@ export const createReadyEndpoint = (readiness: Pick<Readiness, 'report'>): Handl
     const status = ready ? ('ready' as const) : ('not ready' as const)
     return {
       status: ready ? 200 : 503,
-      data: { status, components: { ...components } },
-      text: `{"status":"${status}","components":{\n${lines.join(',\n')}\n}}\n`,
+      data: { status, ...build, components: { ...components } },
+      text: `${JSON.stringify({ status, ...build }).slice(0, -1)},"components":{\n${lines.join(',\n')}\n}}\n`,
     }
   })
