@@ -168,6 +168,12 @@ module.exports = {
       ['^core/api/'],
       'core/api, the own folder, packages.',
     ),
+    forbid(
+      'signers-and-stores-import-what-is-promised',
+      { path: '^(signers|stores)/' },
+      { path: '^core/api/internal\\.ts$' },
+      'What built-in signers and stores need, those of others need too: it belongs to the public API.',
+    ),
     ownFolder('signers-import-the-door', 'signers/([^/]+)', ['^core/api/'], 'core/api, the own folder, packages.'),
     ownFolder('stores-import-the-door', 'stores/([^/]+)', ['^core/api/'], 'core/api, the own folder, packages.'),
     forbid(

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import type { SignerProvider } from '../core/api/index.js'
+import type { SignerProvider } from '../core/api/signer.js'
 import { kmsProvider } from '../test/support/signers/aws-kms-provider.js'
 import { receive, startPinned, stop } from '../test/support/peer/pinned.js'
 

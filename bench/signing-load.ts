@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks'
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
-import type { Signer } from '../core/api/index.js'
+import type { Signer } from '../core/api/signer.js'
 
 export interface SigningFigures {
   readonly perSecond: number

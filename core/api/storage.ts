@@ -1,9 +1,9 @@
 /** `signet-idp/storage`: what a store is made of. */
-export type { StorageModule, StorageServices } from '../modules/contract.js'
-export { defineStorage } from '../modules/contract.js'
 export type { Clock } from '../clock.js'
-export { atMost, until, within, withDeadline } from '../deadline.js'
+export { atMost, until, withDeadline, within } from '../deadline.js'
 export { createDiskSpace } from '../disk-space.js'
+export type { EphemeralStore, LastingStore, StorageModule, StorageServices } from '../modules/contract.js'
+export { defineStorage } from '../modules/contract.js'
 export { BadOption } from '../storage/bad-option.js'
 export type { DeviceCodeStep, StoredDeviceCode } from '../storage/device-codes.js'
 export { keptSeconds, nextDecision, nextPoll, nextRedemption, viewDeviceCode } from '../storage/device-codes.js'

@@ -202,13 +202,15 @@ export interface StoreModule<Options, Backend> {
   findMissing?(options: Options): string | undefined
 }
 
-/**
- * The default export of a store. One whose `roles` are `['ephemeral']` may lose what it has acknowledged, and is refused as
- * `storage.records`.
- */
-export type StorageModule<Options = unknown> =
-  | (StoreModule<Options, StorageBackend> & { readonly roles?: never })
-  | (StoreModule<Options, EphemeralBackend> & { readonly roles: readonly ['ephemeral'] })
+/** The default export of a store for either role. */
+export type LastingStore<Options = unknown> = StoreModule<Options, StorageBackend> & { readonly roles?: never }
+
+/** The default export of a store that may lose what it has acknowledged: it is refused as `storage.records`. */
+export type EphemeralStore<Options = unknown> = StoreModule<Options, EphemeralBackend> & {
+  readonly roles: readonly ['ephemeral']
+}
+
+export type StorageModule<Options = unknown> = LastingStore<Options> | EphemeralStore<Options>
 
 /** Types a plugin's default export. */
 export const definePlugin = <Options = undefined, const Need extends ServiceName = never>(
@@ -218,5 +220,9 @@ export const definePlugin = <Options = undefined, const Need extends ServiceName
 /** Types a signer's default export. */
 export const defineSigner = <Options = undefined>(module: SignerModule<Options>): SignerModule<Options> => module
 
+export function defineStorage<Options = undefined>(module: LastingStore<Options>): LastingStore<Options>
+export function defineStorage<Options = undefined>(module: EphemeralStore<Options>): EphemeralStore<Options>
 /** Types a store's default export. */
-export const defineStorage = <Options = undefined>(module: StorageModule<Options>): StorageModule<Options> => module
+export function defineStorage<Options>(module: StorageModule<Options>): StorageModule<Options> {
+  return module
+}

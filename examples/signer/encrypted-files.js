@@ -2,7 +2,7 @@ import { createPrivateKey, createPublicKey, sign } from 'node:crypto'
 import { access, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { algorithms, checkPublicJwk, defineSigner, keyInput, KeyRefused, Unavailable } from 'signet-idp'
+import { algorithms, checkPublicJwk, defineSigner, keyInput, KeyRefused, Unavailable } from 'signet-idp/signer'
 import { z } from 'zod'
 
 const signOnThreadPool = promisify(sign)
@@ -41,10 +41,10 @@ export default defineSigner({
 
 /**
  * The private key lives in this closure alone.
- * @param {import('signet-idp').JwsAlg} alg
- * @param {import('signet-idp').PublicJwk} publicJwk
+ * @param {import('signet-idp/signer').JwsAlg} alg
+ * @param {import('signet-idp/signer').PublicJwk} publicJwk
  * @param {ReturnType<typeof keyInput>} key
- * @returns {import('signet-idp').Signer}
+ * @returns {import('signet-idp/signer').Signer}
  */
 const newSigner = (alg, publicJwk, key) => ({
   alg,

@@ -1,10 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { link, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { defineStorage, keptSeconds, nextDecision, nextPoll, nextRedemption } from 'signet-idp'
-import { Unavailable, viewDeviceCode } from 'signet-idp'
-import type { Clock, DeviceCodeStore, RecordDecision, Redemption, RefreshFamily } from 'signet-idp'
-import type { StorageBackend, StoredDeviceCode } from 'signet-idp'
+import { defineStorage, keptSeconds, nextDecision, nextPoll, nextRedemption } from 'signet-idp/storage'
+import { Unavailable, viewDeviceCode } from 'signet-idp/storage'
+import type { Clock, DeviceCodeStore, RecordDecision, Redemption, RefreshFamily } from 'signet-idp/storage'
+import type { StorageBackend, StoredDeviceCode } from 'signet-idp/storage'
 import { z } from 'zod'
 
 interface Entry {

@@ -1,6 +1,6 @@
 import { CreateAliasCommand, CreateKeyCommand, DescribeKeyCommand } from '@aws-sdk/client-kms'
 import { z } from 'zod'
-import { defineSigner, KeyRefused, Unavailable, type SignerProvider } from '../../core/api/index.js'
+import { defineSigner, KeyRefused, Unavailable, type SignerProvider } from '../../core/api/signer.js'
 import { aliasOf } from './key-reference.js'
 import { kmsAlgorithms } from './key-specs.js'
 import { openKmsRegion, type KmsRegion } from './kms-region.js'

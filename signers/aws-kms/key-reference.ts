@@ -1,4 +1,4 @@
-import { KeyRefused } from '../../core/api/index.js'
+import { KeyRefused } from '../../core/api/signer.js'
 
 const arnForm = /^arn:(aws[a-z-]*):kms:([a-z0-9-]+):(\d{12}):((?:key|alias)\/[\w/-]{1,256})$/
 const keyIdForm = /^[A-Za-z0-9-]{1,128}$/

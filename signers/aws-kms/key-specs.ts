@@ -1,5 +1,5 @@
 import type { KeySpec, SigningAlgorithmSpec } from '@aws-sdk/client-kms'
-import type { JwsAlg } from '../../core/api/index.js'
+import type { JwsAlg } from '../../core/api/signer.js'
 
 export interface KmsAlgorithm {
   readonly keySpecs: readonly [KeySpec, ...KeySpec[]]

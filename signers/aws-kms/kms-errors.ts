@@ -1,4 +1,4 @@
-import { KeyRefused, Unavailable } from '../../core/api/index.js'
+import { KeyRefused, Unavailable } from '../../core/api/signer.js'
 
 /** What was asked, for the message that an operator reads. */
 export interface KmsQuestion {

@@ -1,5 +1,5 @@
 import { KMSClient } from '@aws-sdk/client-kms'
-import { createProxyAgent, KeyRefused, withDeadline, type SignerServices } from '../../core/api/index.js'
+import { createProxyAgent, KeyRefused, withDeadline, type SignerServices } from '../../core/api/signer.js'
 import { kmsError, kmsTimeout, type KmsQuestion } from './kms-errors.js'
 import { attempts, retryStrategy } from './retry-strategy.js'
 

@@ -5,7 +5,7 @@ import {
   type SignatureTrace,
   type Signer,
   type SignerServices,
-} from '../../core/api/index.js'
+} from '../../core/api/signer.js'
 import { keyReference } from './key-reference.js'
 import { kmsAlgorithms, rawBytes } from './key-specs.js'
 import type { KmsRegion } from './kms-region.js'

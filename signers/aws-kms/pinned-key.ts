@@ -9,7 +9,7 @@ import {
   type GuardedKey,
   type JwsAlg,
   type PublicJwk,
-} from '../../core/api/index.js'
+} from '../../core/api/signer.js'
 import type { KmsRegion } from './kms-region.js'
 import { kmsAlgorithms, rawBytes } from './key-specs.js'
 import { joseFromDer } from './ecdsa-signature.js'

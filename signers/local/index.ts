@@ -9,12 +9,12 @@ import {
   keyInput,
   KeyRefused,
   Unavailable,
-  type GuardedKey,
   keyTypes,
+  type GuardedKey,
   type JwsAlg,
   type Signer,
   type SignerProvider,
-} from '../../core/api/index.js'
+} from '../../core/api/signer.js'
 import { checkDirectory, makeKeyFile, readKeyFile } from './key-file.js'
 import { loopQueue, poolQueue, type SignatureQueue } from './signature-queue.js'
 

@@ -3,7 +3,7 @@ import { constants } from 'node:fs'
 import { link, mkdir, open, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { KeyRefused, keyTypes, Unavailable, type KeyType } from '../../core/api/index.js'
+import { KeyRefused, keyTypes, Unavailable, type KeyType } from '../../core/api/signer.js'
 
 const component = 'signers.local'
 /** An RSA key of 4096 bits is a PEM of 3.3 KiB. */

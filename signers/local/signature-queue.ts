@@ -1,5 +1,5 @@
 import { sign, type SignKeyObjectInput } from 'node:crypto'
-import { createTurnQueue, Unavailable } from '../../core/api/index.js'
+import { createTurnQueue, Unavailable } from '../../core/api/signer.js'
 
 /** One signature that waits. */
 interface Job {

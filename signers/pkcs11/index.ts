@@ -11,7 +11,7 @@ import {
   type PublicJwk,
   type Signer,
   type SignerProvider,
-} from '../../core/api/index.js'
+} from '../../core/api/signer.js'
 import { supervise, type Supervisor } from './supervisor.js'
 import { keyUri, parseKeyUri, parseTokenOption, sameToken } from './uri.js'
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Handle, PKCS11, Template } from 'pkcs11js'
-import type { JwsAlg, PublicJwk } from '../../core/api/index.js'
+import type { JwsAlg, PublicJwk } from '../../core/api/signer.js'
 import { CKA_EC_PARAMS, CKA_PUBLIC_EXPONENT, domainOf, keyName, mechanisms } from './mechanisms.js'
 import { codeOf, TokenFailure } from './return-codes.js'
 import type { KeySelector } from './uri.js'

@@ -1,5 +1,5 @@
 import type { Attribute, Handle, Mechanism, PKCS11, RsaPSS } from 'pkcs11js'
-import type { JwsAlg, PublicJwk } from '../../core/api/index.js'
+import type { JwsAlg, PublicJwk } from '../../core/api/signer.js'
 import { codeOf, TokenFailure } from './return-codes.js'
 
 /** What pkcs11js 2.1 has no names for (PKCS#11 3.0 §2.3.5, §2.3.14). */

@@ -1,4 +1,4 @@
-import type { JwsAlg, PublicJwk } from '../../core/api/index.js'
+import type { JwsAlg, PublicJwk } from '../../core/api/signer.js'
 import type { Failure } from './return-codes.js'
 import type { KeySelector, TokenSelector } from './uri.js'
 

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { KeyRefused, Unavailable, type SignatureTrace } from '../../core/api/index.js'
+import { KeyRefused, Unavailable, type SignatureTrace } from '../../core/api/signer.js'
 import {
   frameReader,
   frameTypes,

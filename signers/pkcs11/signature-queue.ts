@@ -1,4 +1,4 @@
-import { Unavailable, type SignatureTrace } from '../../core/api/index.js'
+import { Unavailable, type SignatureTrace } from '../../core/api/signer.js'
 import { component, type SessionChannel, type SignatureJob } from './session-channel.js'
 
 /** More than any number of requests that may be open at once: beyond it the process is not keeping up. */

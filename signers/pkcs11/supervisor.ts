@@ -1,4 +1,4 @@
-import { Unavailable, until, type Log } from '../../core/api/index.js'
+import { Unavailable, until, type Log } from '../../core/api/signer.js'
 import { forkChild, type ForkedChild } from './child-process.js'
 import type { ChildOptions, ChildReport, ControlRequest, ControlResults, OpenRequest } from './protocol.js'
 import type { Failure } from './return-codes.js'

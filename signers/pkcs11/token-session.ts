@@ -1,6 +1,6 @@
 import * as crypto from 'node:crypto'
 import type { Handle, PKCS11 } from 'pkcs11js'
-import type { PublicJwk } from '../../core/api/index.js'
+import type { PublicJwk } from '../../core/api/signer.js'
 import { countKeys, findKey, isSameHalf, makeKey, type FoundKey } from './key-objects.js'
 import { findSlot, login } from './login.js'
 import { checkMakes, findWay, type SigningWay } from './mechanisms.js'

@@ -1,4 +1,4 @@
-import { KeyRefused } from '../../core/api/index.js'
+import { KeyRefused } from '../../core/api/signer.js'
 
 /** Which token is meant, by what it says of itself (RFC 7512 §2.3). Members that are absent match anything. */
 export interface TokenSelector {

@@ -27,6 +27,15 @@ describe('house rules', () => {
     }
   })
 
+  it('the package exports each entry of core/api but the internal one', () => {
+    const { exports } = JSON.parse(read('package.json')) as { exports: Record<string, { default?: string }> }
+    const exported = Object.values(exports).map((target) => target.default ?? '')
+    const entries = filesUnder('core/api', /\.ts$/).map((file) => `./dist/${file.replace(/ts$/, 'js')}`)
+    const promised = entries.filter((entry) => !entry.endsWith('/internal.js'))
+    expect(promised).toHaveLength(entries.length - 1)
+    expect(exported.filter((entry) => entry.includes('/core/api/')).sort()).toEqual(promised.sort())
+  })
+
   it('the lock file names no host, so that npm asks the registry that is configured', () => {
     const lock = JSON.parse(read('package-lock.json')) as {
       packages: Record<string, { integrity?: string; resolved?: string }>

@@ -3,13 +3,8 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import {
-  principalDigest,
-  Unavailable,
-  type JsonObject,
-  type Principal,
-  type SecondFactorVerifier,
-} from '../../core/api/index.js'
+import { Unavailable, type JsonObject } from '../../core/api/index.js'
+import { principalDigest, type Principal, type SecondFactorVerifier } from '../../core/api/attestation.js'
 import { createAttemptLimiter } from '../../core/storage/attempts.js'
 import { openEmbedded } from '../../stores/embedded/open-embedded.js'
 import type { RecordStore, StorageBackend } from '../../core/storage/ports.js'

@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import {
-  Unavailable,
-  type JsonObject,
-  type Principal,
-  type SecondFactorAccepted,
-  type SecondFactorDenied,
-  type SecondFactorVerifier,
-} from '../../core/api/index.js'
+import { Unavailable, type JsonObject } from '../../core/api/index.js'
+import type {
+  Principal,
+  SecondFactorAccepted,
+  SecondFactorDenied,
+  SecondFactorVerifier,
+} from '../../core/api/attestation.js'
 import plugin from '../../plugins/attestation/combination/index.js'
 import { createFactor, enrolmentOf } from '../support/clients/second-factor.js'
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { PublicJwk } from '../../core/api/index.js'
+import type { PublicJwk } from '../../core/api/signer.js'
 import plugin from '../../plugins/attestation/evidence-certificate-chain/index.js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { decodeJws, postJson, type Device } from '../support/clients/attestation.js'

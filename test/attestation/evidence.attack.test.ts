@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { OAuthError, Unavailable, type EvidenceContext } from '../../core/api/index.js'
+import { OAuthError, Unavailable } from '../../core/api/index.js'
+import type { EvidenceContext } from '../../core/api/attestation.js'
 import { decodeJws, postJson, type AttestationAnswer, type Device } from '../support/clients/attestation.js'
 import { expectNamed, startAttestationServer, type AttestationServer } from '../support/server/attestation-server.js'
 

@@ -78,6 +78,9 @@ describe('the package in an empty folder', () => {
   })
 
   const typed = `import { defineGrant, definePlugin, OAuthError } from 'signet-idp'
+import { checkPublicJwk, defineSigner } from 'signet-idp/signer'
+import { BadOption, defineStorage, type StorageBackend } from 'signet-idp/storage'
+import { createCertificateChains, type EvidenceVerifier } from 'signet-idp/attestation'
 import { attackGrant, checkSigner, checkStorage, startKmsDouble } from 'signet-idp/testing'
 import { z } from 'zod'
 
@@ -92,7 +95,13 @@ const loan = defineGrant({
 })
 const plugin = definePlugin({ name: 'loan', apiVersion: 1, create: () => ({ grants: [loan] }) })
 export const report = attackGrant(plugin, { requests: [{ client: { client_id: 'branch-7' }, params: { loan: 'L-1' } }] })
-export { checkSigner, checkStorage, startKmsDouble }
+export { checkPublicJwk, checkSigner, checkStorage, createCertificateChains, defineSigner, startKmsDouble, type EvidenceVerifier }
+export const store = defineStorage({
+  name: 'none',
+  apiVersion: 1,
+  contract: 4,
+  open: (): Promise<StorageBackend> => Promise.reject(new BadOption('uri', 'is none')),
+})
 export * as device from 'signet-idp/device'
 export * as node from 'signet-idp/device/node'
 export * as verify from 'signet-idp/verify'

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { FactorSetup, PasskeyEnrolment, SignInAttempt, SignInMethod } from '../../core/api/index.js'
+import type { FactorSetup, SignInAttempt, SignInMethod } from '../../core/api/index.js'
+import type { PasskeyEnrolment } from '../../core/api/internal.js'
 import { userHandleOf, type PersonFactors } from '../../core/interaction/factors/person-factors.js'
 import passkey from '../../plugins/login/passkey/index.js'
 import { flags } from '../support/forge/authenticator-data.js'

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { FactorSetup, SignInAttempt, SignInMethod, TotpEnrolment } from '../../core/api/index.js'
+import type { FactorSetup, SignInAttempt, SignInMethod } from '../../core/api/index.js'
+import type { TotpEnrolment } from '../../core/api/internal.js'
 import type { PersonFactors } from '../../core/interaction/factors/person-factors.js'
 import { newRecoveryCodes } from '../../core/interaction/factors/recovery-codes.js'
 import { oneTimePassword, stepSeconds } from '../../core/interaction/factors/totp/one-time-password.js'

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { allAlgorithms } from '../../core/jose/algorithms.js'
-import { KeyRefused, Unavailable, type SignerProvider } from '../../core/api/index.js'
+import { KeyRefused, Unavailable, type SignerProvider } from '../../core/api/signer.js'
 import { packageRoot } from '../../core/package-root.js'
 import { signatureLength } from '../../core/jose/jwk.js'
 import kms from '../../signers/aws-kms/index.js'

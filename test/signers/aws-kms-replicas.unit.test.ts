@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { KeyRefused, Unavailable, type Signer, type SignerServices } from '../../core/api/index.js'
+import { KeyRefused, Unavailable, type Signer, type SignerServices } from '../../core/api/signer.js'
 import { checkPublicJwk } from '../../core/jose/public-key-guard.js'
 import { verifySignature } from '../../core/jose/verify-signature.js'
 import { startKmsDouble, type KmsDouble } from '../../core/testing/kms-double/index.js'

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { KeyRefused, Unavailable, type JwsAlg, type Signer } from '../../core/api/index.js'
+import { KeyRefused, Unavailable, type JwsAlg, type Signer } from '../../core/api/signer.js'
 import { openKeyRing } from '../../core/keys/key-ring.js'
 import { checkPublicJwk } from '../../core/jose/public-key-guard.js'
 import { verifySignature } from '../../core/jose/verify-signature.js'

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { KeyRefused, Unavailable, type JwsAlg, type SignatureTrace, type Signer } from '../../core/api/index.js'
+import { KeyRefused, Unavailable, type JwsAlg, type SignatureTrace, type Signer } from '../../core/api/signer.js'
 import { checkPublicJwk } from '../../core/jose/public-key-guard.js'
 import { verifySignature } from '../../core/jose/verify-signature.js'
 import { doubleRegion, startKmsDouble, type KmsDouble, type KmsFault } from '../../core/testing/kms-double/index.js'

@@ -3,7 +3,7 @@ import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { SignerModule } from '../../core/api/index.js'
+import type { SignerModule } from '../../core/api/signer.js'
 import { algorithms, allAlgorithms, keyTypes } from '../../core/jose/algorithms.js'
 import { packageRoot } from '../../core/package-root.js'
 import { signerServices } from '../support/signers/services.js'
@@ -12,10 +12,10 @@ import { signerContract } from '../support/signers/signer-contract.js'
 
 type Options = { readonly directory: string; readonly passphrase: string }
 
-/** The suite runs from source, and `signet-idp` is to be the same copy. */
+/** The suite runs from source, and `signet-idp/signer` is to be the same copy. */
 const loadExample = async (folder: string): Promise<SignerModule<Options>> => {
-  const door = JSON.stringify(join(packageRoot, 'core', 'api', 'index.ts'))
-  const code = readDocument('examples/signer/encrypted-files.js').replace("from 'signet-idp'", `from ${door}`)
+  const door = JSON.stringify(join(packageRoot, 'core', 'api', 'signer.ts'))
+  const code = readDocument('examples/signer/encrypted-files.js').replace("from 'signet-idp/signer'", `from ${door}`)
   await symlink(join(packageRoot, 'node_modules'), join(folder, 'node_modules'))
   await writeFile(join(folder, 'encrypted-files.js'), code)
   const loaded = (await import(pathToFileURL(join(folder, 'encrypted-files.js')).href)) as { default: SignerModule }

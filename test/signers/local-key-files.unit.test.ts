@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { KeyRefused, Unavailable, type JwsAlg, type SignerProvider } from '../../core/api/index.js'
+import { KeyRefused, Unavailable, type JwsAlg, type SignerProvider } from '../../core/api/signer.js'
 import local from '../../signers/local/index.js'
 import { signerServices } from '../support/signers/services.js'
 

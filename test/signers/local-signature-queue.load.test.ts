@@ -1,6 +1,6 @@
 import { generateKeyPairSync, verify } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { Unavailable } from '../../core/api/index.js'
+import { Unavailable } from '../../core/api/signer.js'
 import { loopQueue, poolQueue } from '../../signers/local/signature-queue.js'
 
 const { privateKey, publicKey } = generateKeyPairSync('ed25519')

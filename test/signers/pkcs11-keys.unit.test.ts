@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { KeyRefused, Unavailable, type SignerProvider } from '../../core/api/index.js'
+import { KeyRefused, Unavailable, type SignerProvider } from '../../core/api/signer.js'
 import { describeWith } from '../support/services/describe-with.js'
 import { makeToken, openProvider, type SoftToken } from '../support/signers/softhsm/token.js'
 import { newJournal, never, signsRightly } from '../support/signers/softhsm/watched.js'

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import type { JwsAlg, SignerProvider } from '../../core/api/index.js'
+import type { JwsAlg, SignerProvider } from '../../core/api/signer.js'
 import { describeWith } from '../support/services/describe-with.js'
 import type { ServiceName } from '../support/services/table.js'
 import {

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { KeyRefused, Unavailable, type Signer, type SignerProvider } from '../../core/api/index.js'
+import { KeyRefused, Unavailable, type Signer, type SignerProvider } from '../../core/api/signer.js'
 import { describeWith } from '../support/services/describe-with.js'
 import { doubleOf, type DoubledToken } from '../support/signers/pkcs11-double/double.js'
 import { makeToken, openProvider, type SoftToken } from '../support/signers/softhsm/token.js'

@@ -1,6 +1,6 @@
 import { createPublicKey, verify } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
-import { KeyRefused, type SignerProvider } from '../../core/api/index.js'
+import { KeyRefused, type SignerProvider } from '../../core/api/signer.js'
 import { describeWith } from '../support/services/describe-with.js'
 import { doubleOf, type DoubledToken } from '../support/signers/pkcs11-double/double.js'
 import { makeToken, openProvider, type SoftToken } from '../support/signers/softhsm/token.js'

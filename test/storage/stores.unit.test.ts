@@ -62,7 +62,8 @@ describe('an option that only opening shows to be wrong', () => {
   })
 
   it('is one for a store of a deployer too', async () => {
-    const api = new URL('../../core/api/storage.ts', import.meta.url).href
+    // Another copy of the package, as the store's own would be.
+    const api = new URL('../../dist/core/api/storage.js', import.meta.url).href
     await writeFile(
       join(directory, 'own.js'),
       `import { BadOption, defineStorage } from ${JSON.stringify(api)}

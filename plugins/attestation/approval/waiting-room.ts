@@ -1,15 +1,8 @@
 import { hash, randomInt, randomUUID } from 'node:crypto'
-import {
-  addressBucket,
-  principalDigest,
-  Unavailable,
-  type Clock,
-  type EnrolmentContext,
-  type JsonObject,
-  type RecordStore,
-  type ReplayGuard,
-  type WaitingEnrolment,
-} from '../../../core/api/index.js'
+import { Unavailable, type Clock, type JsonObject } from '../../../core/api/index.js'
+import { principalDigest, type EnrolmentContext, type WaitingEnrolment } from '../../../core/api/attestation.js'
+import type { RecordStore, ReplayGuard } from '../../../core/api/storage.js'
+import { addressBucket } from '../../../core/api/internal.js'
 
 export interface WaitingRoomOptions {
   readonly records: RecordStore<JsonObject>

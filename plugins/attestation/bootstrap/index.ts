@@ -1,6 +1,8 @@
 import { hash, randomBytes } from 'node:crypto'
 import { z } from 'zod'
-import { definePlugin, epochSeconds, isoTime, principalDigest, type AttemptPolicy } from '../../../core/api/index.js'
+import { definePlugin, epochSeconds, type AttemptPolicy } from '../../../core/api/index.js'
+import { principalDigest } from '../../../core/api/attestation.js'
+import { isoTime } from '../../../core/api/internal.js'
 
 const kind = 'bootstrap_secret'
 const secretBytes = 32

@@ -1,12 +1,11 @@
 import { z } from 'zod'
-import {
-  isObject,
-  Unavailable,
-  type EnrolmentContext,
-  type SecondFactorAccepted,
-  type SecondFactorDenied,
-  type SecondFactorVerifier,
-} from '../../../core/api/index.js'
+import { isObject, Unavailable } from '../../../core/api/index.js'
+import type {
+  EnrolmentContext,
+  SecondFactorAccepted,
+  SecondFactorDenied,
+  SecondFactorVerifier,
+} from '../../../core/api/attestation.js'
 
 /** What the caller sends for one part. */
 export const partProof = z.strictObject({ kind: z.string(), value: z.string() })

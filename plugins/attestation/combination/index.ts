@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { definePlugin, type SecondFactorVerifier } from '../../../core/api/index.js'
+import { definePlugin } from '../../../core/api/index.js'
+import type { SecondFactorVerifier } from '../../../core/api/attestation.js'
 import { verifyAll } from './verify-all.js'
 import { verifyAny } from './verify-any.js'
 

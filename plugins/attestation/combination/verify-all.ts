@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import type { JsonObject, SecondFactorAccepted, SecondFactorVerifier } from '../../../core/api/index.js'
+import type { JsonObject } from '../../../core/api/index.js'
+import type { SecondFactorAccepted, SecondFactorVerifier } from '../../../core/api/attestation.js'
 import { askPart, consumePart, malformed, partProof, readProof } from './ask-part.js'
 
 const proofs = z.array(partProof)

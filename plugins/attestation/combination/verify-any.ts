@@ -1,4 +1,4 @@
-import type { SecondFactorVerifier } from '../../../core/api/index.js'
+import type { SecondFactorVerifier } from '../../../core/api/attestation.js'
 import { askPart, malformed, partProof, readProof } from './ask-part.js'
 
 /** The proof is JSON `{ kind, value }`: the part that it names decides. */

@@ -1,11 +1,11 @@
+import { definePlugin } from '../../../core/api/index.js'
 import {
   createCertificateChains,
-  definePlugin,
   isForKey,
   readX5c,
   type EvidenceDenied,
   type EvidenceVerifier,
-} from '../../../core/api/index.js'
+} from '../../../core/api/attestation.js'
 import { readKeyDescription, type KeyDescription } from './key-description.js'
 import { options, type Options } from './options.js'
 import { normalizeSerial } from './read-list.js'

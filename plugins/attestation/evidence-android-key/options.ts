@@ -1,10 +1,6 @@
 import { z } from 'zod'
-import {
-  findCertificatesFault,
-  findEvidenceLevelFault,
-  findOutboundFault,
-  reportFault,
-} from '../../../core/api/index.js'
+import { findCertificatesFault, findEvidenceLevelFault } from '../../../core/api/attestation.js'
+import { findOutboundFault, reportFault } from '../../../core/api/internal.js'
 import { findListFault } from './read-list.js'
 
 /** OpenID4VCI appendix D.2, or a name that belongs to who gives it. */

@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto'
+import { definePlugin } from '../../../core/api/index.js'
 import {
   createCertificateChains,
-  definePlugin,
   evidenceStatement,
   type EvidenceContext,
   type EvidenceDenied,
   type EvidenceVerifier,
-  type ReadCertificate,
-} from '../../../core/api/index.js'
+} from '../../../core/api/attestation.js'
+import type { ReadCertificate } from '../../../core/api/internal.js'
 import { options } from './options.js'
 import { readObject, type AttestationObject } from './read-object.js'
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { findCertificatesFault, findEvidenceLevelFault, reportFault } from '../../../core/api/index.js'
+import { findCertificatesFault, findEvidenceLevelFault } from '../../../core/api/attestation.js'
+import { reportFault } from '../../../core/api/internal.js'
 import { appleRoot } from './apple-root.js'
 
 export const options = z.strictObject({

@@ -1,16 +1,14 @@
 import { hash } from 'node:crypto'
+import { definePlugin } from '../../../core/api/index.js'
 import {
   createCertificateChains,
-  definePlugin,
   isForKey,
-  isOfType,
-  parseCompactJws,
   readX5c,
-  verifySignature,
   type EvidenceContext,
   type EvidenceDenied,
   type EvidenceVerifier,
-} from '../../../core/api/index.js'
+} from '../../../core/api/attestation.js'
+import { isOfType, parseCompactJws, verifySignature } from '../../../core/api/internal.js'
 import { options } from './options.js'
 
 const refuse = (reason: string): EvidenceDenied => ({ ok: false, reason: `certificate chain: ${reason}` })

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { findCertificatesFault, findEvidenceLevelFault, reportFault } from '../../../core/api/index.js'
+import { findCertificatesFault, findEvidenceLevelFault } from '../../../core/api/attestation.js'
+import { reportFault } from '../../../core/api/internal.js'
 
 const levels = z
   .array(z.string().superRefine(reportFault(findEvidenceLevelFault)))

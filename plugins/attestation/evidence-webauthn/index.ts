@@ -1,14 +1,14 @@
 import { X509Certificate } from 'node:crypto'
 import { verifyRegistrationResponse, type VerifiedRegistrationResponse } from '@simplewebauthn/server'
 import { decodeAttestationObject } from '@simplewebauthn/server/helpers'
+import { definePlugin } from '../../../core/api/index.js'
 import {
   createCertificateChains,
-  definePlugin,
   evidenceStatement,
   type EvidenceContext,
   type EvidenceDenied,
   type EvidenceVerifier,
-} from '../../../core/api/index.js'
+} from '../../../core/api/attestation.js'
 import { options, type Options } from './options.js'
 import { readResponse, type Response } from './read-response.js'
 

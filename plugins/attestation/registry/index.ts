@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { definePlugin, epochSeconds, Unavailable, type AttestationStatusProvider } from '../../../core/api/index.js'
+import { definePlugin, epochSeconds, Unavailable } from '../../../core/api/index.js'
+import type { AttestationStatusProvider } from '../../../core/api/attestation.js'
 
 const options = z.strictObject({
   /** A `principal_id` belongs to the subject that enrolled it first. */

@@ -1,19 +1,18 @@
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
+import { definePlugin, type AttemptPolicy } from '../../../core/api/index.js'
+import { principalDigest } from '../../../core/api/attestation.js'
 import {
-  definePlugin,
   findStoredStep,
   otpauthUri,
-  principalDigest,
   sealSecret,
   stepSeconds,
   toBase32,
   totpAlgorithms,
-  type AttemptPolicy,
   type StoredSecret,
   type TotpAlgorithm,
   type TotpForm,
-} from '../../../core/api/index.js'
+} from '../../../core/api/internal.js'
 import { createUsedSteps } from './used-steps.js'
 
 const kind = 'totp'

@@ -1,4 +1,6 @@
-import { stepSeconds, type JsonObject, type RecordStore, type ReplayGuard } from '../../../core/api/index.js'
+import type { JsonObject } from '../../../core/api/index.js'
+import type { RecordStore, ReplayGuard } from '../../../core/api/storage.js'
+import { stepSeconds } from '../../../core/api/internal.js'
 
 /**
  * The steps whose passwords were used, of each principal, for as long as one of them could come again. The claim decides; as

@@ -1,12 +1,7 @@
 import { z } from 'zod'
-import {
-  definePlugin,
-  findOutboundFault,
-  findWebhookSecretFault,
-  reportFault,
-  Unavailable,
-  type SecondFactorVerifier,
-} from '../../../core/api/index.js'
+import { definePlugin, Unavailable } from '../../../core/api/index.js'
+import type { SecondFactorVerifier } from '../../../core/api/attestation.js'
+import { findOutboundFault, findWebhookSecretFault, reportFault } from '../../../core/api/internal.js'
 
 const options = z.strictObject({
   kind: z

@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto'
+import { epochSeconds } from '../../../core/api/index.js'
 import {
-  epochSeconds,
   findTimeFault,
   isJti,
   isNumericDate,
   isOfType,
   type CompactJws,
   type TimeRules,
-} from '../../../core/api/index.js'
+} from '../../../core/api/internal.js'
 
 export interface TokenRules extends TimeRules {
   readonly issuer: string

@@ -1,11 +1,6 @@
-import {
-  definePlugin,
-  findAlgorithm,
-  isSignedByAny,
-  parseCompactJws,
-  type SecondFactorDenied,
-  type SecondFactorVerifier,
-} from '../../../core/api/index.js'
+import { definePlugin } from '../../../core/api/index.js'
+import type { SecondFactorDenied, SecondFactorVerifier } from '../../../core/api/attestation.js'
+import { findAlgorithm, isSignedByAny, parseCompactJws } from '../../../core/api/internal.js'
 import { checkToken } from './check-token.js'
 import { options } from './options.js'
 import { findGrant } from './rules.js'

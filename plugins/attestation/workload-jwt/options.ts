@@ -1,12 +1,7 @@
 import { z } from 'zod'
-import {
-  algorithms,
-  findJwkFault,
-  findOutboundFault,
-  reportFault,
-  type JsonObject,
-  type JwsAlg,
-} from '../../../core/api/index.js'
+import type { JsonObject } from '../../../core/api/index.js'
+import { algorithms, type JwsAlg } from '../../../core/api/signer.js'
+import { findJwkFault, findOutboundFault, reportFault } from '../../../core/api/internal.js'
 import { findTemplateFault } from './template.js'
 
 const allAlgs = Object.keys(algorithms) as [JwsAlg, ...JwsAlg[]]

@@ -1,4 +1,5 @@
-import type { JsonObject, JsonValue, Principal } from '../../../core/api/index.js'
+import type { JsonObject, JsonValue } from '../../../core/api/index.js'
+import type { Principal } from '../../../core/api/attestation.js'
 import type { Rule } from './options.js'
 import { fill, findClaim } from './template.js'
 

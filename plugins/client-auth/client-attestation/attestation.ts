@@ -1,29 +1,32 @@
 import {
-  acceptedAlgorithms,
-  BadJwk,
-  createCertificateChains,
-  createProofKeys,
   epochSeconds,
+  isObject,
+  OAuthError,
+  Unavailable,
+  type Client,
+  type JsonObject,
+} from '../../../core/api/index.js'
+import {
+  createCertificateChains,
+  readX5c,
+  type CertificateChains,
+  type ShownAttestations,
+} from '../../../core/api/attestation.js'
+import { BadJwk, type JwsAlg } from '../../../core/api/signer.js'
+import {
+  acceptedAlgorithms,
+  createProofKeys,
   findCertificateKey,
   findTimeFault,
   isNumericDate,
-  isObject,
   isOfType,
   isSignedByAny,
-  OAuthError,
   readJwtHeader,
-  readX5c,
-  Unavailable,
-  type CertificateChains,
-  type Client,
   type CompactJws,
   type IssuerKeys,
-  type JsonObject,
-  type JwsAlg,
   type ProofKey,
-  type ShownAttestations,
   type TimeRules,
-} from '../../../core/api/index.js'
+} from '../../../core/api/internal.js'
 import type { Attester, Options } from './options.js'
 
 /** draft-ietf-oauth-attestation-based-client-auth §4. */

@@ -1,10 +1,5 @@
-import {
-  definePlugin,
-  parseCompactJws,
-  type ClientAuthenticator,
-  type DpopProof,
-  type TokenRequest,
-} from '../../../core/api/index.js'
+import { definePlugin, type ClientAuthenticator, type DpopProof, type TokenRequest } from '../../../core/api/index.js'
+import { parseCompactJws } from '../../../core/api/internal.js'
 import { createCheckAttestation, refusal, type InstanceKey, type Presented } from './attestation.js'
 import { options } from './options.js'
 import { checkProof } from './proof.js'

@@ -1,13 +1,8 @@
 import { z } from 'zod'
-import {
-  algorithms,
-  findCertificatesFault,
-  findJwkFault,
-  findOutboundFault,
-  reportFault,
-  type JsonObject,
-  type JwsAlg,
-} from '../../../core/api/index.js'
+import type { JsonObject } from '../../../core/api/index.js'
+import { findCertificatesFault } from '../../../core/api/attestation.js'
+import { algorithms, type JwsAlg } from '../../../core/api/signer.js'
+import { findJwkFault, findOutboundFault, reportFault } from '../../../core/api/internal.js'
 
 const allAlgs = Object.keys(algorithms) as [JwsAlg, ...JwsAlg[]]
 

@@ -1,18 +1,14 @@
+import { epochSeconds, OAuthError, type Client, type JsonObject, type Services } from '../../../core/api/index.js'
+import type { EphemeralReplayGuard } from '../../../core/api/storage.js'
 import {
   acceptedAlgorithms,
-  epochSeconds,
   findTimeFault,
   isJti,
   isNumericDate,
-  OAuthError,
   readJwtHeader,
   verifySignature,
-  type Client,
-  type EphemeralReplayGuard,
-  type JsonObject,
-  type Services,
   type TimeRules,
-} from '../../../core/api/index.js'
+} from '../../../core/api/internal.js'
 import { refusal, type InstanceKey, type Presented } from './attestation.js'
 
 /** draft-ietf-oauth-attestation-based-client-auth §5.1. */

@@ -1,4 +1,5 @@
-import { definePlugin, findNamedClient, type ClientAuthenticator } from '../../../core/api/index.js'
+import { definePlugin, type ClientAuthenticator } from '../../../core/api/index.js'
+import { findNamedClient } from '../../../core/api/internal.js'
 
 /** A public client names itself and proves nothing (RFC 6749 §2.1, OIDC Core §9 `none`). */
 const none: ClientAuthenticator<undefined> = {

@@ -1,14 +1,5 @@
-import {
-  epochSeconds,
-  findTimeFault,
-  isFapi,
-  isJti,
-  isNumericDate,
-  OAuthError,
-  type Client,
-  type JsonObject,
-  type TimeRules,
-} from '../../../core/api/index.js'
+import { epochSeconds, OAuthError, type Client, type JsonObject } from '../../../core/api/index.js'
+import { findTimeFault, isFapi, isJti, isNumericDate, type TimeRules } from '../../../core/api/internal.js'
 
 /** Seconds beyond any request's deadline. */
 const underway = 30

@@ -1,13 +1,11 @@
+import { definePlugin, OAuthError, type ClientAuthenticator } from '../../../core/api/index.js'
 import {
   acceptedAlgorithms,
-  definePlugin,
   isSignedByAny,
-  OAuthError,
   parseCompactJws,
   readJwtHeader,
-  type ClientAuthenticator,
   type CompactJws,
-} from '../../../core/api/index.js'
+} from '../../../core/api/internal.js'
 import { checkClaims, refusal } from './check-claims.js'
 
 /** RFC 7523 §2.2. */

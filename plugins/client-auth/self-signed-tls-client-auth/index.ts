@@ -1,10 +1,5 @@
-import {
-  definePlugin,
-  detectByCertificate,
-  OAuthError,
-  type ClientAuthenticator,
-  type ClientCertificate,
-} from '../../../core/api/index.js'
+import { definePlugin, OAuthError, type ClientAuthenticator, type ClientCertificate } from '../../../core/api/index.js'
+import { detectByCertificate } from '../../../core/api/internal.js'
 
 const refusal = (reason: string): OAuthError =>
   new OAuthError('invalid_client', 'Client authentication failed.', { reason })

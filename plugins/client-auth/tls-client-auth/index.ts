@@ -1,11 +1,5 @@
-import {
-  definePlugin,
-  detectByCertificate,
-  isForSubject,
-  OAuthError,
-  type ClientAuthenticator,
-  type ClientCertificate,
-} from '../../../core/api/index.js'
+import { definePlugin, OAuthError, type ClientAuthenticator, type ClientCertificate } from '../../../core/api/index.js'
+import { detectByCertificate, isForSubject } from '../../../core/api/internal.js'
 
 const refusal = (reason: string, isOfChain = false): OAuthError =>
   new OAuthError('invalid_client', 'Client authentication failed.', { reason, isOfChain })

@@ -1,13 +1,13 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import {
   definePlugin,
-  isPublicClient,
   OAuthError,
   type AuthorizationCode,
   type AuthorizationCodes,
   type GrantDecision,
   type GrantRequest,
 } from '../../../core/api/index.js'
+import { isPublicClient } from '../../../core/api/internal.js'
 
 const refuse = (reason: string): never => {
   throw new OAuthError('invalid_grant', 'The authorization code is invalid, expired, revoked or was already used.', {

@@ -1,4 +1,5 @@
-import { decidePoll, definePlugin } from '../../../core/api/index.js'
+import { definePlugin } from '../../../core/api/index.js'
+import { decidePoll } from '../../../core/api/internal.js'
 
 /** The grant of client-initiated backchannel authentication (OpenID CIBA Core §10.1). */
 export default definePlugin({

@@ -1,4 +1,5 @@
-import { definePlugin, isPublicClient, OAuthError, personalScopes, type GrantHandler } from '../../../core/api/index.js'
+import { definePlugin, OAuthError, type GrantHandler } from '../../../core/api/index.js'
+import { isPublicClient, personalScopes } from '../../../core/api/internal.js'
 
 /** The client credentials grant (RFC 6749 §4.4): confidential clients, no refresh token, no id_token. */
 const clientCredentials: GrantHandler = {

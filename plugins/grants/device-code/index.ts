@@ -1,4 +1,5 @@
-import { decidePoll, definePlugin } from '../../../core/api/index.js'
+import { definePlugin } from '../../../core/api/index.js'
+import { decidePoll } from '../../../core/api/internal.js'
 
 /** The device authorization grant (RFC 8628 §3.4). */
 export default definePlugin({

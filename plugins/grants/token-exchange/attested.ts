@@ -1,10 +1,6 @@
-import {
-  accessTokenType,
-  OAuthError,
-  type GrantDecision,
-  type GrantRequest,
-  type ShownAttestations,
-} from '../../../core/api/index.js'
+import { OAuthError, type GrantDecision, type GrantRequest } from '../../../core/api/index.js'
+import type { ShownAttestations } from '../../../core/api/attestation.js'
+import { accessTokenType } from '../../../core/api/internal.js'
 import type { Rights } from './options.js'
 import { refuse } from './subject.js'
 

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import {
-  accessTokenType,
   defineGrant,
   definePlugin,
   OAuthError,
@@ -9,8 +8,9 @@ import {
   type GrantDecision,
   type GrantRequest,
   type OwnTokens,
-  type ShownAttestations,
 } from '../../../core/api/index.js'
+import type { ShownAttestations } from '../../../core/api/attestation.js'
+import { accessTokenType } from '../../../core/api/internal.js'
 import { attestationType, exchangeAttestation } from './attested.js'
 import { none, options, type Rights } from './options.js'
 import { readShown, refuse, shownTypes, type ShownToken } from './subject.js'

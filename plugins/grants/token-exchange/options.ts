@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { personalScopes } from '../../../core/api/index.js'
+import { personalScopes } from '../../../core/api/internal.js'
 
 const uri = z.string().refine((value) => URL.canParse(value) && !value.includes('#'), 'must be an absolute URI')
 const names = z.array(z.string().min(1)).default([])

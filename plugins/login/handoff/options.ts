@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { findOutboundFault, findWebhookSecretFault } from '../../../core/api/index.js'
+import { findOutboundFault, findWebhookSecretFault } from '../../../core/api/internal.js'
 
 const address = z.string().superRefine((value, context) => {
   const fault = findOutboundFault(value)

@@ -1,14 +1,12 @@
+import { isObject, type JsonObject, type Services } from '../../../core/api/index.js'
 import {
   findTimeFault,
   isJti,
   isNumericDate,
-  isObject,
   isSignedByAny,
   parseCompactJws,
   readJwtHeader,
-  type JsonObject,
-  type Services,
-} from '../../../core/api/index.js'
+} from '../../../core/api/internal.js'
 
 export interface LogoutTokenRules extends Pick<Services, 'clock' | 'clockToleranceSeconds' | 'issuerKeys'> {
   readonly issuer: string

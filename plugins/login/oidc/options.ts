@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { findOutboundFault, isJwsAlg, type JwsAlg } from '../../../core/api/index.js'
+import type { JwsAlg } from '../../../core/api/signer.js'
+import { findOutboundFault, isJwsAlg } from '../../../core/api/internal.js'
 
 const text = z.string().min(1).max(2048)
 const issuer = z.string().superRefine((value, context) => {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { isNumericDate, type JsonObject, type JsonValue, type SignInAttempt } from '../../../core/api/index.js'
+import type { JsonObject, JsonValue, SignInAttempt } from '../../../core/api/index.js'
+import { isNumericDate } from '../../../core/api/internal.js'
 import type { UpstreamOptions } from './options.js'
 
 /** Who signed in at the provider, in our terms. */

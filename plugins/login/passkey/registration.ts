@@ -1,14 +1,6 @@
 import { generateRegistrationOptions, verifyRegistrationResponse } from '@simplewebauthn/server'
-import {
-  epochSeconds,
-  toPlainText,
-  userHandleOf,
-  type Clock,
-  type Passkey,
-  type PasskeyEnrolment,
-  type FactorResult,
-  type JsonObject,
-} from '../../../core/api/index.js'
+import { epochSeconds, type Clock, type FactorResult, type JsonObject } from '../../../core/api/index.js'
+import { toPlainText, userHandleOf, type Passkey, type PasskeyEnrolment } from '../../../core/api/internal.js'
 import { authenticatorName } from './authenticators.js'
 import type { RelyingParty } from './options.js'
 import { isCrossOrigin, readNew, type NewCredential } from './read-credential.js'

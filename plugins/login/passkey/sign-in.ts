@@ -1,5 +1,6 @@
 import { verifyAuthenticationResponse } from '@simplewebauthn/server'
-import type { JsonObject, PersonFactors, SignInAttempt, SignInResult } from '../../../core/api/index.js'
+import type { JsonObject, SignInAttempt, SignInResult } from '../../../core/api/index.js'
+import type { PersonFactors } from '../../../core/api/internal.js'
 import type { RelyingParty } from './options.js'
 import { isCrossOrigin, readSignIn } from './read-credential.js'
 

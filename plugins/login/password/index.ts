@@ -1,16 +1,14 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import {
-  addressBucket,
-  canonicalUsername,
   definePlugin,
-  findPasswordFault,
   type Account,
   type AccountRecord,
   type AttemptPolicy,
   type LoginOrigin,
   type SignInResult,
 } from '../../../core/api/index.js'
+import { addressBucket, canonicalUsername, findPasswordFault } from '../../../core/api/internal.js'
 
 const policy = (defaults: { free: number; base: number; max: number; forget: number }) =>
   z.strictObject({

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
+import { definePlugin, epochSeconds } from '../../../core/api/index.js'
 import {
-  definePlugin,
-  epochSeconds,
   findStoredStep,
   otpauthUri,
   sealSecret,
@@ -13,7 +12,7 @@ import {
   type StoredSecret,
   type TotpAlgorithm,
   type TotpForm,
-} from '../../../core/api/index.js'
+} from '../../../core/api/internal.js'
 
 const component = 'sign-in.totp'
 const keyRule = 'must be 32 random bytes in base64url: 43 characters'

@@ -1,6 +1,7 @@
 import { calculateJwkThumbprint } from 'jose'
 import { beforeAll, expect } from 'vitest'
-import type { EvidenceVerifier, PublicJwk } from '../../../core/api/index.js'
+import type { EvidenceVerifier } from '../../../core/api/attestation.js'
+import type { PublicJwk } from '../../../core/api/signer.js'
 import plugin from '../../../plugins/attestation/evidence-android-key/index.js'
 import {
   createAndroidPhone,

@@ -1,4 +1,5 @@
-import type { EvidenceContext, EvidenceVerifier, PluginModule } from '../../../core/api/index.js'
+import type { PluginModule } from '../../../core/api/index.js'
+import type { EvidenceContext, EvidenceVerifier } from '../../../core/api/attestation.js'
 
 type Json = Record<string, unknown>
 

@@ -1,4 +1,5 @@
-import type { PluginModule, Principal, SecondFactorVerifier, Services } from '../../../core/api/index.js'
+import type { PluginModule, Services } from '../../../core/api/index.js'
+import type { Principal, SecondFactorVerifier } from '../../../core/api/attestation.js'
 import type { RecordStore, ReplayGuard } from '../../../core/storage/ports.js'
 import { Unavailable } from '../../../core/unavailable.js'
 import {

@@ -1,4 +1,4 @@
-import { evidenceStatement } from '../../../core/api/index.js'
+import { evidenceStatement } from '../../../core/api/attestation.js'
 import {
   createCertificateAuthority,
   createCertificateKeys,

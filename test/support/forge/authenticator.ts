@@ -1,5 +1,5 @@
 import { KeyObject, sign } from 'node:crypto'
-import { evidenceStatement } from '../../../core/api/index.js'
+import { evidenceStatement } from '../../../core/api/attestation.js'
 import { cbor, flags, sha256, writeAuthenticatorData, type AuthenticatorData } from './authenticator-data.js'
 import {
   createCertificateAuthority,

@@ -1,4 +1,4 @@
-import type { SignerProvider, SignerServices } from '../../../core/api/index.js'
+import type { SignerProvider, SignerServices } from '../../../core/api/signer.js'
 import kms from '../../../signers/aws-kms/index.js'
 import { doubleRegion, type KmsDouble } from '../../../core/testing/kms-double/index.js'
 import { signerServices } from './services.js'

@@ -1,7 +1,7 @@
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
-import { defineSigner, KeyRefused, Unavailable, type PublicJwk, type Signer } from '../../../core/api/index.js'
+import { defineSigner, KeyRefused, Unavailable, type PublicJwk, type Signer } from '../../../core/api/signer.js'
 
 /**
  * A double of a signer, not one to use: its key lives in memory, and what it does is the word in the file `control`:

@@ -1,4 +1,4 @@
-import type { SignerServices } from '../../../core/api/index.js'
+import type { SignerServices } from '../../../core/api/signer.js'
 import { noLog } from '../../../core/observe/log.js'
 
 /** What the host gives to a signer, with a log that says nothing. */

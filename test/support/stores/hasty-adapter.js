@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineStorage } from '../../../dist/core/api/index.js'
+import { defineStorage } from '../../../dist/core/api/storage.js'
 import { openEmbedded } from '../../../dist/stores/embedded/open-embedded.js'
 
 /**

@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs'
 import { z } from 'zod'
-import { defineStorage } from '../../../core/api/index.js'
+import { defineStorage } from '../../../core/api/storage.js'
 import { openEmbedded } from '../../../stores/embedded/open-embedded.js'
 import { openMongodb } from '../../../stores/mongodb/open-mongodb.js'
 import { openRedis } from '../../../stores/redis/open-redis.js'

@@ -1,12 +1,11 @@
 import { z } from 'zod'
-import {
-  definePlugin,
-  type EnrolmentContext,
-  type EvidenceContext,
-  type JsonObject,
-  type SecondFactorProof,
-  type StatusQuestion,
-} from '../../../../core/api/index.js'
+import { definePlugin, type JsonObject } from '../../../../core/api/index.js'
+import type {
+  EnrolmentContext,
+  EvidenceContext,
+  SecondFactorProof,
+  StatusQuestion,
+} from '../../../../core/api/attestation.js'
 
 /** What a double was asked, and what it shall answer: a test sets `verify`, `consume`, `current` and `enrolled` at will. */
 export interface Double {

@@ -12,7 +12,7 @@ import {
   type JwsAlg,
   type Signer,
   type SignerProvider,
-} from '../../../../core/api/index.js'
+} from '../../../../core/api/signer.js'
 import { chaosNamed, type ChaosCommand } from './commands.js'
 
 const component = 'signers.chaos'

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import type { Log, SignerProvider } from '../../../../core/api/index.js'
+import type { Log, SignerProvider } from '../../../../core/api/signer.js'
 import { noLog } from '../../../../core/observe/log.js'
 import pkcs11 from '../../../../signers/pkcs11/index.js'
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect } from 'vitest'
 import { verifySignature } from '../../../../core/jose/verify-signature.js'
 import { checkPublicJwk } from '../../../../core/jose/public-key-guard.js'
-import type { Log, Signer } from '../../../../core/api/index.js'
+import type { Log, Signer } from '../../../../core/api/signer.js'
 
 /** A log that can be read: which child runs, and why the last one ended. */
 export interface Journal extends Log {

@@ -1,4 +1,5 @@
-import type { JsonObject, Principal, SecondFactorVerifier } from '../../../../core/api/index.js'
+import type { JsonObject } from '../../../../core/api/index.js'
+import type { Principal, SecondFactorVerifier } from '../../../../core/api/attestation.js'
 import {
   createPersonFactors,
   type PersonFactors,

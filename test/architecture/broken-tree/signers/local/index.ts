@@ -1,2 +1,3 @@
 import '../shared/index.js'
 import 'pkcs11js'
+import '../../core/api/internal.js'
