@@ -35,14 +35,19 @@ const removeStale = () => {
   }
 }
 
+/** A build of everything takes a minute on a small machine: it says how far it is. */
+const say = (text) => process.stderr.write(`${text}\n`)
+const everyModules = 100
+
 const transpile = async (modules) => {
-  process.stderr.write(`Building ${modules.length} modules ...\n`)
+  say(`Building ${modules.length} modules ...`)
   const { default: ts } = await import('typescript')
   const { config } = ts.readConfigFile(join(root, 'tsconfig.build.json'), (path) => readFileSync(path, 'utf8'))
   const { options } = ts.parseJsonConfigFileContent({ ...config, files: [], include: [] }, ts.sys, root)
   // Every module is an ES module: package.json says so, which a module by itself does not show.
   const compilerOptions = { ...options, declaration: false, module: ts.ModuleKind.ESNext }
-  for (const module of modules) {
+  for (const [index, module] of modules.entries()) {
+    if (index > 0 && index % everyModules === 0) say(`Built ${index} of ${modules.length} modules`)
     const source = join(root, `${module}.ts`)
     const output = join(dist, `${module}.js`)
     const { outputText, sourceMapText } = ts.transpileModule(readFileSync(source, 'utf8'), {
@@ -58,7 +63,11 @@ const transpile = async (modules) => {
 const compile = () => {
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
   // The libraries run in browsers too, whose types the server does not have.
-  for (const project of ['tsconfig.build.json', 'libraries']) {
+  for (const [project, what] of [
+    ['tsconfig.build.json', 'Compiling the service and checking its types ...'],
+    ['libraries', 'Compiling the libraries ...'],
+  ]) {
+    say(what)
     const { status } = spawnSync(process.execPath, [tsc, '-p', project], { cwd: root, stdio: 'inherit' })
     process.exitCode ||= status ?? 1
   }
@@ -72,6 +81,7 @@ const bundles = {
 
 /** By the esbuild that comes with tsx. */
 const bundle = async () => {
+  say('Bundling what pages load ...')
   const esbuild = createRequire(createRequire(import.meta.url).resolve('tsx'))('esbuild')
   await esbuild.build({
     entryPoints: bundles,

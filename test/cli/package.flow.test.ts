@@ -25,17 +25,32 @@ const requestToken = (issuer: string, credentials: string, form: Record<string, 
 const succeed = async (lines: string): Promise<string> => {
   const { code, stdout, stderr } = await project.run(lines)
   if (code !== 0) throw new Error(`${lines}\n${stdout}${stderr}`)
+  progress = stderr
   return stdout
 }
+/** What the last one said meanwhile. */
+let progress: string
+/** Of `npm pack` and the installation. */
+let packed: string
 
 // A build and an installation.
 beforeAll(async () => {
   project = await openNewProject()
   await succeed(codeBlock('docs/plugins.md', 'In an empty folder'))
+  packed = progress
 }, 600_000)
 afterAll(() => project[Symbol.asyncDispose]())
 
 describe('the package in an empty folder', () => {
+  it('says how far it is while `npm pack` builds it', () => {
+    const steps = [
+      'Compiling the service and checking its types ...',
+      'Compiling the libraries ...',
+      'Bundling what pages load ...',
+    ]
+    expect(packed.split('\n').filter((line) => steps.includes(line))).toEqual(steps)
+  })
+
   it('runs no script when it is installed', async () => {
     const manifest = await readFile(join(project.folder, 'node_modules/signet-idp/package.json'), 'utf8')
     const { scripts } = JSON.parse(manifest) as { scripts: object }
