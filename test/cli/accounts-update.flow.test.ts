@@ -85,6 +85,13 @@ describe('accounts update', () => {
     expect(await show('dave')).toMatchObject({ username: 'dave', sub: 'dave-1' })
   })
 
+  it('changes no claim with a username that is taken', async () => {
+    const before = await show('dave')
+    const { code, stderr } = await run('accounts', 'update', 'dave', '--claim', 'refused=yes', '--username', 'erin')
+    expect({ code, stderr }).toEqual({ code: 1, stderr: 'The username is taken.\n' })
+    expect(await show('dave')).toEqual(before)
+  })
+
   it('disables an account of the configuration at once, whatever the file says, until it is enabled', async () => {
     const opened = await openAll(server.issuer, person)
     const authenticator = new SoftwareAuthenticator(server.issuer)
