@@ -1,0 +1,86 @@
+import type { JsonObject } from '../json.js'
+import type { Account } from '../oauth/account.js'
+import type { GrantDecision, SenderConstraint } from '../oauth/grant.js'
+import { concealPeople } from './people-in-claims.js'
+import { protocolClaims, requestedNames } from './claims.js'
+import { bytesOf, findTooLarge } from './fit-claims.js'
+import { accessTokenClaims, accessTokenProfile } from './profiles.js'
+import type { TokenFrame, TokenSettings } from './token-frame.js'
+
+/** Bytes of JSON: two thirds of what an access token has room for. */
+const maxPluginClaims = 4096
+
+/** What an access token will say. */
+export interface PreparedAccessToken {
+  readonly claims: JsonObject
+  /** Claims that were asked for and left out, because the token would be too long. */
+  readonly dropped: readonly string[]
+  /** What the client is told instead of the local subject. */
+  readonly pairwiseSubject?: string
+}
+
+/** Throws for a decision that sets the core's claims, or too many of its own: a bug of the plugin. */
+const checkPluginClaims = ({ claims = {} }: GrantDecision): void => {
+  const claimed = Object.keys(claims).find((name) => protocolClaims.has(name))
+  if (claimed !== undefined) throw new Error(`a grant plugin set the claim ${claimed}, which is reserved for the core`)
+  if (bytesOf(claims) > maxPluginClaims)
+    throw new Error(`a grant plugin set claims of more than ${maxPluginClaims} bytes`)
+}
+
+/** Removes what there is no room for: claims of the person, and names for `/userinfo`. */
+const withoutNames = (claims: JsonObject, ofPerson: JsonObject, names: readonly string[]): JsonObject => {
+  const { userinfo_claims: asked } = claims
+  const named = Array.isArray(asked) ? asked.filter((name) => !names.includes(String(name))) : []
+  const kept = Object.entries(claims).filter(([name]) => !(names.includes(name) && Object.hasOwn(ofPerson, name)))
+  return { ...Object.fromEntries(kept), userinfo_claims: named.length === 0 ? undefined : named }
+}
+
+/** Pairs each name with itself, as it stands in a list of names. */
+const entriesOf = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, name]))
+
+/**
+ * The claims of an access token (RFC 9068 §2.2). Throws `invalid_request` when it would be too long without what was asked for by
+ * `claims`.
+ */
+export const prepareAccessToken = (
+  { issuer, ring, releases, subjects, accessTokenAlg }: TokenSettings,
+  { client, scope, audience, issuedAt, expiresAt, jti, requestedClaims }: TokenFrame,
+  decision: GrantDecision,
+  account: Account | undefined,
+  constraint: SenderConstraint | undefined,
+): PreparedAccessToken => {
+  if (decision.claims !== undefined) checkPluginClaims(decision)
+  const clientId = client.client_id
+  const { subject, authentication, authorizationDetails, actor, mayAct } = decision
+  const userinfoClaims = requestedNames(requestedClaims, 'userinfo')
+  // What the grant says itself counts.
+  const added = releases
+    .added('access_token', { clientId, scope, audience })
+    .filter((name) => !Object.hasOwn(decision.claims ?? {}, name))
+  const ofPerson = added.length === 0 ? undefined : releases.pick(account?.claims ?? {}, added)
+  const open = accessTokenClaims({
+    issuer,
+    subject,
+    clientId,
+    issuedAt,
+    audience,
+    scope,
+    expiresAt,
+    jti,
+    authentication,
+    constraint,
+    userinfoClaims,
+    authorizationDetails,
+    actor,
+    mayAct,
+    further: ofPerson === undefined ? decision.claims : { ...decision.claims, ...ofPerson },
+  })
+  const claims = concealPeople(client, open, subjects, 'sealed')
+  const { sub } = claims
+  const told = sub !== subject && typeof sub === 'string' ? { pairwiseSubject: sub } : undefined
+  // Measured only where something can be left out: what is signed is looked at once more as it is.
+  if (userinfoClaims.length === 0 && ofPerson === undefined) return { ...told, claims, dropped: [] }
+  const optional = { ...entriesOf(userinfoClaims), ...ofPerson }
+  const dropped = findTooLarge(ring, accessTokenProfile, accessTokenAlg, claims, optional)
+  return { ...told, claims: dropped.length === 0 ? claims : withoutNames(claims, ofPerson ?? {}, dropped), dropped }
+}

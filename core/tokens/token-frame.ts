@@ -1,0 +1,77 @@
+import { epochSeconds, type Clock } from '../clock.js'
+import type { JwsAlg } from '../jose/jwk.js'
+import type { KeyRing } from '../keys/ports.js'
+import type { Client } from '../oauth/client.js'
+import { OAuthError } from '../oauth/errors.js'
+import { newGrantId } from '../oauth/grant-id.js'
+import type { GrantDecision } from '../oauth/grant.js'
+import type { Subjects } from '../oauth/subjects.js'
+import { newOpaqueToken } from '../opaque-token.js'
+import type { ClaimReleases } from './claim-releases.js'
+import { checkAudience, narrowScope, type Resource } from './within-registration.js'
+
+/** What all tokens of an issuer follow. */
+export interface TokenSettings {
+  readonly issuer: string
+  readonly ring: KeyRing
+  readonly clock: Clock
+  readonly accessTokenAlg: JwsAlg
+  readonly idTokenAlg: JwsAlg
+  /** Seconds. */
+  readonly accessTokenTtl: number
+  /** Seconds. */
+  readonly idTokenTtl: number
+  readonly defaultAudience: string
+  readonly releases: ClaimReleases
+  readonly resources: ReadonlyMap<string, Resource>
+  /** How people are called towards clients. */
+  readonly subjects: Subjects
+  /** ID tokens may be exchanged, so that their subjects must be found again. Default: false. */
+  readonly sealIdTokens?: boolean
+}
+
+/** What the tokens of one decision share: for whom, for what, and how long. Times in seconds since the epoch. */
+export interface TokenFrame {
+  readonly client: Client
+  readonly scope: readonly string[]
+  readonly audience: readonly string[]
+  readonly issuedAt: number
+  /** Of the access token. */
+  readonly expiresAt: number
+  /** Seconds until the grant ends. */
+  readonly left: number
+  readonly grantId: string
+  /** Of the access token. */
+  readonly jti: string
+  readonly requestedClaims: GrantDecision['requestedClaims']
+}
+
+/** A token names the grant that it came from, so that ending the grant ends it. */
+export const newJti = (grantId: string): string => `${grantId}.${newOpaqueToken().slice(0, 22)}`
+
+/**
+ * Holds a decision within the client's registration. Throws `invalid_target`, `invalid_scope`, and `invalid_grant` for a grant that has
+ * ended.
+ */
+export const frameTokens = (
+  { clock, resources, releases, accessTokenTtl, defaultAudience }: TokenSettings,
+  client: Client,
+  decision: GrantDecision,
+): TokenFrame => {
+  const audience = decision.audience?.length ? decision.audience : [defaultAudience]
+  checkAudience(audience, client, defaultAudience)
+  const scope = narrowScope(decision.scope, client, audience, resources)
+  const issuedAt = epochSeconds(clock)
+  const left = (decision.notAfter ?? Infinity) - issuedAt
+  if (left < 1) throw new OAuthError('invalid_grant', 'The grant has expired.')
+  const ttls = audience.map((name) => resources.get(name)?.access_token_ttl_secs ?? accessTokenTtl)
+  const jtiOnly = () => (decision.authentication ? newGrantId(clock) : newOpaqueToken().slice(0, 22))
+  const grantId = decision.grant?.grantId ?? decision.grantId ?? jtiOnly()
+  return {
+    ...{ client, scope, audience, issuedAt, left, grantId },
+    expiresAt: issuedAt + Math.min(...ttls, left),
+    jti: newJti(grantId),
+    // Asked for under an earlier registration, perhaps, or by a plugin.
+    requestedClaims: decision.requestedClaims && releases.releasable(decision.requestedClaims, client),
+  }
+}
