@@ -1,0 +1,124 @@
+import type { ClientAuthentication } from '../../oauth/client-authentication.js'
+import type { Client } from '../../oauth/client.js'
+import type { Dpop, DpopProof } from '../../oauth/dpop.js'
+import { OAuthError } from '../../oauth/errors.js'
+import type { GrantHandler, GrantRequest, SenderConstraint } from '../../oauth/grant.js'
+import { checkResources } from '../../oauth/resource.js'
+import { checkClientAuthentication, withoutCredentials } from '../../oauth/run-grant.js'
+import { checkScope } from '../../oauth/scope.js'
+import { checkProofAlgorithm } from '../../oauth/security-profile.js'
+import { formParameters, readClientForm, tokenRequestOf } from '../client-request.js'
+import type { EndpointRequest } from '../message.js'
+import type { RequestTrail } from '../refusals.js'
+
+export interface TokenRequestOptions {
+  readonly authenticateClient: ClientAuthentication
+  /** By `grant_type`: what is loaded and switched on. */
+  readonly grants: ReadonlyMap<string, GrantHandler>
+  readonly defaultAudience: string
+  /** Absent without a replay guard: then proofs are refused. */
+  readonly dpop?: Dpop | undefined
+}
+
+/** A token request of an authenticated client, checked as far as it can be before its grant decides. */
+export interface TokenRequest {
+  readonly requestId: string
+  readonly signal: AbortSignal
+  readonly client: Client
+  /** How the client authenticated. */
+  readonly method: string
+  readonly handler: GrantHandler
+  /** What the grant decides about. */
+  readonly asked: Omit<GrantRequest, 'input'>
+  readonly authorizationDetails: string | undefined
+  readonly proof: DpopProof | undefined
+  /** What the tokens are to be bound to. */
+  readonly constraint: SenderConstraint | undefined
+  readonly instanceJkt: string | undefined
+}
+
+/** Of the grants of RFC 6749, 8628, 8693, 8707 and 9396, and of OpenID CIBA. */
+const parameters = formParameters(
+  ...['grant_type', 'scope', 'resource', 'audience', 'authorization_details'],
+  ...['code', 'redirect_uri', 'code_verifier', 'refresh_token', 'device_code', 'auth_req_id'],
+  ...['subject_token', 'subject_token_type', 'actor_token', 'actor_token_type', 'requested_token_type'],
+  ...['assertion', 'username', 'password', 'access_token'],
+)
+
+/** Tells apart a grant that is not loaded and one for which the client is not registered (RFC 6749 §5.2). */
+const grantOf = (
+  params: ReadonlyMap<string, string>,
+  client: Client,
+  grants: TokenRequestOptions['grants'],
+): GrantHandler => {
+  const grantType = params.get('grant_type')
+  if (grantType === undefined) throw new OAuthError('invalid_request', 'The parameter grant_type is missing.')
+  const handler = grants.get(grantType)
+  if (handler === undefined) throw new OAuthError('unsupported_grant_type', 'The grant type is not supported.')
+  if (!client.grant_types.includes(grantType))
+    throw new OAuthError('unauthorized_client', 'The client may not use this grant type.')
+  return handler
+}
+
+/** RFC 9449 §5: undefined where the client sends none and need not. */
+const checkProof = async (
+  request: EndpointRequest,
+  client: Client,
+  dpop: Dpop | undefined,
+): Promise<DpopProof | undefined> => {
+  const proof = request.header('dpop')
+  if (proof === undefined && client.dpop_bound_access_tokens !== true) return undefined
+  if (dpop === undefined) throw new OAuthError('invalid_dpop_proof', 'DPoP is not available.')
+  if (proof !== undefined) return dpop.check({ proof, method: request.method, path: '/token' })
+  const headers = await dpop.nonceHeader()
+  throw new OAuthError('invalid_dpop_proof', 'This client must send a DPoP proof.', { headers })
+}
+
+/** RFC 8705 §3: undefined where the client's tokens are not bound to one. */
+const checkCertificate = (request: EndpointRequest, client: Client): string | undefined => {
+  if (client.tls_client_certificate_bound_access_tokens !== true) return undefined
+  const certificate = request.clientCertificate()
+  if (certificate !== undefined) return certificate.thumbprint
+  throw new OAuthError('invalid_request', 'This client must use a certificate.', { reason: 'no client certificate' })
+}
+
+/** Everything that the tokens are to be bound to; undefined: nothing. */
+const constraintOf = (
+  confirmation: SenderConstraint | undefined,
+  proof: DpopProof | undefined,
+  thumbprint: string | undefined,
+): SenderConstraint | undefined =>
+  proof === undefined && thumbprint === undefined
+    ? confirmation
+    : { ...confirmation, ...(proof && { jkt: proof.jkt }), ...(thumbprint !== undefined && { 'x5t#S256': thumbprint }) }
+
+/**
+ * Reads the form, authenticates the client, and checks its proofs and what it asks for. `seen` gets the client as soon as it is known.
+ * Throws `OAuthError` and `Unavailable`.
+ */
+export const createReadTokenRequest =
+  ({ authenticateClient, grants, defaultAudience, dpop }: TokenRequestOptions) =>
+  async (http: EndpointRequest, seen: RequestTrail): Promise<TokenRequest> => {
+    // `resource` and `audience` alone may be repeated (RFC 8707 §2, RFC 8693 §2.1).
+    const params = readClientForm(http, parameters, 'resource', 'audience')
+    const { requestId, signal } = http
+    const authenticated = await authenticateClient(tokenRequestOf(http, params, '/token'), signal)
+    const { client, method, confirmation, instanceJkt } = authenticated
+    seen.client = client
+    const proof = authenticated.dpop ?? (await checkProof(http, client, dpop))
+    checkProofAlgorithm(client, proof)
+    const constraint = constraintOf(confirmation, proof, checkCertificate(http, client))
+    const handler = grantOf(params, client, grants)
+    checkClientAuthentication(handler, method)
+    const asked = {
+      client,
+      params: withoutCredentials(params),
+      scope: checkScope(params.get('scope'), client),
+      resource: checkResources(http.form.all('resource'), client, defaultAudience),
+      audience: [...new Set(http.form.all('audience'))],
+      ...(constraint && { constraint }),
+      signal,
+    }
+    const authorizationDetails = params.get('authorization_details')
+    return { requestId, signal, client, method, handler, asked, authorizationDetails, proof, constraint, instanceJkt }
+  }
