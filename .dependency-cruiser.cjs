@@ -112,7 +112,7 @@ module.exports = {
     ),
     room(
       'http',
-      ['^core/endpoints/', certificates, limits, '^core/oauth/(errors|params)\\.ts$', observe],
+      ['^core/endpoints/', certificates, limits, '^core/oauth/(errors|requests/params)\\.ts$', observe],
       'HTTP knows endpoints, not rules.',
     ),
     room(

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { collections } from '../core/collections/collections.js'
-import type { AuthorizationCode } from '../core/oauth/grant.js'
+import type { AuthorizationCode } from '../core/oauth/grants/grant.js'
 import { hashOpaqueToken, newOpaqueToken } from '../core/opaque-token.js'
 import { openEmbedded } from '../stores/embedded/open-embedded.js'
 import { openMongodb } from '../stores/mongodb/open-mongodb.js'

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { stringify } from 'yaml'
-import { fapiAlgorithms } from '../core/oauth/security-profile.js'
+import { fapiAlgorithms } from '../core/oauth/clients/security-profile.js'
 import { packageRoot } from '../core/package-root.js'
 import {
   apiScope,

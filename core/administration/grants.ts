@@ -1,7 +1,7 @@
 import { collections } from '../collections/collections.js'
 import { personalRecordsIn } from '../collections/person-records.js'
 import { grantLifetime } from '../keys/lifecycle/open-ring.js'
-import { hasGrantEntry, type GrantEntry } from '../oauth/grant-index.js'
+import { hasGrantEntry, type GrantEntry } from '../oauth/grants/grant-index.js'
 import { change, type Administration, type Operator, type Refusal, type TimedDeployment } from './administration.js'
 
 /** What a person has granted to clients. Throws `Unavailable`. */

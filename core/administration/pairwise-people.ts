@@ -1,8 +1,8 @@
 import { collections } from '../collections/collections.js'
 import { listAccounts, openAccountStore } from '../interaction/accounts.js'
-import type { Client } from '../oauth/client.js'
-import { comparePairwiseKey } from '../oauth/pairwise-key.js'
-import { createSubjects, type Subjects } from '../oauth/subjects.js'
+import type { Client } from '../oauth/clients/client.js'
+import { comparePairwiseKey } from '../oauth/subjects/pairwise-key.js'
+import { createSubjects, type Subjects } from '../oauth/subjects/subjects.js'
 import { change, type Administration, type Deployment, type Operator, type Refusal } from './administration.js'
 import { findClient } from './clients.js'
 

@@ -1,8 +1,8 @@
 import { findLogoutUriIn, personalRecordsIn, tellClientsIn } from '../collections/person-records.js'
 import { collections } from '../collections/collections.js'
 import type { SessionEntry } from '../interaction/session.js'
-import { forEachSubject } from '../oauth/each-subject.js'
-import { listSubjectRecords } from '../oauth/subject-records.js'
+import { forEachSubject } from '../oauth/subjects/each-subject.js'
+import { listSubjectRecords } from '../oauth/subjects/subject-records.js'
 import { change, type Administration, type Operator, type Refusal, type TimedDeployment } from './administration.js'
 
 /** A session as operators see it, without where it is stored. */

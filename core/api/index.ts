@@ -36,8 +36,12 @@ export type {
   Services,
 } from '../modules/contract.js'
 export { definePlugin } from '../modules/contract.js'
-export type { Account, AccountLookup } from '../oauth/account.js'
-export type { AuthorizationDetail, AuthorizationDetailsType, DescribedDetail } from '../oauth/authorization-details.js'
+export type { Account, AccountLookup } from '../oauth/subjects/account.js'
+export type {
+  AuthorizationDetail,
+  AuthorizationDetailsType,
+  DescribedDetail,
+} from '../oauth/requests/authorization-details.js'
 export type { ApprovalNotice, ApprovalNotifier } from '../oauth/ciba/notifier.js'
 export type { BackchannelApproval, BackchannelRequest } from '../oauth/ciba/request.js'
 export type {
@@ -46,9 +50,9 @@ export type {
   Detection,
   ProvenClient,
   TokenRequest,
-} from '../oauth/client-authenticator.js'
-export type { Client } from '../oauth/client.js'
-export type { DeviceApproval, DeviceRequest } from '../oauth/device-code.js'
+} from '../oauth/clients/client-authenticator.js'
+export type { Client } from '../oauth/clients/client.js'
+export type { DeviceApproval, DeviceRequest } from '../oauth/grants/device-code.js'
 export type { DpopProof } from '../oauth/dpop.js'
 export type { ErrorCode, ErrorDetails } from '../oauth/errors.js'
 export { OAuthError } from '../oauth/errors.js'
@@ -64,10 +68,10 @@ export type {
   Redeemable,
   RequestedClaims,
   SenderConstraint,
-} from '../oauth/grant.js'
-export { defineGrant } from '../oauth/grant.js'
-export type { GrantedConsent } from '../oauth/narrow-request.js'
-export type { PolledCodes } from '../oauth/poll-decision.js'
+} from '../oauth/grants/grant.js'
+export { defineGrant } from '../oauth/grants/grant.js'
+export type { GrantedConsent } from '../oauth/requests/narrow-request.js'
+export type { PolledCodes } from '../oauth/grants/poll-decision.js'
 export type { Log } from '../observe/log.js'
 export type { Outbound, Webhook } from '../outbound/webhook.js'
 export type { AttemptPolicy } from '../storage/ports.js'

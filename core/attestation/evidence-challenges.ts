@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { epochSeconds, type Clock } from '../clock.js'
 import { hashOpaqueToken } from '../opaque-token.js'
 import type { JsonObject } from '../json.js'
-import { createSharedSecret } from '../oauth/shared-secret.js'
+import { createSharedSecret } from '../oauth/clients/shared-secret.js'
 import type { EphemeralReplayGuard, RecordLookup, RecordStore } from '../storage/ports.js'
 import { isSameText } from '../oauth/same-text.js'
 

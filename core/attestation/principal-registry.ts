@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { JsonObject } from '../json.js'
-import { pageSubjectRecords, subjectRecordId } from '../oauth/subject-records.js'
+import { pageSubjectRecords, subjectRecordId } from '../oauth/subjects/subject-records.js'
 import { RecentMap } from '../recent-map.js'
 import type { RecordStore } from '../storage/ports.js'
 import { principalTypes, type Principal } from './ports.js'

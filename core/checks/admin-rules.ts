@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { findCertificatesFault } from '../certificates/certificate-chains.js'
 import { subjectMembers } from '../certificates/subject.js'
-import { certificateSubject } from '../oauth/client-certificate-subject.js'
+import { certificateSubject } from '../oauth/clients/client-certificate-subject.js'
 import type { Rule } from './rule.js'
 
 const subject = z.object(certificateSubject)

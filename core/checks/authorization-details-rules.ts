@@ -1,5 +1,10 @@
 import type { JsonObject } from '../json.js'
-import { compileDetailsSchema, isClosedSchema, mayHave, namesType } from '../oauth/authorization-details-schema.js'
+import {
+  compileDetailsSchema,
+  isClosedSchema,
+  mayHave,
+  namesType,
+} from '../oauth/requests/authorization-details-schema.js'
 import type { Rule } from './rule.js'
 
 const findSchemaFault = (schema: JsonObject): string | undefined => {

@@ -1,7 +1,7 @@
 import type { Path } from '../../config/problems.js'
 import type { Config } from '../../config/schema.js'
 import type { JsonObject } from '../json.js'
-import { shownClaims } from '../oauth/account.js'
+import { shownClaims } from '../oauth/subjects/account.js'
 import { createClaimReleases } from '../tokens/claim-releases.js'
 import { findClaimFault, reservedClaims } from '../tokens/claims.js'
 import type { Rule } from './rule.js'

@@ -2,7 +2,7 @@ import type { Path } from '../../config/problems.js'
 import type { JwsAlg } from '../jose/jwk.js'
 import type { KeyPurpose } from '../keys/ports.js'
 import { cibaGrant } from '../oauth/ciba/request.js'
-import { deviceCodeGrant } from '../oauth/device-code.js'
+import { deviceCodeGrant } from '../oauth/grants/device-code.js'
 import { enabledGrants } from './enabled-grants.js'
 import { meant, type Rule } from './rule.js'
 

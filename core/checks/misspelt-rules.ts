@@ -1,6 +1,6 @@
 import type { Path } from '../../config/problems.js'
 import { cibaGrant } from '../oauth/ciba/request.js'
-import { deviceCodeGrant } from '../oauth/device-code.js'
+import { deviceCodeGrant } from '../oauth/grants/device-code.js'
 import { tokenExchange } from './enabled-grants.js'
 import { meant, type Rule } from './rule.js'
 

@@ -1,4 +1,4 @@
-import { fapiAlgorithms, isFapi } from '../oauth/security-profile.js'
+import { fapiAlgorithms, isFapi } from '../oauth/clients/security-profile.js'
 import { registersFapi } from './registration-rules.js'
 import type { Rule } from './rule.js'
 

@@ -1,6 +1,6 @@
 import type { Path } from '../../config/problems.js'
 import { findJwkFault } from '../jose/public-key-guard.js'
-import { isFapi, methodsOf } from '../oauth/security-profile.js'
+import { isFapi, methodsOf } from '../oauth/clients/security-profile.js'
 import { findOutboundFault } from '../outbound/outbound-fetch.js'
 import { enabledGrants } from './enabled-grants.js'
 import { meant, type Deployment, type Rule } from './rule.js'

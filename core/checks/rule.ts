@@ -3,7 +3,7 @@ import { findNearMiss } from '../../config/near-miss.js'
 import type { Path } from '../../config/problems.js'
 import type { Config } from '../../config/schema.js'
 import type { Registries } from '../modules/registries.js'
-import type { Client } from '../oauth/client.js'
+import type { Client } from '../oauth/clients/client.js'
 
 export type CheckedRegistries = Pick<
   Registries,

@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander'
-import { consentChoices } from '../oauth/client.js'
+import { consentChoices } from '../oauth/clients/client.js'
 import type { AddClientOptions, MetadataOptions } from './client-metadata.js'
 import type { ClientOptions, RemoveOptions, RotateOptions } from './clients.js'
 import { collect, configOption, jsonOption, parseDuration, wideOption } from './options.js'

@@ -6,7 +6,7 @@ import { recoverySeconds } from '../interaction/recovery/recovery-sessions.js'
 import { grantLifetime } from '../keys/lifecycle/open-ring.js'
 import { createOutbox } from '../oauth/back-channel/outbox.js'
 import { createTellClients, type TellClients } from '../oauth/back-channel/tell-clients.js'
-import { createEndSubject, type EndSubject } from '../oauth/subject-end.js'
+import { createEndSubject, type EndSubject } from '../oauth/subjects/subject-end.js'
 import { collections } from './collections.js'
 import type { Stores } from './stores.js'
 

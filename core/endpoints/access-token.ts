@@ -1,8 +1,8 @@
 import { isObject, type JsonValue } from '../json.js'
-import type { Client } from '../oauth/client.js'
+import type { Client } from '../oauth/clients/client.js'
 import type { Dpop, DpopProof } from '../oauth/dpop.js'
 import { OAuthError, withDetails, type ErrorCode } from '../oauth/errors.js'
-import { checkProofAlgorithm } from '../oauth/security-profile.js'
+import { checkProofAlgorithm } from '../oauth/clients/security-profile.js'
 import type { EndpointRequest } from './message.js'
 
 type Scheme = 'Bearer' | 'DPoP'

@@ -1,6 +1,6 @@
-import { readBasic, type BasicCredentials, type TokenRequest } from '../oauth/client-authenticator.js'
+import { readBasic, type BasicCredentials, type TokenRequest } from '../oauth/clients/client-authenticator.js'
 import { OAuthError } from '../oauth/errors.js'
-import { checkNoneRepeated } from '../oauth/params.js'
+import { checkNoneRepeated } from '../oauth/requests/params.js'
 import type { EndpointRequest } from './message.js'
 
 /** What clients authenticate with (RFC 6749 §2.3.1, RFC 7521 §4.2), at every endpoint. */

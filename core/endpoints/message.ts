@@ -1,5 +1,5 @@
 import type { ClientCertificate } from '../certificates/client-certificate.js'
-import type { ParameterList } from '../oauth/params.js'
+import type { ParameterList } from '../oauth/requests/params.js'
 
 /** What an endpoint may see of an HTTP request. Made by `core/http`; nothing else of HTTP comes in here. */
 export interface EndpointRequest {

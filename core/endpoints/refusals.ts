@@ -1,6 +1,6 @@
 import { addressBucket } from '../address-bucket.js'
 import type { JsonValue } from '../json.js'
-import { isPublicClient, type Client } from '../oauth/client.js'
+import { isPublicClient, type Client } from '../oauth/clients/client.js'
 import { OAuthError, type AttemptedAuthentication, type ErrorCode } from '../oauth/errors.js'
 import { Counts } from '../observe/counts.js'
 import type { AuditEvent, AuditEventName } from '../observe/audit.js'

@@ -1,10 +1,10 @@
 import { allKeyManagement, contentEncryptions } from '../jose/encryption.js'
 import type { JwsAlg } from '../jose/jwk.js'
 import type { JsonObject } from '../json.js'
-import type { EncryptedAnswer } from '../oauth/encryption.js'
-import { attestedClient } from '../oauth/client-authentication.js'
-import type { SecurityProfile } from '../oauth/client.js'
-import { namesOfAlgorithms } from '../oauth/security-profile.js'
+import type { EncryptedAnswer } from '../oauth/clients/encryption.js'
+import { attestedClient } from '../oauth/clients/client-authentication.js'
+import type { SecurityProfile } from '../oauth/clients/client.js'
+import { namesOfAlgorithms } from '../oauth/clients/security-profile.js'
 
 /** What a deployment supports, for its discovery document. Algorithms change by clock. */
 export interface Supported {

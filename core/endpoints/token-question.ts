@@ -1,4 +1,4 @@
-import type { AuthenticatedClient, ClientAuthentication } from '../oauth/client-authentication.js'
+import type { AuthenticatedClient, ClientAuthentication } from '../oauth/clients/client-authentication.js'
 import { OAuthError } from '../oauth/errors.js'
 import { formParameters, readClientForm, tokenRequestOf } from './client-request.js'
 import type { EndpointRequest } from './message.js'

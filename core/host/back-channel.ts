@@ -1,6 +1,6 @@
 import { startSender, type Sender, type SendResult } from '../oauth/back-channel/sender.js'
 import type { LogoutDelivery } from '../oauth/back-channel/outbox.js'
-import type { Client } from '../oauth/client.js'
+import type { Client } from '../oauth/clients/client.js'
 import { OAuthError } from '../oauth/errors.js'
 import { createOutboundFetch } from '../outbound/outbound-fetch.js'
 import { Unavailable } from '../unavailable.js'

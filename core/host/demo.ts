@@ -3,10 +3,10 @@ import type { Config } from '../../config/schema.js'
 import type { Principal } from '../attestation/ports.js'
 import { clientCredentialsCommand, type Demo as DemoPage } from '../endpoints/home.js'
 import type { NewAccount } from '../interaction/accounts.js'
-import type { Client } from '../oauth/client.js'
+import type { Client } from '../oauth/clients/client.js'
 import { cibaGrant } from '../oauth/ciba/request.js'
-import { deviceCodeGrant } from '../oauth/device-code.js'
-import { personalScopes } from '../oauth/scope.js'
+import { deviceCodeGrant } from '../oauth/grants/device-code.js'
+import { personalScopes } from '../oauth/requests/scope.js'
 import { hashOpaqueToken, newOpaqueToken } from '../opaque-token.js'
 
 /** Clients and an account to try the service with. They live in memory, for as long as the process. */

@@ -2,9 +2,9 @@ import type { Config } from '../../config/schema.js'
 import type { Declaration, Endpoint, HandlersOf } from '../endpoints/endpoint.js'
 import type { Handler } from '../endpoints/message.js'
 import type { RecordedHandler } from '../endpoints/refusals.js'
-import { attestedClient } from '../oauth/client-authentication.js'
+import { attestedClient } from '../oauth/clients/client-authentication.js'
 import { cibaGrant } from '../oauth/ciba/request.js'
-import { deviceCodeGrant } from '../oauth/device-code.js'
+import { deviceCodeGrant } from '../oauth/grants/device-code.js'
 import {
   attestationEndpoints,
   challengeEndpoints,

@@ -9,7 +9,7 @@ import { createRevocationEndpoint, revocationEndpoint } from '../endpoints/revok
 import { createTokenEndpoint, tokenEndpoint } from '../endpoints/token/index.js'
 import { grantLifetime } from '../keys/lifecycle/open-ring.js'
 import { packageVersion } from '../package-root.js'
-import { methodsOf, namesOfAlgorithms } from '../oauth/security-profile.js'
+import { methodsOf, namesOfAlgorithms } from '../oauth/clients/security-profile.js'
 import { createIdentifyToken } from '../tokens/identify-token.js'
 import { createRedeem } from '../tokens/redeem.js'
 import { hasClientCertificates, mtlsAlias } from '../../config/client-certificates.js'

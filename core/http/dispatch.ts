@@ -1,4 +1,4 @@
-import { noParameters } from '../oauth/params.js'
+import { noParameters } from '../oauth/requests/params.js'
 import { OAuthError } from '../oauth/errors.js'
 import { answer } from './answer.js'
 import { acceptsPages, type Context, type Middleware } from './exchange.js'

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { OAuthError } from '../oauth/errors.js'
-import { noParameters, parseParameters, type ParameterList } from '../oauth/params.js'
+import { noParameters, parseParameters, type ParameterList } from '../oauth/requests/params.js'
 import { checkBodyHeaders, readBytes, type BodyKind } from './body-bytes.js'
 
 /** Bytes of a form (docs/design/decisions.md#6-errors). */

@@ -1,6 +1,6 @@
 import { koaBody } from 'koa-body'
 import { OAuthError } from '../oauth/errors.js'
-import { noParameters, type ParameterList } from '../oauth/params.js'
+import { noParameters, type ParameterList } from '../oauth/requests/params.js'
 import type { Context } from './exchange.js'
 import { limitPieces, tooLarge, unsupported } from './body-bytes.js'
 import { checkFormHeaders, formBody, maxBodyBytes, parseForm } from './form-reader.js'

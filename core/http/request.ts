@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { EndpointRequest } from '../endpoints/message.js'
 import type { ClientCertificate } from '../certificates/client-certificate.js'
 import { OAuthError } from '../oauth/errors.js'
-import { parseParameters, type ParameterList } from '../oauth/params.js'
+import { parseParameters, type ParameterList } from '../oauth/requests/params.js'
 import type { Exchange } from './exchange.js'
 
 /** What a request needs of the application. */

@@ -1,5 +1,5 @@
-import type { GrantEntry } from '../oauth/grant-index.js'
-import { pageSubjectRecords } from '../oauth/subject-records.js'
+import type { GrantEntry } from '../oauth/grants/grant-index.js'
+import { pageSubjectRecords } from '../oauth/subjects/subject-records.js'
 import type { RecordStore } from '../storage/ports.js'
 import { consentId, type Consent } from './consent.js'
 

@@ -1,7 +1,7 @@
 import type { AccountRecord } from './account-directory.js'
 import { configuredAccountId, type AccountStore, type ConfiguredAccount } from './accounts.js'
 import type { AuditLog } from '../observe/audit.js'
-import type { EndSubject } from '../oauth/subject-end.js'
+import type { EndSubject } from '../oauth/subjects/subject-end.js'
 
 /** What the store has of the accounts of configurations, by subject. */
 export type InForce = ReadonlyMap<string, ConfiguredAccount>

@@ -1,5 +1,5 @@
-import type { AuthorizationDetail } from '../oauth/authorization-details.js'
-import type { GrantedConsent } from '../oauth/narrow-request.js'
+import type { AuthorizationDetail } from '../oauth/requests/authorization-details.js'
+import type { GrantedConsent } from '../oauth/requests/narrow-request.js'
 import type { Answer } from './sign-in-method.js'
 
 /** What a client asks a person for. */

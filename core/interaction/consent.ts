@@ -1,8 +1,8 @@
-import type { AuthorizationRequest } from '../oauth/authorization-request.js'
-import { personalClaims } from '../oauth/claims-parameter.js'
-import { scopeToAllow } from '../oauth/scope.js'
+import type { AuthorizationRequest } from '../oauth/requests/authorization-request.js'
+import { personalClaims } from '../oauth/requests/claims-parameter.js'
+import { scopeToAllow } from '../oauth/requests/scope.js'
 import { hashOpaqueToken } from '../opaque-token.js'
-import { subjectRecordId } from '../oauth/subject-records.js'
+import { subjectRecordId } from '../oauth/subjects/subject-records.js'
 import type { RecordStore } from '../storage/ports.js'
 
 /** What a person has allowed a client, over all requests so far. */

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { JsonObject } from '../json.js'
-import type { Account, HasSubject } from '../oauth/account.js'
+import type { Account, HasSubject } from '../oauth/subjects/account.js'
 import { hashOpaqueToken } from '../opaque-token.js'
 import type { RecordStore } from '../storage/ports.js'
 

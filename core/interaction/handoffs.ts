@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { AuthorizationDetail } from '../oauth/authorization-details.js'
-import type { GrantedConsent } from '../oauth/narrow-request.js'
+import type { AuthorizationDetail } from '../oauth/requests/authorization-details.js'
+import type { GrantedConsent } from '../oauth/requests/narrow-request.js'
 import { isSameText } from '../oauth/same-text.js'
 import { hashOpaqueToken, isOpaqueToken, newOpaqueToken } from '../opaque-token.js'
 import type { RecordLookup } from '../storage/ports.js'

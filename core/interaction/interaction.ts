@@ -1,4 +1,4 @@
-import type { AuthorizationRequest } from '../oauth/authorization-request.js'
+import type { AuthorizationRequest } from '../oauth/requests/authorization-request.js'
 import { OAuthError } from '../oauth/errors.js'
 import { hashOpaqueToken, isOpaqueToken, newOpaqueToken } from '../opaque-token.js'
 import type { OneTimeStore } from '../storage/ports.js'

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { isSameText } from '../oauth/same-text.js'
-import { createSharedSecret } from '../oauth/shared-secret.js'
+import { createSharedSecret } from '../oauth/clients/shared-secret.js'
 import type { RecordStore } from '../storage/ports.js'
 import type { Cookies } from './cookies.js'
 import { canonicalUsername } from './username.js'

@@ -1,4 +1,4 @@
-import { isAcrMet, type AuthenticationContexts, type WantedAcr } from '../oauth/authentication-context.js'
+import { isAcrMet, type AuthenticationContexts, type WantedAcr } from '../oauth/requests/authentication-context.js'
 import type { PassedSoFar } from './sign-in-attempts.js'
 import type { SignInMethod } from './sign-in-method.js'
 

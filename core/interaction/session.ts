@@ -1,5 +1,5 @@
 import { hashOpaqueToken, isOpaqueToken, newOpaqueToken } from '../opaque-token.js'
-import { subjectRecordId } from '../oauth/subject-records.js'
+import { subjectRecordId } from '../oauth/subjects/subject-records.js'
 import type { RecordLookup, RecordStore } from '../storage/ports.js'
 import type { BrowserNames } from './browser-names.js'
 import { mostPeople, setBrowserSessions, type BrowserSessions } from './browser-sessions.js'

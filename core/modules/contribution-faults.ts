@@ -1,7 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { findNearMiss } from '../../config/near-miss.js'
 import type { SignInMethod } from '../interaction/sign-in-method.js'
-import type { GrantHandler } from '../oauth/grant.js'
+import type { GrantHandler } from '../oauth/grants/grant.js'
 import type { Contributions } from './contract.js'
 
 const contributionNames: Readonly<Record<keyof Contributions, true>> = {

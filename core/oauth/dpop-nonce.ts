@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { Clock } from '../clock.js'
 import type { EphemeralReplayGuard, RecordStore } from '../storage/ports.js'
-import { createSharedSecret } from './shared-secret.js'
+import { createSharedSecret } from './clients/shared-secret.js'
 
 /** How long one nonce is handed out; it is accepted for as long again. */
 const windowMs = 180_000

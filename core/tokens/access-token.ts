@@ -1,6 +1,6 @@
 import type { JsonObject } from '../json.js'
-import type { Account } from '../oauth/account.js'
-import type { GrantDecision, SenderConstraint } from '../oauth/grant.js'
+import type { Account } from '../oauth/subjects/account.js'
+import type { GrantDecision, SenderConstraint } from '../oauth/grants/grant.js'
 import { concealPeople } from './people-in-claims.js'
 import { protocolClaims, requestedNames } from './claims.js'
 import { bytesOf, findTooLarge } from './fit-claims.js'

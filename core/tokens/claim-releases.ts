@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../json.js'
-import { filterClaims } from '../oauth/claims-parameter.js'
-import type { Client } from '../oauth/client.js'
-import type { RequestedClaims } from '../oauth/grant.js'
+import { filterClaims } from '../oauth/requests/claims-parameter.js'
+import type { Client } from '../oauth/clients/client.js'
+import type { RequestedClaims } from '../oauth/grants/grant.js'
 import { isFor, valueOf, type ClaimPlace, type ClaimRule, type Recipient } from './claim-rules.js'
 import { findClaimFault, reservedClaims, standardScopeClaims } from './claims.js'
 

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../json.js'
 import type { Log } from '../observe/log.js'
-import type { RequestedClaims } from '../oauth/grant.js'
+import type { RequestedClaims } from '../oauth/grants/grant.js'
 
 /** The claims that a scope stands for (OIDC Core §5.4). */
 export const standardScopeClaims: ReadonlyMap<string, readonly string[]> = new Map([

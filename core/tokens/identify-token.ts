@@ -1,5 +1,5 @@
-import type { Grant } from '../oauth/grant.js'
-import { readRefreshToken } from '../oauth/refresh-token.js'
+import type { Grant } from '../oauth/grants/grant.js'
+import { readRefreshToken } from '../oauth/grants/refresh-token.js'
 import type { RefreshFamilyStore } from '../storage/ports.js'
 import type { AccessTokenVerifier, IdentifiedAccessToken } from './access-token-verifier.js'
 

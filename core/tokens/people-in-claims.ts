@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../json.js'
-import type { Client } from '../oauth/client.js'
-import type { Subjects } from '../oauth/subjects.js'
+import type { Client } from '../oauth/clients/client.js'
+import type { Subjects } from '../oauth/subjects/subjects.js'
 
 const textOf = (value: JsonValue | undefined): string => (typeof value === 'string' ? value : '')
 

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import type { JsonObject } from '../json.js'
 import { maxTokenLength } from '../jose/compact-jws.js'
 import type { KeyPurpose } from '../keys/ports.js'
-import type { AuthorizationDetail } from '../oauth/authorization-details.js'
-import type { Actor, Authentication, PermittedActor, SenderConstraint } from '../oauth/grant.js'
+import type { AuthorizationDetail } from '../oauth/requests/authorization-details.js'
+import type { Actor, Authentication, PermittedActor, SenderConstraint } from '../oauth/grants/grant.js'
 
 /** One kind of token: its `typ`, and the purpose that a key must have to sign it. No token passes for another's. */
 export interface TokenProfile {

@@ -1,12 +1,12 @@
 import type { Clock } from '../clock.js'
-import type { AccountLookup } from '../oauth/account.js'
-import { isPublicClient, type Client, type ClientDirectory } from '../oauth/client.js'
+import type { AccountLookup } from '../oauth/subjects/account.js'
+import { isPublicClient, type Client, type ClientDirectory } from '../oauth/clients/client.js'
 import type { BackchannelApproval, BackchannelRequest } from '../oauth/ciba/request.js'
-import type { DeviceApproval, DeviceRequest } from '../oauth/device-code.js'
-import { isGrantOver } from '../oauth/access-end.js'
+import type { DeviceApproval, DeviceRequest } from '../oauth/grants/device-code.js'
+import { isGrantOver } from '../oauth/grants/access-end.js'
 import { OAuthError } from '../oauth/errors.js'
-import type { AuthorizationCode, Grant, GrantDecision, Redeemable } from '../oauth/grant.js'
-import type { GrantIndex } from '../oauth/grant-index.js'
+import type { AuthorizationCode, Grant, GrantDecision, Redeemable } from '../oauth/grants/grant.js'
+import type { GrantIndex } from '../oauth/grants/grant-index.js'
 import { hashOpaqueToken } from '../opaque-token.js'
 import {
   deriveSuccessor,
@@ -14,10 +14,10 @@ import {
   newRefreshToken,
   newSalt,
   readRefreshToken,
-} from '../oauth/refresh-token.js'
+} from '../oauth/grants/refresh-token.js'
 import type { TellClients } from '../oauth/back-channel/tell-clients.js'
-import { isOffline } from '../oauth/scope.js'
-import { sessionEndId } from '../oauth/session-grants.js'
+import { isOffline } from '../oauth/requests/scope.js'
+import { sessionEndId } from '../oauth/grants/session-grants.js'
 import type { AuditLog } from '../observe/audit.js'
 import type { RecentMap } from '../recent-map.js'
 import type { DeviceCodeStore, OneTimeStore, RefreshFamilyStore, RevocationStore } from '../storage/ports.js'

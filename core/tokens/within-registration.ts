@@ -1,4 +1,4 @@
-import type { Client } from '../oauth/client.js'
+import type { Client } from '../oauth/clients/client.js'
 import { OAuthError } from '../oauth/errors.js'
 
 export interface Resource {

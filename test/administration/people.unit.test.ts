@@ -8,7 +8,7 @@ import { issueRecoveryLink } from '../../core/administration/recovery.js'
 import { endAllSessions, endSessions, endSessionsAt, listSessions } from '../../core/administration/sessions.js'
 import type { Collections } from '../../core/collections/collections.js'
 import { sessionEntryId } from '../../core/interaction/session.js'
-import { signInOf } from '../../core/oauth/subject-end.js'
+import { signInOf } from '../../core/oauth/subjects/subject-end.js'
 import { openTestAdministration, operator, testNow } from '../support/administration.js'
 
 const now = testNow / 1000

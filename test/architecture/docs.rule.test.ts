@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { parseDocument } from 'yaml'
 import { formatProblem, type ConfigurationError } from '../../config/problems.js'
 import { checkConfiguration } from '../../core/checks/check-configuration.js'
-import { parseClientMetadata } from '../../core/oauth/client-metadata.js'
+import { parseClientMetadata } from '../../core/oauth/clients/client-metadata.js'
 import { packageRoot } from '../../core/package-root.js'
 import { codeBlock, readDocument } from '../support/document.js'
 import { folderWith } from '../support/server/config-files.js'
@@ -182,7 +182,7 @@ describe('docs/configuration.md', () => {
     parseClientMetadata({ client_id: 'c', [name]: null }, []).problems.find((problem) => problem.path === name)?.message
 
   it('names every member of client metadata', () => {
-    const schema = declarationOf('core/oauth/client-metadata-schema.ts', 'metadataSchema').find(
+    const schema = declarationOf('core/oauth/clients/client-metadata-schema.ts', 'metadataSchema').find(
       ts.isObjectLiteralExpression,
     )
     const known = schema?.properties.map(({ name }) => (name as ts.Identifier).text) ?? []
@@ -192,7 +192,7 @@ describe('docs/configuration.md', () => {
   })
 
   it('names every member of client metadata that is refused', () => {
-    const refused = stringsIn(declarationOf('core/oauth/client-metadata-schema.ts', 'notAvailable'))
+    const refused = stringsIn(declarationOf('core/oauth/clients/client-metadata-schema.ts', 'notAvailable'))
     expect(refused.length).toBeGreaterThan(0)
     expect(refused.filter((name) => faultOf(name) !== 'not available in this version')).toEqual([])
     const documented = section(path, 'What this version refuses')

@@ -5,7 +5,7 @@ import { disposeAfterAll } from '../support/dispose-after-all.js'
 import { authorizeUrl } from '../support/forge/mint.js'
 import { person, startServer, webClient } from '../support/server/server.js'
 import { noAnswers } from '../support/server/site.js'
-import { parseClientMetadata } from '../../core/oauth/client-metadata.js'
+import { parseClientMetadata } from '../../core/oauth/clients/client-metadata.js'
 
 describe('the endpoint of a client for logout tokens', () => {
   const keep = disposeAfterAll()

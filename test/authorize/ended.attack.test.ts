@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createEndSubject, type EndSubject } from '../../core/oauth/subject-end.js'
+import { createEndSubject, type EndSubject } from '../../core/oauth/subjects/subject-end.js'
 import { UserAgent } from '../support/clients/user-agent.js'
 import { passwordDouble } from '../support/server/password-double.js'
 import { alice, startProvider, type Provider } from '../support/server/authorize-provider.js'

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { createClientDirectory } from '../../core/oauth/client-directory.js'
+import { createClientDirectory } from '../../core/oauth/clients/client-directory.js'
 import { UserAgent } from '../support/clients/user-agent.js'
 import {
   csrfIn,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createEndSubject } from '../../core/oauth/subject-end.js'
+import { createEndSubject } from '../../core/oauth/subjects/subject-end.js'
 import { newOpaqueToken } from '../../core/opaque-token.js'
 import type { Session } from '../../core/interaction/session.js'
 import { UserAgent } from '../support/clients/user-agent.js'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createSignInAttempts } from '../../core/interaction/sign-in-attempts.js'
-import { createEndSubject } from '../../core/oauth/subject-end.js'
+import { createEndSubject } from '../../core/oauth/subjects/subject-end.js'
 import { UserAgent } from '../support/clients/user-agent.js'
 import { alice, startProvider, type Provider } from '../support/server/authorize-provider.js'
 import { expectErrorPage } from '../support/server/authorize-pages.js'

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { createCookies } from '../../core/interaction/cookies.js'
 import { csrfToken, isCsrfToken } from '../../core/interaction/csrf.js'
-import { personalClaims, parseClaimsParameter } from '../../core/oauth/claims-parameter.js'
+import { personalClaims, parseClaimsParameter } from '../../core/oauth/requests/claims-parameter.js'
 import { OAuthError } from '../../core/oauth/errors.js'
 import { hashOpaqueToken, isOpaqueToken, newOpaqueToken } from '../../core/opaque-token.js'
-import { isLocalRedirectUri } from '../../core/oauth/redirect-uri.js'
+import { isLocalRedirectUri } from '../../core/oauth/requests/redirect-uri.js'
 
 describe('cookies', () => {
   it('are bound to the host where they can be', () => {

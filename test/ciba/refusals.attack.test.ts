@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { parseClientMetadata } from '../../core/oauth/client-metadata.js'
+import { parseClientMetadata } from '../../core/oauth/clients/client-metadata.js'
 import { shopClient } from '../support/clients/ciba.js'
 import { collectionsOf } from '../support/forge/mint.js'
 import { startCibaServer } from '../support/server/ciba-server.js'

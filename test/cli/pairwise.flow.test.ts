@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createSubjects } from '../../core/oauth/subjects.js'
+import { createSubjects } from '../../core/oauth/subjects/subjects.js'
 import { configuration, openCommandLine, type CommandLine } from '../support/server/command-line.js'
 import { jsonAnswer, openSite, type Site } from '../support/server/site.js'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseClientMetadata } from '../../core/oauth/client-metadata.js'
+import { parseClientMetadata } from '../../core/oauth/clients/client-metadata.js'
 import { hashOpaqueToken } from '../../core/opaque-token.js'
 import { publicClient, serviceClient, webClient } from '../support/server/server.js'
 import {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { cacheClients, cachedSeconds, maxClients } from '../../core/oauth/client-directory.js'
-import type { Client } from '../../core/oauth/client.js'
+import { cacheClients, cachedSeconds, maxClients } from '../../core/oauth/clients/client-directory.js'
+import type { Client } from '../../core/oauth/clients/client.js'
 import { Unavailable } from '../../core/unavailable.js'
 
 /** A store that counts what it is asked. */

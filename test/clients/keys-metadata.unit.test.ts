@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { parseClientMetadata } from '../../core/oauth/client-metadata.js'
+import { parseClientMetadata } from '../../core/oauth/clients/client-metadata.js'
 import { newAssertionKey } from '../support/clients/client-assertion.js'
 
 const { publicJwk: key, privateKey } = newAssertionKey('ES256', 'one')

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { Secret } from '../../config/secret.js'
-import { parseClientMetadata, toMetadata } from '../../core/oauth/client-metadata.js'
+import { parseClientMetadata, toMetadata } from '../../core/oauth/clients/client-metadata.js'
 
 const scopes = ['openid', 'profile', 'offline_access']
 

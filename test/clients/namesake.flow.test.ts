@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { authorizeUrl, collectionsOf } from '../support/forge/mint.js'
-import { parseClientMetadata } from '../../core/oauth/client-metadata.js'
+import { parseClientMetadata } from '../../core/oauth/clients/client-metadata.js'
 import { person, publicClient, serviceClient, startServer, subject } from '../support/server/server.js'
 import { openTestRecords } from '../support/stores/test-stores.js'
 import { UserAgent } from '../support/clients/user-agent.js'

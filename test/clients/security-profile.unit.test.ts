@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { formatPath, type Path } from '../../config/problems.js'
-import { createClientDirectory } from '../../core/oauth/client-directory.js'
+import { createClientDirectory } from '../../core/oauth/clients/client-directory.js'
 import { profileRules } from '../../core/checks/profile-rules.js'
 import { noLog } from '../../core/observe/log.js'
 import type { Deployment } from '../../core/checks/rule.js'
-import type { Client } from '../../core/oauth/client.js'
-import { parseClientMetadata } from '../../core/oauth/client-metadata.js'
+import type { Client } from '../../core/oauth/clients/client.js'
+import { parseClientMetadata } from '../../core/oauth/clients/client-metadata.js'
 import { fapiMetadata } from '../support/clients/fapi-client.js'
 
 const faultsOf = (changes: object) =>

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { formatUserCode } from '../../core/oauth/device-code.js'
+import { formatUserCode } from '../../core/oauth/grants/device-code.js'
 import { tvClient } from '../support/clients/device.js'
 import { person } from '../support/server/server.js'
 import { startDeviceServer, type DeviceServer } from '../support/server/device-server.js'

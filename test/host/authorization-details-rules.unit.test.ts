@@ -5,7 +5,7 @@ import {
   isClosedSchema,
   mayHave,
   namesType,
-} from '../../core/oauth/authorization-details-schema.js'
+} from '../../core/oauth/requests/authorization-details-schema.js'
 
 const closed = { type: 'object', additionalProperties: false } as const
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { OAuthError } from '../../core/oauth/errors.js'
-import { checkNoneRepeated, parseParameters } from '../../core/oauth/params.js'
+import { checkNoneRepeated, parseParameters } from '../../core/oauth/requests/params.js'
 
 const values = (text: string): Record<string, string> => Object.fromEntries(parseParameters(text).values)
 

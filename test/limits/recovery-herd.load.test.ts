@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from 'vitest'
-import { parseClientMetadata } from '../../core/oauth/client-metadata.js'
+import { parseClientMetadata } from '../../core/oauth/clients/client-metadata.js'
 import { openMongodb } from '../../stores/mongodb/open-mongodb.js'
 import type { StorageBackend } from '../../core/storage/ports.js'
 import { collectionsOf, createMint } from '../support/forge/mint.js'

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { readPrincipal } from '../../core/attestation/read-body.js'
 import { clientOnPage } from '../../core/endpoints/authorization-flow/page-form.js'
-import { displayName } from '../../core/oauth/account.js'
-import type { Client } from '../../core/oauth/client.js'
-import { metadataSchema } from '../../core/oauth/client-metadata-schema.js'
+import { displayName } from '../../core/oauth/subjects/account.js'
+import type { Client } from '../../core/oauth/clients/client.js'
+import { metadataSchema } from '../../core/oauth/clients/client-metadata-schema.js'
 import { escapeUnseen, hasInk, isPlainText, toPlainText } from '../../core/plain-text.js'
 import { plainTexts, unseenTexts } from '../support/forge/unseen-texts.js'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { forEachSubject } from '../../core/oauth/each-subject.js'
-import { subjectRecordId } from '../../core/oauth/subject-records.js'
+import { forEachSubject } from '../../core/oauth/subjects/each-subject.js'
+import { subjectRecordId } from '../../core/oauth/subjects/subject-records.js'
 import { Unavailable } from '../../core/unavailable.js'
 import type { RecordStore } from '../../core/storage/ports.js'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { joinAccounts, type AccountLookup } from '../../core/oauth/account.js'
+import { joinAccounts, type AccountLookup } from '../../core/oauth/subjects/account.js'
 import { Unavailable } from '../../core/unavailable.js'
 
 const { signal } = new AbortController()

@@ -1,7 +1,7 @@
 import { subjectLifetime } from '../../core/collections/person-records.js'
 import { join } from 'node:path'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { createEndSubject } from '../../core/oauth/subject-end.js'
+import { createEndSubject } from '../../core/oauth/subjects/subject-end.js'
 import type { Log } from '../../core/observe/log.js'
 import { SoftwareAuthenticator } from '../support/clients/software-authenticator.js'
 import { disposeAfterAll } from '../support/dispose-after-all.js'

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
-import { createEndSubject, findAuthTime, signInOf } from '../../core/oauth/subject-end.js'
+import { createEndSubject, findAuthTime, signInOf } from '../../core/oauth/subjects/subject-end.js'
 import { openEmbedded } from '../../stores/embedded/open-embedded.js'
 
 // What is over after an end, to the second and within it.

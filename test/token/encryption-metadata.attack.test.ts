@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { findEncryptionKeys, importKeySet, importKnownKeys } from '../../core/jose/key-set.js'
 import { allAlgorithms } from '../../core/jose/algorithms.js'
 import { BadJwk, checkEncryptionJwk, checkPublicJwk } from '../../core/jose/public-key-guard.js'
-import { parseClientMetadata } from '../../core/oauth/client-metadata.js'
+import { parseClientMetadata } from '../../core/oauth/clients/client-metadata.js'
 import { webClient } from '../support/server/server.js'
 
 let rsa: JWK

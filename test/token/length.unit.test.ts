@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { parseClientMetadata } from '../../core/oauth/client-metadata.js'
-import type { Client } from '../../core/oauth/client.js'
+import { parseClientMetadata } from '../../core/oauth/clients/client-metadata.js'
+import type { Client } from '../../core/oauth/clients/client.js'
 import { createTokenIssuer, type TokenIssuer } from '../../core/tokens/issuer.js'
 import { standardReleases } from '../support/server/claim-releases.js'
 import { backend, ec, key, never, open, start } from '../support/signers/memory-signer.js'

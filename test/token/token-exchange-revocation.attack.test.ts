@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { collections } from '../../core/collections/collections.js'
-import { parseClientMetadata } from '../../core/oauth/client-metadata.js'
-import type { Client } from '../../core/oauth/client.js'
+import { parseClientMetadata } from '../../core/oauth/clients/client-metadata.js'
+import type { Client } from '../../core/oauth/clients/client.js'
 import { basic, api, type Credentials } from '../support/clients/clients.js'
 import {
   accessType,

@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto'
-import { createSharedSecret } from '../../oauth/shared-secret.js'
+import { createSharedSecret } from '../../oauth/clients/shared-secret.js'
 import { isSameText } from '../../oauth/same-text.js'
 import type { RecordStore } from '../../storage/ports.js'
 

@@ -1,4 +1,4 @@
-import { pageSubjectRecords, subjectRecordId } from '../../oauth/subject-records.js'
+import { pageSubjectRecords, subjectRecordId } from '../../oauth/subjects/subject-records.js'
 import type { RecordStore } from '../../storage/ports.js'
 import type { Principal } from '../ports.js'
 import { principalDigest } from '../principal-digest.js'

@@ -1,5 +1,5 @@
-import { askPlugin } from '../../oauth/ask-plugin.js'
-import type { AuthorizationDetail, DescribedDetail } from '../../oauth/authorization-details.js'
+import { askPlugin } from '../../oauth/grants/ask-plugin.js'
+import type { AuthorizationDetail, DescribedDetail } from '../../oauth/requests/authorization-details.js'
 import type { AuthorizationOptions } from '../authorization-flow/options.js'
 
 /** Details of one application, or of one request, on the page; how many more there are is shown as a number. */

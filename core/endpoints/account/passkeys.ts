@@ -1,7 +1,7 @@
 import type { FactorSetup, PasskeyEnrolment } from '../../interaction/factors/factor-enrolment.js'
 import { factorId, mostPasskeys, type PersonFactors } from '../../interaction/factors/person-factors.js'
 import type { PasskeyOnPage, PasskeysOnPage } from '../../interaction/pages/account-page.js'
-import { displayName } from '../../oauth/account.js'
+import { displayName } from '../../oauth/subjects/account.js'
 import type { AuditLog } from '../../observe/audit.js'
 import { readBrowserNames } from '../../interaction/browser-names.js'
 import { hashOpaqueToken } from '../../opaque-token.js'

@@ -3,7 +3,7 @@ import type { PasswordChange, PasswordReset } from '../../interaction/password-c
 import type { PasswordProblem } from '../../interaction/pages/account-page.js'
 import type { RecoverySessions } from '../../interaction/recovery/recovery-sessions.js'
 import { OAuthError } from '../../oauth/errors.js'
-import { findAuthTime, type EndSubject } from '../../oauth/subject-end.js'
+import { findAuthTime, type EndSubject } from '../../oauth/subjects/subject-end.js'
 import type { AuditLog } from '../../observe/audit.js'
 import type { RevocationStore } from '../../storage/ports.js'
 import type { Flow } from '../authorization-flow/flow.js'

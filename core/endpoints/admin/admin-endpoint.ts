@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { parseStrictJsonObject } from '../../../libraries/wire/strict-json.js'
 import { OAuthError } from '../../oauth/errors.js'
-import type { ParameterList } from '../../oauth/params.js'
+import type { ParameterList } from '../../oauth/requests/params.js'
 import type { AuditEventName } from '../../observe/audit.js'
 import type { Declaration } from '../endpoint.js'
 import { json, jsonText, type EndpointRequest, type Handler, type Reply } from '../message.js'

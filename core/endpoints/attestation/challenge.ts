@@ -1,7 +1,7 @@
 import type { EvidenceChallenges } from '../../attestation/evidence-challenges.js'
 import { readJsonObject } from '../../attestation/read-body.js'
 import type { JsonObject } from '../../json.js'
-import { attestedClient } from '../../oauth/client-authentication.js'
+import { attestedClient } from '../../oauth/clients/client-authentication.js'
 import { recordingRefusals } from './trail.js'
 import type { Declaration } from '../endpoint.js'
 import { json, type Handler } from '../message.js'

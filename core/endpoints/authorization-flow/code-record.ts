@@ -1,8 +1,8 @@
 import type { Session } from '../../interaction/session.js'
-import type { AuthorizationRequest } from '../../oauth/authorization-request.js'
-import { acrOf, type AuthenticationContexts, type WantedAcr } from '../../oauth/authentication-context.js'
-import type { Authentication, AuthorizationCode } from '../../oauth/grant.js'
-import { newGrantId } from '../../oauth/grant-id.js'
+import type { AuthorizationRequest } from '../../oauth/requests/authorization-request.js'
+import { acrOf, type AuthenticationContexts, type WantedAcr } from '../../oauth/requests/authentication-context.js'
+import type { Authentication, AuthorizationCode } from '../../oauth/grants/grant.js'
+import { newGrantId } from '../../oauth/grants/grant-id.js'
 import type { AuthorizationOptions } from './options.js'
 
 /** What a session knows of how its person signed in. */

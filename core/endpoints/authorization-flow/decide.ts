@@ -1,10 +1,10 @@
 import type { Session } from '../../interaction/session.js'
-import type { AuthorizationRequest } from '../../oauth/authorization-request.js'
-import { acrNotAvailable, isAcrMet, type AuthenticationContexts } from '../../oauth/authentication-context.js'
-import type { Client } from '../../oauth/client.js'
+import type { AuthorizationRequest } from '../../oauth/requests/authorization-request.js'
+import { acrNotAvailable, isAcrMet, type AuthenticationContexts } from '../../oauth/requests/authentication-context.js'
+import type { Client } from '../../oauth/clients/client.js'
 import { OAuthError } from '../../oauth/errors.js'
-import type { Subjects } from '../../oauth/subjects.js'
-import { isImpersonable } from '../../oauth/redirect-uri.js'
+import type { Subjects } from '../../oauth/subjects/subjects.js'
+import { isImpersonable } from '../../oauth/requests/redirect-uri.js'
 
 /** What has to come next before the client may have its answer. */
 export type Next = 'select' | 'login' | 'consent' | 'code'

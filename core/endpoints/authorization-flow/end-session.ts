@@ -1,5 +1,5 @@
 import type { FoundSession, Sessions } from '../../interaction/session.js'
-import type { EndSessionGrants } from '../../oauth/session-grants.js'
+import type { EndSessionGrants } from '../../oauth/grants/session-grants.js'
 import type { AuditLog } from '../../observe/audit.js'
 
 export interface EndSessionOptions {

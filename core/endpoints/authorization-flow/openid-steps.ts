@@ -1,6 +1,6 @@
-import type { Prompt } from '../../oauth/authorization-request.js'
-import { readWantedAcr } from '../../oauth/authentication-context.js'
-import { demandedSubject, parseClaimsParameter } from '../../oauth/claims-parameter.js'
+import type { Prompt } from '../../oauth/requests/authorization-request.js'
+import { readWantedAcr } from '../../oauth/requests/authentication-context.js'
+import { demandedSubject, parseClaimsParameter } from '../../oauth/requests/claims-parameter.js'
 import { hasUnseen } from '../../plain-text.js'
 import { invalidRequest, nothing, type StepResult, type Step, type StepInput } from './step.js'
 

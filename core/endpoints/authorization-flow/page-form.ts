@@ -1,5 +1,5 @@
 import type { ClientOnPage } from '../../interaction/pages/client-on-page.js'
-import { isOpenlyRegistered, type Client } from '../../oauth/client.js'
+import { isOpenlyRegistered, type Client } from '../../oauth/clients/client.js'
 import { OAuthError, withDetails, type ErrorDetails } from '../../oauth/errors.js'
 import { hasInk } from '../../plain-text.js'
 import type { EndpointRequest } from '../message.js'

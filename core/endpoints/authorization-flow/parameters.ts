@@ -1,5 +1,5 @@
 import { OAuthError } from '../../oauth/errors.js'
-import type { ParameterList } from '../../oauth/params.js'
+import type { ParameterList } from '../../oauth/requests/params.js'
 import type { EndpointRequest } from '../message.js'
 
 /**

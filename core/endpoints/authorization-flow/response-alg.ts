@@ -1,5 +1,5 @@
 import type { JwsAlg } from '../../jose/jwk.js'
-import type { Client } from '../../oauth/client.js'
+import type { Client } from '../../oauth/clients/client.js'
 import type { AuthorizationOptions } from './options.js'
 
 type ResponseAlgs = Pick<AuthorizationOptions, 'responseAlg' | 'responseAlgs'>

@@ -1,7 +1,7 @@
-import type { AuthorizationRequest } from '../../oauth/authorization-request.js'
-import type { Client } from '../../oauth/client.js'
+import type { AuthorizationRequest } from '../../oauth/requests/authorization-request.js'
+import type { Client } from '../../oauth/clients/client.js'
 import { OAuthError } from '../../oauth/errors.js'
-import type { ParameterList } from '../../oauth/params.js'
+import type { ParameterList } from '../../oauth/requests/params.js'
 import type { AuthorizationOptions } from './options.js'
 
 /** What the rules of a deployment are. */

@@ -1,10 +1,10 @@
-import type { AnswerTarget } from '../../oauth/authorization-request.js'
-import type { Client } from '../../oauth/client.js'
+import type { AnswerTarget } from '../../oauth/requests/authorization-request.js'
+import type { Client } from '../../oauth/clients/client.js'
 import { OAuthError } from '../../oauth/errors.js'
-import type { ParameterList } from '../../oauth/params.js'
+import type { ParameterList } from '../../oauth/requests/params.js'
 import { explainRedirectUri } from './explain-redirect-uri.js'
-import { isRegisteredRedirectUri } from '../../oauth/redirect-uri.js'
-import { findResponseMode } from '../../oauth/response-mode.js'
+import { isRegisteredRedirectUri } from '../../oauth/requests/redirect-uri.js'
+import { findResponseMode } from '../../oauth/requests/response-mode.js'
 
 /** Longer ones are refused, and not echoed: anyone may have a state stored, until a sign-in is over. */
 const maxStateBytes = 2048

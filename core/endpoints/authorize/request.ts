@@ -1,7 +1,7 @@
-import type { Client, ClientDirectory } from '../../oauth/client.js'
+import type { Client, ClientDirectory } from '../../oauth/clients/client.js'
 import { OAuthError, shownClientId } from '../../oauth/errors.js'
-import type { ParameterList } from '../../oauth/params.js'
-import { isPushedRequestUri } from '../../oauth/pushed-request.js'
+import type { ParameterList } from '../../oauth/requests/params.js'
+import { isPushedRequestUri } from '../../oauth/requests/pushed-request.js'
 import { checkOnce } from '../authorization-flow/target.js'
 
 /** The client that asks. With `meant`, the page says which id was probably meant. Throws `invalid_request`, `invalid_client`, `Unavailable`. */

@@ -6,7 +6,7 @@ import { readJsonObject, readText } from '../../attestation/read-body.js'
 import type { CheckRequestSignature, SignedBy } from '../../attestation/request-signature.js'
 import type { PrincipalStatus } from '../../attestation/status.js'
 import { epochSeconds } from '../../clock.js'
-import { acrOf } from '../../oauth/authentication-context.js'
+import { acrOf } from '../../oauth/requests/authentication-context.js'
 import { describeDecision, type PendingApprovals } from '../../oauth/ciba/pending-approvals.js'
 import { reportDecision, type PingOutbox } from '../../oauth/ciba/ping.js'
 import {
@@ -16,8 +16,8 @@ import {
   type BackchannelApproval,
   type BackchannelRequest,
 } from '../../oauth/ciba/request.js'
-import type { Client } from '../../oauth/client.js'
-import { newGrantId } from '../../oauth/grant-id.js'
+import type { Client } from '../../oauth/clients/client.js'
+import { newGrantId } from '../../oauth/grants/grant-id.js'
 import type { AuthorizationOptions } from '../authorization-flow/options.js'
 import type { Declaration } from '../endpoint.js'
 import { json, type EndpointRequest, type Reply } from '../message.js'

@@ -1,4 +1,4 @@
-import type { DeviceApproval, DeviceRequest } from '../../oauth/device-code.js'
+import type { DeviceApproval, DeviceRequest } from '../../oauth/grants/device-code.js'
 import type { AttemptLimiter, DeviceCodeStore } from '../../storage/ports.js'
 
 export interface DeviceOptions {

@@ -1,19 +1,19 @@
 import { isCsrfToken } from '../../interaction/csrf.js'
 import { logoOrigins } from '../../interaction/pages/client-on-page.js'
 import type { DeviceResultPage } from '../../interaction/pages/pages.js'
-import type { Client } from '../../oauth/client.js'
+import type { Client } from '../../oauth/clients/client.js'
 import {
   deviceCodeGrant,
   formatUserCode,
   readUserCode,
   type DeviceApproval,
   type DeviceRequest,
-} from '../../oauth/device-code.js'
+} from '../../oauth/grants/device-code.js'
 import { OAuthError } from '../../oauth/errors.js'
-import { scopeToAllow } from '../../oauth/scope.js'
+import { scopeToAllow } from '../../oauth/requests/scope.js'
 import { isOpaqueToken } from '../../opaque-token.js'
 import type { DeviceCode, DeviceCodeState } from '../../storage/ports.js'
-import { newGrantId } from '../../oauth/grant-id.js'
+import { newGrantId } from '../../oauth/grants/grant-id.js'
 import { authenticationOf } from '../authorization-flow/code-record.js'
 import type { Flow } from '../authorization-flow/flow.js'
 import type { Person } from '../authorization-flow/people.js'

@@ -3,7 +3,7 @@ import type { AccountVisit, InteractionPage } from '../../interaction/interactio
 import { firstMethods, isInstead } from '../../interaction/method-choice.js'
 import type { LoginPage } from '../../interaction/pages/pages.js'
 import type { SignInMethod } from '../../interaction/sign-in-method.js'
-import { formatUserCode } from '../../oauth/device-code.js'
+import { formatUserCode } from '../../oauth/grants/device-code.js'
 import { OAuthError } from '../../oauth/errors.js'
 import { accountUrl } from '../authorization-flow/account-url.js'
 import { withQuery } from '../authorization-flow/with-query.js'

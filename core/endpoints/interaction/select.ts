@@ -1,7 +1,7 @@
 import { setBrowserSessions, withCurrent, withoutSessions } from '../../interaction/browser-sessions.js'
 import { csrfToken, isCsrfToken } from '../../interaction/csrf.js'
 import { logoOrigins } from '../../interaction/pages/client-on-page.js'
-import { displayName } from '../../oauth/account.js'
+import { displayName } from '../../oauth/subjects/account.js'
 import { OAuthError } from '../../oauth/errors.js'
 import { createEndSession, type EndSessionOptions } from '../authorization-flow/end-session.js'
 import type { Flow } from '../authorization-flow/flow.js'

@@ -1,6 +1,6 @@
 import type { SignInRequest } from '../../interaction/sign-in-method.js'
-import type { AuthorizationRequest } from '../../oauth/authorization-request.js'
-import type { Client, ClientDirectory } from '../../oauth/client.js'
+import type { AuthorizationRequest } from '../../oauth/requests/authorization-request.js'
+import type { Client, ClientDirectory } from '../../oauth/clients/client.js'
 import { recentSeconds } from '../authorization-flow/recent-sign-in.js'
 import type { CompleteVisit } from './complete-sign-in.js'
 import { openInteraction, type OwnInteraction } from './open-interaction.js'

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../json.js'
-import { toMetadata } from '../../oauth/client-metadata.js'
-import type { Client } from '../../oauth/client.js'
+import { toMetadata } from '../../oauth/clients/client-metadata.js'
+import type { Client } from '../../oauth/clients/client.js'
 
 /** Below the issuer; a client's own is the next segment. */
 export const registrationPath = '/register'

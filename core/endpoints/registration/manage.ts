@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../json.js'
-import type { Client } from '../../oauth/client.js'
+import type { Client } from '../../oauth/clients/client.js'
 import { OAuthError } from '../../oauth/errors.js'
 import { keepFromRecord } from '../../oauth/registration/make-client.js'
 import { checkOpenSize } from '../../oauth/registration/open-size.js'

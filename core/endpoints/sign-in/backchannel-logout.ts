@@ -1,7 +1,7 @@
 import type { PersonalRecords } from '../../interaction/personal-records.js'
 import type { SignInMethod } from '../../interaction/sign-in-method.js'
 import { OAuthError } from '../../oauth/errors.js'
-import { checkNoneRepeated } from '../../oauth/params.js'
+import { checkNoneRepeated } from '../../oauth/requests/params.js'
 import type { AuditLog } from '../../observe/audit.js'
 import { hashOpaqueToken } from '../../opaque-token.js'
 import type { RecordLookup } from '../../storage/ports.js'

@@ -1,9 +1,12 @@
-import type { Account, AccountLookup } from '../../oauth/account.js'
-import { narrowAuthorizationDetails, type AuthorizationDetailsTypes } from '../../oauth/authorization-details.js'
+import type { Account, AccountLookup } from '../../oauth/subjects/account.js'
+import {
+  narrowAuthorizationDetails,
+  type AuthorizationDetailsTypes,
+} from '../../oauth/requests/authorization-details.js'
 import { OAuthError } from '../../oauth/errors.js'
-import { bindGrant, familyConstraint } from '../../oauth/grant-binding.js'
-import type { GrantDecision } from '../../oauth/grant.js'
-import { runGrant } from '../../oauth/run-grant.js'
+import { bindGrant, familyConstraint } from '../../oauth/grants/grant-binding.js'
+import type { GrantDecision } from '../../oauth/grants/grant.js'
+import { runGrant } from '../../oauth/grants/run-grant.js'
 import type { PreparedTokens } from '../../tokens/issuer.js'
 import type { TokenRequest } from './request.js'
 

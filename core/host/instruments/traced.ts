@@ -1,5 +1,5 @@
 import type { KeyRing } from '../../keys/ports.js'
-import type { ClientAuthentication } from '../../oauth/client-authentication.js'
+import type { ClientAuthentication } from '../../oauth/clients/client-authentication.js'
 import type { Tracing } from '../../observe/tracing.js'
 
 /** The same, with a span for each. */

@@ -1,5 +1,5 @@
 import { epochSeconds, type Clock } from '../../clock.js'
-import { listSubjectRecords, subjectRecordId } from '../../oauth/subject-records.js'
+import { listSubjectRecords, subjectRecordId } from '../../oauth/subjects/subject-records.js'
 import { hashOpaqueToken } from '../../opaque-token.js'
 import type { RecordStore } from '../../storage/ports.js'
 import type { Passkey, PersonFactor, RecoveryCodes, TotpFactor } from './person-factor.js'

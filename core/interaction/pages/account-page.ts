@@ -1,5 +1,5 @@
 import type { BrowserNames } from '../browser-names.js'
-import type { DescribedDetail } from '../../oauth/authorization-details.js'
+import type { DescribedDetail } from '../../oauth/requests/authorization-details.js'
 import type { JsonObject } from '../../json.js'
 import type { AccountNotice } from './account-notices.js'
 import type { ClientOnPage } from './client-on-page.js'

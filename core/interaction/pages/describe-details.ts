@@ -1,4 +1,4 @@
-import type { DescribedDetail } from '../../oauth/authorization-details.js'
+import type { DescribedDetail } from '../../oauth/requests/authorization-details.js'
 import type { Words } from '../languages/words.js'
 
 /** What a client asks for by `authorization_details`, in the words of the operator. */

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../json.js'
-import type { DescribedDetail } from '../../oauth/authorization-details.js'
+import type { DescribedDetail } from '../../oauth/requests/authorization-details.js'
 import type { LanguageWishes } from '../languages/choose-language.js'
 import type { AccountPage } from './account-page.js'
 import type { ClientOnPage } from './client-on-page.js'

@@ -1,6 +1,6 @@
 import { epochSeconds, type Clock } from '../../clock.js'
 import { isSameText } from '../../oauth/same-text.js'
-import { findAuthTime, signInOf } from '../../oauth/subject-end.js'
+import { findAuthTime, signInOf } from '../../oauth/subjects/subject-end.js'
 import { hashOpaqueToken, newOpaqueToken } from '../../opaque-token.js'
 import type { RecordStore, RevocationStore } from '../../storage/ports.js'
 

@@ -1,5 +1,5 @@
 import { epochSeconds, type Clock } from '../../clock.js'
-import { findAuthTime, signInOf } from '../../oauth/subject-end.js'
+import { findAuthTime, signInOf } from '../../oauth/subjects/subject-end.js'
 import { hashOpaqueToken, isOpaqueToken, newOpaqueToken } from '../../opaque-token.js'
 import type { RecordStore, RevocationStore } from '../../storage/ports.js'
 import type { Cookies } from '../cookies.js'

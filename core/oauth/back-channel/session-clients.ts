@@ -1,9 +1,9 @@
 import { hashOpaqueToken } from '../../opaque-token.js'
 import type { RecordStore } from '../../storage/ports.js'
-import type { Client } from '../client.js'
-import type { Grant } from '../grant.js'
-import { isOffline } from '../scope.js'
-import { subjectRecordId } from '../subject-records.js'
+import type { Client } from '../clients/client.js'
+import type { Grant } from '../grants/grant.js'
+import { isOffline } from '../requests/scope.js'
+import { subjectRecordId } from '../subjects/subject-records.js'
 
 /** A client that was granted something in a session, and is to hear when the session is over. */
 export interface SessionClient {

@@ -1,5 +1,5 @@
 import type { RecordStore } from '../../storage/ports.js'
-import { listSubjectRecords } from '../subject-records.js'
+import { listSubjectRecords } from '../subjects/subject-records.js'
 import type { LogoutNotice, LogoutOutbox } from './outbox.js'
 import { sessionClientId, type SessionClient } from './session-clients.js'
 

@@ -1,8 +1,8 @@
 import { hashOpaqueToken } from '../../opaque-token.js'
 import type { Notice, Outbox } from '../back-channel/outbox.js'
-import type { Client } from '../client.js'
+import type { Client } from '../clients/client.js'
 import { OAuthError } from '../errors.js'
-import type { ParameterList } from '../params.js'
+import type { ParameterList } from '../requests/params.js'
 
 /** What a client in ping mode is told with: both are its own, and it gets them back as they are (OpenID CIBA Core §10.2). */
 export interface Ping {

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../json.js'
-import type { WantedAcr } from '../authentication-context.js'
-import type { AuthorizationDetail } from '../authorization-details.js'
-import type { Client } from '../client.js'
-import type { Grant } from '../grant.js'
+import type { WantedAcr } from '../requests/authentication-context.js'
+import type { AuthorizationDetail } from '../requests/authorization-details.js'
+import type { Client } from '../clients/client.js'
+import type { Grant } from '../grants/grant.js'
 import type { Ping } from './ping.js'
 
 /** OpenID CIBA Core §4. */

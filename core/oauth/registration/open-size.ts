@@ -1,5 +1,5 @@
 import { maxTokenLength } from '../../jose/compact-jws.js'
-import type { Client, ClientRegistration } from '../client.js'
+import type { Client, ClientRegistration } from '../clients/client.js'
 import { metadataRefused } from './refuse-metadata.js'
 
 /** Of the metadata of a client that nobody vouches for. */

@@ -1,8 +1,8 @@
 import { hasInheritedName, isObject, type JsonObject, type JsonValue } from '../../json.js'
 import { maxKeys } from '../../jose/key-set.js'
 import { parseStrictJsonObject } from '../../../libraries/wire/strict-json.js'
-import { metadataSchema } from '../client-metadata-schema.js'
-import type { MetadataProblem } from '../client-metadata.js'
+import { metadataSchema } from '../clients/client-metadata-schema.js'
+import type { MetadataProblem } from '../clients/client-metadata.js'
 import { OAuthError } from '../errors.js'
 import { metadataRefused } from './refuse-metadata.js'
 

@@ -2,7 +2,7 @@ import { epochSeconds, type Clock } from '../../clock.js'
 import { hashOpaqueToken, isOpaqueToken } from '../../opaque-token.js'
 import type { RecordStore } from '../../storage/ports.js'
 import { Unavailable } from '../../unavailable.js'
-import { isClientId, type Client, type ClientDirectory, type ClientRegistration } from '../client.js'
+import { isClientId, type Client, type ClientDirectory, type ClientRegistration } from '../clients/client.js'
 import { isSameText } from '../same-text.js'
 
 export interface RegisteredClientsOptions {

@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { collections } from '../../../core/collections/collections.js'
-import type { AuthorizationCode, Grant } from '../../../core/oauth/grant.js'
+import type { AuthorizationCode, Grant } from '../../../core/oauth/grants/grant.js'
 import { hashOpaqueToken, newOpaqueToken } from '../../../core/opaque-token.js'
-import { newRefreshToken } from '../../../core/oauth/refresh-token.js'
+import { newRefreshToken } from '../../../core/oauth/grants/refresh-token.js'
 import type { StorageBackend } from '../../../core/storage/ports.js'
 import { redirectUri, subject } from '../server/server.js'
 

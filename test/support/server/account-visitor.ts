@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { epochSeconds } from '../../../core/clock.js'
-import { grantEntryId, type GrantEntry } from '../../../core/oauth/grant-index.js'
+import { grantEntryId, type GrantEntry } from '../../../core/oauth/grants/grant-index.js'
 import { UserAgent } from '../clients/user-agent.js'
 
 import { collectionsOf } from '../forge/mint.js'

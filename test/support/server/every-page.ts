@@ -4,7 +4,7 @@ import { builtIn } from '../../../core/interaction/languages/built-in.js'
 import { createPages } from '../../../core/interaction/pages/create-pages.js'
 import { loadAssets } from '../../../core/interaction/pages/load-assets.js'
 import { plainLook } from '../../../core/interaction/pages/look.js'
-import { noParameters } from '../../../core/oauth/params.js'
+import { noParameters } from '../../../core/oauth/requests/params.js'
 import { samplePages } from './sample-pages.js'
 
 const scopes = [{ name: 'umlaute:größe', title: { de: 'Schuhgröße ändern' }, description: { de: 'Auch für Füße.' } }]

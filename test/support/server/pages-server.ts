@@ -4,7 +4,7 @@ import { createAssetEndpoint } from '../../../core/endpoints/assets.js'
 import type { EndpointRequest } from '../../../core/endpoints/message.js'
 import { pagePolicy } from '../../../core/http/security-headers.js'
 import { loadAssets } from '../../../core/interaction/pages/load-assets.js'
-import { noParameters, parseParameters } from '../../../core/oauth/params.js'
+import { noParameters, parseParameters } from '../../../core/oauth/requests/params.js'
 
 export interface PagesServer extends AsyncDisposable {
   readonly origin: string

@@ -1,4 +1,4 @@
-import type { DescribedDetail } from '../../../core/oauth/authorization-details.js'
+import type { DescribedDetail } from '../../../core/oauth/requests/authorization-details.js'
 import type { AccountPage, PasswordProblem } from '../../../core/interaction/pages/account-page.js'
 import type { ClientOnPage } from '../../../core/interaction/pages/client-on-page.js'
 import type { SpokenPages } from '../../../core/interaction/pages/pages.js'

@@ -1,0 +1,125 @@
+import { isUtf8 } from 'node:buffer'
+import type { ClientCertificate } from '../../certificates/client-certificate.js'
+import type { Client } from './client.js'
+import type { DpopProof } from '../dpop.js'
+import { OAuthError } from '../errors.js'
+import type { SenderConstraint } from '../grants/grant.js'
+
+/** What a client authentication method may look at. */
+export interface TokenRequest {
+  readonly params: ReadonlyMap<string, string>
+  /** The endpoint that was asked: `POST`, and a path below the issuer such as `/token`. */
+  readonly method: string
+  readonly path: string
+  /**
+   * The client's id and secret from `Authorization: Basic`, as `readBasic` reads them: once, however many methods ask.
+   * Throws `invalid_client` when it is malformed.
+   */
+  basicCredentials(): BasicCredentials | undefined
+  /** A header of the request by its lower-case name. */
+  header(name: string): string | undefined
+  /** The certificate of mutual TLS. It proves that the sender has its key, and nothing more. */
+  readonly clientCertificate: ClientCertificate | undefined
+  /** The caller's address, through trusted proxies only. */
+  readonly address: string
+}
+
+export interface BasicCredentials {
+  readonly clientId: string
+  /** May be empty, which proves nothing. */
+  readonly secret: string
+}
+
+/** What `detect` found. */
+export interface Detection<E = unknown> {
+  readonly clientId: string
+  readonly evidence: E
+  /**
+   * The parameters name the client and prove nothing: the request may mean another method as well, which the client's
+   * registration decides. A certificate beside it is one that the connection has, whatever it is used for.
+   */
+  readonly unproven?: true
+}
+
+/** What a method has found out beside that the client is the one it says. */
+export interface ProvenClient {
+  readonly confirmation?: SenderConstraint
+  /**
+   * The thumbprint of the key of this instance of the client (draft-ietf-oauth-attestation-based-client-auth): refresh tokens that
+   * come of the request are bound to it.
+   */
+  readonly instanceJkt?: string
+  /** The DPoP proof of the request, where that proved the client: it was checked, and the endpoint claims it. */
+  readonly dpop?: DpopProof
+}
+
+/** One client authentication method (OIDC Core §9, RFC 6749 §2.3). `E` is what `detect` found and `authenticate` needs. */
+export interface ClientAuthenticator<E = unknown> {
+  /** The value of `token_endpoint_auth_method`. */
+  readonly method: string
+  /**
+   * Does the request use this method? Pure: no store, no network. Throws `OAuthError` when it does, wrongly.
+   */
+  detect(request: TokenRequest): Detection<E> | undefined
+  /** Resolves when the evidence proves the client; throws `OAuthError('invalid_client')` or `Unavailable`. */
+  authenticate(client: Client, evidence: E, signal: AbortSignal): Promise<ProvenClient>
+}
+
+const malformed = (): OAuthError =>
+  new OAuthError('invalid_client', 'Client authentication failed.', { reason: 'malformed Basic credentials' })
+
+const plain = /^[\w\-.~]*$/
+
+/** The client's id and secret are form-encoded before they are joined (RFC 6749 §2.3.1). */
+const formDecode = (text: string): string => {
+  if (plain.test(text)) return text
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    throw malformed()
+  }
+}
+
+/**
+ * Reads the client's id and secret from `Authorization: Basic` (RFC 6749 §2.3.1, RFC 7617 §2), strictly. Undefined when the header is absent or of another scheme; throws `invalid_client` when it
+ * is Basic and malformed.
+ */
+export const readBasic = (header: string | undefined): BasicCredentials | undefined => {
+  if (header === undefined || !/^basic(?: |$)/i.test(header)) return undefined
+  const encoded = header.slice(6).trim()
+  if (encoded.length > 4096 || encoded === '') throw malformed()
+  const bytes = Buffer.from(encoded, 'base64')
+  // What is not base64, Buffer skips: it does not come back.
+  if (bytes.toString('base64') !== encoded) throw malformed()
+  if (!isUtf8(bytes)) throw malformed()
+  const text = bytes.toString('utf8')
+  const colon = text.indexOf(':')
+  const [clientId, secret] = [formDecode(text.slice(0, Math.max(colon, 0))), formDecode(text.slice(colon + 1))]
+  if (colon === -1 || clientId === '' || `${clientId}${secret}`.includes('\0')) throw malformed()
+  return { clientId, secret }
+}
+
+/** Clients that always send Basic do so without a password, too, which RFC 7617 §2 allows to be empty. */
+const findNamedByBasic = (request: TokenRequest): string | undefined => {
+  try {
+    const credentials = request.basicCredentials()
+    return credentials?.secret === '' ? credentials.clientId : undefined
+  } catch {
+    // What is malformed is refused as client_secret_basic.
+    return undefined
+  }
+}
+
+/** The client that a request names without proving it by a secret or an assertion; undefined when it sends one. */
+export const findNamedClient = (request: TokenRequest): string | undefined => {
+  const { params } = request
+  if (params.has('client_secret') || params.has('client_assertion')) return undefined
+  return request.header('authorization') === undefined ? params.get('client_id') : findNamedByBasic(request)
+}
+
+/** For methods by certificate: the client that a request names, and the certificate that it came with (RFC 8705 §2). */
+export const detectByCertificate = (request: TokenRequest): Detection<ClientCertificate> | undefined => {
+  const clientId = findNamedClient(request)
+  const evidence = request.clientCertificate
+  return clientId === undefined || evidence === undefined ? undefined : { clientId, evidence, unproven: true }
+}

@@ -1,0 +1,114 @@
+import type { Clock } from '../../clock.js'
+import { isClientId, type Client, type ClientDirectory, type SecurityProfile } from './client.js'
+import { isFapi } from './security-profile.js'
+import { noLog, type Log } from '../../observe/log.js'
+import { RecentMap } from '../../recent-map.js'
+import type { RecordLookup } from '../../storage/ports.js'
+
+type ClientLookup = Pick<RecordLookup<Client>, 'find'> & Partial<Pick<ClientDirectory, 'forget'>>
+
+/** How long a client may be used as it was, or be taken for unknown, after the store has changed. */
+export const cachedSeconds = 5
+
+/** Of existing clients, and as many of unknown ids: questions about unknown ones evict no known one. */
+export const maxClients = 10_000
+
+interface Entry {
+  readonly until: number
+  readonly client: Promise<Client | undefined>
+}
+
+/**
+ * The clients of a store behind a network: one read for each client in `cachedSeconds`, however many requests it sends.
+ * The time runs from before the store is asked, also where it had none. What it failed to answer is asked again.
+ */
+export const cacheClients = (store: ClientLookup, clock: Clock): Required<ClientLookup> => {
+  const known = new RecentMap<string, Entry>(maxClients)
+  const unknown = new RecentMap<string, Entry>(maxClients)
+  const asking = new Map<string, Entry>()
+
+  let forgotten = 0
+
+  const ask = async (id: string, until: number): Promise<Client | undefined> => {
+    const before = forgotten
+    try {
+      const client = await store.find(id)
+      // What was asked for before a client changed may be the client as it was.
+      if (forgotten !== before) return client
+      const [kept, other] = client === undefined ? [unknown, known] : [known, unknown]
+      other.delete(id)
+      kept.set(id, { until, client: Promise.resolve(client) })
+      return client
+    } finally {
+      asking.delete(id)
+    }
+  }
+
+  return {
+    forget: (id) => {
+      forgotten++
+      for (const entries of [known, unknown, asking]) entries.delete(id)
+    },
+    find: (id) => {
+      const now = clock()
+      for (const entries of [known, unknown, asking]) {
+        const entry = entries.get(id)
+        // A clock that was set back makes nothing last longer.
+        if (entry === undefined || now >= entry.until || entry.until - now > cachedSeconds * 1000) continue
+        return entry.client
+      }
+      const until = now + cachedSeconds * 1000
+      const client = ask(id, until)
+      asking.set(id, { until, client })
+      return client
+    },
+  }
+}
+
+export interface DirectoryOptions {
+  /** Of the deployment: with `fapi2`, a client that has it not is out. */
+  readonly profile?: SecurityProfile
+  /** False: a client that is told pairwise subjects is out, because there is nothing to make them of. Default: true. */
+  readonly hasPairwiseKey?: boolean
+  /** Told once of each such client. */
+  readonly log?: Log
+}
+
+/** What the configuration names, the store cannot change. */
+export const createClientDirectory = (
+  fixed: readonly Client[],
+  store: ClientLookup,
+  { profile = 'oauth2', hasPairwiseKey = true, log = noLog }: DirectoryOptions = {},
+): ClientDirectory => {
+  const told = new RecentMap<string, 'told'>(maxClients)
+  const byId = new Map(fixed.map((client) => [client.client_id, client]))
+  const findAny = (clientId: string) =>
+    isClientId(clientId) ? (byId.get(clientId) ?? store.find(clientId)) : undefined
+  /** One that was stored before the deployment had its profile may have what the profile forbids. */
+  const findUnfitness = (client: Client): string | undefined => {
+    if (profile === 'fapi2' && !isFapi(client)) return 'A client without security_profile fapi2 is refused'
+    if (!hasPairwiseKey && client.subject_type === 'pairwise')
+      return 'A client with subject_type pairwise is refused: the configuration has no pairwise_key'
+    return undefined
+  }
+  const isUnfit = (client: Client): boolean => {
+    const why = findUnfitness(client)
+    if (why === undefined) return false
+    const { client_id } = client
+    if (told.get(client_id) === undefined) log.warn(why, { client_id })
+    told.set(client_id, 'told')
+    return true
+  }
+  const isOut = (client: Client): boolean => client.disabled === true || isUnfit(client)
+  return {
+    async find(clientId) {
+      const client = await findAny(clientId)
+      return client && isOut(client) ? 'disabled' : client
+    },
+    async findEnabled(clientId) {
+      const client = await findAny(clientId)
+      return client && isOut(client) ? undefined : client
+    },
+    forget: (clientId) => store.forget?.(clientId),
+  }
+}

@@ -1,0 +1,70 @@
+import { addressBucket } from '../../address-bucket.js'
+import { RecentMap } from '../../recent-map.js'
+import type { AttemptLimiter, AttemptPolicy } from '../../storage/ports.js'
+import { OAuthError } from '../errors.js'
+
+/** Machines that hold an old secret try on and on: a minute at most, so that they work soon after the new one is there. */
+const policy: AttemptPolicy = { free: 10, baseDelaySeconds: 1, maxDelaySeconds: 60, forgetAfterSeconds: 3600 }
+
+/** At least half as many are remembered. Of one that is not, each process judges one guess more. */
+const mostRemembered = 20_000
+
+/** Slows down guesses at the secret of one client from one address. */
+export interface SecretGuesses {
+  /**
+   * Runs `judge`, which throws `invalid_client` for a wrong secret. After failures from there, all processes together judge
+   * no more often than the policy lets them; then it throws `temporarily_unavailable` (429, `Retry-After`), whatever the
+   * secret. Throws `Unavailable`.
+   */
+  slowDown<T>(clientId: string, address: string, judge: () => Promise<T>): Promise<T>
+}
+
+/** A client and an address without a failure lately cost no word to the store: only this process' memory is asked. */
+export const createSecretGuesses = (attempts: AttemptLimiter): SecretGuesses => {
+  const failed = new RecentMap<string, 'failed'>(mostRemembered)
+
+  const take = async (id: string): Promise<void> => {
+    const { allowed, retryAfterSeconds } = await attempts.take('client_secret', id, policy)
+    if (allowed) return
+    throw new OAuthError('temporarily_unavailable', 'Too many requests.', {
+      status: 429,
+      reason: 'too many wrong client secrets',
+      headers: { 'Retry-After': String(retryAfterSeconds) },
+    })
+  }
+
+  /** Counted before it is judged, so that guesses that come at once are counted too. */
+  const judgeCounted = async <T>(id: string, judge: () => Promise<T>): Promise<T> => {
+    await take(id)
+    const judged = await judge()
+    failed.delete(id)
+    await attempts.clear('client_secret', id)
+    return judged
+  }
+
+  const judgeFirst = async <T>(clientId: string, address: string, judge: () => Promise<T>): Promise<T> => {
+    try {
+      return await judge()
+    } catch (error) {
+      const id = idOf(clientId, address)
+      if (id === undefined || !(error instanceof OAuthError) || error.code !== 'invalid_client') throw error
+      failed.set(id, 'failed')
+      await take(id)
+      throw error
+    }
+  }
+
+  return {
+    slowDown(clientId, address, judge) {
+      // Nearly always nobody has failed, and nothing else is looked at.
+      const id = failed.isEmpty ? undefined : idOf(clientId, address)
+      if (id === undefined || failed.get(id) === undefined) return judgeFirst(clientId, address, judge)
+      return judgeCounted(id, judge)
+    },
+  }
+}
+
+const idOf = (clientId: string, address: string): string | undefined => {
+  const bucket = addressBucket(address)
+  return bucket === undefined ? undefined : `${bucket} ${clientId}`
+}

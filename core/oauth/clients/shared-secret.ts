@@ -1,0 +1,24 @@
+import { randomBytes } from 'node:crypto'
+import type { RecordStore } from '../../storage/ports.js'
+
+/**
+ * A secret of 256 bits that all replicas share: the first one to ask makes it, and it is read once, however many ask at once
+ * (F36). `id` says what it is for. Throws `Unavailable` until it was read.
+ */
+export const createSharedSecret = (secrets: RecordStore<string>, id: string): (() => Promise<string>) => {
+  let secret: Promise<string> | undefined
+
+  const read = async (): Promise<string> => {
+    const found = await secrets.find(id)
+    if (found !== undefined) return found
+    const fresh = randomBytes(32).toString('base64url')
+    if (await secrets.put(id, fresh, { onlyIfAbsent: true })) return fresh
+    return read()
+  }
+
+  return () =>
+    (secret ??= read().catch((error: unknown) => {
+      secret = undefined
+      throw error
+    }))
+}

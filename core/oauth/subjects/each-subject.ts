@@ -1,0 +1,64 @@
+import { setTimeout } from 'node:timers/promises'
+import type { RecordStore } from '../../storage/ports.js'
+import { Unavailable } from '../../unavailable.js'
+
+const pageSize = 100
+/** Pieces of work that are done together: fewer while the store does not keep up. */
+const mostAtOnce = 64
+/** Milliseconds after each round of an outage in a row. The last such round is told. */
+const pausesMs = [250, 500, 1000, 2000, 4000] as const
+
+interface Pace {
+  atOnce: number
+}
+
+/** Does `work` for each of `all`, a few at a time: once, and again where it met an outage. */
+const doPatiently = async <T>(all: readonly T[], work: (one: T) => Promise<void>, pace: Pace): Promise<void> => {
+  const waiting = new Set(all)
+  let outages = 0
+  while (waiting.size > 0) {
+    const errors: unknown[] = []
+    const round = [...waiting].slice(0, pace.atOnce).map((one) =>
+      work(one).then(
+        () => waiting.delete(one),
+        (error: unknown) => void errors.push(error),
+      ),
+    )
+    await Promise.all(round)
+    if (errors.length === 0) {
+      pace.atOnce = Math.min(mostAtOnce, pace.atOnce * 2)
+      continue
+    }
+    for (const error of errors) if (!(error instanceof Unavailable)) throw error
+    outages = errors.length < round.length ? 0 : outages + 1
+    const pause = pausesMs[outages]
+    if (pause === undefined) throw errors[0]
+    pace.atOnce = Math.max(1, Math.floor(pace.atOnce / 4))
+    await setTimeout(pause)
+  }
+}
+
+/**
+ * Does `work` for each subject that has records in this collection, a few at a time, in bounded memory: once, and again where it
+ * met an outage. Throws `Unavailable` when an outage does not pass, and what `work` throws; then nothing more begins.
+ */
+export const forEachSubject = async (
+  store: RecordStore<{ readonly subject: string }>,
+  work: (subject: string) => Promise<void>,
+): Promise<void> => {
+  const pace: Pace = { atOnce: mostAtOnce }
+  let page: Awaited<ReturnType<typeof store.list>> = []
+  let last: string | undefined
+  for (let after: string | undefined; ;) {
+    const read = async (from: string | undefined): Promise<void> => void (page = await store.list(from, pageSize))
+    await doPatiently([after], read, pace)
+    const end = page.at(-1)
+    if (end === undefined) return
+    const subjects = new Set(page.map(({ record }) => record.subject))
+    // One whose records continue on this page.
+    if (last !== undefined) subjects.delete(last)
+    await doPatiently([...subjects], work, pace)
+    after = end.id
+    last = end.record.subject
+  }
+}
