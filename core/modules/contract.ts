@@ -1,30 +1,21 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { EvidenceChallenges } from '../attestation/evidence-challenges.js'
-import type { AttestationStatusProvider, EvidenceVerifier, SecondFactorVerifier } from '../attestation/ports.js'
+import type { SecondFactorVerifier } from '../attestation/ports.js'
 import type { PrincipalRegistry } from '../attestation/principal-registry.js'
 import type { ShownAttestations } from '../attestation/shown-attestation.js'
 import type { ClientCertificates } from '../certificates/client-certificates.js'
 import type { Clock } from '../clock.js'
 import type { AccountDirectory, PasswordHasher } from '../interaction/account-directory.js'
-import type { ConsentMethod } from '../interaction/consent-method.js'
 import type { ExternalAccounts } from '../interaction/external-accounts.js'
 import type { Handoffs } from '../interaction/handoffs.js'
 import type { JsonObject } from '../json.js'
-import type { FactorEnrolment } from '../interaction/factors/factor-enrolment.js'
 import type { PersonFactors } from '../interaction/factors/person-factors.js'
-import type { PasswordChange, PasswordReset } from '../interaction/password-change.js'
-import type { SignInMethod } from '../interaction/sign-in-method.js'
-import type { JwsAlg } from '../jose/jwk.js'
-import type { RequestPurpose, SignedRequests, SignerProvider } from '../keys/ports.js'
-import type { AccountLookup } from '../oauth/subjects/account.js'
-import type { AuthorizationDetailsType } from '../oauth/requests/authorization-details.js'
-import type { ClientAuthenticator } from '../oauth/clients/client-authenticator.js'
+import type { SignedRequests, SignerProvider } from '../keys/ports.js'
 import type { ClientKeys } from '../oauth/clients/client-keys.js'
-import type { ApprovalNotifier } from '../oauth/ciba/notifier.js'
 import type { BackchannelRequest } from '../oauth/ciba/request.js'
 import type { DeviceRequest } from '../oauth/grants/device-code.js'
 import type { Dpop } from '../oauth/dpop.js'
-import type { AuthorizationCode, Grant, GrantHandler } from '../oauth/grants/grant.js'
+import type { AuthorizationCode, Grant } from '../oauth/grants/grant.js'
 import type { PolledCodes } from '../oauth/grants/poll-decision.js'
 import type { IssuerKeys } from '../outbound/issuer-keys.js'
 import type { Outbound } from '../outbound/webhook.js'
@@ -37,6 +28,7 @@ import type {
   ReplayGuard,
   StorageBackend,
 } from '../storage/ports.js'
+import type { Contributed } from './contribution-kinds.js'
 
 /** Reads authorization codes; consuming them is the core's. */
 export interface AuthorizationCodes {
@@ -128,29 +120,7 @@ export interface Services {
 export type ServiceName = keyof Services
 
 /** What a plugin adds. Each member is optional; a name that two plugins add is fatal. */
-export interface Contributions {
-  readonly grants?: readonly GrantHandler[]
-  readonly clientAuthenticators?: readonly ClientAuthenticator[]
-  /** Ways to sign in, by `id`. */
-  readonly signIn?: readonly SignInMethod[]
-  /** Where accounts are found. Several plugins may have one: they are asked in order, until one knows the subject. */
-  readonly accounts?: AccountLookup
-  /** Asks for consent elsewhere, instead of the core's own page. */
-  readonly consent?: ConsentMethod
-  readonly passwordChange?: PasswordChange
-  /** With `passwordChange`: a new password by a recovery link. */
-  readonly passwordReset?: PasswordReset
-  /** How people add a factor at `/account`, by `kind`. */
-  readonly factorEnrolment?: FactorEnrolment
-  readonly secondFactors?: readonly SecondFactorVerifier[]
-  readonly statusProvider?: AttestationStatusProvider
-  readonly evidence?: readonly EvidenceVerifier[]
-  /** They wake devices when something waits for a person's approval. */
-  readonly approvalNotifiers?: readonly ApprovalNotifier[]
-  /** Beside the `authorization_details_types` of the configuration. */
-  readonly authorizationDetails?: readonly AuthorizationDetailsType[]
-  /** What it has `signedRequests` sign; without `alg` by any key with the purpose. `check` reports what no key can sign. */
-  readonly signedRequests?: readonly { readonly purpose: RequestPurpose; readonly alg?: JwsAlg | undefined }[]
+export interface Contributions extends Contributed {
   /** Called at the stop, in reverse order of loading. */
   readonly close?: () => Promise<void> | void
 }

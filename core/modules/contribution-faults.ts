@@ -2,27 +2,8 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { findNearMiss } from '../../config/near-miss.js'
 import type { SignInMethod } from '../interaction/sign-in-method.js'
 import type { GrantHandler } from '../oauth/grants/grant.js'
-import type { Contributions } from './contract.js'
 
-const contributionNames: Readonly<Record<keyof Contributions, true>> = {
-  grants: true,
-  clientAuthenticators: true,
-  signIn: true,
-  accounts: true,
-  consent: true,
-  passwordChange: true,
-  passwordReset: true,
-  factorEnrolment: true,
-  secondFactors: true,
-  statusProvider: true,
-  evidence: true,
-  approvalNotifiers: true,
-  authorizationDetails: true,
-  signedRequests: true,
-  close: true,
-}
-
-const didYouMean = (typed: string, words: readonly string[]): string => {
+export const didYouMean = (typed: string, words: readonly string[]): string => {
   const near = findNearMiss(typed, words)
   return near === undefined ? '' : `; did you mean \`${near}\`?`
 }
@@ -36,7 +17,7 @@ const grantMembers: Readonly<Record<keyof GrantHandler, true>> = {
 }
 
 /** JavaScript has no compiler that would say so. Methods of a class are not among its own members, so that only names near ours are refused. */
-const findGrantFault = (grant: GrantHandler): string | undefined => {
+export const findGrantFault = (grant: GrantHandler): string | undefined => {
   if (typeof grant.grantType !== 'string' || typeof grant.handle !== 'function') return 'without grantType or handle'
   const { grantType, params, clientAuthentication: wanted } = grant as Readonly<Record<keyof GrantHandler, unknown>>
   if (!/^[\w-]+$/.test(grant.grantType) && !URL.canParse(grant.grantType))
@@ -55,7 +36,7 @@ const findGrantFault = (grant: GrantHandler): string | undefined => {
 
 const methodKinds: readonly unknown[] = ['form', 'ceremony', 'redirect']
 
-const findMethodFault = (method: SignInMethod): string | undefined => {
+export const findMethodFault = (method: SignInMethod): string | undefined => {
   const { id, kind, amr, after } = method as Readonly<Record<keyof SignInMethod, unknown>>
   const isNames = (value: unknown): boolean => Array.isArray(value) && value.every((name) => typeof name === 'string')
   if (typeof method.begin !== 'function' || typeof method.finish !== 'function') return 'without begin or finish'
@@ -66,74 +47,14 @@ const findMethodFault = (method: SignInMethod): string | undefined => {
   return after === undefined || isNames(after) ? undefined : 'whose after is no list of ids'
 }
 
-/** What is wrong with what `create` returned, for the author of the plugin; undefined: nothing. */
-export const findContributionFault = (contributions: unknown): string | undefined => {
-  if (typeof contributions !== 'object' || contributions === null) return 'create returned no contributions'
-  if ('login' in contributions)
-    return 'create returned login, which signIn and accounts have replaced: see "Moving a plugin from the old port" in docs/sign-in.md'
-  const unknown = Object.keys(contributions).find((name) => !Object.hasOwn(contributionNames, name))
-  if (unknown !== undefined)
-    return `create returned ${unknown}, which is not a contribution${didYouMean(unknown, Object.keys(contributionNames))}`
-  const {
-    grants = [],
-    clientAuthenticators = [],
-    signIn = [],
-    accounts,
-    consent,
-    passwordChange,
-    passwordReset,
-    factorEnrolment,
-    secondFactors = [],
-    statusProvider,
-    evidence = [],
-    approvalNotifiers = [],
-    authorizationDetails = [],
-    signedRequests = [],
-  } = contributions as Contributions
-  const grantFault = grants.map(findGrantFault).find((fault) => fault !== undefined)
-  if (grantFault !== undefined) return `create returned a grant ${grantFault}`
-  if (
-    !clientAuthenticators.every(
-      (item) =>
-        [typeof item.method, typeof item.detect, typeof item.authenticate].join() === 'string,function,function',
-    )
-  )
-    return 'create returned a client authenticator without method, detect or authenticate'
-  const methodFault = signIn.map(findMethodFault).find((fault) => fault !== undefined)
-  if (methodFault !== undefined) return `create returned a sign-in method ${methodFault}`
-  if (accounts !== undefined && typeof accounts.find !== 'function') return 'create returned accounts without find'
-  if (
-    consent !== undefined &&
-    [typeof consent.id, typeof consent.begin, typeof consent.finish].join() !== 'string,function,function'
-  )
-    return 'create returned consent without id, begin or finish'
-  if (passwordChange !== undefined && typeof passwordChange !== 'function')
-    return 'create returned a passwordChange that is no function'
-  if (passwordReset !== undefined && typeof passwordReset !== 'function')
-    return 'create returned a passwordReset that is no function'
-  if (passwordReset !== undefined && passwordChange === undefined)
-    return 'create returned a passwordReset without a passwordChange'
-  if (
-    factorEnrolment !== undefined &&
-    [typeof factorEnrolment.kind, typeof factorEnrolment.begin, typeof factorEnrolment.finish].join() !==
-      'string,function,function'
-  )
-    return 'create returned a factorEnrolment without kind, begin or finish'
-  if (!secondFactors.every((factor) => typeof factor.kind === 'string' && typeof factor.verify === 'function'))
-    return 'create returned a second factor without kind or verify'
-  if (statusProvider !== undefined && typeof statusProvider.current !== 'function')
-    return 'create returned a status provider without current'
-  if (!evidence.every((one) => typeof one.kind === 'string' && typeof one.verify === 'function'))
-    return 'create returned evidence without kind or verify'
-  if (!approvalNotifiers.every((one) => typeof one.name === 'string' && typeof one.notify === 'function'))
-    return 'create returned an approval notifier without name or notify'
-  if (
-    !authorizationDetails.every(
-      (one) => [typeof one.type, typeof one.check, typeof one.describe].join() === 'string,function,function',
-    )
-  )
-    return 'create returned a type of authorization_details without type, check or describe'
-  if (!signedRequests.every((one) => typeof one.purpose === 'string'))
-    return 'create returned signedRequests without purpose'
-  return undefined
-}
+/** Checks that members are strings and functions. A fault names all of them. */
+export const needs =
+  <T>(strings: readonly (keyof T & string)[], functions: readonly (keyof T & string)[]) =>
+  (one: T): string | undefined => {
+    const has = (type: string) => (name: keyof T) => typeof one[name] === type
+    if (strings.every(has('string')) && functions.every(has('function'))) return undefined
+    return `without ${[...strings, ...functions].join(', ').replace(/, (\w+)$/, ' or $1')}`
+  }
+
+export const findNoFunction = (one: unknown): string | undefined =>
+  typeof one === 'function' ? undefined : 'that is no function'

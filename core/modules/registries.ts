@@ -1,57 +1,39 @@
 import { formatPath, type Problem, ConfigurationError } from '../../config/problems.js'
-import type { AttestationStatusProvider, EvidenceVerifier, SecondFactorVerifier } from '../attestation/ports.js'
 import type { FactorEnrolment, PasskeyEnrolment, TotpEnrolment } from '../interaction/factors/factor-enrolment.js'
-import type { ConsentMethod } from '../interaction/consent-method.js'
-import type { PasswordChange, PasswordReset } from '../interaction/password-change.js'
-import type { SignInMethod } from '../interaction/sign-in-method.js'
 import type { SignerProvider } from '../keys/ports.js'
 import type { AccountLookup } from '../oauth/subjects/account.js'
 import { hasSubject, joinAccounts, type HasSubject } from '../oauth/subjects/account.js'
-import type { AuthorizationDetailsType, AuthorizationDetailsTypes } from '../oauth/requests/authorization-details.js'
-import type { ApprovalNotifier } from '../oauth/ciba/notifier.js'
-import type { ClientAuthenticator } from '../oauth/clients/client-authenticator.js'
-import type { GrantHandler } from '../oauth/grants/grant.js'
 import { createPluginLog, type RequestIds } from '../observe/plugin-log.js'
 import { Unavailable } from '../unavailable.js'
 import { CleanUp } from '../clean-up.js'
-import { findContributionFault } from './contribution-faults.js'
+import {
+  findContributionFault,
+  kinds,
+  listContributions,
+  type ItemOf,
+  type Kind,
+  type KindName,
+  type Registered,
+} from './contribution-kinds.js'
 import type { LoadedPlugin, LoadedSigner } from './load-modules.js'
 import { describeFailure } from '../plugin-failure.js'
 import type { Contributions, Services, SignerServices } from './contract.js'
 
 /** What the plugins provide. A name from a request is only ever a key of one of these maps; they cannot be changed. */
-export interface Registries extends AsyncDisposable {
-  /** By `grant_type`. */
-  readonly grants: ReadonlyMap<string, GrantHandler>
-  /** By `token_endpoint_auth_method`. */
-  readonly clientAuthenticators: ReadonlyMap<string, ClientAuthenticator>
-  /** By `id`, in the order of the configuration. */
-  readonly signIn: ReadonlyMap<string, SignInMethod>
+export interface Registries extends Registered, AsyncDisposable {
   /** What all plugins know of people. */
   readonly accounts?: AccountLookup
   /** Whether an account of the deployment has the subject: one of a plugin whose people sign in on the page. */
   readonly isLocalSubject: HasSubject
-  readonly consent?: ConsentMethod
-  readonly passwordChange?: PasswordChange
-  readonly passwordReset?: PasswordReset
   /** By `kind`. */
   readonly factorEnrolments: { readonly passkey?: PasskeyEnrolment; readonly totp?: TotpEnrolment }
-  /** By `kind`. */
-  readonly secondFactors: ReadonlyMap<string, SecondFactorVerifier>
-  readonly statusProvider?: AttestationStatusProvider
-  /** By `kind`. */
-  readonly evidence: ReadonlyMap<string, EvidenceVerifier>
-  /** By `name`. */
-  readonly approvalNotifiers: ReadonlyMap<string, ApprovalNotifier>
   /** Some plugin reads and writes who was enrolled. */
   readonly keepsPrincipals: boolean
-  /** By `type`. */
-  readonly authorizationDetails: AuthorizationDetailsTypes
   /** What each plugin has signed, and where the configuration names the plugin. */
   readonly signedRequests: readonly SignedRequestNeed[]
 }
 
-type SignedRequestNeed = NonNullable<Contributions['signedRequests']>[number] & {
+type SignedRequestNeed = ItemOf<'signedRequests'> & {
   readonly plugin: string
   readonly path: string
 }
@@ -67,20 +49,24 @@ const refuseChange = (): never => {
 const freezeMap = <K, V>(map: Map<K, V>): ReadonlyMap<K, V> =>
   Object.freeze(Object.assign(map, { set: refuseChange, delete: refuseChange, clear: refuseChange }))
 
-/** Collects contributions by name; a name that two modules add is a problem that names both. */
+/** Collects contributions of a kind by name; a name that two modules add is a problem that names both. */
 class Registry<T> {
   readonly entries = new Map<string, T>()
+  readonly kind: Kind
   readonly #owners = new Map<string, LoadedPlugin>()
-  readonly #noun: string
 
-  constructor(noun: string) {
-    this.#noun = noun
+  constructor(kind: Kind) {
+    this.kind = kind
   }
 
-  add(name: string, value: T, owner: LoadedPlugin): Problem[] {
+  add(value: T, owner: LoadedPlugin): Problem[] {
+    const { provided, by } = this.kind
+    if (provided === undefined) return []
+    const name = by === undefined ? '' : String((value as Readonly<Record<string, unknown>>)[by])
     const other = this.#owners.get(name)
     if (other !== undefined) {
-      const message = `${owner.module.name} provides the ${this.#noun} ${name}, which ${other.module.name} (${other.path}) provides already`
+      const what = by === undefined ? provided : `${provided} ${name}`
+      const message = `${owner.module.name} provides the ${what}, which ${other.module.name} (${other.path}) provides already`
       return [{ path: owner.path, message }]
     }
     this.#owners.set(name, owner)
@@ -88,6 +74,19 @@ class Registry<T> {
     return []
   }
 }
+
+type Collected = { readonly [Name in KindName]: Registry<ItemOf<Name>> }
+
+const emptyRegistries = (): Collected =>
+  Object.fromEntries(Object.entries(kinds).map(([name, kind]) => [name, new Registry(kind)])) as unknown as Collected
+
+const readRegistries = (collected: Collected): Registered =>
+  Object.fromEntries(
+    Object.entries(collected).flatMap(([name, { kind, entries }]): [string, unknown][] => {
+      if (kind.joined) return []
+      return kind.many ? [[name, freezeMap<string, unknown>(entries)]] : [...entries.values()].map((one) => [name, one])
+    }),
+  ) as unknown as Registered
 
 const byKind = (enrolments: Iterable<FactorEnrolment>): Registries['factorEnrolments'] => {
   const all = [...enrolments]
@@ -121,23 +120,10 @@ export const createRegistries = async (
 ): Promise<Registries> => {
   const cleanUp = new CleanUp()
   const problems: Problem[] = []
-  const grants = new Registry<GrantHandler>('grant')
-  const clientAuthenticators = new Registry<ClientAuthenticator>('client authentication method')
-  const methods = new Registry<SignInMethod>('sign-in method')
-  const consents = new Registry<ConsentMethod>('page for')
-  const passwordChanges = new Registry<PasswordChange>('change of passwords')
-  const passwordResets = new Registry<PasswordReset>('reset of passwords')
-  const factorEnrolments = new Registry<FactorEnrolment>('enrolment of the factor')
-  const lookups: AccountLookup[] = []
-  const localLookups: AccountLookup[] = []
-  const secondFactors = new Registry<SecondFactorVerifier>('second factor')
-  const evidence = new Registry<EvidenceVerifier>('kind of evidence')
-  const approvalNotifiers = new Registry<ApprovalNotifier>('approval notifier')
-  const detailsTypes = new Registry<AuthorizationDetailsType>('type of authorization_details')
-  const signedRequests: SignedRequestNeed[] = []
-  const statusProviders = new Registry<AttestationStatusProvider>('status')
+  const collected = emptyRegistries()
+  const accepted: { readonly plugin: LoadedPlugin; readonly contributions: Contributions }[] = []
 
-  const services: Services = { ...outside, secondFactors: { get: (kind) => secondFactors.entries.get(kind) } }
+  const services: Services = { ...outside, secondFactors: { get: (kind) => collected.secondFactors.entries.get(kind) } }
   const create = async (plugin: LoadedPlugin): Promise<void> => {
     const { module, options, path } = plugin
     let contributions: Contributions
@@ -154,32 +140,14 @@ export const createRegistries = async (
       return
     }
     if (contributions.close !== undefined) cleanUp.add(contributions.close.bind(contributions))
-    for (const grant of contributions.grants ?? []) problems.push(...grants.add(grant.grantType, grant, plugin))
-    for (const item of contributions.clientAuthenticators ?? [])
-      problems.push(...clientAuthenticators.add(item.method, item, plugin))
-    for (const method of contributions.signIn ?? []) problems.push(...methods.add(method.id, method, plugin))
-    if (contributions.accounts !== undefined) {
-      lookups.push(contributions.accounts)
-      if (contributions.signIn?.some(({ kind }) => kind !== 'redirect')) localLookups.push(contributions.accounts)
+    accepted.push({ plugin, contributions })
+    // A second status provider is reported after everything else that the plugin repeats.
+    const isStatus = ({ name }: { name: KindName }): number => Number(name === 'statusProvider')
+    const ordered = [...listContributions(contributions)].toSorted((left, right) => isStatus(left) - isStatus(right))
+    for (const { name, one } of ordered) {
+      const registry: Registry<unknown> = collected[name]
+      problems.push(...registry.add(one, plugin))
     }
-    if (contributions.consent !== undefined) problems.push(...consents.add('consent', contributions.consent, plugin))
-    if (contributions.passwordChange !== undefined)
-      problems.push(...passwordChanges.add('decision', contributions.passwordChange, plugin))
-    if (contributions.passwordReset !== undefined)
-      problems.push(...passwordResets.add('decision', contributions.passwordReset, plugin))
-    const { factorEnrolment } = contributions
-    if (factorEnrolment !== undefined)
-      problems.push(...factorEnrolments.add(factorEnrolment.kind, factorEnrolment, plugin))
-    for (const factor of contributions.secondFactors ?? [])
-      problems.push(...secondFactors.add(factor.kind, factor, plugin))
-    for (const one of contributions.evidence ?? []) problems.push(...evidence.add(one.kind, one, plugin))
-    for (const one of contributions.approvalNotifiers ?? [])
-      problems.push(...approvalNotifiers.add(one.name, one, plugin))
-    for (const one of contributions.authorizationDetails ?? [])
-      problems.push(...detailsTypes.add(one.type, one, plugin))
-    for (const one of contributions.signedRequests ?? []) signedRequests.push({ ...one, plugin: module.name, path })
-    const { statusProvider } = contributions
-    if (statusProvider !== undefined) problems.push(...statusProviders.add('provider', statusProvider, plugin))
   }
 
   try {
@@ -190,28 +158,21 @@ export const createRegistries = async (
     await cleanUp.close().catch(() => undefined)
     throw error
   }
-  const accounts = joinAccounts(lookups)
-  const consent = consents.entries.get('consent')
-  const passwordChange = passwordChanges.entries.get('decision')
-  const passwordReset = passwordResets.entries.get('decision')
-  const statusProvider = statusProviders.entries.get('provider')
+  const lookupsOf = (from: typeof accepted) =>
+    from.flatMap(({ contributions: { accounts } }) => (accounts === undefined ? [] : [accounts]))
+  const accounts = joinAccounts(lookupsOf(accepted))
+  const local = accepted.filter(({ contributions }) => contributions.signIn?.some(({ kind }) => kind !== 'redirect'))
   return Object.freeze({
-    grants: freezeMap(grants.entries),
-    clientAuthenticators: freezeMap(clientAuthenticators.entries),
-    signIn: freezeMap(methods.entries),
+    ...readRegistries(collected),
     ...(accounts !== undefined && { accounts }),
-    isLocalSubject: hasSubject(localLookups),
-    ...(consent !== undefined && { consent }),
-    ...(passwordChange !== undefined && { passwordChange }),
-    ...(passwordReset !== undefined && { passwordReset }),
-    factorEnrolments: byKind(factorEnrolments.entries.values()),
-    secondFactors: freezeMap(secondFactors.entries),
-    ...(statusProvider !== undefined && { statusProvider }),
-    evidence: freezeMap(evidence.entries),
-    approvalNotifiers: freezeMap(approvalNotifiers.entries),
+    isLocalSubject: hasSubject(lookupsOf(local)),
+    factorEnrolments: byKind(collected.factorEnrolment.entries.values()),
     keepsPrincipals: plugins.some(keepsPrincipals),
-    authorizationDetails: freezeMap(detailsTypes.entries),
-    signedRequests: Object.freeze(signedRequests),
+    signedRequests: Object.freeze(
+      accepted.flatMap(({ plugin: { module, path }, contributions }) =>
+        (contributions.signedRequests ?? []).map((one) => ({ ...one, plugin: module.name, path })),
+      ),
+    ),
     [Symbol.asyncDispose]: () => cleanUp.close(),
   })
 }
