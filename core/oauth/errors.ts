@@ -1,3 +1,4 @@
+import { hideTokens } from '../opaque-token.js'
 /** Every error code that an endpoint answers, with its HTTP status away from `/authorize` (docs/design/decisions.md#6-errors). */
 export const errorStatus = {
   invalid_request: 400,
@@ -164,5 +165,8 @@ export const withDetails = (error: OAuthError, details: ErrorDetails): OAuthErro
   })
 }
 
-/** An id that no client has, as logs and pages may show it: 64 characters at most, and nothing but printable ASCII. */
-export const shownClientId = (sent: string): string => sent.slice(0, 64).replaceAll(/[^\x21-\x7e]/g, '?')
+/** An id that no client has, as logs and pages may show it: 64 characters at most, nothing but printable ASCII, and no token. */
+export const shownClientId = (sent: string): string =>
+  hideTokens(sent)
+    .slice(0, 64)
+    .replaceAll(/[^\x21-\x7e]/g, '?')

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { newOpaqueToken } from '../../core/opaque-token.js'
 import { freePort } from '../support/free-port.js'
 import { startServer, type TestServer } from '../support/server/server.js'
 
@@ -53,10 +54,18 @@ describe('a client_id that no client has', () => {
   })
 
   it('is cut, and shown without what is not printable', async () => {
-    const response = await ask({ client_id: `<b>\u202e\n${'x'.repeat(500)}` })
-    const shown = `<b>??${'x'.repeat(59)}`
+    const response = await ask({ client_id: `<b>\u202e\n${'x.'.repeat(250)}` })
+    const shown = `<b>??${'x.'.repeat(30).slice(0, 59)}`
     expect(await factsOf(response)).toEqual({ client_id: shown.replace('<b>', '&lt;b&gt;') })
     expect(await lineOf(response)).toMatchObject({ sent_client_id: shown })
+  })
+
+  it('is hidden where it may be a token that was sent in the wrong place, and so is one in a redirect URI', async () => {
+    const token = newOpaqueToken()
+    const response = await ask({ client_id: `${token}.more` })
+    expect(await lineOf(response)).toMatchObject({ reason: 'unknown client', sent_client_id: '[redacted].more' })
+    const redirected = await ask({ client_id: 'shop', redirect_uri: `https://client.example/${token}/cb` })
+    expect(await lineOf(redirected)).toMatchObject({ sent_redirect_uri: 'https://client.example/[redacted]/cb' })
   })
 
   it('is on no page of an issuer that others reach', async () => {
