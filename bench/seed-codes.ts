@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { collections } from '../core/collections/collections.js'
+import { createGrantIndex } from '../core/oauth/grants/grant-index.js'
 import type { AuthorizationCode } from '../core/oauth/grants/grant.js'
 import { hashOpaqueToken, newOpaqueToken } from '../core/opaque-token.js'
 import { openEmbedded } from '../stores/embedded/open-embedded.js'
@@ -22,11 +23,13 @@ const stores = JSON.parse(given) as BenchStores | null
 const store: StorageBackend = stores
   ? await openMongodb({ uri: stores.mongodb, database: stores.database, clock: Date.now })
   : await openEmbedded({ path: join(directory, 'store'), clock: Date.now, max_size_mb: Number(size) })
-const { codes } = collections({
+const { codes, grantIndex: entries } = collections({
   records: store,
   ephemeral: store,
   [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
 })
+
+const grantIndex = createGrantIndex({ store: entries, clock: Date.now, lifetime: { offline: 86_400, online: 86_400 } })
 
 const mint = async ({
   clientId,
@@ -53,6 +56,7 @@ const mint = async ({
     redirectUriSent: true,
     codeChallenge,
   }
+  await grantIndex.add(record)
   await codes.put(hashOpaqueToken(code), record, 600)
   return code
 }
