@@ -1,5 +1,6 @@
 import { epochSeconds, type Clock } from '../../clock.js'
 import type { AuthorizationDetail } from '../requests/authorization-details.js'
+import { RecentMap } from '../../recent-map.js'
 import type { RecordStore } from '../../storage/ports.js'
 import type { Grant } from './grant.js'
 import { grantedAtOf } from './grant-id.js'
@@ -42,6 +43,9 @@ export interface GrantIndexOptions {
 export const grantEntryId = ({ subject, grantId }: Pick<GrantEntry, 'subject' | 'grantId'>): string =>
   subjectRecordId(subject, grantId)
 
+/** 120 bytes each. */
+const mostSeen = 10_000
+
 export const createGrantIndex = ({ store, clock, lifetime }: GrantIndexOptions): GrantIndex => {
   const write = async (grant: Grant, grantedAt: number, onlyIfAbsent: boolean): Promise<void> => {
     const { grantId, clientId, subject, scope, resource, authorizationDetails, authentication } = grant
@@ -54,14 +58,22 @@ export const createGrantIndex = ({ store, clock, lifetime }: GrantIndexOptions):
     const ttlSeconds = isOffline(grant) ? lifetime.offline : lifetime.online
     await store.put(grantEntryId(grant), { ...entry, grantedAt }, { ttlSeconds, onlyIfAbsent })
   }
+  /** Entries that were seen here: they last as long as the last token of their grant. */
+  const seen = new RecentMap<string, 'seen'>(mostSeen)
   return {
     add: (grant) => write(grant, epochSeconds(clock), false),
     async complete(grant) {
-      if ((await store.find(grantEntryId(grant))) !== undefined) return
+      const id = grantEntryId(grant)
+      if (seen.get(id) !== undefined) return
+      if ((await store.find(id)) !== undefined) {
+        seen.set(id, 'seen')
+        return
+      }
       const granted = grantedAtOf(grant.grantId)
       await write(grant, granted === undefined ? grant.authentication.auth_time : Math.floor(granted / 1000), true)
     },
     async remove(grant) {
+      seen.delete(grantEntryId(grant))
       await store.remove(grantEntryId(grant))
     },
   }
