@@ -84,7 +84,6 @@ export const kinds = {
   ),
   /** By `kind`. */
   secondFactors: many<SecondFactorVerifier>('a second factor', 'second factor', needs(['kind'], ['verify']), 'kind'),
-  statusProvider: one<AttestationStatusProvider>('a status provider', 'status provider', needs([], ['current'])),
   /** By `kind`. */
   evidence: many<EvidenceVerifier>('evidence', 'kind of evidence', needs(['kind'], ['verify']), 'kind'),
   /** They wake devices when something waits for a person's approval. By `name`. */
@@ -103,6 +102,7 @@ export const kinds = {
   ),
   /** What it has `signedRequests` sign; without `alg` by any key with the purpose. `check` reports what no key can sign. */
   signedRequests: joined(many<RequestNeed>('signedRequests', undefined, needs(['purpose'], []))),
+  statusProvider: one<AttestationStatusProvider>('a status provider', 'status provider', needs([], ['current'])),
 }
 
 type Kinds = typeof kinds

@@ -98,10 +98,10 @@ const byKind = (enrolments: Iterable<FactorEnrolment>): Registries['factorEnrolm
 const pick = (services: Services, needs: LoadedPlugin['module']['needs']): Services =>
   Object.freeze(Object.fromEntries((needs ?? []).map((need) => [need, services[need]]))) as unknown as Services
 
-/** An outage is no mistake in the file: it goes on as it is. */
-/** Its lines have the id of the request that it works for. */
+/** The log lines of such a plugin carry the id of the request that it works for. */
 export const needsLog = ({ module }: LoadedPlugin): boolean => module.needs?.includes('log') === true
 
+/** Explains why a plugin could not be created. An outage is no mistake in the file, and is thrown again. */
 const explainFailure = async (error: unknown, { mask }: Pick<LoadedPlugin, 'mask'>): Promise<Omit<Problem, 'path'>> => {
   if (error instanceof Unavailable) throw error
   const { message, stack } = await describeFailure(error)
@@ -141,10 +141,7 @@ export const createRegistries = async (
     }
     if (contributions.close !== undefined) cleanUp.add(contributions.close.bind(contributions))
     accepted.push({ plugin, contributions })
-    // A second status provider is reported after everything else that the plugin repeats.
-    const isStatus = ({ name }: { name: KindName }): number => Number(name === 'statusProvider')
-    const ordered = [...listContributions(contributions)].toSorted((left, right) => isStatus(left) - isStatus(right))
-    for (const { name, one } of ordered) {
+    for (const { name, one } of listContributions(contributions)) {
       const registry: Registry<unknown> = collected[name]
       problems.push(...registry.add(one, plugin))
     }
@@ -154,7 +151,7 @@ export const createRegistries = async (
     for (const plugin of plugins) await create(plugin)
     if (problems.length > 0) throw new ConfigurationError(problems)
   } catch (error) {
-    // Why the start failed matters more than what else went wrong then.
+    // The cause of the failed start matters more than errors of the clean-up.
     await cleanUp.close().catch(() => undefined)
     throw error
   }
@@ -205,7 +202,7 @@ export const createSignerProviders = async (
     }
     if (problems.length > 0) throw new ConfigurationError(problems)
   } catch (error) {
-    // Why the start failed matters more than what else went wrong then.
+    // The cause of the failed start matters more than errors of the clean-up.
     await cleanUp.close().catch(() => undefined)
     throw error
   }
