@@ -94,7 +94,7 @@ const bundle = async () => {
   })
 }
 
-/** What `--version` says beside the version: the commit of this checkout. An unpacked package keeps the one that it was packed with. */
+/** Writes the commit of this checkout, which `--version` prints. An unpacked package keeps the commit that it was packed with. */
 const writeCommit = () => {
   if (!existsSync(join(root, '.git'))) return
   const { status, stdout } = spawnSync('git', ['rev-parse', '--short=12', 'HEAD'], { cwd: root, encoding: 'utf8' })

@@ -32,7 +32,7 @@ const tokenWithKey = async (alg: JwsAlg): Promise<SoftToken> => {
 const startToken = ({ alg, keysIn }: Case): Promise<SoftToken | undefined> =>
   keysIn === 'softhsm' ? tokenWithKey(alg) : Promise.resolve(undefined)
 
-/** What a case needs beside Node. */
+/** Lists the services that a case needs. */
 export const servicesOf = ({ keysIn, stores }: Case): readonly ServiceName[] => [
   ...(keysIn === 'softhsm' ? (['softhsm2'] as const) : []),
   ...(stores ? (['mongodb', 'redis'] as const) : []),

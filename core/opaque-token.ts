@@ -28,5 +28,5 @@ const opaqueToken = /^[\w-]{43}$/
 /** Has it the form of a token of ours? What has not is not looked for. */
 export const isOpaqueToken = (text: string | undefined): text is string => text !== undefined && opaqueToken.test(text)
 
-/** What strangers sent, without whatever may be a token or another secret of ours, sent in the wrong place: runs of 40 characters. */
+/** Hides runs of 40 characters in text from outside: each may be a token that was sent in the wrong place. */
 export const hideTokens = (sent: string): string => sent.replaceAll(/[\w-]{40,}/g, '[redacted]')

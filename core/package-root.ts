@@ -20,10 +20,10 @@ const readCommit = (): string | undefined => {
   }
 }
 
-/** Of which commit this is a build: 12 hexadecimal digits. Absent where the build had no repository. */
+/** The commit of this build: 12 hexadecimal digits. Undefined when it was built without a repository. */
 const packageCommit = readCommit()
 
-/** What tells one build from another, for operators. */
+/** Identifies a build for operators. */
 export const build: { readonly version: string; readonly commit?: string } = Object.freeze({
   version: packageVersion,
   ...(packageCommit !== undefined && { commit: packageCommit }),

@@ -83,7 +83,7 @@ export const addAccount = async (
     const result = await addToStore(openAccountStore(stores.records), hasher, added)
     if (result.outcome === 'invalid') return { refused: 'invalid', reason: result.reason }
     if (result.outcome !== 'added') return { refused: result.outcome }
-    // What another account of this subject may have left behind does not belong to the new one.
+    // An earlier account with this subject may have left factors behind; the new account must not inherit them.
     if (sub !== undefined) {
       await endSubjectIn(stores, config, clock)(sub)
       await personFactorsIn(stores, clock).removeAll(sub)
@@ -100,7 +100,7 @@ export type RemovedPerson =
       readonly username?: undefined
       /** The sign-in method that had brought the person. */
       readonly method?: string
-      /** How many factors went. */
+      /** The number of factors that were removed. */
       readonly factors: number
     }
 
@@ -209,7 +209,7 @@ export const setAccountDisabled = (
   })
 }
 
-/** What of an update is wrong by itself. `empty`: nothing is to change; `both`: a claim is set and unset. */
+/** Checks an update on its own. `empty`: it changes nothing; `both`: it sets and unsets the same claim. */
 export const findUpdateFault = ({ claims, unset, username }: AccountUpdate): 'empty' | 'both' | undefined => {
   const names = Object.keys(claims)
   if (names.length + unset.length === 0 && username === undefined) return 'empty'

@@ -17,7 +17,7 @@ import { listAll, type Deployment, type Refusal } from './administration.js'
 export type Who =
   { readonly username: string; readonly sub?: undefined } | { readonly sub: string; readonly username?: undefined }
 
-/** Where the account of a person is; `external`: what the sign-in method `method` learned last. */
+/** Where an account is kept. An `external` account holds what the sign-in method `method` last reported. */
 export type AccountSource = 'configuration' | 'store' | 'external'
 
 export interface FoundPerson {
@@ -104,7 +104,7 @@ export const findPerson = async (deployment: Deployment, who: Who): Promise<Foun
   return found === undefined ? { refused: 'unknown' } : accountPerson(found.account, 'store')
 }
 
-/** How the audit log names the person. */
+/** The members by which the audit log names the person. */
 export const whose = ({ username, sub }: Who) => ({
   ...(username !== undefined && { username }),
   ...(sub !== undefined && { sub }),

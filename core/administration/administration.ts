@@ -6,7 +6,7 @@ import type { ActedBy } from '../observe/acted-by.js'
 import type { AuditLog } from '../observe/audit.js'
 import { Unavailable } from '../unavailable.js'
 
-/** A deployment as those see it who only read. */
+/** A deployment, for functions that only read. */
 export interface Deployment {
   readonly config: Config
   readonly stores: Stores
@@ -17,14 +17,14 @@ export interface TimedDeployment extends Deployment {
   readonly clock: Clock
 }
 
-/** What changes of a deployment need. A command opens it for one change; a service has it for as long as it runs. */
+/** Everything that a change of a deployment needs. A command opens one for a single change; a service keeps one while it runs. */
 export interface Administration extends TimedDeployment {
   readonly audit: AuditLog
   /** Called when a change was made and the audit log has only its beginning. The change stands, and its result is still returned. */
   unrecorded(error: Unavailable): void
 }
 
-/** Who makes a change, and how that person reached Signet; `by` of the audit log. */
+/** The person who makes a change, and how that person reached Signet. The audit log records it as `by`. */
 export type Operator = ActedBy
 
 /** A change that was not made, and why; `reason` is a sentence for the operator. */
@@ -42,7 +42,7 @@ export interface Change {
   readonly [whom: string]: JsonValue
 }
 
-/** Adds to the record of a change what became known while it was made. */
+/** Adds details to the record of a change while it is being made. */
 export type NoteChange = (more: Readonly<Record<string, JsonValue>>) => void
 
 /**

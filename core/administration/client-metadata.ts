@@ -20,7 +20,7 @@ export interface WrittenMetadata {
 export interface WrittenClient {
   readonly client_id: string
   readonly client_secret?: string
-  /** What is allowed and probably not meant. */
+  /** Problems with metadata that is allowed but probably a mistake. */
   readonly warnings: readonly Problem[]
 }
 

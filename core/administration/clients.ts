@@ -8,7 +8,7 @@ import { isClientId, type Client } from '../oauth/clients/client.js'
 import type { RecordStore } from '../storage/ports.js'
 import { change, listAll, type Administration, type Deployment, type Operator, type Refusal } from './administration.js'
 
-/** Where a client is from: the configuration, an operator, or its own registration. */
+/** The origin of a client: the configuration, an operator, or its own registration. */
 export type ClientSource = 'configuration' | 'store' | 'registration'
 
 /** A client as operators see it: `[secret]` stands for each hash of a secret. */

@@ -8,7 +8,7 @@ import { findPerson, whose, type Who } from './accounts.js'
 import { change, type Administration, type NoteChange, type Operator, type Refusal } from './administration.js'
 import { pendingApprovalsIn } from './pending-approvals.js'
 
-/** What people sign in with beside passwords, in these stores. */
+/** The factors of people in these stores, apart from passwords. */
 export const personFactorsIn = (stores: Stores, clock: Clock): PersonFactors =>
   createPersonFactors({ store: collections(stores).personFactors, clock })
 
@@ -16,11 +16,11 @@ export const personFactorsIn = (stores: Stores, clock: Clock): PersonFactors =>
 export interface ListedFactor {
   readonly id: string
   readonly kind: PersonFactor['kind']
-  /** What the person calls a passkey. */
+  /** The name that the person gave a passkey. */
   readonly name?: string
   /** Whether a passkey was copied to other devices (`BS`, Web Authentication Level 3 §6.1) when it was last used. */
   readonly backedUp?: boolean
-  /** How many recovery codes are left. */
+  /** The number of unused recovery codes. */
   readonly left?: number
   /** Seconds since the epoch, as `lastUsedAt`. */
   readonly createdAt: number
@@ -66,7 +66,7 @@ export const removeFactor = (
   })
 }
 
-/** What became of the ways of one person to sign in that are not a password. */
+/** The outcome for a person's factors, apart from the password. */
 export interface FactorsAfter {
   readonly state: 'removed' | 'kept'
   readonly factors: readonly ListedFactor[]

@@ -4,7 +4,7 @@ import { grantLifetime } from '../keys/lifecycle/open-ring.js'
 import { hasGrantEntry, type GrantEntry } from '../oauth/grants/grant-index.js'
 import { change, type Administration, type Operator, type Refusal, type TimedDeployment } from './administration.js'
 
-/** What a person has granted to clients. Throws `Unavailable`. */
+/** Lists the grants of a person. Throws `Unavailable`. */
 export const listGrants = ({ config, stores, clock }: TimedDeployment, sub: string): Promise<readonly GrantEntry[]> =>
   personalRecordsIn(stores, config, clock).listGrants(sub)
 

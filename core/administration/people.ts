@@ -3,7 +3,7 @@ import { openAccountStore } from '../interaction/accounts.js'
 import { change, type Administration, type Operator } from './administration.js'
 import { settleFactors, type FactorsAfter } from './factors.js'
 
-/** What a person had, and no longer has. */
+/** The records of a person that were ended. */
 export interface EndedPerson {
   /** False for a subject of which nothing was found. What it may have had has ended all the same. */
   readonly isKnown: boolean

@@ -32,7 +32,7 @@ export const endSessions = (
   })
 }
 
-/** How much has ended. */
+/** The numbers of people and sessions affected. */
 export interface Ended {
   readonly people: number
   readonly sessions: number

@@ -9,7 +9,7 @@ import { Durations } from '../observe/counts.js'
 import { collections, type Collections } from './collections.js'
 import type { Stores } from './stores.js'
 
-/** What stays over a reload. */
+/** The parts of status lists that survive a reload. */
 export interface StatusLists {
   readonly ids: ListIds
   readonly here: ListsHere

@@ -9,7 +9,7 @@ import type { Readiness } from '../observe/health.js'
 import type { Metrics } from '../observe/metrics.js'
 import { tokens, type Resolve } from './injection-tokens.js'
 
-/** What every process with an admin listener has, also while it waits for its stores, and the one above workers. */
+/** The parts that every process with an admin listener has, even while it waits for its stores or only supervises workers. */
 export interface ProcessParts {
   readonly readiness: Pick<Readiness, 'report'>
   readonly metrics: Pick<Metrics, 'expose'>
@@ -39,7 +39,7 @@ const handoffAnswers = (get: Resolve) => {
   })
 }
 
-/** What a running service answers; the process above workers forwards each of these to one of them. */
+/** The routes that need a running service. The process above workers forwards each of them to a worker. */
 const serviceRoutes: readonly Row<Resolve>[] = [
   [handoffEndpoints['sign-in'], (get) => handoffAnswers(get)['sign-in']],
   [handoffEndpoints.consent, (get) => handoffAnswers(get).consent],

@@ -49,7 +49,7 @@ export const startHost = async (checked: CheckedConfiguration, options: HostOpti
   try {
     return await start(checked, options, cleanUp)
   } catch (error) {
-    // Why the start failed matters more than what else went wrong then.
+    // The cause of the failed start matters more than errors of the clean-up.
     await cleanUp.close().catch(() => undefined)
     if (!isWorthWaiting(checked.config, error)) throw error
     await waitForStores(checked, options, error)
@@ -57,7 +57,7 @@ export const startHost = async (checked: CheckedConfiguration, options: HostOpti
   }
 }
 
-/** What has to be up for the process to be ready. */
+/** Registers every component that has to be up for the process to be ready. */
 const openReadiness = (
   { log, metrics, stores, auditFile, clock }: HostProcess,
   { keyCheck }: Issuer,

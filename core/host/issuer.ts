@@ -45,14 +45,14 @@ import { wire, wireGeneration } from './wiring.js'
 
 /** One issuer, ready to be served. */
 export interface Issuer {
-  /** Of whatever generation serves. */
+  /** The endpoints of the generation that serves. */
   readonly endpoints: readonly Endpoint[]
   pages(): Pages
   readonly reload: Reload
-  /** What the routes of the admin listener are made from. */
+  /** Resolves the parts from which routes of the admin listener are made. */
   readonly resolve: Resolve
   readonly requestIds: RequestIds | undefined
-  /** Whether its keys can sign. */
+  /** Checks that its keys can sign. */
   readonly keyCheck: HealthCheck
   /** Once it is served: sends what waits in its outboxes, and records that its configuration is in force. Throws `Unavailable`. */
   begin(): Promise<void>
@@ -216,7 +216,7 @@ export const openIssuer = async (
   container.register(tokens.registries, { useValue: registries })
   let serving = servingOf(container, generation)
   const ledger = createKeyLedger({ ...sources, store }, generation)
-  // What cannot be remembered is not published.
+  // A key whose publication cannot be stored is not published.
   await ledger.publish(generation)
   await generation.settleAccounts()
   observeIssuer(process, resolve, current)

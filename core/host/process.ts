@@ -16,7 +16,7 @@ import { observeProcess } from '../observe/process-metrics.js'
 import { findTracing, type Tracing } from '../observe/tracing.js'
 import { watchStores } from './instruments/watched-stores.js'
 
-/** What a test puts between the core and its stores or its audit log. */
+/** Test doubles that stand between the core and its stores or its audit log. */
 export interface Doubles {
   readonly stores?: (sound: Stores) => Stores
   readonly audit?: (sound: AuditLog) => AuditLog
@@ -28,7 +28,7 @@ export interface ProcessOptions {
   readonly doubles?: Doubles
 }
 
-/** What a process opens once, for every issuer that it serves. */
+/** The parts that a process opens once, for every issuer that it serves. */
 export interface HostProcess {
   readonly clock: Clock
   readonly log: Log

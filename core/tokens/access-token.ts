@@ -10,12 +10,12 @@ import type { TokenFrame, TokenSettings } from './token-frame.js'
 /** Bytes of JSON: two thirds of what an access token has room for. */
 const maxPluginClaims = 4096
 
-/** What an access token will say. */
+/** The content of an access token before it is signed. */
 export interface PreparedAccessToken {
   readonly claims: JsonObject
   /** Claims that were asked for and left out, because the token would be too long. */
   readonly dropped: readonly string[]
-  /** What the client is told instead of the local subject. */
+  /** The `sub` that the client gets instead of the local subject. */
   readonly pairwiseSubject?: string
 }
 
@@ -53,7 +53,7 @@ export const prepareAccessToken = (
   const clientId = client.client_id
   const { subject, authentication, authorizationDetails, actor, mayAct } = decision
   const userinfoClaims = requestedNames(requestedClaims, 'userinfo')
-  // What the grant says itself counts.
+  // Claims of the grant itself take precedence.
   const added = releases
     .added('access_token', { clientId, scope, audience })
     .filter((name) => !Object.hasOwn(decision.claims ?? {}, name))
@@ -78,7 +78,7 @@ export const prepareAccessToken = (
   const claims = concealPeople(client, open, subjects, 'sealed')
   const { sub } = claims
   const told = sub !== subject && typeof sub === 'string' ? { pairwiseSubject: sub } : undefined
-  // Measured only where something can be left out: what is signed is looked at once more as it is.
+  // The size is only measured when something can be left out; signing checks it again.
   if (userinfoClaims.length === 0 && ofPerson === undefined) return { ...told, claims, dropped: [] }
   const optional = { ...entriesOf(userinfoClaims), ...ofPerson }
   const dropped = findTooLarge(ring, accessTokenProfile, accessTokenAlg, claims, optional)

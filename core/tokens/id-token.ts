@@ -10,7 +10,7 @@ import { concealPeople } from './people-in-claims.js'
 import { accessTokenHash, idTokenClaims, idTokenProfile } from './profiles.js'
 import { newJti, type TokenFrame, type TokenSettings } from './token-frame.js'
 
-/** What an ID token will say, but for the hash of the access token beside it. */
+/** The content of an ID token before it is signed, without the hash of its access token. */
 export interface PreparedIdToken {
   readonly claims: JsonObject
   /** Claims that were asked for and left out, because the token would be too long. */

@@ -10,7 +10,7 @@ import { newOpaqueToken } from '../opaque-token.js'
 import type { ClaimReleases } from './claim-releases.js'
 import { checkAudience, narrowScope, type Resource } from './within-registration.js'
 
-/** What all tokens of an issuer follow. */
+/** The settings that apply to all tokens of an issuer. */
 export interface TokenSettings {
   readonly issuer: string
   readonly ring: KeyRing
@@ -24,24 +24,24 @@ export interface TokenSettings {
   readonly defaultAudience: string
   readonly releases: ClaimReleases
   readonly resources: ReadonlyMap<string, Resource>
-  /** How people are called towards clients. */
+  /** Computes the `sub` by which each client knows a person. */
   readonly subjects: Subjects
   /** ID tokens may be exchanged, so that their subjects must be found again. Default: false. */
   readonly sealIdTokens?: boolean
 }
 
-/** What the tokens of one decision share: for whom, for what, and how long. Times in seconds since the epoch. */
+/** The members that the tokens of one decision share. Times are seconds since the epoch. */
 export interface TokenFrame {
   readonly client: Client
   readonly scope: readonly string[]
   readonly audience: readonly string[]
   readonly issuedAt: number
-  /** Of the access token. */
+  /** The expiry of the access token. */
   readonly expiresAt: number
   /** Seconds until the grant ends. */
   readonly left: number
   readonly grantId: string
-  /** Of the access token. */
+  /** The `jti` of the access token. */
   readonly jti: string
   readonly requestedClaims: GrantDecision['requestedClaims']
 }
@@ -71,7 +71,7 @@ export const frameTokens = (
     ...{ client, scope, audience, issuedAt, left, grantId },
     expiresAt: issuedAt + Math.min(...ttls, left),
     jti: newJti(grantId),
-    // Asked for under an earlier registration, perhaps, or by a plugin.
+    // A plugin or an earlier registration may have asked for claims that the client may no longer get.
     requestedClaims: decision.requestedClaims && releases.releasable(decision.requestedClaims, client),
   }
 }

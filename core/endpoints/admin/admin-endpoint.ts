@@ -7,7 +7,7 @@ import type { Declaration } from '../endpoint.js'
 import { json, jsonText, type EndpointRequest, type Handler, type Reply } from '../message.js'
 
 /**
- * What the credentials of a caller must allow. `none` is open to everybody who reaches the listener; `handoff.answer` has credentials
+ * The permission that a caller needs. `none` is open to everybody who reaches the listener; `handoff.answer` has credentials
  * of its own where `admin.handoff` configures them.
  */
 export type Permission = 'none' | 'service.read' | 'configuration.reload' | 'handoff.answer'

@@ -31,7 +31,7 @@ export const readyEndpoint = {
   output: z.strictObject({
     status: z.enum(['ready', 'not ready']),
     version: z.string(),
-    /** Of the build; absent where it had no repository. */
+    /** The commit of the build. Absent when it was built without a repository. */
     commit: z.string().optional(),
     components: z.record(z.string(), component),
   }),

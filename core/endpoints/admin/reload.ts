@@ -11,7 +11,7 @@ export interface ReloadRequest {
   readonly by: ActedBy
 }
 
-/** What is wrong, and where in the configuration. */
+/** A problem and the path in the configuration where it is. */
 interface Fault {
   readonly path: string
   readonly message: string
@@ -21,7 +21,7 @@ export type ReloadResult =
   | { readonly outcome: 'unchanged'; readonly warnings: readonly Fault[] }
   | {
       readonly outcome: 'reloaded'
-      /** What changed, by section of the configuration. */
+      /** The changes, by section of the configuration. */
       readonly changes: JsonObject
       readonly forced: readonly Fault[]
       readonly warnings: readonly Fault[]
@@ -32,7 +32,7 @@ export type ReloadResult =
 /** Reloads the configuration. One reload after the other. Throws `Unavailable` when store or audit log is: nothing has changed. */
 export type Reload = (request: ReloadRequest) => Promise<ReloadResult>
 
-/** What the caller says of itself. */
+/** A member by which the caller identifies itself. */
 const said = z.string().optional()
 
 const problems = z.array(z.object({ path: z.string(), message: z.string() })).readonly()
@@ -87,12 +87,12 @@ const answerOf = (result: ReloadResult): ReloadAnswer => {
   return { data: { status: 'reloaded', changes, forced, ...warned } }
 }
 
-/** What the form of a reload asks for. Throws `invalid_request`. */
+/** Reads the form of a reload. Throws `invalid_request`. */
 export const readReloadRequest = (request: EndpointRequest): ReloadRequest => {
   const { force, by: claimed } = readInput(reloadEndpoint, request)
   const by = readActedBy(claimed, request.address)
   if (by === undefined)
-    throw new OAuthError('invalid_request', 'The form does not say who asks as POST /reload takes it.')
+    throw new OAuthError('invalid_request', 'The members that name the caller are not what POST /reload takes.')
   return { force, by }
 }
 

@@ -72,7 +72,7 @@ export const createTokenEndpoint = (options: TokenOptions): RecordedHandler => {
         instance_jkt: request.instanceJkt,
         'x5t#S256': request.constraint?.['x5t#S256'],
       })
-      // Of a client that registered itself, until it has been used.
+      // A client that registered itself counts as unused until its first token.
       if (client.registration?.unused_until !== undefined) await noteUse(client, decision.authentication !== undefined)
       return respond(decision, prepared, signed, refreshToken, proof)
     } catch (error) {
@@ -94,7 +94,7 @@ const priorityOf = ({ authentication, redeem }: GrantDecision): SignaturePriorit
   return redeem?.kind === 'refresh_token' ? 'refresh' : 'sign_in'
 }
 
-/** What was issued, in words that may be logged. */
+/** Describes the issued tokens without anything secret. */
 const describe = ({ audience, scope, expiresAt, dropped }: PreparedTokens, { idToken }: SignedTokens) => ({
   aud: audience,
   scope: scope.join(' '),

@@ -13,7 +13,7 @@ import type { RequestTrail } from '../refusals.js'
 
 export interface TokenRequestOptions {
   readonly authenticateClient: ClientAuthentication
-  /** By `grant_type`: what is loaded and switched on. */
+  /** The enabled grants, by `grant_type`. */
   readonly grants: ReadonlyMap<string, GrantHandler>
   readonly defaultAudience: string
   /** Absent without a replay guard: then proofs are refused. */
@@ -25,19 +25,19 @@ export interface TokenRequest {
   readonly requestId: string
   readonly signal: AbortSignal
   readonly client: Client
-  /** How the client authenticated. */
+  /** The authentication method of the client. */
   readonly method: string
   readonly handler: GrantHandler
-  /** What the grant decides about. */
+  /** The input of the grant. */
   readonly asked: Omit<GrantRequest, 'input'>
   readonly authorizationDetails: string | undefined
   readonly proof: DpopProof | undefined
-  /** What the tokens are to be bound to. */
+  /** The keys and certificates to which the tokens are bound. */
   readonly constraint: SenderConstraint | undefined
   readonly instanceJkt: string | undefined
 }
 
-/** Of the grants of RFC 6749, 8628, 8693, 8707 and 9396, and of OpenID CIBA. */
+/** The parameters of the grants in RFC 6749, 8628, 8693, 8707 and 9396, and in OpenID CIBA. */
 const parameters = formParameters(
   ...['grant_type', 'scope', 'resource', 'audience', 'authorization_details'],
   ...['code', 'redirect_uri', 'code_verifier', 'refresh_token', 'device_code', 'auth_req_id'],

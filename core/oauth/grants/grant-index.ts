@@ -58,7 +58,7 @@ export const createGrantIndex = ({ store, clock, lifetime }: GrantIndexOptions):
     const ttlSeconds = isOffline(grant) ? lifetime.offline : lifetime.online
     await store.put(grantEntryId(grant), { ...entry, grantedAt }, { ttlSeconds, onlyIfAbsent })
   }
-  /** Entries that were seen here: they last as long as the last token of their grant. */
+  /** Remembers entries that exist: each lasts as long as the last token of its grant. */
   const seen = new RecentMap<string, 'seen'>(mostSeen)
   return {
     add: (grant) => write(grant, epochSeconds(clock), false),
