@@ -140,7 +140,9 @@ describe('requests of anyone', () => {
     const sent: readonly (readonly [string, string?])[] = [
       ['https://user:canary@other.example:8443/cb/a?canary=1#canary', 'https://other.example:8443/cb/a'],
       ['com.example.app:/cb?canary', 'com.example.app:/cb'],
-      [`https://other.example/${'x'.repeat(1000)}`, `https://other.example/${'x'.repeat(178)}`],
+      [`https://other.example/${'x/'.repeat(500)}`, `https://other.example/${'x/'.repeat(89)}`],
+      // What is as long as a token may be one.
+      [`https://other.example/cb/${'x'.repeat(40)}`, 'https://other.example/cb/[redacted]'],
       ['canary'],
     ]
     for (const [index, [uri, shown]] of sent.entries()) {
