@@ -66,14 +66,21 @@ const stringsIn = (nodes: readonly ts.Node[]): string[] => nodes.filter(ts.isStr
 const scriptsOf = (file: string): Record<string, string> =>
   (JSON.parse(readFileSync(file, 'utf8')) as typeof packageJson).scripts
 
-describe('README', () => {
-  it('gives a reason for each dependency and for nothing else', () => {
-    const { dependencies, optionalDependencies, devDependencies } = packageJson
-    const given = firstCells(section('README.md', 'Why these dependencies'))
-    const installed = [dependencies, optionalDependencies, devDependencies].flatMap(Object.keys)
-    expect(given.toSorted()).toEqual(installed.toSorted())
-  })
+it('docs/dependencies.md gives a reason for each dependency and for nothing else', () => {
+  const { dependencies, optionalDependencies, devDependencies } = packageJson
+  const given = firstCells(readDocument('docs/dependencies.md'))
+  const installed = [dependencies, optionalDependencies, devDependencies].flatMap(Object.keys)
+  expect(given.toSorted()).toEqual(installed.toSorted())
+})
 
+it('docs/README.md leads to every document of its folder, and of the design', () => {
+  const index = readDocument('docs/README.md')
+  const beside = inDocs.filter((name) => /^(?:design\/)?[\w-]+\.md$/.test(name) && name !== 'README.md')
+  expect(beside.length).toBeGreaterThan(30)
+  expect(beside.filter((name) => !index.includes(`](${name})`))).toEqual([])
+})
+
+describe('README', () => {
   it('shows a configuration that is in order', async () => {
     const file = join(directory, 'my.yaml')
     writeFileSync(file, codeBlock('README.md', 'my.yaml'))
@@ -168,15 +175,14 @@ const keysOf = (schema: Schema, path = ''): string[] => {
   ]
 }
 
-describe('docs/configuration.md', () => {
-  const path = 'docs/configuration.md'
+it('docs/configuration-reference.md names every key of the file, and no other', () => {
+  const schema = JSON.parse(readDocument('config/schema.json')) as Schema
+  const documented = firstCells(readDocument('docs/configuration-reference.md'))
+  expect(documented.toSorted()).toEqual([...new Set(keysOf(schema))].toSorted())
+})
 
-  it('names every key of the file, and no other', () => {
-    const schema = JSON.parse(readDocument('config/schema.json')) as Schema
-    const sections = ['Service', 'Protocol', 'Keys, modules, storage', 'Pages', 'Clients and accounts']
-    const documented = sections.flatMap((title) => firstCells(section(path, title)))
-    expect(documented.toSorted()).toEqual([...new Set(keysOf(schema))].toSorted())
-  })
+describe('docs/clients.md', () => {
+  const path = 'docs/clients.md'
 
   const faultOf = (name: string): string | undefined =>
     parseClientMetadata({ client_id: 'c', [name]: null }, []).problems.find((problem) => problem.path === name)?.message
@@ -198,6 +204,10 @@ describe('docs/configuration.md', () => {
     const documented = section(path, 'What this version refuses')
     expect(refused.filter((name) => !documented.includes(`\`${name}\``))).toEqual([])
   })
+})
+
+describe('docs/configuration.md', () => {
+  const path = 'docs/configuration.md'
 
   it('shows the problems as they are printed', async () => {
     const file = join(directory, 'ten-problems.yaml')
@@ -210,12 +220,12 @@ describe('docs/configuration.md', () => {
   })
 })
 
-it('docs/operations.md names every event of the audit log', () => {
+it('docs/audit-log.md has a heading for every event of the audit log, and for no other', () => {
   const events = stringsIn(declarationOf('core/observe/audit.ts', 'AuditEventName'))
   expect(events.length).toBeGreaterThan(15)
-  const documented = section('docs/operations.md', 'Audit log')
-  expect(events.filter((name) => !documented.includes(`\`${name}\``))).toEqual([])
-  expect(firstCells(documented).filter((name) => name !== 'event' && !events.includes(name))).toEqual([])
+  const headings = [...readDocument('docs/audit-log.md').matchAll(/^#### (.+)$/gm)].map(([, names = '']) => names)
+  const documented = headings.flatMap((names) => names.split(', ').map((name) => name.replaceAll('`', '')))
+  expect(documented.toSorted()).toEqual(events.toSorted())
 })
 
 it('docs/storage.md names every collection', () => {

@@ -52,7 +52,7 @@ describe('the command line', () => {
 
   it('has every command in its document', () => {
     const namesOf = ({ commands }: Command): string[] => commands.map((command) => command.name())
-    const rows = readDocument('docs/configuration.md').split('\n')
+    const rows = readDocument('docs/command-line.md').split('\n')
     const isTold = (name: string, inner = ''): boolean =>
       rows.some((row) => row.startsWith(`| \`signet ${name}`) && new RegExp(`\\b${inner}\\b`).test(row))
     const program = createProgram()
