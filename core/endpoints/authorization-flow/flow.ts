@@ -27,20 +27,13 @@ export interface AuthorizationContext {
   readonly interactionId?: string
 }
 
-/** What comes next for a request. Past the login it is known who is to consent or to be answered for. */
-type NextStep =
+/** What comes next for a request: a page, its code, or no to the client. */
+export type NextStep =
   | { readonly next: 'select' }
+  /** `person`: who is to sign in again. */
   | { readonly next: 'login'; readonly person: Person | undefined }
   | { readonly next: 'consent' | 'code'; readonly person: Person }
-
-/** What to do next. */
-export interface NextSteps {
-  select(): Reply | Promise<Reply>
-  /** `person`: who is to sign in again. */
-  login(person: Person | undefined): Reply | Promise<Reply>
-  consent(person: Person): Reply | Promise<Reply>
-  code(session: Session): Promise<Reply>
-}
+  | { readonly next: 'refuse'; readonly sub: string | undefined; readonly error: OAuthError }
 
 /** What `/authorize` and the pages of an interaction have in common. Everything throws `Unavailable`. */
 export interface Flow extends People {
@@ -48,8 +41,8 @@ export interface Flow extends People {
   readonly sessions: Sessions
   readonly knownBrowsers: KnownBrowsers
   readonly interactions: Interactions
-  /** Finds where the person stands and goes on from there; where there is nothing to hope for, back to the client. */
-  goOn(context: AuthorizationContext, steps: NextSteps): Promise<Reply>
+  /** Finds where the person stands. Changes nothing: the caller takes the step. */
+  findNext(context: AuthorizationContext): Promise<NextStep>
   /** Issues the code; for an interaction once. `consented`: the person has just allowed it. */
   grant(context: AuthorizationContext, session: Session, consented?: 'consented'): Promise<Reply>
   /**
@@ -117,7 +110,11 @@ export const createFlow = (options: AuthorizationOptions): Flow => {
     return loginHint !== undefined && others.some((other) => isHinted(loginHint, other)) ? 'hinted' : 'some'
   }
 
-  const findNextStep = async (context: AuthorizationContext, person: Person | undefined, isChosen: boolean) => {
+  const findStepOf = async (
+    context: AuthorizationContext,
+    person: Person | undefined,
+    isChosen: boolean,
+  ): Promise<NextStep> => {
     const { client, request, interactionId } = context
     const session = person?.session
     const remembered =
@@ -127,10 +124,18 @@ export const createFlow = (options: AuthorizationOptions): Flow => {
       ...{ request, client, session, isChosen, others, subjects, acrs, remembered, interactionId },
       now: epochSeconds(clock),
     })
-    if (next === 'select') return { next } satisfies NextStep
-    return next === 'login' || person === undefined
-      ? ({ next: 'login', person } satisfies NextStep)
-      : ({ next, person } satisfies NextStep)
+    if (next === 'select') return { next }
+    return next === 'login' || person === undefined ? { next: 'login', person } : { next, person }
+  }
+
+  const findNext: Flow['findNext'] = async (context) => {
+    const { person, isChosen } = await people.personFor(context)
+    try {
+      return await findStepOf(context, person, isChosen)
+    } catch (error) {
+      if (error instanceof OAuthError) return { next: 'refuse', sub: person?.session.subject, error }
+      throw error
+    }
   }
 
   /** Of two answers to one interaction, or to one pushed request, the browser gets one. */
@@ -208,26 +213,5 @@ export const createFlow = (options: AuthorizationOptions): Flow => {
     return reply
   }
 
-  const goOn: Flow['goOn'] = async (context, steps) => {
-    const { person, isChosen } = await people.personFor(context)
-    let step: NextStep
-    try {
-      step = await findNextStep(context, person, isChosen)
-    } catch (error) {
-      if (error instanceof OAuthError) return refuse({ ...context, sub: person?.session.subject }, error)
-      throw error
-    }
-    switch (step.next) {
-      case 'select':
-        return steps.select()
-      case 'login':
-        return steps.login(step.person)
-      case 'consent':
-        return steps.consent(step.person)
-      case 'code':
-        return steps.code(step.person.session)
-    }
-  }
-
-  return { ...people, cookies, sessions, knownBrowsers, interactions, goOn, grant, refuse, mayLeave }
+  return { ...people, cookies, sessions, knownBrowsers, interactions, findNext, grant, refuse, mayLeave }
 }

@@ -88,12 +88,15 @@ export const createAuthorizationEndpoint = (options: AuthorizationOptions, flow:
       const id = await flow.interactions.beginUntied({ request }, http.address)
       return redirect(flow.interactions.pageUrl(id, 'login'))
     }
-    return flow.goOn(context, {
-      select: () => interact(context, 'select'),
-      login: () => interact(context, 'login'),
-      consent: () => interact(context, 'consent'),
-      code: (session) => flow.grant(context, session),
-    })
+    const step = await flow.findNext(context)
+    switch (step.next) {
+      case 'code':
+        return flow.grant(context, step.person.session)
+      case 'refuse':
+        return flow.refuse({ ...context, sub: step.sub }, step.error)
+      default:
+        return interact(context, step.next)
+    }
   }
 
   return async (http, seen) => {

@@ -36,6 +36,21 @@ export interface Answered {
   readonly attempt?: OpenAttempt & { readonly id: string }
 }
 
+export type CompleteOptions = Pick<
+  AuthorizationOptions,
+  | 'methods'
+  | 'acrs'
+  | 'accounts'
+  | 'isLocalSubject'
+  | 'clients'
+  | 'revocations'
+  | 'secondFactorGuesses'
+  | 'clock'
+  | 'clockToleranceSeconds'
+  | 'audit'
+  | 'refusals'
+>
+
 export interface CompleteVisit extends SignInVisit {
   readonly wanted?: WantedAcr | undefined
 }
@@ -45,12 +60,7 @@ const guesses: AttemptPolicy = { free: 5, baseDelaySeconds: 1, maxDelaySeconds: 
 const rememberedSeconds = 180 * 86_400
 
 /** Takes the answer to a method as far as a session, a second factor or a problem. All throws `OAuthError`, `Unavailable`. */
-export const createCompleteSignIn = (
-  options: AuthorizationOptions,
-  flow: Flow,
-  run: RunMethod,
-  endSession: EndSession,
-) => {
+export const createCompleteSignIn = (options: CompleteOptions, flow: Flow, run: RunMethod, endSession: EndSession) => {
   const { methods, accounts, acrs, audit, clock, revocations, refusals, secondFactorGuesses: limiter } = options
 
   const refuse = (

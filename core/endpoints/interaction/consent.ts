@@ -112,22 +112,29 @@ export const createConsentPage = (options: AuthorizationOptions, flow: Flow): Ha
   const toPage = ({ http, interactionId }: OpenInteraction, next: InteractionPage): Reply =>
     redirect(keepChoice(http, flow.interactions.pageUrl(interactionId, next)))
 
-  const answer = (open: OpenInteraction): Promise<Reply> => {
+  /** The person whom the request is for, signed in. `asked`: the request needs their consent still. */
+  const forPerson = (open: OpenInteraction, person: Person, asked: boolean): Reply | Promise<Reply> => {
     const { http } = open
-    const to = (next: InteractionPage) => () => toPage(open, next)
-    const elsewhere = { select: to('select'), login: to('login') }
+    const { session } = person
     const state = stateOf(http)
-    const isAnswer = http.method === 'POST' || (handedOff !== undefined && state !== undefined)
     // A no counts, even if another tab has said yes meanwhile and nothing would be asked any more.
-    const answered = (session: Session) =>
-      handedOff !== undefined && state !== undefined ? finish(handedOff, open, session, state) : submit(open, session)
-    return isAnswer
-      ? flow.goOn(open, { ...elsewhere, consent: ({ session }) => answered(session), code: answered })
-      : flow.goOn(open, {
-          ...elsewhere,
-          consent: (person) => (handedOff === undefined ? show(open, person) : handedOff.begin(open, person.session)),
-          code: (session) => flow.grant(open, session),
-        })
+    if (handedOff !== undefined && state !== undefined) return finish(handedOff, open, session, state)
+    if (http.method === 'POST') return submit(open, session)
+    if (!asked) return flow.grant(open, session)
+    return handedOff === undefined ? show(open, person) : handedOff.begin(open, session)
+  }
+
+  const answer = async (open: OpenInteraction): Promise<Reply> => {
+    const step = await flow.findNext(open)
+    switch (step.next) {
+      case 'consent':
+      case 'code':
+        return forPerson(open, step.person, step.next === 'consent')
+      case 'refuse':
+        return flow.refuse({ ...open, sub: step.sub }, step.error)
+      default:
+        return toPage(open, step.next)
+    }
   }
 
   return async (http) => {

@@ -71,11 +71,13 @@ const askFor = ({ id, prompt }: Begun): Pick<MethodOnPage, 'ask' | 'attempt'> =>
 const offerInstead = (methods: ReadonlyMap<string, SignInMethod>, asked: SignInMethod, passed: PassedSoFar) =>
   [...methods.values()].filter((method) => method.id !== asked.id && isInstead(method, passed))
 
+export type ShowLoginOptions = Pick<AuthorizationOptions, 'methods' | 'accounts' | 'pages' | 'clock' | 'issuer'>
+
 /** Makes the login page from the methods. One that fails says so at its button, and the others work. */
 export const createShowLogin = (
-  { methods, accounts, pages, clock, issuer }: AuthorizationOptions,
+  { methods, accounts, pages, clock, issuer }: ShowLoginOptions,
   flow: Flow,
-  { run }: SignInParts,
+  { run }: Pick<SignInParts, 'run'>,
 ) => {
   const describe = async (
     visit: SignInVisit,
@@ -163,3 +165,5 @@ export const createShowLogin = (
     }
   }
 }
+
+export type ShowLogin = ReturnType<typeof createShowLogin>

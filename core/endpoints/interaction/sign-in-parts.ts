@@ -2,8 +2,13 @@ import { createSignInAttempts, type SignInAttempts } from '../../interaction/sig
 import { createEndSession, type EndSessionOptions } from '../authorization-flow/end-session.js'
 import type { Flow } from '../authorization-flow/flow.js'
 import type { AuthorizationOptions } from '../authorization-flow/options.js'
-import { createCompleteSignIn, type CompleteSignIn } from './complete-sign-in.js'
+import { createCompleteSignIn, type CompleteOptions, type CompleteSignIn } from './complete-sign-in.js'
 import { createRunMethod, type RunMethod } from './run-method.js'
+
+/** What a sign-in needs beside the flow: where attempts are kept, who people are, and whom to tell of what they did. */
+export type SignInOptions = CompleteOptions &
+  EndSessionOptions &
+  Pick<AuthorizationOptions, 'issuer' | 'log' | 'signInAttempts' | 'openAttempts'>
 
 /** What the login page and the address that browsers come back to share. */
 export interface SignInParts {
@@ -12,7 +17,7 @@ export interface SignInParts {
   readonly complete: CompleteSignIn
 }
 
-export const createSignInParts = (options: AuthorizationOptions & EndSessionOptions, flow: Flow): SignInParts => {
+export const createSignInParts = (options: SignInOptions, flow: Flow): SignInParts => {
   const attempts = createSignInAttempts(options.signInAttempts, options.openAttempts)
   const run = createRunMethod({ ...options, attempts, flow })
   const complete = createCompleteSignIn(options, flow, run, createEndSession(options, flow.sessions))
