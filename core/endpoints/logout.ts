@@ -10,7 +10,7 @@ import { withQuery } from './authorization-flow/with-query.js'
 import { createEndSession, type EndSessionOptions } from './authorization-flow/end-session.js'
 import type { Flow } from './authorization-flow/flow.js'
 import { logoutCsrf } from './authorization-flow/logout-form.js'
-import type { AuthorizationOptions, IdTokenHint } from './authorization-flow/options.js'
+import type { IdTokenHint, RequestRules, SignInRecords, CommonOptions } from './authorization-flow/options.js'
 import { clientOnPage, leadBack, refuseForgery } from './authorization-flow/page-form.js'
 import { pagesFor } from './authorization-flow/pages-for.js'
 import { getParameters } from './authorization-flow/parameters.js'
@@ -58,10 +58,12 @@ const invalid = (description: string, details?: ErrorDetails): never => {
   throw new OAuthError('invalid_request', description, details)
 }
 
-export const createLogoutEndpoint = (
-  options: AuthorizationOptions & EndSessionOptions,
-  flow: Flow,
-): RecordedHandler => {
+type Options = EndSessionOptions &
+  Pick<CommonOptions, 'issuer' | 'clients' | 'pages' | 'subjects'> &
+  Pick<SignInRecords, 'sessionTtlSeconds'> &
+  Pick<RequestRules, 'verifyIdTokenHint'>
+
+export const createLogoutEndpoint = (options: Options, flow: Flow): RecordedHandler => {
   const { issuer, clients, pages, sessionTtlSeconds, subjects, verifyIdTokenHint } = options
   const { cookies, sessions } = flow
   const endSession = createEndSession(options, sessions)

@@ -10,7 +10,7 @@ import { checkProofAlgorithm, isFapi } from '../oauth/clients/security-profile.j
 import type { RequestObjects } from '../oauth/requests/request-object.js'
 import type { AuditLog } from '../observe/audit.js'
 import { checkRequest, stepsAt } from './authorization-flow/check-request.js'
-import type { RequestRules } from './authorization-flow/step.js'
+import type { RequestRules } from './authorization-flow/options.js'
 import { getTarget } from './authorization-flow/target.js'
 import { formParameters, readClientForm, tokenRequestOf } from './client-request.js'
 import type { Declaration } from './endpoint.js'

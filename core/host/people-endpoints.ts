@@ -1,7 +1,14 @@
 import { findNearMiss } from '../../config/near-miss.js'
 import type { Config } from '../../config/schema.js'
 import { createFlow, type Flow } from '../endpoints/authorization-flow/flow.js'
-import type { AuthorizationOptions } from '../endpoints/authorization-flow/options.js'
+import type {
+  CommonOptions,
+  GrantRecords,
+  RequestRules,
+  RequestSources,
+  SignInMethods,
+  SignInRecords,
+} from '../endpoints/authorization-flow/options.js'
 import { authorizationEndpoint, createAuthorizationEndpoint } from '../endpoints/authorize/index.js'
 import { createDeviceAuthorizationEndpoint, deviceAuthorizationEndpoint } from '../endpoints/device/authorization.js'
 import { createDevicePage, devicePage } from '../endpoints/device/page.js'
@@ -52,6 +59,10 @@ export const deviceEndpoints = {
   devicePage,
   deviceVerification,
 }
+
+/** All that `/authorize`, the pages after it and the device flow take. No endpoint takes it whole: each names its parts. */
+export interface AuthorizationOptions
+  extends RequestRules, RequestSources, SignInMethods, SignInRecords, GrantRecords, CommonOptions {}
 
 /** What the pages of `/authorize` and of the device flow share. */
 export interface SignIn {

@@ -5,15 +5,13 @@ import { isClientId } from '../../oauth/clients/client.js'
 import { scopeToAllow } from '../../oauth/requests/scope.js'
 import type { AuditLog } from '../../observe/audit.js'
 import type { Log } from '../../observe/log.js'
-import type { AuthorizationOptions } from '../authorization-flow/options.js'
+import type { CommonOptions, RequestRules } from '../authorization-flow/options.js'
 import { clientOnPage } from '../authorization-flow/page-form.js'
 import { createDescribeDetail, mostDetails } from './describe-detail.js'
 import { mostRows, type AccountSection, type Action } from './section.js'
 
-export interface ApplicationsSectionOptions extends Pick<
-  AuthorizationOptions,
-  'clients' | 'detailsTypes' | 'defaultAudience'
-> {
+export interface ApplicationsSectionOptions
+  extends Pick<CommonOptions, 'clients'>, Pick<RequestRules, 'detailsTypes' | 'defaultAudience'> {
   readonly records: Pick<PersonalRecords, 'pageAccess' | 'withdrawConsent' | 'withdrawGrants'>
   readonly audit: AuditLog
   readonly log: Log

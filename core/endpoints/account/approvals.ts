@@ -1,12 +1,13 @@
 import type { ApprovalOnPage } from '../../interaction/pages/account-page.js'
 import type { PendingApproval, PendingApprovals } from '../../oauth/ciba/pending-approvals.js'
 import { isOpaqueToken } from '../../opaque-token.js'
-import type { AuthorizationOptions } from '../authorization-flow/options.js'
+import type { CommonOptions, RequestRules } from '../authorization-flow/options.js'
 import { clientOnPage } from '../authorization-flow/page-form.js'
 import { createDescribeDetail, mostDetails } from './describe-detail.js'
 import { trailOf, type AccountSection, type Action } from './section.js'
 
-export interface ApprovalsSectionOptions extends Pick<AuthorizationOptions, 'clients' | 'detailsTypes' | 'log'> {
+export interface ApprovalsSectionOptions
+  extends Pick<CommonOptions, 'clients' | 'log'>, Pick<RequestRules, 'detailsTypes'> {
   readonly pending: PendingApprovals
 }
 

@@ -1,6 +1,6 @@
 import { askPlugin } from '../../oauth/grants/ask-plugin.js'
 import type { AuthorizationDetail, DescribedDetail } from '../../oauth/requests/authorization-details.js'
-import type { AuthorizationOptions } from '../authorization-flow/options.js'
+import type { CommonOptions, RequestRules } from '../authorization-flow/options.js'
 
 /** Details of one application, or of one request, on the page; how many more there are is shown as a number. */
 export const mostDetails = 20
@@ -9,7 +9,7 @@ export type DescribeDetail = (detail: AuthorizationDetail, signal: AbortSignal) 
 
 /** Describes what an application may do or asks for. A detail that cannot be described any more is named, so that it can be ended. */
 export const createDescribeDetail =
-  ({ detailsTypes, log }: Pick<AuthorizationOptions, 'detailsTypes' | 'log'>): DescribeDetail =>
+  ({ detailsTypes, log }: Pick<RequestRules, 'detailsTypes'> & Pick<CommonOptions, 'log'>): DescribeDetail =>
   async (detail, signal) => {
     const type = detailsTypes.get(detail.type)
     try {

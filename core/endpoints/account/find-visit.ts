@@ -1,6 +1,6 @@
 import type { FoundRecovery, RecoverySessions } from '../../interaction/recovery/recovery-sessions.js'
 import type { Flow } from '../authorization-flow/flow.js'
-import type { AuthorizationOptions } from '../authorization-flow/options.js'
+import type { SignInMethods } from '../authorization-flow/options.js'
 import type { EndpointRequest } from '../message.js'
 import type { Visit } from './section.js'
 
@@ -17,7 +17,7 @@ const personOf = ({ cookie, recovery }: FoundRecovery): Pick<Visit['person'], 'c
  */
 export const createFindVisit =
   (
-    { accounts }: Pick<AuthorizationOptions, 'accounts'>,
+    { accounts }: Pick<SignInMethods, 'accounts'>,
     { cookies, signedIn }: Pick<Flow, 'cookies' | 'signedIn'>,
     recoveries: Pick<RecoverySessions, 'find'>,
   ) =>

@@ -10,7 +10,7 @@ import { accountUrl } from '../authorization-flow/account-url.js'
 import { withQuery } from '../authorization-flow/with-query.js'
 import type { Flow } from '../authorization-flow/flow.js'
 import { logoutCsrf } from '../authorization-flow/logout-form.js'
-import type { AuthorizationOptions } from '../authorization-flow/options.js'
+import type { CommonOptions, SignInMethods } from '../authorization-flow/options.js'
 import { otherAccountUrl, otherPersonUrl, wantsOtherAccount } from '../authorization-flow/other-account.js'
 import { checkForm, refuseForgery } from '../authorization-flow/page-form.js'
 import { pagesFor } from '../authorization-flow/pages-for.js'
@@ -39,7 +39,7 @@ export const accountPages = {
   changePassword: { path: '/.well-known/change-password', methods: ['GET'], ...common },
 } as const satisfies Readonly<Record<string, Declaration>>
 
-type Options = Pick<AuthorizationOptions, 'issuer' | 'pages' | 'clock' | 'accounts'>
+type Options = Pick<CommonOptions, 'issuer' | 'pages' | 'clock'> & Pick<SignInMethods, 'accounts'>
 
 export const createAccountPages = (
   options: Options,

@@ -8,7 +8,7 @@ import { checkNoneRepeated } from '../../oauth/requests/params.js'
 import { hashOpaqueToken } from '../../opaque-token.js'
 import { accountUrl } from '../authorization-flow/account-url.js'
 import type { Flow } from '../authorization-flow/flow.js'
-import type { AuthorizationOptions } from '../authorization-flow/options.js'
+import type { CommonOptions, SignInMethods } from '../authorization-flow/options.js'
 import { checkForm, refuseForgery } from '../authorization-flow/page-form.js'
 import { pagesFor } from '../authorization-flow/pages-for.js'
 import type { Declaration, HandlersOf } from '../endpoint.js'
@@ -34,7 +34,7 @@ export interface Recovery {
   readonly sessions: RecoverySessions
 }
 
-type Options = Pick<AuthorizationOptions, 'issuer' | 'pages' | 'accounts' | 'audit'>
+type Options = Pick<CommonOptions, 'issuer' | 'pages' | 'audit'> & Pick<SignInMethods, 'accounts'>
 
 /** One answer for every link that is good for nothing. */
 const refuseLink = (reason: string): never => {

@@ -4,7 +4,7 @@ import type { Client } from '../../oauth/clients/client.js'
 import type { OAuthError } from '../../oauth/errors.js'
 import { isSignedMode } from '../../oauth/requests/response-mode.js'
 import { page, redirect, type EndpointRequest, type Reply } from '../message.js'
-import type { AuthorizationOptions } from './options.js'
+import type { CommonOptions, RequestRules } from './options.js'
 import { clientOnPage } from './page-form.js'
 import { pagesFor } from './pages-for.js'
 import { canSignResponses, responseAlgOf } from './response-alg.js'
@@ -29,10 +29,8 @@ export interface Answers {
 
 type Parameters = Readonly<Record<string, string>>
 
-type AnswerOptions = Pick<
-  AuthorizationOptions,
-  'issuer' | 'pages' | 'audit' | 'tokens' | 'responseAlg' | 'responseAlgs'
->
+type AnswerOptions = Pick<CommonOptions, 'issuer' | 'pages' | 'audit' | 'tokens'> &
+  Pick<RequestRules, 'responseAlg' | 'responseAlgs'>
 
 /** In the query, or for a script in the page there: no redirect URI has a fragment of its own. */
 const withAnswer = (uri: string, mode: ResponseMode, parameters: Parameters): string =>

@@ -3,7 +3,7 @@ import type { AuthorizationRequest } from '../../oauth/requests/authorization-re
 import { acrOf, type AuthenticationContexts, type WantedAcr } from '../../oauth/requests/authentication-context.js'
 import type { Authentication, AuthorizationCode } from '../../oauth/grants/grant.js'
 import { newGrantId } from '../../oauth/grants/grant-id.js'
-import type { AuthorizationOptions } from './options.js'
+import type { CommonOptions, RequestRules } from './options.js'
 
 /** What a session knows of how its person signed in. */
 export const authenticationOf = (
@@ -24,7 +24,7 @@ export const authenticationOf = (
 export const codeRecord = (
   request: AuthorizationRequest,
   session: Session,
-  { acrs, defaultAudience, clock }: Pick<AuthorizationOptions, 'acrs' | 'defaultAudience' | 'clock'>,
+  { acrs, defaultAudience, clock }: Pick<RequestRules, 'acrs' | 'defaultAudience'> & Pick<CommonOptions, 'clock'>,
 ): AuthorizationCode => ({
   grantId: newGrantId(clock),
   clientId: request.clientId,

@@ -15,7 +15,14 @@ import type { EndpointRequest, Reply } from '../message.js'
 import { createAnswers, type Recipient } from './answer.js'
 import { codeRecord } from './code-record.js'
 import { decide, isConsentRemembered, type Situation } from './decide.js'
-import type { AuthorizationOptions } from './options.js'
+import type {
+  GrantRecords,
+  RequestRules,
+  RequestSources,
+  SignInMethods,
+  SignInRecords,
+  CommonOptions,
+} from './options.js'
 import { createPeople, isHinted, type People, type Person } from './people.js'
 
 /** One checked request on its way to an answer. */
@@ -80,7 +87,14 @@ export const refuseOver = (): never => {
   )
 }
 
-export const createFlow = (options: AuthorizationOptions): Flow => {
+export type FlowOptions = SignInRecords &
+  GrantRecords &
+  Omit<CommonOptions, 'log' | 'clients'> &
+  Pick<RequestRules, 'acrs' | 'defaultAudience' | 'responseAlg' | 'responseAlgs'> &
+  Pick<RequestSources, 'pushedRequests'> &
+  Pick<SignInMethods, 'accounts'>
+
+export const createFlow = (options: FlowOptions): Flow => {
   const { issuer, acrs, audit, clock, codes, grantIndex, sessionClients, subjects } = options
   const cookies = createCookies(issuer)
   const sessions = createSessions({

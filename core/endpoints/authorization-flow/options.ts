@@ -34,8 +34,8 @@ export interface IdTokenHint {
   readonly sid?: string | undefined
 }
 
-export interface AuthorizationOptions {
-  readonly issuer: string
+/** What requests of clients are checked by. */
+export interface RequestRules {
   /** `aud` where no resource is asked for. */
   readonly defaultAudience: string
   readonly scopesSupported: readonly string[]
@@ -50,12 +50,27 @@ export interface AuthorizationOptions {
   readonly acrs: AuthenticationContexts
   /** What clients with `fapi2` must have signed. */
   readonly messageSigning: readonly MessageSigning[]
-  readonly codeTtlSeconds: number
-  readonly sessionTtlSeconds: number
-  readonly clock: Clock
-  readonly audit: AuditLog
-  readonly refusals: Refusals
-  /** How people sign in, by id, in the order of the configuration. */
+  /** Undefined unless it is an id_token of this issuer under any published key, expired or not. */
+  readonly verifyIdTokenHint: (token: string) => Promise<IdTokenHint | undefined>
+  /** Signs answers to clients that registered no algorithm for them. */
+  readonly responseAlg: JwsAlg
+  /** What answers can be signed with; they change by clock. */
+  readonly responseAlgs: () => readonly JwsAlg[]
+}
+
+/** How requests reach `/authorize`. */
+export interface RequestSources {
+  readonly pushedRequests: PushedRequests
+  /** Requests that their client has not pushed are refused (RFC 9126 §5). */
+  readonly requirePushedRequests: boolean
+  readonly requestObjects: RequestObjects
+  /** The client that was probably meant. Only an issuer on loopback has it: who reads its error pages is a developer. */
+  readonly meantClient?: ((clientId: string) => string | undefined) | undefined
+}
+
+/** How people sign in and consent. */
+export interface SignInMethods {
+  /** By id, in the order of the configuration. */
   readonly methods: ReadonlyMap<string, SignInMethod>
   readonly accounts: AccountLookup
   readonly isLocalSubject: HasSubject
@@ -68,33 +83,39 @@ export interface AuthorizationOptions {
   readonly secondFactorGuesses: AttemptLimiter
   /** How far the clock of another may be off. */
   readonly clockToleranceSeconds: number
-  readonly log: Log
-  readonly pages: Pages
-  readonly clients: ClientDirectory
-  /** The client that was probably meant. Only an issuer on loopback has it: who reads its error pages is a developer. */
-  readonly meantClient?: ((clientId: string) => string | undefined) | undefined
-  /** Undefined unless it is an id_token of this issuer under any published key, expired or not. */
-  readonly verifyIdTokenHint: (token: string) => Promise<IdTokenHint | undefined>
-  readonly codes: OneTimeStore<AuthorizationCode>
+}
+
+/** What is kept of people who sign in. */
+export interface SignInRecords {
   readonly sessions: RecordLookup<Session>
   readonly sessionIndex: RecordStore<SessionEntry>
-  readonly grantIndex: GrantIndex
-  readonly sessionClients: SessionClients
+  readonly sessionTtlSeconds: number
   readonly interactions: OneTimeStore<Interaction>
   /** How many of them one address may have open. */
   readonly openSignIns: Places
-  readonly pushedRequests: PushedRequests
-  readonly tokens: Pick<TokenIssuer, 'signAuthorizationResponse'>
-  /** Signs answers to clients that registered no algorithm for them. */
-  readonly responseAlg: JwsAlg
-  /** What answers can be signed with; they change by clock. */
-  readonly responseAlgs: () => readonly JwsAlg[]
-  /** Requests that their client has not pushed are refused (RFC 9126 §5). */
-  readonly requirePushedRequests: boolean
-  readonly requestObjects: RequestObjects
   readonly consents: RecordStore<Consent>
   /** Secrets that all replicas share. */
   readonly secrets: RecordStore<string>
   readonly revocations: RevocationStore
+}
+
+/** Where what clients are granted is recorded. */
+export interface GrantRecords {
+  readonly codes: OneTimeStore<AuthorizationCode>
+  readonly codeTtlSeconds: number
+  readonly grantIndex: GrantIndex
+  readonly sessionClients: SessionClients
+}
+
+/** What nearly every endpoint that people meet takes. */
+export interface CommonOptions {
+  readonly issuer: string
+  readonly clock: Clock
+  readonly audit: AuditLog
+  readonly refusals: Refusals
+  readonly log: Log
+  readonly pages: Pages
+  readonly clients: ClientDirectory
   readonly subjects: Subjects
+  readonly tokens: Pick<TokenIssuer, 'signAuthorizationResponse'>
 }

@@ -8,7 +8,7 @@ import type { AuthorizationRequest } from '../../oauth/requests/authorization-re
 import type { Client } from '../../oauth/clients/client.js'
 import { signInOf } from '../../oauth/subjects/subject-end.js'
 import type { EndpointRequest } from '../message.js'
-import type { AuthorizationOptions } from './options.js'
+import type { CommonOptions, SignInMethods, SignInRecords } from './options.js'
 
 /** Somebody who is signed in. */
 export interface Person extends FoundSession {
@@ -41,10 +41,12 @@ export interface People {
   choiceOf(http: EndpointRequest, interactionId: string, session: Session): string
 }
 
-type PeopleOptions = Pick<AuthorizationOptions, 'accounts' | 'revocations' | 'subjects'> & {
-  readonly cookies: Cookies
-  readonly sessions: Sessions
-}
+type PeopleOptions = Pick<SignInMethods, 'accounts'> &
+  Pick<SignInRecords, 'revocations'> &
+  Pick<CommonOptions, 'subjects'> & {
+    readonly cookies: Cookies
+    readonly sessions: Sessions
+  }
 
 export const createPeople = ({ accounts, revocations, subjects, cookies, sessions }: PeopleOptions): People => {
   const sessionsOf: People['sessionsOf'] = (http) => readBrowserSessions(cookies, (name) => http.cookie(name))

@@ -1,8 +1,8 @@
 import type { JwsAlg } from '../../jose/jwk.js'
 import type { Client } from '../../oauth/clients/client.js'
-import type { AuthorizationOptions } from './options.js'
+import type { RequestRules } from './options.js'
 
-type ResponseAlgs = Pick<AuthorizationOptions, 'responseAlg' | 'responseAlgs'>
+type ResponseAlgs = Pick<RequestRules, 'responseAlg' | 'responseAlgs'>
 
 /** What signed answers to this client are signed with. */
 export const responseAlgOf = (client: Client, { responseAlg }: ResponseAlgs): JwsAlg =>

@@ -2,23 +2,7 @@ import type { AuthorizationRequest } from '../../oauth/requests/authorization-re
 import type { Client } from '../../oauth/clients/client.js'
 import { OAuthError } from '../../oauth/errors.js'
 import type { ParameterList } from '../../oauth/requests/params.js'
-import type { AuthorizationOptions } from './options.js'
-
-/** What the rules of a deployment are. */
-export type RequestRules = Pick<
-  AuthorizationOptions,
-  | 'scopesSupported'
-  | 'unknownScopes'
-  | 'refreshWithoutOpenid'
-  | 'releases'
-  | 'defaultAudience'
-  | 'detailsTypes'
-  | 'acrs'
-  | 'messageSigning'
-  | 'verifyIdTokenHint'
-  | 'responseAlg'
-  | 'responseAlgs'
->
+import type { RequestRules } from './options.js'
 
 export type StepResult = Partial<AuthorizationRequest>
 

@@ -5,7 +5,7 @@ import { OAuthError } from '../../oauth/errors.js'
 import { responseModesOf } from '../../oauth/requests/response-mode.js'
 import { checkRequest, stepsAt } from '../authorization-flow/check-request.js'
 import type { Flow, AuthorizationContext } from '../authorization-flow/flow.js'
-import type { AuthorizationOptions } from '../authorization-flow/options.js'
+import type { RequestRules, RequestSources, CommonOptions } from '../authorization-flow/options.js'
 import { getParameters } from '../authorization-flow/parameters.js'
 import { getTarget } from '../authorization-flow/target.js'
 import type { Declaration } from '../endpoint.js'
@@ -63,7 +63,9 @@ export const authorizationEndpoint = {
       : {},
 } as const satisfies Declaration
 
-export const createAuthorizationEndpoint = (options: AuthorizationOptions, flow: Flow): RecordedHandler => {
+type Options = RequestRules & RequestSources & Pick<CommonOptions, 'clients'>
+
+export const createAuthorizationEndpoint = (options: Options, flow: Flow): RecordedHandler => {
   const { pushedRequests, requestObjects } = options
 
   /** Stores the request and sends the browser to the page where the person answers. */

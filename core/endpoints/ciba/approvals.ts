@@ -18,7 +18,7 @@ import {
 } from '../../oauth/ciba/request.js'
 import type { Client } from '../../oauth/clients/client.js'
 import { newGrantId } from '../../oauth/grants/grant-id.js'
-import type { AuthorizationOptions } from '../authorization-flow/options.js'
+import type { CommonOptions, GrantRecords, RequestRules } from '../authorization-flow/options.js'
 import type { Declaration } from '../endpoint.js'
 import { json, type EndpointRequest, type Reply } from '../message.js'
 import type { RecordedHandler, RequestTrail } from '../refusals.js'
@@ -27,7 +27,9 @@ import type { CibaOptions } from './options.js'
 export interface ApprovalsOptions
   extends
     CibaOptions,
-    Pick<AuthorizationOptions, 'clients' | 'grantIndex' | 'acrs' | 'defaultAudience' | 'clock' | 'audit'> {
+    Pick<CommonOptions, 'clients' | 'clock' | 'audit'>,
+    Pick<GrantRecords, 'grantIndex'>,
+    Pick<RequestRules, 'acrs' | 'defaultAudience'> {
   readonly checkSignature: CheckRequestSignature
   readonly checkApproval: CheckApproval
   readonly keyLimits: Pick<AttestationLimits, 'takeKey'>

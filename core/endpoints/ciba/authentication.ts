@@ -13,8 +13,8 @@ import type { RequestObjects } from '../../oauth/requests/request-object.js'
 import { namesOfAlgorithms } from '../../oauth/clients/security-profile.js'
 import { hashOpaqueToken, newOpaqueToken } from '../../opaque-token.js'
 import { checkRequest, stepsAt } from '../authorization-flow/check-request.js'
-import type { AuthorizationOptions } from '../authorization-flow/options.js'
-import type { RequestRules, StepResult } from '../authorization-flow/step.js'
+import type { CommonOptions, RequestRules } from '../authorization-flow/options.js'
+import type { StepResult } from '../authorization-flow/step.js'
 import { formParameters, readClientForm, tokenRequestOf } from '../client-request.js'
 import type { Declaration } from '../endpoint.js'
 import { json } from '../message.js'
@@ -22,7 +22,7 @@ import type { RecordedHandler } from '../refusals.js'
 import type { CibaOptions } from './options.js'
 
 export interface BackchannelAuthenticationOptions
-  extends CibaOptions, RequestRules, Pick<AuthorizationOptions, 'clock' | 'audit'> {
+  extends CibaOptions, RequestRules, Pick<CommonOptions, 'clock' | 'audit'> {
   readonly authenticateClient: ClientAuthentication
   readonly requestObjects: RequestObjects
   readonly accounts: AccountLookup

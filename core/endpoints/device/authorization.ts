@@ -7,8 +7,7 @@ import { deviceCodeGrant, formatUserCode, newUserCode, type DeviceRequest } from
 import { OAuthError } from '../../oauth/errors.js'
 import { hashOpaqueToken, newOpaqueToken } from '../../opaque-token.js'
 import { checkRequest, stepsAt } from '../authorization-flow/check-request.js'
-import type { AuthorizationOptions } from '../authorization-flow/options.js'
-import type { RequestRules } from '../authorization-flow/step.js'
+import type { CommonOptions, RequestRules } from '../authorization-flow/options.js'
 import { formParameters, readClientForm, tokenRequestOf } from '../client-request.js'
 import type { Declaration } from '../endpoint.js'
 import { json } from '../message.js'
@@ -17,7 +16,7 @@ import { takeDeviceStart } from './attempts.js'
 import type { DeviceOptions } from './options.js'
 
 export interface DeviceAuthorizationOptions
-  extends DeviceOptions, RequestRules, Pick<AuthorizationOptions, 'issuer' | 'clock' | 'audit'> {
+  extends DeviceOptions, RequestRules, Pick<CommonOptions, 'issuer' | 'clock' | 'audit'> {
   readonly authenticateClient: ClientAuthentication
   /** How many codes of public clients one address may have open. */
   readonly openCodes: Places

@@ -7,7 +7,7 @@ import { checkNoneRepeated } from '../../oauth/requests/params.js'
 import type { Flow } from '../authorization-flow/flow.js'
 import type { Person } from '../authorization-flow/people.js'
 import { pagesFor } from '../authorization-flow/pages-for.js'
-import type { AuthorizationOptions } from '../authorization-flow/options.js'
+import type { CommonOptions } from '../authorization-flow/options.js'
 import type { Declaration } from '../endpoint.js'
 import { otherAccountUrl, otherPersonUrl, wantsOtherAccount } from '../authorization-flow/other-account.js'
 import { page, redirect, type Handler, type EndpointRequest, type Reply } from '../message.js'
@@ -22,9 +22,11 @@ export const accountOnPage = (issuer: string, { account, session }: Person, user
   return { name: displayName(account, session.username), otherUrl: otherAccountUrl(`${issuer}/device${query}`) }
 }
 
+type EntryOptions = Pick<CommonOptions, 'issuer' | 'pages'>
+
 /** Shows the page where a code is typed. */
 export const createShowEntry =
-  ({ issuer, pages }: Pick<AuthorizationOptions, 'issuer' | 'pages'>, flow: Flow) =>
+  ({ issuer, pages }: EntryOptions, flow: Flow) =>
   (http: EndpointRequest, person: Person, extra: Partial<DevicePage> = {}, status = 200): Reply => {
     const { browser, cookies } = tieToBrowser(flow.cookies, http.cookie(flow.cookies.browser))
     const spoken = pagesFor(pages, http)
@@ -50,7 +52,7 @@ export const devicePage = {
   limit: { byAddress: 'authorize', byRefusals: false },
 } as const satisfies Declaration
 
-export const createDevicePage = (options: AuthorizationOptions, flow: Flow): Handler => {
+export const createDevicePage = (options: EntryOptions, flow: Flow): Handler => {
   const showEntry = createShowEntry(options, flow)
   return async (http) => {
     const userCode = readUserCode(checkNoneRepeated(http.query).get('user_code'))

@@ -17,7 +17,7 @@ import { newGrantId } from '../../oauth/grants/grant-id.js'
 import { authenticationOf } from '../authorization-flow/code-record.js'
 import type { Flow } from '../authorization-flow/flow.js'
 import type { Person } from '../authorization-flow/people.js'
-import type { AuthorizationOptions } from '../authorization-flow/options.js'
+import type { GrantRecords, RequestRules, CommonOptions } from '../authorization-flow/options.js'
 import { checkForm, clientOnPage, refuseForgery } from '../authorization-flow/page-form.js'
 import { pagesFor } from '../authorization-flow/pages-for.js'
 import type { Declaration } from '../endpoint.js'
@@ -56,7 +56,12 @@ export const deviceVerification = {
   limit: { byAddress: 'device_verify', byRefusals: false },
 } as const satisfies Declaration
 
-export const createDeviceVerification = (options: AuthorizationOptions & DeviceOptions, flow: Flow): Handler => {
+type Options = DeviceOptions &
+  Pick<GrantRecords, 'grantIndex' | 'sessionClients'> &
+  Pick<RequestRules, 'acrs' | 'defaultAudience'> &
+  Pick<CommonOptions, 'issuer' | 'pages' | 'audit' | 'refusals' | 'clock' | 'clients'>
+
+export const createDeviceVerification = (options: Options, flow: Flow): Handler => {
   const { issuer, pages, audit, refusals, clock, deviceCodes, grantIndex, sessionClients, attempts } = options
   const { clients, defaultAudience } = options
   const showEntry = createShowEntry(options, flow)

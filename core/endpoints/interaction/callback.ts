@@ -2,7 +2,7 @@ import { OAuthError } from '../../oauth/errors.js'
 import type { SignInMethod } from '../../interaction/sign-in-method.js'
 import { isOpaqueToken } from '../../opaque-token.js'
 import { refuseOver, type Flow } from '../authorization-flow/flow.js'
-import type { AuthorizationOptions } from '../authorization-flow/options.js'
+import type { SignInMethods, CommonOptions } from '../authorization-flow/options.js'
 import type { Declaration } from '../endpoint.js'
 import { redirect, type EndpointRequest, type Handler } from '../message.js'
 import type { SignInParts } from './sign-in-parts.js'
@@ -18,8 +18,10 @@ export const signInCallback = {
   limit: { byAddress: 'interaction', byRefusals: false },
 } as const satisfies Declaration
 
+type Options = Pick<SignInMethods, 'methods'> & Pick<CommonOptions, 'clients' | 'refusals'>
+
 /** Nothing in the address says where to go next: the browser's own attempt does. */
-export const createSignInCallback = (options: AuthorizationOptions, flow: Flow, parts: SignInParts): Handler => {
+export const createSignInCallback = (options: Options, flow: Flow, parts: SignInParts): Handler => {
   const { attempts, run, complete } = parts
 
   const refuse = async (http: EndpointRequest, method: SignInMethod, why: string): Promise<never> => {

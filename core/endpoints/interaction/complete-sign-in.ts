@@ -11,7 +11,7 @@ import { hashOpaqueToken } from '../../opaque-token.js'
 import type { AttemptPolicy } from '../../storage/ports.js'
 import type { EndSession } from '../authorization-flow/end-session.js'
 import type { Flow } from '../authorization-flow/flow.js'
-import type { AuthorizationOptions } from '../authorization-flow/options.js'
+import type { RequestRules, SignInMethods, SignInRecords, CommonOptions } from '../authorization-flow/options.js'
 import { MethodFailed, type Begun, type RunMethod, type SignInVisit } from './run-method.js'
 
 export type SignInStep =
@@ -37,19 +37,12 @@ export interface Answered {
 }
 
 export type CompleteOptions = Pick<
-  AuthorizationOptions,
-  | 'methods'
-  | 'acrs'
-  | 'accounts'
-  | 'isLocalSubject'
-  | 'clients'
-  | 'revocations'
-  | 'secondFactorGuesses'
-  | 'clock'
-  | 'clockToleranceSeconds'
-  | 'audit'
-  | 'refusals'
->
+  SignInMethods,
+  'methods' | 'accounts' | 'isLocalSubject' | 'secondFactorGuesses' | 'clockToleranceSeconds'
+> &
+  Pick<RequestRules, 'acrs'> &
+  Pick<SignInRecords, 'revocations'> &
+  Pick<CommonOptions, 'clients' | 'clock' | 'audit' | 'refusals'>
 
 export interface CompleteVisit extends SignInVisit {
   readonly wanted?: WantedAcr | undefined

@@ -9,14 +9,14 @@ import { personalClaims } from '../../oauth/requests/claims-parameter.js'
 import { OAuthError } from '../../oauth/errors.js'
 import { scopeToAllow } from '../../oauth/requests/scope.js'
 import type { Flow } from '../authorization-flow/flow.js'
-import type { AuthorizationOptions } from '../authorization-flow/options.js'
+import type { SignInMethods, CommonOptions } from '../authorization-flow/options.js'
 import { checkForm, clientOnPage, leadingBack, refuseForgery } from '../authorization-flow/page-form.js'
 import { pagesFor } from '../authorization-flow/pages-for.js'
 import type { Declaration } from '../endpoint.js'
 import { keepChoice, otherPersonUrl } from '../authorization-flow/other-account.js'
 import type { Person } from '../authorization-flow/people.js'
 import { page, redirect, type Handler, type Reply } from '../message.js'
-import { createHandedOffConsent, stateOf, type HandedOffConsent } from './handed-off-consent.js'
+import { createHandedOffConsent, stateOf, type HandedOffConsent, type HandedOffOptions } from './handed-off-consent.js'
 import { getInteraction, openInteraction, sealClient, type OpenInteraction } from './open-interaction.js'
 
 /**
@@ -31,7 +31,11 @@ export const consentPage = {
   limit: { byAddress: 'interaction', byRefusals: false },
 } as const satisfies Declaration
 
-export const createConsentPage = (options: AuthorizationOptions, flow: Flow): Handler => {
+type Options = HandedOffOptions &
+  Pick<SignInMethods, 'consentMethod'> &
+  Pick<CommonOptions, 'issuer' | 'clients' | 'pages' | 'audit'>
+
+export const createConsentPage = (options: Options, flow: Flow): Handler => {
   const { pages, audit, detailsTypes } = options
   const handedOff = options.consentMethod && createHandedOffConsent(options, flow, options.consentMethod)
 

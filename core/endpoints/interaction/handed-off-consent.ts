@@ -12,7 +12,7 @@ import { scopeToAllow } from '../../oauth/requests/scope.js'
 import { newOpaqueToken } from '../../opaque-token.js'
 import { withQuery } from '../authorization-flow/with-query.js'
 import { ignoreOutage, refuseOver, refuseUsed, type Flow } from '../authorization-flow/flow.js'
-import type { AuthorizationOptions } from '../authorization-flow/options.js'
+import type { RequestRules, SignInMethods, SignInRecords, CommonOptions } from '../authorization-flow/options.js'
 import { keepChoice } from '../authorization-flow/other-account.js'
 import { redirect, type EndpointRequest, type Reply } from '../message.js'
 import { sealClient, type OpenInteraction } from './open-interaction.js'
@@ -24,8 +24,13 @@ export type Decision =
   /** Not this person's answer in this browser, or over: the person is to be asked again. */
   | { readonly outcome: 'unknown' }
 
+export type HandedOffOptions = Pick<SignInMethods, 'signInAttempts' | 'openAttempts'> &
+  Pick<SignInRecords, 'consents'> &
+  Pick<RequestRules, 'detailsTypes' | 'defaultAudience'> &
+  Pick<CommonOptions, 'clock' | 'log' | 'refusals'>
+
 /** Has people asked for their consent elsewhere. All throws `OAuthError`, `Unavailable`. */
-export const createHandedOffConsent = (options: AuthorizationOptions, flow: Flow, method: ConsentMethod) => {
+export const createHandedOffConsent = (options: HandedOffOptions, flow: Flow, method: ConsentMethod) => {
   const { log, detailsTypes: types, defaultAudience, refusals } = options
   const attempts = createSignInAttempts(options.signInAttempts, options.openAttempts)
   const consents = createConsents(options.consents)

@@ -5,7 +5,7 @@ import { displayName } from '../../oauth/subjects/account.js'
 import { OAuthError } from '../../oauth/errors.js'
 import { createEndSession, type EndSessionOptions } from '../authorization-flow/end-session.js'
 import type { Flow } from '../authorization-flow/flow.js'
-import type { AuthorizationOptions } from '../authorization-flow/options.js'
+import type { SignInRecords, CommonOptions } from '../authorization-flow/options.js'
 import { otherAccountUrl, withAccount } from '../authorization-flow/other-account.js'
 import { checkForm, clientOnPage, leadingBack, refuseForgery } from '../authorization-flow/page-form.js'
 import { isHinted, secondName, type Person } from '../authorization-flow/people.js'
@@ -35,7 +35,11 @@ interface Selection {
   readonly open: OpenInteraction | undefined
 }
 
-export const createSelectPage = (options: AuthorizationOptions & EndSessionOptions, flow: Flow): Handler => {
+type Options = EndSessionOptions &
+  Pick<CommonOptions, 'issuer' | 'clients' | 'pages'> &
+  Pick<SignInRecords, 'sessionTtlSeconds'>
+
+export const createSelectPage = (options: Options, flow: Flow): Handler => {
   const { pages, audit, sessionTtlSeconds } = options
   const { cookies, interactions } = flow
   const endSession = createEndSession(options, flow.sessions)

@@ -7,7 +7,7 @@ import type { SignInMethod } from '../../interaction/sign-in-method.js'
 import { OAuthError } from '../../oauth/errors.js'
 import { Unavailable } from '../../unavailable.js'
 import type { Flow } from '../authorization-flow/flow.js'
-import type { AuthorizationOptions } from '../authorization-flow/options.js'
+import type { SignInMethods, CommonOptions } from '../authorization-flow/options.js'
 import { displayName } from '../../oauth/subjects/account.js'
 import { otherAccountUrl } from '../authorization-flow/other-account.js'
 import { pagesFor } from '../authorization-flow/pages-for.js'
@@ -71,7 +71,8 @@ const askFor = ({ id, prompt }: Begun): Pick<MethodOnPage, 'ask' | 'attempt'> =>
 const offerInstead = (methods: ReadonlyMap<string, SignInMethod>, asked: SignInMethod, passed: PassedSoFar) =>
   [...methods.values()].filter((method) => method.id !== asked.id && isInstead(method, passed))
 
-export type ShowLoginOptions = Pick<AuthorizationOptions, 'methods' | 'accounts' | 'pages' | 'clock' | 'issuer'>
+export type ShowLoginOptions = Pick<SignInMethods, 'methods' | 'accounts'> &
+  Pick<CommonOptions, 'pages' | 'clock' | 'issuer'>
 
 /** Makes the login page from the methods. One that fails says so at its button, and the others work. */
 export const createShowLogin = (

@@ -1,14 +1,15 @@
 import { createSignInAttempts, type SignInAttempts } from '../../interaction/sign-in-attempts.js'
 import { createEndSession, type EndSessionOptions } from '../authorization-flow/end-session.js'
 import type { Flow } from '../authorization-flow/flow.js'
-import type { AuthorizationOptions } from '../authorization-flow/options.js'
+import type { SignInMethods, CommonOptions } from '../authorization-flow/options.js'
 import { createCompleteSignIn, type CompleteOptions, type CompleteSignIn } from './complete-sign-in.js'
 import { createRunMethod, type RunMethod } from './run-method.js'
 
 /** What a sign-in needs beside the flow: where attempts are kept, who people are, and whom to tell of what they did. */
 export type SignInOptions = CompleteOptions &
   EndSessionOptions &
-  Pick<AuthorizationOptions, 'issuer' | 'log' | 'signInAttempts' | 'openAttempts'>
+  Pick<SignInMethods, 'signInAttempts' | 'openAttempts'> &
+  Pick<CommonOptions, 'issuer' | 'log'>
 
 /** What the login page and the address that browsers come back to share. */
 export interface SignInParts {
