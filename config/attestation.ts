@@ -24,9 +24,12 @@ const attributeName = z
 
 /** Of which client a principal is an instance (draft-ietf-oauth-attestation-based-client-auth). */
 const clientAttestation = z.strictObject({
-  client_id: z.string().regex(/^[\x20-\x7E]{1,255}$/, 'must be 1 to 255 printable ASCII characters'),
-  principal_type: z.enum(['device', 'service']).optional(),
-  subjects: z.array(z.string().min(1)).min(1).optional(),
+  client_id: z
+    .string()
+    .regex(/^[\x20-\x7E]{1,255}$/, 'must be 1 to 255 printable ASCII characters')
+    .describe('The client of which the principal is an instance.'),
+  principal_type: z.enum(['device', 'service']).optional().describe('Principals of this type alone. Default: both.'),
+  subjects: z.array(z.string().min(1)).min(1).optional().describe('Principals of these subjects alone. Default: all.'),
 })
 
 /** A workload identifier: SPIFFE ID §2, draft-ietf-wimse-identifier. Names of principals are whole segments of its path. */
@@ -45,31 +48,74 @@ const workloadIdentifier = z
 /** The section `attestation` (docs/design/decisions.md#8-attestation). Without the section nothing of the ceremony exists. */
 export const attestation = z
   .strictObject({
-    attestation_ttl_secs: seconds(day, { max: 30 * day }),
-    attestation_reissue_after_secs: seconds(day / 2),
+    attestation_ttl_secs: seconds(day, { max: 30 * day }).describe('Validity of an attestation: `expires_in`.'),
+    attestation_reissue_after_secs: seconds(day / 2).describe(
+      'When a device should renew: `reissue_after`. Less than the validity.',
+    ),
     // A challenge is for one round trip; a long one is time to relay it.
-    challenge_ttl_secs: seconds(300, { max: 3600 }),
-    max_continuity_secs: seconds(90 * day),
+    challenge_ttl_secs: seconds(300, { max: 3600 }).describe(
+      'Validity of challenges, and of the values of `/challenge`.',
+    ),
+    max_continuity_secs: seconds(90 * day).describe(
+      'For this time after a full enrolment it can be renewed without a second factor.',
+    ),
     // For devices that were away: what has expired proves nothing to anybody else.
-    reissue_grace_secs: seconds(0, { min: 0, max: 30 * day }),
-    signing_alg: signingAlg.default('ES256'),
-    typ: typ.default('device-attestation+jwt'),
-    /** Absent: any name but `status`. */
-    attributes: z.strictObject({ allow: z.array(attributeName) }).optional(),
-    require_audience_in_proof: z.boolean().default(false),
-    /** Absent: attestations have no `status`, and verifiers learn of a revocation when the attestation expires. */
-    status_list: z.strictObject({ ttl_secs: seconds(300, { min: 10, max: day }) }).optional(),
-    /** The types of principals that cannot enrol without evidence that the key is in hardware. */
-    require_evidence: z.array(z.enum(['device', 'service'])).default([]),
-    /** Absent: no principal is an instance of a client. The first that fits counts. */
-    client_attestations: z.array(clientAttestation).min(1).max(1000).optional(),
-    /** Of the keys that sign client attestations: each its own first. */
+    reissue_grace_secs: seconds(0, { min: 0, max: 30 * day }).describe(
+      'For this time after it has expired, an attestation can still be [renewed](attestation.md).',
+    ),
+    signing_alg: signingAlg
+      .default('ES256')
+      .describe(
+        'There must be a key for it with the purpose `attestation`, and with `status_list` if there are lists.',
+      ),
+    typ: typ.default('device-attestation+jwt').describe('The type in the header of an attestation.'),
+    attributes: z
+      .strictObject({
+        allow: z.array(attributeName).describe('The attributes that a caller may request. `[model, os]`'),
+      })
+      .optional()
+      .describe('Which attributes an attestation may have. Without the section any but `status`.'),
+    require_audience_in_proof: z
+      .boolean()
+      .default(false)
+      .describe('Refuse a `challenge_signature` whose payload has no `aud`.'),
+    status_list: z
+      .strictObject({
+        ttl_secs: seconds(300, { min: 10, max: day }).describe('For this time a verifier may use a list.'),
+      })
+      .optional()
+      .describe(
+        'Attestations have a status, and verifiers learn [in minutes](attestation.md#revocation-in-minutes) that one was revoked.',
+      ),
+    require_evidence: z
+      .array(z.enum(['device', 'service']))
+      .default([])
+      .describe(
+        'The types of principals that cannot enrol without [evidence](attestation-evidence.md) that their key is in hardware. A plugin must verify it.',
+      ),
+    client_attestations: z
+      .array(clientAttestation)
+      .min(1)
+      .max(1000)
+      .optional()
+      .describe(
+        'Which principals get a [client attestation](client-attestation.md#attestations-by-signet) beside theirs. The first entry that fits counts.',
+      ),
     client_attestation_certificates: z
       .array(pem(/-----BEGIN CERTIFICATE-----/, 'a certificate chain'))
       .max(16)
-      .default([]),
-    /** Absent: no workload identity tokens, and no trust bundle. */
-    workload_identity: z.strictObject({ identifier: workloadIdentifier }).optional(),
+      .default([])
+      .describe("Certificate chains of the keys that sign client attestations, each key's own certificate first."),
+    workload_identity: z
+      .strictObject({
+        identifier: workloadIdentifier.describe(
+          'Of `spiffe` or `wimse`, with `{subject}` and `{principal_id}` as whole segments. `spiffe://bank.example/{subject}/{principal_id}`',
+        ),
+      })
+      .optional()
+      .describe(
+        'Services get [workload identity tokens](workload-identity.md), and `/trust-bundle.json` has the keys.',
+      ),
   })
   .refine((section) => section.attestation_reissue_after_secs < section.attestation_ttl_secs, {
     path: ['attestation_reissue_after_secs'],
@@ -91,46 +137,101 @@ const most = 100_000_000
 /** Of one IPv4 address, or one /64 of IPv6, and of one client that has authenticated. */
 const requests = (address: number, client: number) =>
   z
-    .strictObject({ address_per_minute: perMinute(address, most), client_per_minute: perMinute(client, most) })
+    .strictObject({
+      address_per_minute: perMinute(address, most).describe('Requests from one IPv4 address, or one /64 of IPv6.'),
+      client_per_minute: perMinute(client, most).describe('Requests of one client that has authenticated.'),
+    })
     .prefault({})
 
 /** Of one address alone. */
-const ofAddress = (address: number) => z.strictObject({ address_per_minute: perMinute(address, most) }).prefault({})
+const ofAddress = (address: number) =>
+  z
+    .strictObject({
+      address_per_minute: perMinute(address, most).describe('Requests from one IPv4 address, or one /64 of IPv6.'),
+    })
+    .prefault({})
 
 /** How guesses at a password are slowed down is an option of the login plugin. */
 export const rateLimits = z
   .strictObject({
-    token: requests(60_000, 60_000),
-    introspect: requests(600_000, 600_000),
-    userinfo: ofAddress(60_000),
-    revoke: ofAddress(6000),
-    authorize: z.strictObject({ address_per_minute: perMinute(300, most), address_open: openAtOnce(300) }).prefault({}),
+    token: requests(60_000, 60_000).describe('Of [`/token`](limits.md#rate-limits).'),
+    introspect: requests(600_000, 600_000).describe('Of `/introspect`.'),
+    userinfo: ofAddress(60_000).describe('Of `/userinfo`.'),
+    revoke: ofAddress(6000).describe('Of `/revoke`.'),
+    authorize: z
+      .strictObject({
+        address_per_minute: perMinute(300, most).describe('Each request stores an entry.'),
+        address_open: openAtOnce(300).describe(
+          '[Sign-ins](limits.md#rate-limits) that one address may leave open. Finished ones do not count.',
+        ),
+      })
+      .prefault({})
+      .describe('Of `/authorize`, `/device`.'),
     par: z
       .strictObject({
-        address_per_minute: perMinute(60_000, most),
-        client_per_minute: perMinute(60_000, most),
-        address_open: openAtOnce(300),
+        address_per_minute: perMinute(60_000, most).describe('As of `token`.'),
+        client_per_minute: perMinute(60_000, most).describe('As of `token`.'),
+        address_open: openAtOnce(300).describe('Pushed requests of public clients that one address may have open.'),
       })
-      .prefault({}),
-    register: z.strictObject({ address_per_minute: perMinute(120, most), address_open: openAtOnce(1000) }).prefault({}),
-    interaction: ofAddress(3000),
+      .prefault({})
+      .describe('Of `/par`.'),
+    register: z
+      .strictObject({
+        address_per_minute: perMinute(120, most).describe('As of `token`.'),
+        address_open: openAtOnce(1000).describe(
+          'Clients that one address may [register](registration.md#limits) within an hour without an initial access token, and keep unused.',
+        ),
+      })
+      .prefault({})
+      .describe('Of [`/register`](registration.md) and `/register/{client_id}` together.'),
+    interaction: ofAddress(3000).describe('Of the pages of sign-in and consent together.'),
     device_authorization: z
-      .strictObject({ address_per_minute: perMinute(600, most), address_open: openAtOnce(200) })
-      .prefault({}),
-    device_verify: ofAddress(600),
-    bc_authorize: requests(6000, 600),
-    approvals: ofAddress(6000),
-    documents: ofAddress(600_000),
+      .strictObject({
+        address_per_minute: perMinute(600, most).describe('As of `token`.'),
+        address_open: openAtOnce(200).describe('Codes of public clients that one address may have open.'),
+      })
+      .prefault({})
+      .describe('Of `/device_authorization`.'),
+    device_verify: ofAddress(600).describe('Of `/device/verify`.'),
+    bc_authorize: requests(6000, 600).describe('Of `/bc-authorize`.'),
+    approvals: ofAddress(6000).describe(
+      'Of `/approvals`. One device is held to `rate_limits.attestation.key_per_minute`, too.',
+    ),
+    documents: ofAddress(600_000).describe(
+      'Of discovery, `/jwks.json`, `/trust-bundle.json`, `/status-lists/…`, `/` and assets together.',
+    ),
     refused: z
-      .strictObject({ address_per_minute: perMinute(6000, most), address_chains_per_minute: perMinute(300, most) })
-      .prefault({}),
+      .strictObject({
+        address_per_minute: perMinute(6000, most).describe(
+          'Beyond it the address gets 429 for the rest of the minute.',
+        ),
+        address_chains_per_minute: perMinute(300, most).describe(
+          'Of refused chains of certificates; beyond it, the address gets 429 for whatever brings a certificate.',
+        ),
+      })
+      .prefault({})
+      .describe('Of [refused requests of unauthenticated callers](limits.md#rate-limits).'),
     attestation: z
       .strictObject({
-        address_per_minute: perMinute(600),
-        key_per_minute: perMinute(30),
-        subject_per_minute: perMinute(60),
-        principal_free: z.int().min(1).max(1000).default(10),
+        address_per_minute: perMinute(600).describe(
+          'Requests from one IPv4 address, or one /64 of IPv6. Completions count separately. Raise it where devices come through one gateway.',
+        ),
+        key_per_minute: perMinute(30).describe(
+          'Requests with one key from one address; and completions by one key, from any address.',
+        ),
+        subject_per_minute: perMinute(60).describe('Attempts to enrol for one subject.'),
+        principal_free: z
+          .int()
+          .min(1)
+          .max(1000)
+          .default(10)
+          .describe(
+            'Enrolments of one principal without a delay. Each further one makes the next wait longer, up to 30 s, until one succeeds.',
+          ),
       })
-      .prefault({}),
+      .prefault({})
+      .describe(
+        'Of the endpoints of attestation. Beyond a limit Signet answers 429. Each further process may admit 10 % of a limit on its own.',
+      ),
   })
   .prefault({})

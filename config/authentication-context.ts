@@ -8,9 +8,12 @@ const acrValue = z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]{1,200}$/, 'must be 
 export const acrValuesSupported = z
   .array(
     z.strictObject({
-      acr: acrValue,
+      acr: acrValue.describe('The value of the claim `acr`.'),
       /** Values of `amr` that the sign-in must have, all of them (RFC 8176). */
-      methods: z.array(text).min(1, 'must name a method'),
+      methods: z
+        .array(text)
+        .min(1, 'must name a method')
+        .describe('Values of `amr` (RFC 8176) that the sign-in must have, all of them.'),
     }),
   )
   .default([])
@@ -18,7 +21,11 @@ export const acrValuesSupported = z
 /** What `/userinfo` asks of the sign-in behind an access token (RFC 9470). */
 export const userinfoRequirements = z
   .strictObject({
-    acr_values: z.array(acrValue).min(1, 'must name a value').optional(),
-    max_age_secs: z.int().min(1).optional(),
+    acr_values: z
+      .array(acrValue)
+      .min(1, 'must name a value')
+      .optional()
+      .describe("One of them must be the token's `acr`."),
+    max_age_secs: z.int().min(1).optional().describe('How old the sign-in may be.'),
   })
   .default({})

@@ -15,6 +15,7 @@ export const lineOf = (most: number) =>
 export const languageTag = z
   .string()
   .regex(/^[A-Za-z]{2,8}(?:-[A-Za-z\d]{1,8}){0,4}$/, 'must be a language tag, such as en or pt-BR (RFC 5646)')
+  .meta({ title: 'language tag' })
 
 /** Text for people: one for everyone, or one for each language. */
 export const textForPeople = (most: number) =>
@@ -23,15 +24,22 @@ export const textForPeople = (most: number) =>
       lineOf(most).transform((plain): Record<string, string> => ({ en: plain })),
       z.record(languageTag, lineOf(most)).refine((texts) => Object.keys(texts).length > 0, 'must have a text'),
     ])
+    .meta({ title: 'text, or texts by language' })
     .optional()
 
 const claimNames = z.array(claimName).max(100, 'must name at most 100 claims')
 
 const scope = z.strictObject({
-  name: scopeToken,
-  title: textForPeople(100),
-  description: textForPeople(300),
-  claims: claimNames.default([]),
+  name: scopeToken.describe('A name of OpenID Connect, such as `profile`, or your own.'),
+  title: textForPeople(100).describe(
+    'What people are asked to allow: at most 100 characters. `{ en: See your roles, de: Deine Rollen sehen }`',
+  ),
+  description: textForPeople(300).describe('A second line for people, of at most 300 characters.'),
+  claims: claimNames
+    .default([])
+    .describe(
+      'The claims of the account that this scope releases, in addition to those of OpenID Connect Core §5.4. `[department, employee_number]`',
+    ),
 })
 
 /** Names alone, or with what people are shown and which claims they stand for. */
@@ -44,21 +52,32 @@ export const claimPlaces = ['id_token', 'userinfo', 'access_token'] as const
 
 const rule = z
   .strictObject({
-    /** The claim of the account that has the value. Absent: the one of the same name. */
-    from: claimName.optional(),
-    /** The same for everyone. */
+    from: claimName
+      .optional()
+      .describe(
+        'The claim of the account, or of the login plugin, that has the value. Default: the one of the same name. `groups`',
+      ),
     value: z
       .json()
       .refine((value) => value !== null, 'must not be null')
-      .optional(),
-    /** What is kept of a list. */
+      .optional()
+      .describe('A constant, the same for everyone. Without `from` and `only`. `acme`'),
     only: z
       .array(z.string().regex(/^[^*]+\*?$/, 'must be a value, or the beginning of values and then *'))
       .min(1, 'must name at least one value')
-      .optional(),
-    in: z.array(z.enum(claimPlaces)).default([]),
-    /** Clients by id, resource servers by identifier. Absent: all. */
-    for: z.array(text).min(1, 'must name a client or a resource').optional(),
+      .optional()
+      .describe("Which texts stay, by value or by their beginning and `*`. Default: everything. `['bank-*', auditor]`"),
+    in: z
+      .array(z.enum(claimPlaces))
+      .default([])
+      .describe('Where the claim is added: `id_token`, `userinfo`, `access_token`.'),
+    for: z
+      .array(text)
+      .min(1, 'must name a client or a resource')
+      .optional()
+      .describe(
+        'The clients (by id) and resource servers (by identifier) for which `in` holds. Default: all. `[https://api.bank.example]`',
+      ),
   })
   .refine(({ from, value, only }) => value === undefined || (from === undefined && only === undefined), {
     path: ['value'],

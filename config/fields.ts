@@ -5,15 +5,17 @@ import { Secret } from './secret.js'
 /** The signing algorithms that a configuration may name (RFC 7518 §3.1, RFC 8037 §3.1). */
 export const signingAlgs = ['RS256', 'RS384', 'RS512', 'PS256', 'ES256', 'ES384', 'EdDSA'] as const
 
-export const signingAlg = z.enum(signingAlgs, {
-  error: (issue) => {
-    if (typeof issue.input !== 'string') return undefined
-    if (/^HS\d+$/i.test(issue.input))
-      return `is symmetric: anyone who can verify such a token can also make one; use one of ${signingAlgs.join(', ')}`
-    if (/^none$/i.test(issue.input)) return `means no signature at all; use one of ${signingAlgs.join(', ')}`
-    return undefined
-  },
-})
+export const signingAlg = z
+  .enum(signingAlgs, {
+    error: (issue) => {
+      if (typeof issue.input !== 'string') return undefined
+      if (/^HS\d+$/i.test(issue.input))
+        return `is symmetric: anyone who can verify such a token can also make one; use one of ${signingAlgs.join(', ')}`
+      if (/^none$/i.test(issue.input)) return `means no signature at all; use one of ${signingAlgs.join(', ')}`
+      return undefined
+    },
+  })
+  .meta({ title: 'algorithm' })
 
 const tenYears = 315_360_000
 
@@ -24,12 +26,13 @@ export const seconds = (fallback: number, { min = 1, max = tenYears } = {}) =>
 export const text = z.string().min(1, 'must not be empty')
 
 /** Text that is kept as a `Secret`. */
-export const secret = text.transform((value) => new Secret(value))
+export const secret = text.transform((value) => new Secret(value)).meta({ title: 'secret text' })
 
 /** Of a key that subjects are computed with (OIDC Core §8.1): as many bytes as its hash has. */
 export const pairwiseKey = text
   .refine((value) => Buffer.byteLength(value) >= 32, 'must have 32 bytes or more: openssl rand -base64 32')
   .transform((value) => new Secret(value))
+  .meta({ title: 'secret text' })
 
 export const unavailable = 'not available in this version'
 
@@ -40,6 +43,7 @@ export const notAvailable = z.null({ error: unavailable }).optional()
 export const claimName = z
   .string()
   .regex(/^[\x21-\x7E]{1,128}$/, 'must be 1 to 128 printable characters without blanks')
+  .meta({ title: 'claim' })
 
 /** RFC 6749 §3.3. */
 export const scopeToken = z
@@ -48,6 +52,7 @@ export const scopeToken = z
     /^[\x21\x23-\x5B\x5D-\x7E]+$/,
     'must be a scope name: printable, without blanks, quotes and backslashes (RFC 6749 §3.3)',
   )
+  .meta({ title: 'scope' })
 
 /** True for names and addresses that never leave the machine. */
 export const isLoopbackHost = (host: string): boolean =>
@@ -72,10 +77,13 @@ const checkIssuer = (value: string): string | undefined => {
   return undefined
 }
 
-export const issuer = z.string().superRefine((value, context) => {
-  const message = checkIssuer(value)
-  if (message !== undefined) context.addIssue({ code: 'custom', message })
-})
+export const issuer = z
+  .string()
+  .superRefine((value, context) => {
+    const message = checkIssuer(value)
+    if (message !== undefined) context.addIssue({ code: 'custom', message })
+  })
+  .meta({ title: 'URL' })
 
 /** An absolute URI without fragment: a resource (RFC 8707 §2). */
 export const resourceUri = z
@@ -84,15 +92,20 @@ export const resourceUri = z
     (value) => URL.canParse(value) && !value.includes('#'),
     'must be an absolute URI without fragment (RFC 8707 §2)',
   )
+  .meta({ title: 'URI' })
 
-export const trustedPeer = z.string().refine((value) => {
-  if (value === 'unix') return true
-  const [address = '', prefix = '', ...rest] = value.split('/')
-  const family = isIP(address)
-  return family !== 0 && rest.length === 0 && /^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128)
-}, 'must be a network in CIDR form, such as 10.0.0.0/8, or unix: everything that connects to the unix socket')
+export const trustedPeer = z
+  .string()
+  .refine((value) => {
+    if (value === 'unix') return true
+    const [address = '', prefix = '', ...rest] = value.split('/')
+    const family = isIP(address)
+    return family !== 0 && rest.length === 0 && /^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128)
+  }, 'must be a network in CIDR form, such as 10.0.0.0/8, or unix: everything that connects to the unix socket')
+  .meta({ title: 'CIDR or `unix`' })
 
 /** An instant with its time zone, as milliseconds since the epoch. */
 export const instant = z.iso
   .datetime({ offset: true, error: 'must be a time with its zone, such as 2026-11-20T00:00:00Z' })
   .transform((value) => Date.parse(value))
+  .meta({ title: 'time with zone' })

@@ -2,9 +2,10 @@ import { readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { z } from 'zod'
+import { generateReference } from './generate-reference.js'
 import { configObject } from './schema.js'
 
-type Node = { [name: string]: unknown }
+export type Node = { [name: string]: unknown }
 
 const isNode = (value: unknown): value is Node => typeof value === 'object' && value !== null && !Array.isArray(value)
 
@@ -26,9 +27,18 @@ const allowSubstitution = (value: unknown): unknown => {
     Object.entries(value).map(([name, inner]) => [name, name === 'propertyNames' ? inner : allowSubstitution(inner)]),
   )
   if (walked.type !== 'string') return walked
-  const { default: fallback, ...text } = walked
-  return { anyOf: [text, reference], ...(fallback !== undefined && { default: fallback }) }
+  const { default: fallback, title, description, ...text } = walked
+  return {
+    ...(title !== undefined && { title }),
+    ...(description !== undefined && { description }),
+    anyOf: [text, reference],
+    ...(fallback !== undefined && { default: fallback }),
+  }
 }
+
+/** Descriptions link to documents, where an editor has no place for links. */
+const withoutLinks = (name: string, value: unknown): unknown =>
+  name === 'description' && typeof value === 'string' ? value.replaceAll(/\[([^\]]+)\]\([^)]+\)/g, '$1') : value
 
 const here = fileURLToPath(import.meta.url)
 
@@ -74,13 +84,13 @@ const toChoice = ({ name, options }: StoreModule): Node => {
 
 /** One of the built-in stores with its options, or another one by its specifier. */
 const describeStores = (role: string, other: Node, stores: readonly StoreModule[]): Node => {
-  const { default: fallback, ...choice } = other
+  const { default: fallback, description, ...choice } = other
   const suitable = stores.filter(({ roles = [role] }) => roles.includes(role))
-  return { default: fallback, anyOf: [{ oneOf: suitable.map(toChoice) }, choice] }
+  return { description, default: fallback, anyOf: [{ oneOf: suitable.map(toChoice) }, choice] }
 }
 
-/** The JSON Schema of the configuration file, for editors. Made from the schemas that decide. */
-export const generateSchema = async (): Promise<string> => {
+/** What describes the configuration file, made from the schemas that decide: a JSON Schema for editors, and a document for people. */
+export const generateSchema = async (): Promise<{ readonly schema: string; readonly reference: string }> => {
   const written = z.toJSONSchema(configObject, { io: 'input' }) as Node
   const { storage } = written.properties as { readonly storage: { readonly properties: Record<string, Node> } }
   const stores = await readStores()
@@ -88,7 +98,11 @@ export const generateSchema = async (): Promise<string> => {
     storage.properties[role] = describeStores(role, other, stores)
   const { $defs, ...schema } = allowSubstitution(written) as Node
   const document = { title: 'Signet configuration', ...schema, $defs: { ...(isNode($defs) && $defs), substitution } }
-  return `${JSON.stringify(document, null, 2)}\n`
+  return { schema: `${JSON.stringify(document, withoutLinks, 2)}\n`, reference: generateReference(written) }
 }
 
-if (process.argv[1] === here) writeFileSync(join(dirname(here), 'schema.json'), await generateSchema())
+if (process.argv[1] === here) {
+  const { schema, reference } = await generateSchema()
+  writeFileSync(join(dirname(here), 'schema.json'), schema)
+  writeFileSync(join(dirname(here), '..', 'docs', 'configuration-reference.md'), reference)
+}

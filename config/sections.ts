@@ -14,12 +14,19 @@ import {
 export const port = z.int().min(0).max(65_535)
 
 export const pem = (label: RegExp, what: string) =>
-  z.string().regex(label, `must be the PEM text of ${what}; write {$file: path} to read it from a file`)
+  z
+    .string()
+    .regex(label, `must be the PEM text of ${what}; write {$file: path} to read it from a file`)
+    .meta({ title: 'PEM text' })
 
 /** RFC 6125 and the like are the operator's: this checks only that the files were not swapped or named instead of read. */
 export const tls = z.strictObject({
-  cert: pem(/-----BEGIN CERTIFICATE-----/, 'a certificate chain'),
-  key: pem(/-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----/, 'a private key').pipe(secret),
+  cert: pem(/-----BEGIN CERTIFICATE-----/, 'a certificate chain').describe(
+    'The certificate chain. `{ $file: tls/chain.pem }`',
+  ),
+  key: pem(/-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----/, 'a private key')
+    .pipe(secret)
+    .describe('Its private key. `{ $file: tls/key.pem }`'),
 })
 
 const noPortOnSocket = (value: { host?: string | undefined; port?: number | undefined }) =>
@@ -31,38 +38,61 @@ const noPortMessage = { path: ['port'], message: 'a unix socket has no port' }
  * Absent: every address, and only loopback where the issuer is http, which is for loopback alone.
  */
 export const listen = z
-  .strictObject({ host: text.optional(), port: port.optional(), tls: tls.optional() })
+  .strictObject({
+    host: text
+      .optional()
+      .describe(
+        'A name, an address, or the path of a unix socket (`/run/signet.sock`, `./signet.sock`). Default: `0.0.0.0`, or the loopback address of an http issuer.',
+      ),
+    port: port.optional().describe('0: any free port. Not with a unix socket. Default: 3000.'),
+    tls: tls.optional().describe('Serve TLS (1.2 or later). Without it plain HTTP.'),
+  })
   .refine(noPortOnSocket, noPortMessage)
   .transform((value) => ({ ...value, port: value.port ?? 3000 }))
   .prefault({})
 
 /** Who may answer hand-offs, and do nothing else: with each of these that is given. Absent: who may do everything. */
 const handoff = z.strictObject({
-  token: secret.optional(),
-  /** Roots of the certificates of `clients`. */
-  trust_anchors: z.array(pem(/-----BEGIN CERTIFICATE-----/, 'certificates')).default([]),
+  token: secret.optional().describe('`Authorization: Bearer …`. Another than `admin.token`. `{ $env: HANDOFF_TOKEN }`'),
+  trust_anchors: z
+    .array(pem(/-----BEGIN CERTIFICATE-----/, 'certificates'))
+    .default([])
+    .describe('Roots of these certificates. `[{ $file: tls/services-ca.pem }]`'),
   /** Subjects of certificates, in the words of RFC 8705 §2.1.2: one for each. */
   clients: z
     .array(
       z.strictObject({
-        tls_client_auth_subject_dn: text.optional(),
-        tls_client_auth_san_dns: text.optional(),
-        tls_client_auth_san_uri: text.optional(),
-        tls_client_auth_san_ip: text.optional(),
-        tls_client_auth_san_email: text.optional(),
+        tls_client_auth_subject_dn: text.optional().describe('The subject. `CN=sign-in,O=Example Bank,C=DE`'),
+        tls_client_auth_san_dns: text.optional().describe('A subject alternative name. `sign-in.bank.example`'),
+        tls_client_auth_san_uri: text
+          .optional()
+          .describe('A subject alternative name. `spiffe://bank.example/sign-in`'),
+        tls_client_auth_san_ip: text.optional().describe('A subject alternative name. `10.0.7.5`'),
+        tls_client_auth_san_email: text.optional().describe('A subject alternative name. `sign-in@bank.example`'),
       }),
     )
-    .default([]),
+    .default([])
+    .describe('Subjects of certificates, each by one of the following (RFC 8705 §2.1.2). Needs `admin.tls`.'),
 })
 
 /** Health, reload and answers of hand-offs. Off loopback nobody gets in without the token. */
 export const admin = z
   .strictObject({
-    host: text.default('127.0.0.1'),
-    port: port.optional(),
-    token: secret.optional(),
-    tls: tls.optional(),
-    handoff: handoff.optional(),
+    host: text.default('127.0.0.1').describe('As `listen.host`.'),
+    port: port.optional().describe('As `listen.port`. Default: 3001.'),
+    token: secret
+      .optional()
+      .describe(
+        '`Authorization: Bearer …` for everything but `/health/live` and, with `admin.handoff`, answers of hand-offs. Required when the host is neither loopback nor a unix socket. `{ $env: ADMIN_TOKEN }`',
+      ),
+    tls: tls
+      .optional()
+      .describe('As `listen.tls`: a reload takes a new certificate. `signet reload` accepts this certificate alone.'),
+    handoff: handoff
+      .optional()
+      .describe(
+        'Who may [answer hand-offs](sign-in.md#who-may-answer), and do nothing else: with every credential that it names. Without it `admin.token` answers them.',
+      ),
   })
   .refine(noPortOnSocket, noPortMessage)
   .refine((value) => value.token !== undefined || isLoopbackHost(value.host) || isSocketPath(value.host), {
@@ -76,7 +106,12 @@ export const admin = z
 export const trustedProxies = z.array(trustedPeer).default([])
 
 /** A module to load, with what its own schema checks. */
-export const module = z.strictObject({ use: text, options: z.unknown().optional() })
+export const module = z.strictObject({
+  use: text.describe(
+    "The module: built in (`signers/local`, `plugins/grants/refresh-token`), a file (`./loan.js`) or an npm package (`'@bank/signet-loan'`).",
+  ),
+  options: z.unknown().optional().describe('What the module defines. `{ directory: ./data/keys, create: true }`'),
+})
 
 export const signers = z
   .record(
@@ -106,19 +141,29 @@ export const keys = z
       .strictObject({
         kid: z
           .string()
-          .regex(/^[\x21\x23-\x5B\x5D-\x7E]{1,128}$/, 'must be 1 to 128 printable characters without blanks'),
-        alg: signingAlg,
-        signer: text,
-        ref: text,
+          .regex(/^[\x21\x23-\x5B\x5D-\x7E]{1,128}$/, 'must be 1 to 128 printable characters without blanks')
+          .describe('The public name: 1 to 128 printable characters. `es-2026-11`'),
+        alg: signingAlg.describe('The algorithm of its signatures.'),
+        signer: text.describe('A name of `signers`.'),
+        ref: text.describe("The backend's name for the key; for `signers/local` a file name."),
         purposes: z
           .array(z.enum(keyPurposes))
           .min(1, 'must name at least one purpose')
           .transform((named) => keyPurposes.filter((purpose) => named.includes(purpose)))
-          .prefault([...keyPurposes]),
-        not_before: instant.optional(),
-        not_after: instant.optional(),
-        /** Signs although relying parties may still hold a key set without it. */
-        allow_early: z.boolean().default(false),
+          .prefault([...keyPurposes])
+          .describe('What the key signs and verifies, and nothing else.'),
+        not_before: instant
+          .optional()
+          .describe('Signs from this time on; published at once. Default: always. `2027-02-01T00:00:00Z`'),
+        not_after: instant
+          .optional()
+          .describe('Stops signing at this time; published until its last token has expired. Default: never.'),
+        allow_early: z
+          .boolean()
+          .default(false)
+          .describe(
+            'Signs at once, although relying parties may have a cached key set without it. See [signers.md](signers.md#rotation-without-a-restart).',
+          ),
       })
       .refine((key) => key.not_before === undefined || key.not_after === undefined || key.not_before < key.not_after, {
         path: ['not_after'],
@@ -128,19 +173,41 @@ export const keys = z
   .min(1, 'must have at least one key')
 
 /** RFC 7591 metadata; checked where clients are understood. */
-export const clients = z.array(z.looseObject({ client_secret: secret.optional() })).default([])
+export const clients = z
+  .array(
+    z.looseObject({
+      client_secret: secret
+        .optional()
+        .describe('16 to 1024 printable ASCII characters; only its hash is kept in memory. `{ $env: TELLER_SECRET }`'),
+    }),
+  )
+  .default([])
 
 /** OIDC Core §2: `sub` has at most 255 ASCII characters. */
 export const accounts = z
   .array(
     z.strictObject({
-      username: z.string().min(1, 'must not be empty').max(255),
-      password: secret,
-      sub: z.string().regex(/^[\x20-\x7E]{1,255}$/, 'must be 1 to 255 ASCII characters (OpenID Connect Core §2)'),
+      username: z
+        .string()
+        .min(1, 'must not be empty')
+        .max(255)
+        .describe('Compared without regard to case and width of letters.'),
+      password: secret.describe(
+        'At least 8 characters: see [how strong](configuration.md#how-strong-secrets-must-be). `{ $env: ALICE_PASSWORD }`',
+      ),
+      sub: z
+        .string()
+        .regex(/^[\x20-\x7E]{1,255}$/, 'must be 1 to 255 ASCII characters (OpenID Connect Core §2)')
+        .describe(
+          "The subject that clients see, and not the `client_id` of a client. Put digits in quotes. `'248289761001'`",
+        ),
       claims: z
         .record(z.string(), z.json())
         .refine((claims) => !('sub' in claims), 'must not contain sub, which is a key of its own beside claims')
-        .default({}),
+        .default({})
+        .describe(
+          'Any claims: see [scopes and claims](claims.md). `{ name: Alice Adams, email: alice@bank.example, email_verified: true }`',
+        ),
     }),
   )
   .default([])
@@ -148,29 +215,70 @@ export const accounts = z
 export const resources = z
   .array(
     z.strictObject({
-      identifier: resourceUri,
+      identifier: resourceUri.describe('The value of `resource`, and then `aud`. `https://payments.bank.example`'),
       /** Space-separated, as RFC 7591 writes it. Absent: every supported scope. */
       scope: z
         .string()
         .transform((value) => value.split(' ').filter(Boolean))
         .pipe(z.array(scopeToken))
-        .optional(),
-      access_token_ttl_secs: z.int().min(1).max(86_400).optional(),
+        .optional()
+        .describe(
+          'The scopes that this resource server accepts. Its tokens leave out others; if none is left, the answer is `invalid_scope`. Default: any. `payments:read payments:write`',
+        ),
+      access_token_ttl_secs: z
+        .int()
+        .min(1)
+        .max(86_400)
+        .optional()
+        .describe(
+          'The longest one decides how long a [retired key](signers.md#the-inventory) stays published. Default: the general one.',
+        ),
     }),
   )
   .default([])
 
 /** Fetches from addresses that clients registered: `jwks_uri`. */
-export const outbound = z.strictObject({ allow_private_addresses: z.boolean().default(false) }).prefault({})
+export const outbound = z
+  .strictObject({
+    allow_private_addresses: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Whether such an address may be in a private network or on this machine. A name is checked after it is resolved.',
+      ),
+  })
+  .prefault({})
 
-export const log = z.strictObject({ level: z.enum(['debug', 'info', 'warn', 'error']).default('info') }).prefault({})
+export const log = z
+  .strictObject({
+    level: z
+      .enum(['debug', 'info', 'warn', 'error'])
+      .default('info')
+      .describe('The least severe lines that are written.'),
+  })
+  .prefault({})
 
 /** How a stop goes. Absent delay: 5 s, and none where the public listener is on loopback or a unix socket. */
-export const shutdown = z.strictObject({ delay_secs: z.int().min(0).max(20).optional() }).prefault({})
+export const shutdown = z
+  .strictObject({
+    delay_secs: z
+      .int()
+      .min(0)
+      .max(20)
+      .optional()
+      .describe(
+        'How long the service still accepts connections when it is no longer ready, so that a load balancer can notice. Default: 5, and 0 where `listen.host` is loopback or a unix socket.',
+      ),
+  })
+  .prefault({})
 
 export const audit = z
   .union([
     z.literal('stdout'),
-    z.strictObject({ file: text.refine((file) => file !== 'stdout', 'write `audit: stdout` to print the audit log') }),
+    z.strictObject({
+      file: text
+        .refine((file) => file !== 'stdout', 'write `audit: stdout` to print the audit log')
+        .describe('A file of JSON lines. `audit: stdout` prints them and requires `workers: 1`.'),
+    }),
   ])
   .default({ file: './data/audit.jsonl' })

@@ -3,7 +3,12 @@ import { text } from './fields.js'
 
 /** `use` is the name of a built-in store, `./file.js` beside the file, or an npm package: the module says what its options are. */
 const store = z
-  .strictObject({ use: text, options: z.unknown().optional() })
+  .strictObject({
+    use: text.describe(
+      '`embedded`, `mongodb`, for `storage.ephemeral` also `redis`; a file or an npm package. It determines the options.',
+    ),
+    options: z.unknown().optional().describe('What the store defines.'),
+  })
   .transform((choice) => ({ ...choice, directory: '.' }))
 
 type Choices<Choice> = Record<'records' | 'ephemeral', Choice>
@@ -17,7 +22,11 @@ export const locateStores = <Choice>(choices: Readonly<Choices<Choice>>, directo
 /** Relative paths of built-in stores are relative to the working directory. */
 export const storage = z
   .strictObject({
-    records: store.prefault({ use: 'embedded' }),
-    ephemeral: store.prefault({ use: 'embedded' }),
+    records: store
+      .prefault({ use: 'embedded' })
+      .describe('What must not be lost: clients, accounts, codes, refresh tokens, revocations. Default: `embedded`.'),
+    ephemeral: store
+      .prefault({ use: 'embedded' })
+      .describe('Sessions, sign-ins under way, counts of guesses. Default: `embedded`.'),
   })
   .prefault({})

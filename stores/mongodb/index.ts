@@ -5,15 +5,24 @@ const options = z.strictObject({
   uri: z
     .string()
     .min(1)
-    .regex(/^mongodb(\+srv)?:\/\/./, 'must begin with mongodb:// or mongodb+srv://'),
+    .regex(/^mongodb(\+srv)?:\/\/./, 'must begin with mongodb:// or mongodb+srv://')
+    .describe(
+      'The connection string, with hosts, replica set, credentials and TLS. Roles that name the same share their connections.',
+    ),
   database: z
     .string()
     .regex(/^[^\0/\\. "$*<>:|?]{1,63}$/, 'must be a name of a database: 1 to 63 characters, none of /\\. "$*<>:|?')
-    .default('signet'),
-  /** Connections to each server. */
-  max_pool_size: z.int().min(1).max(1000).default(50),
-  /** MiB that what is short-lived may take. */
-  max_size_mb: z.int().min(1).max(1_048_576).default(1024),
+    .default('signet')
+    .describe('The database.'),
+  max_pool_size: z.int().min(1).max(1000).default(50).describe('Connections of one process to each server.'),
+  max_size_mb: z
+    .int()
+    .min(1)
+    .max(1_048_576)
+    .default(1024)
+    .describe(
+      'The room in MiB, of which each class of short-lived entries has its [share](limits.md#shares-of-the-stores).',
+    ),
 })
 
 /** A database of MongoDB, for any number of hosts. */

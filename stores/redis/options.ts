@@ -23,27 +23,37 @@ const node = z.string().regex(/^(?:[\w.-]+|\[[\da-fA-F:]+\]):\d{1,5}$/, 'must be
 /** The address in `uri` is that of the server, of one sentinel, or of one node of the cluster; `nodes` are the others. */
 export const redisOptions = z
   .strictObject({
-    uri: redisUri,
+    uri: redisUri.describe('`redis://user:password@host:6379/0`, or `rediss://` with TLS.'),
     key_prefix: z
       .string()
       .regex(/^[\w:.-]{1,64}$/, 'must be 1 to 64 letters, digits, `_`, `:`, `.` and `-`')
-      .default('signet:'),
-    /** Of the server's certificate, where no public authority made it. */
+      .default('signet:')
+      .describe('Begins every key.'),
     ca: z
       .string()
       .regex(/-----BEGIN CERTIFICATE-----/, 'must be the PEM text of a certificate; write {$file: path} to read it')
-      .optional(),
+      .optional()
+      .describe(
+        'The authority of the certificate of the server, as PEM text, where it is no public one. `{ $file: tls/redis-ca.pem }`',
+      ),
     sentinel: z
       .strictObject({
-        name: z.string().min(1),
-        nodes: z.array(node).default([]),
-        username: z.string().min(1).optional(),
-        password: z.string().min(1).optional(),
+        name: z.string().min(1).describe('The name that the sentinels have for the primary.'),
+        nodes: z.array(node).default([]).describe('The other sentinels.'),
+        username: z
+          .string()
+          .min(1)
+          .optional()
+          .describe('User name at the sentinels themselves, where they ask for one.'),
+        password: z.string().min(1).optional().describe('Password at the sentinels themselves.'),
       })
-      .optional(),
+      .optional()
+      .describe(
+        'Ask sentinels for the primary; `uri` then has the address of one of them. See [storage.md](storage.md#redis).',
+      ),
     cluster: z
       .strictObject(
-        { nodes: z.array(node).default([]) },
+        { nodes: z.array(node).default([]).describe('More nodes to begin with.') },
         {
           error: (issue) =>
             issue.code === 'invalid_type'
@@ -51,13 +61,20 @@ export const redisOptions = z
               : undefined,
         },
       )
-      .optional(),
-    /** MiB that our entries may take where the server has no `maxmemory`, or does not tell it. */
-    max_size_mb: z.int().min(1).max(1_048_576).default(1024),
-    /** Where the account may not read the server's settings, the operator has to know them. */
+      .optional()
+      .describe('The server is a cluster; `uri` has the address of one node.'),
+    max_size_mb: z
+      .int()
+      .min(1)
+      .max(1_048_576)
+      .default(1024)
+      .describe(
+        'The room in MiB, of which each class has its [share](limits.md#shares-of-the-stores), where the server has no `maxmemory` or does not tell it.',
+      ),
     eviction_policy_acknowledged: z
       .literal('noeviction', { error: 'must be noeviction: with any other policy Redis forgets what was used' })
-      .optional(),
+      .optional()
+      .describe('Where the account may not run `INFO`, you vouch for `maxmemory-policy noeviction`.'),
   })
   .refine((options) => options.sentinel === undefined || options.cluster === undefined, {
     path: ['cluster'],

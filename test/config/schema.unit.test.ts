@@ -6,6 +6,7 @@ import { readConfig } from '../../config/load.js'
 import { configObject } from '../../config/schema.js'
 import { checkStores } from '../../core/modules/load-store.js'
 import { packageRoot } from '../../core/package-root.js'
+import { readDocument } from '../support/document.js'
 import { configWith, minimal } from '../support/server/config-files.js'
 
 const read = async (text: string) => readConfig(await configWith(text), {})
@@ -217,13 +218,15 @@ describe('sections', () => {
 })
 
 describe('the JSON Schema for editors', () => {
-  it('is the one that the schema gives now (tsx config/generate-schema.ts)', async () => {
+  it('is the one that the schema gives now, and so is the document of every key (npm run schema)', async () => {
     const committed = await readFile(join(packageRoot, 'config', 'schema.json'), 'utf8')
-    expect(JSON.parse(committed)).toEqual(JSON.parse(await generateSchema()))
+    const { schema, reference } = await generateSchema()
+    expect(JSON.parse(committed)).toEqual(JSON.parse(schema))
+    expect(readDocument('docs/configuration-reference.md')).toBe(reference)
   })
 
   it('knows every key, and lets variables and files stand for text', async () => {
-    const schema = JSON.parse(await generateSchema())
+    const schema = JSON.parse((await generateSchema()).schema)
     expect(Object.keys(schema.properties)).toEqual(Object.keys(configObject.shape))
     expect(schema.additionalProperties).toBe(false)
     expect(schema.properties.issuer.anyOf).toContainEqual({ $ref: '#/$defs/substitution' })
