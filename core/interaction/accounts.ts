@@ -52,16 +52,17 @@ export const createAccountDirectory = (sources: {
 }): AccountDirectory => {
   const byUsername = new Map(sources.static.map((account) => [canonicalUsername(account.username), account]))
   const bySubject = new Map(sources.static.map((account) => [account.sub, account]))
-  const shared = new Set(sources.shared)
+  const shared = new Map(sources.shared?.map((account) => [account, configuredAccountId(account.sub)]))
   const { accounts, subjects, configured: inForce, disabled } = sources.store
   /** An account of the demo cannot be disabled. */
-  const asEnabled = async (account: AccountRecord): Promise<AccountRecord> =>
-    shared.has(account) && (await disabled.find(configuredAccountId(account.sub)))
-      ? { ...account, disabled: true }
-      : account
+  const asEnabled = async (account: AccountRecord): Promise<AccountRecord> => {
+    const id = shared.get(account)
+    return id !== undefined && (await disabled.find(id)) ? { ...account, disabled: true } : account
+  }
   const withPasswordInForce = async (account: AccountRecord): Promise<AccountRecord> => {
-    if (!shared.has(account)) return account
-    const { password_hash } = (await inForce.find(configuredAccountId(account.sub))) ?? account
+    const id = shared.get(account)
+    if (id === undefined) return account
+    const { password_hash } = (await inForce.find(id)) ?? account
     return { ...(await asEnabled(account)), password_hash }
   }
   return {

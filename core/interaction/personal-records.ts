@@ -3,7 +3,7 @@ import { accessOf, endAccess, isAccessOver } from '../oauth/grants/access-end.js
 import type { TellClients } from '../oauth/back-channel/tell-clients.js'
 import type { GrantEntry } from '../oauth/grants/grant-index.js'
 import { createEndSessionGrants, revokeGrantEntries } from '../oauth/grants/session-grants.js'
-import { findEnded } from '../oauth/subjects/subject-end.js'
+import { findEnded, signInOf } from '../oauth/subjects/subject-end.js'
 import { listSubjectRecords, pageSubjectRecords } from '../oauth/subjects/subject-records.js'
 import type { RecordLookup, RecordStore, RevocationStore } from '../storage/ports.js'
 import { createPageAccess, type ClientAccess, type PersonalPage } from './client-access.js'
@@ -94,7 +94,7 @@ export const createPersonalRecords = (options: PersonalRecordsOptions): Personal
     const begun = await filterLive(
       entries.filter(({ authTime }) => !isEnded(authTime)),
       async ({ clientId, grantId, grantedAt }) =>
-        !(await isAccessOver(revocations, accessOf(subject, clientId, grantId, grantedAt))),
+        !(await isAccessOver(revocations, accessOf(signInOf(subject, grantedAt), subject, clientId, grantId))),
     )
     // One question for all, which is answered so nearly always.
     if (!(await revocations.isRevoked(begun.map(({ grantId }) => grantId)))) return begun

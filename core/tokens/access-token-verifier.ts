@@ -99,6 +99,7 @@ const readAccessToken = (claims: JsonObject, subjects: Subjects): IdentifiedAcce
   const subject = revealed?.['sub']
   if (revealed === undefined || typeof subject !== 'string') return undefined
   const [grantId = jti] = jti.split('.')
+  const signIn = signInOf(subject, auth_time)
   return {
     kind: 'access_token',
     claims: frozen(claims),
@@ -107,8 +108,8 @@ const readAccessToken = (claims: JsonObject, subjects: Subjects): IdentifiedAcce
     subject,
     jti,
     grantId,
-    signIn: signInOf(subject, auth_time),
-    access: accessOf(subject, clientId, grantId, auth_time),
+    signIn,
+    access: accessOf(signIn, subject, clientId, grantId),
     expiresAt: Number(exp),
   }
 }

@@ -14,10 +14,16 @@ const later = (left: Revocation | undefined, right: Revocation): Revocation =>
   left === true || right === true ? true : Math.max(left ?? -Infinity, right)
 
 export const createRevocationStore = (table: Table, name: string): RevocationStore => {
-  const find = (id: string): Revocation | undefined => {
-    const key = recordKey(name, id)
-    return key && (table.find(key)?.record as Revocation | undefined)
-  }
+  type Find = (id: string) => Revocation | undefined
+
+  /** Reads as of one moment. */
+  const view = <R>(read: (find: Find) => R): R =>
+    table.view((find) =>
+      read((id) => {
+        const key = recordKey(name, id)
+        return key && (find(key)?.record as Revocation | undefined)
+      }),
+    )
 
   /** A second one never makes it shorter, and never moves its moment back. */
   const write = async (id: string, revocation: Revocation, ttlSeconds: number): Promise<void> => {
@@ -34,13 +40,14 @@ export const createRevocationStore = (table: Table, name: string): RevocationSto
   return {
     revoke: (id, ttlSeconds) => write(id, true, ttlSeconds),
     revokeBefore: (id, before, ttlSeconds) => write(id, before, ttlSeconds),
-    isRevoked: async (ids, began) => {
-      if (ids.some((id) => find(id) !== undefined)) return true
-      const ended = began && find(began.id)
-      return ended === true || (ended !== undefined && began !== undefined && began.at < ended)
-    },
+    isRevoked: async (ids, began) =>
+      view((find) => {
+        if (ids.some((id) => find(id) !== undefined)) return true
+        const ended = began && find(began.id)
+        return ended === true || (ended !== undefined && began !== undefined && began.at < ended)
+      }),
     endedBefore: async (id) => {
-      const ended = find(id)
+      const ended = view((find) => find(id))
       return ended === true ? undefined : ended
     },
   }

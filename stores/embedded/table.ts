@@ -15,6 +15,8 @@ export interface Table {
   /** By the store's clock: milliseconds since the epoch. */
   now(): number
   find(key: Buffer): Envelope | undefined
+  /** Several reads as of one moment. `read` gets what `find` is, for a fraction of its cost, and does nothing else. */
+  view<R>(read: (find: (key: Buffer) => Envelope | undefined) => R): R
   /** At most `limit` records that have not expired, in the order of keys. */
   list(start: Buffer, end: Buffer, limit: number): readonly Row[]
   /** Reads, decides and writes as one atomic step across processes; on the disk when it resolves. */
@@ -41,6 +43,11 @@ const listLive = ({ records }: Environment, start: Buffer, end: Buffer, limit: n
   return rows
 }
 
+const findLive = (environment: Environment, key: Buffer, now: number): Envelope | undefined => {
+  const entry = readEntry(environment, key)
+  return entry !== undefined && isLive(entry.envelope, now) ? entry.envelope : undefined
+}
+
 export const createTable = (environment: Environment, clock: Clock, component: string): OpenTable => {
   const underway = new Set<Promise<unknown>>()
   let closed = false
@@ -59,8 +66,13 @@ export const createTable = (environment: Environment, clock: Clock, component: s
     find: (key) =>
       reading(() => {
         refresh(environment)
-        const entry = readEntry(environment, key)
-        return entry !== undefined && isLive(entry.envelope, clock()) ? entry.envelope : undefined
+        return findLive(environment, key, clock())
+      }),
+    view: (read) =>
+      reading(() => {
+        refresh(environment)
+        const now = clock()
+        return read((key) => findLive(environment, key, now))
       }),
     list: (start, end, limit) =>
       reading(() => {

@@ -2,37 +2,37 @@ import type { Clock } from '../../clock.js'
 import { hashOpaqueToken } from '../../opaque-token.js'
 import type { Began, RevocationStore } from '../../storage/ports.js'
 import { grantedAtOf } from './grant-id.js'
-import { signInOf } from '../subjects/subject-end.js'
+import { personOf, signInOf, type SignIn } from '../subjects/subject-end.js'
 
-/** What one client may do for a person by one grant, and since when, as ends of access know it. */
+/** What one client may do for a person by one grant, and since when. */
 export interface Access {
   /** Asked first: of a person who has withdrawn nothing since, this is all that is asked. */
   readonly any: Began
-  readonly ofClient: Began
-  readonly ofAll: Began
+  /** From `personOf`. */
+  readonly person: string
+  readonly subject: string
+  readonly clientId: string
 }
 
 /** Apart from the ids of grants, tokens and subjects. */
-const idsOf = (subject: string, clientId = '') => ({
-  any: `access:${hashOpaqueToken(subject)}`,
-  ofClient: `access-of:${hashOpaqueToken(`${subject}\n${clientId}`)}`,
-  ofAll: `access-all:${hashOpaqueToken(subject)}`,
-})
+const anyOf = (person: string): string => `access:${person}`
+const ofClient = (subject: string, clientId: string): string =>
+  `access-of:${hashOpaqueToken(`${subject}\n${clientId}`)}`
+const ofAll = (person: string): string => `access-all:${person}`
 
 /**
- * The access of a grant. One that does not say when it was granted is from before this version, and as old as its sign-in:
- * `authTime`, in seconds since the epoch. Undefined where no person stands behind it.
+ * The access of a grant that a person gave in this sign-in. One that does not say when it was granted is from before this version, and
+ * as old as its sign-in. Undefined where no person stands behind it.
  */
 export const accessOf = (
+  signIn: SignIn | undefined,
   subject: unknown,
   clientId: string,
   grantId: string,
-  authTime: unknown,
 ): Access | undefined => {
-  if (typeof subject !== 'string' || typeof authTime !== 'number') return undefined
-  const at = grantedAtOf(grantId) ?? authTime * 1000 - 1
-  const { any, ofClient, ofAll } = idsOf(subject, clientId)
-  return { any: { id: any, at }, ofClient: { id: ofClient, at }, ofAll: { id: ofAll, at } }
+  if (signIn === undefined || typeof subject !== 'string') return undefined
+  const { person, at } = signIn
+  return { any: { id: anyOf(person), at: grantedAtOf(grantId) ?? at - 1 }, person, subject, clientId }
 }
 
 type Asked = Pick<RevocationStore, 'isRevoked'>
@@ -40,7 +40,9 @@ type Asked = Pick<RevocationStore, 'isRevoked'>
 /** Was the access withdrawn since it was granted? Throws `Unavailable`. */
 export const isAccessOver = async (revocations: Asked, access: Access | undefined): Promise<boolean> => {
   if (access === undefined || !(await revocations.isRevoked([], access.any))) return false
-  return (await revocations.isRevoked([], access.ofClient)) || revocations.isRevoked([], access.ofAll)
+  const { any, person, subject, clientId } = access
+  const began = (id: string): Promise<boolean> => revocations.isRevoked([], { id, at: any.at })
+  return (await began(ofClient(subject, clientId))) || began(ofAll(person))
 }
 
 /** A grant, as it is asked whether it is over. */
@@ -61,9 +63,10 @@ export const isGrantOver = async (
   { grantId, clientId, subject, authTime }: GrantInQuestion,
   ids: readonly string[] = [],
 ): Promise<boolean> => {
+  const signIn = signInOf(subject, authTime)
   const [isRevoked, isOver] = await Promise.all([
-    revocations.isRevoked([grantId, ...ids], signInOf(subject, authTime)),
-    isAccessOver(revocations, accessOf(subject, clientId, grantId, authTime)),
+    revocations.isRevoked([grantId, ...ids], signIn),
+    isAccessOver(revocations, accessOf(signIn, subject, clientId, grantId)),
   ])
   return isRevoked || isOver
 }
@@ -106,9 +109,10 @@ export const endAccess = async (
   subject: string,
   clientId: string | undefined,
 ): Promise<void> => {
-  const { any, ofClient, ofAll } = idsOf(subject, clientId)
+  const person = personOf(subject)
   const now = clock()
-  await revocations.revokeBefore(clientId === undefined ? ofAll : ofClient, now, grantLifetime)
+  const what = clientId === undefined ? ofAll(person) : ofClient(subject, clientId)
+  await revocations.revokeBefore(what, now, grantLifetime)
   // Last: who finds it finds what it is about.
-  await revocations.revokeBefore(any, now, grantLifetime)
+  await revocations.revokeBefore(anyOf(person), now, grantLifetime)
 }

@@ -3,19 +3,31 @@ import type { Began, RevocationStore } from '../../storage/ports.js'
 import type { TellClients } from '../back-channel/tell-clients.js'
 import { hashOpaqueToken } from '../../opaque-token.js'
 
+/** What stands for a subject in ids of revocations. */
+export const personOf = (subject: string): string => hashOpaqueToken(subject)
+
 /** Apart from the ids of grants and tokens, which have no colon. Under it: which sign-ins are over, by their `auth_time`. */
-const idOf = (subject: string): string => `subject:${hashOpaqueToken(subject)}`
+const idOf = (subject: string): string => `subject:${personOf(subject)}`
 /** Under it: the moment of the last end, for sign-ins that are under way. */
-const momentIdOf = (subject: string): string => `subject-end:${hashOpaqueToken(subject)}`
+const momentIdOf = (subject: string): string => `subject-end:${personOf(subject)}`
 
 const nextSecond = (milliseconds: number): number => Math.ceil(milliseconds / 1000)
+
+/** When a sign-in began, and of whom it is. */
+export interface SignIn extends Began {
+  /** From `personOf`. */
+  readonly person: string
+}
 
 /**
  * The sign-in that a session, grant or token comes from, as `RevocationStore.isRevoked` is asked about it. `authTime` is in
  * seconds since the epoch. Undefined where no person stands behind it.
  */
-export const signInOf = (subject: unknown, authTime: unknown): Began | undefined =>
-  typeof subject === 'string' && typeof authTime === 'number' ? { id: idOf(subject), at: authTime * 1000 } : undefined
+export const signInOf = (subject: unknown, authTime: unknown): SignIn | undefined => {
+  if (typeof subject !== 'string' || typeof authTime !== 'number') return undefined
+  const person = personOf(subject)
+  return { id: `subject:${person}`, at: authTime * 1000, person }
+}
 
 export interface SubjectEndOptions {
   readonly revocations: RevocationStore
