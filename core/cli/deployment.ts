@@ -91,4 +91,4 @@ export const administerPlugins = <T>(
 
 /** Opens the audit log. One on standard output is written to standard error: standard output has the results of commands. */
 export const openAuditBeside = async (config: Config): Promise<AuditFile> =>
-  config.audit === 'stdout' ? openAuditOnErrors(Date.now) : openAudit(config.audit, Date.now)
+  config.audit === 'stdout' ? openAuditOnErrors(config.issuer, Date.now) : openAudit(config, Date.now)

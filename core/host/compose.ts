@@ -5,6 +5,7 @@ import { tellStoreWarnings, watchStoreHealth } from '../collections/store-health
 import { createReloadEndpoint, type Reload } from '../endpoints/admin/reload.js'
 import { routes } from '../http/routes.js'
 import { createReadiness, type Readiness } from '../observe/health.js'
+import { metricsOf } from '../observe/metrics.js'
 import { createAdminEndpoints, createServiceAnswers } from './admin-endpoints.js'
 import type { Demo } from './demo.js'
 import {
@@ -91,7 +92,7 @@ const start = async (checked: CheckedConfiguration, options: HostOptions, cleanU
       { readiness, metrics, reload: createReloadEndpoint(reload) },
       createServiceAnswers(issuer.resolve),
     ),
-    observe: observeRequests(metrics),
+    observe: observeRequests(metricsOf(config.issuer, metrics)),
     certificateIgnored: observeIgnoredCertificates(metrics),
     shedding: observeShedding(metrics, lag),
     traces,

@@ -23,6 +23,7 @@ import { settlePairwiseKey } from '../oauth/subjects/pairwise-key.js'
 import { notingSeen } from '../oauth/registration/registered-clients.js'
 import { actedHere } from '../observe/acted-by.js'
 import type { HealthCheck } from '../observe/health.js'
+import { metricsOf } from '../observe/metrics.js'
 import { newRequestIds, type RequestIds } from '../observe/plugin-log.js'
 import { startBackChannel } from './back-channel.js'
 import { startPings } from './ciba-pings.js'
@@ -131,14 +132,15 @@ const registerLive = (
 }
 
 /** Observes what belongs to the issuer, of whatever generation serves. */
-const observeIssuer = ({ metrics, clock }: HostProcess, get: Resolve, current: () => Generation): void => {
+const observeIssuer = (process: HostProcess, get: Resolve, current: () => Generation): void => {
   const inForce = () => current().checked.config
+  const metrics = metricsOf(inForce().issuer, process.metrics)
   observeRateLimits(metrics, get(tokens.rateLimits))
   observeStatusLists(metrics, get(tokens.statusLists))
   observeRefusals(metrics, get(tokens.refusals))
   observeDeployment(metrics, inForce)
   observeCertificates(metrics, inForce)
-  observeKeys(metrics, () => current().ring.report(), clock)
+  observeKeys(metrics, () => current().ring.report(), process.clock)
 }
 
 const keyCheck = (current: () => Generation): HealthCheck => {
@@ -181,8 +183,7 @@ const recordStart = async (
   changes: { readonly pairwise_key?: 'replaced' },
 ): Promise<void> => {
   const keys = generation.ring.states().map(({ kid, alg, state }) => ({ kid, alg, state }))
-  const { issuer } = generation.checked.config
-  await audit.record({ event: 'configuration.loaded', issuer, keys, by: actedHere('start'), ...changes })
+  await audit.record({ event: 'configuration.loaded', keys, by: actedHere('start'), ...changes })
   for (const { path, message } of await ledger.withdrawMissing()) log.warn('configuration', { path, message })
   await ledger.tell(generation)
 }

@@ -11,7 +11,7 @@ import type { AuditFile } from '../observe/audit-log.js'
 import type { AuditLog } from '../observe/audit.js'
 import type { Log } from '../observe/log.js'
 import { LoopLag } from '../observe/loop-lag.js'
-import { createMetrics, type Metrics } from '../observe/metrics.js'
+import { createMetrics, metricsOf, type Metrics } from '../observe/metrics.js'
 import { observeProcess } from '../observe/process-metrics.js'
 import { findTracing, type Tracing } from '../observe/tracing.js'
 import { watchStores } from './instruments/watched-stores.js'
@@ -55,7 +55,9 @@ export const openProcess = async (
   const metrics = createMetrics()
   const traces: TraceContexts = new Map()
   cleanUp.add(observeProcess(metrics))
-  const auditFile = cleanUp.keep(await openAudit(config.audit, clock, { recorded: observeAudit(metrics), traces }))
+  const auditFile = cleanUp.keep(
+    await openAudit(config, clock, { recorded: observeAudit(metricsOf(config.issuer, metrics)), traces }),
+  )
   const audit = doubles?.audit?.(auditFile) ?? auditFile
   const opened = cleanUp.keep(await openStores(config, clock))
   const watched = watchStores(doubles?.stores?.(opened) ?? opened, metrics, tracing)

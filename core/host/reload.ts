@@ -106,8 +106,7 @@ export const createReload = (options: ReloadOptions): Reload => {
     await ledger.publish(next)
     await next.settleAccounts()
     const keys = next.ring.states().map(({ kid, alg, state }) => ({ kid, alg, state }))
-    const { issuer } = next.checked.config
-    await audit.record({ event: 'configuration.loaded', issuer, keys, changes: describeChanges(changes), force, by })
+    await audit.record({ event: 'configuration.loaded', keys, changes: describeChanges(changes), force, by })
     serve(next)
     if (changes.certificates.length > 0) options.renewCertificates(next.checked.config)
     const withdrawn = changes.sections.keys?.removed ?? []

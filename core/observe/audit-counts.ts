@@ -11,7 +11,7 @@ const sentence = /^[A-Za-z][A-Za-z ,;:.'()-]{0,99}$/
  * Counts the events of the audit log, where everything that matters comes by. Returns what is to be called with each
  * event that was recorded.
  */
-export const observeAudit = (metrics: Metrics): ((event: AuditEvent) => void) => {
+export const observeAudit = (metrics: Pick<Metrics, 'observe'>): ((event: AuditEvent) => void) => {
   const events = new Counts('event')
   const tokens = new Counts('grant', 'type')
   const refusals = new Counts('event', 'error', 'reason')

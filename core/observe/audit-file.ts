@@ -21,7 +21,7 @@ const watchRoom = (path: string): (() => boolean) => {
 }
 
 /** Appends to `path`, mode 0600; not to a pipe. Throws `Unavailable` from `record` when the disk is full or gone (F34). */
-const openAuditFile = async (path: string, clock: Clock, options?: AuditOptions): Promise<AuditFile> => {
+const openAuditFile = async (path: string, clock: Clock, options: AuditOptions): Promise<AuditFile> => {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   let file = await openToAppend(path)
   // A process that was killed while it wrote may have left half a line.
@@ -98,17 +98,23 @@ const readEnd = async (file: FileHandle): Promise<{ readonly last?: string; read
 }
 
 /** To standard error, by itself. Nobody reads there what another process wrote. */
-export const openAuditOnErrors = (clock: Clock): AuditFile => openAuditLines(createLineOutput(process.stderr), clock)
+export const openAuditOnErrors = (issuer: string, clock: Clock): AuditFile =>
+  openAuditLines(createLineOutput(process.stderr), clock, { issuer })
 
-const openAuditLines = ({ write }: LineOutput, clock: Clock, options?: AuditOptions): AuditFile =>
+const openAuditLines = ({ write }: LineOutput, clock: Clock, options: AuditOptions): AuditFile =>
   createAuditLog({ write, hasRoom: () => true, close: async () => undefined }, clock, options)
 
-/** Opens what `audit` of the configuration names. */
+export interface AuditedIssuer {
+  readonly issuer: string
+  readonly audit: 'stdout' | { readonly file: string }
+}
+
+/** Opens the audit log that the configuration of an issuer names. */
 export const openAudit = (
-  target: 'stdout' | { readonly file: string },
+  { issuer, audit }: AuditedIssuer,
   clock: Clock,
-  options?: AuditOptions,
+  options?: Omit<AuditOptions, 'issuer'>,
 ): Promise<AuditFile> =>
-  target === 'stdout'
-    ? Promise.resolve(openAuditLines(standardOutput(), clock, options))
-    : openAuditFile(target.file, clock, options)
+  audit === 'stdout'
+    ? Promise.resolve(openAuditLines(standardOutput(), clock, { issuer, ...options }))
+    : openAuditFile(audit.file, clock, { issuer, ...options })

@@ -18,6 +18,8 @@ export interface AuditFile extends AuditLog, AsyncDisposable {
 }
 
 export interface AuditOptions {
+  /** Every line names it: logs of several issuers may be kept together. */
+  readonly issuer: string
   /** Called with each event that was written. */
   readonly recorded?: (event: AuditEvent) => void
   /** Where requests are in traces, by request id. */
@@ -47,11 +49,12 @@ const refuse = (applied: Unavailable['applied'], cause?: unknown): Unavailable =
   new Unavailable('audit', applied, 'the audit log cannot be written', { cause })
 
 /**
- * The audit log as JSON lines: schema version, writer, sequence, hash of the line before, time, process id, then the
+ * The audit log as JSON lines: schema version, writer, sequence, hash of the line before, time, process id, issuer, then the
  * event. All lines of one event-loop turn are one write; `record` resolves when the operating system has them.
  */
-export const createAuditLog = (sink: Sink, clock: Clock, { recorded, traces }: AuditOptions = {}): AuditFile => {
+export const createAuditLog = (sink: Sink, clock: Clock, { issuer, recorded, traces }: AuditOptions): AuditFile => {
   const chain = new AuditChain(sink.last === undefined)
+  const origin = `"pid":${process.pid},"issuer":${JSON.stringify(issuer)},`
   let at = NaN
   let time = ''
   let pending: string[] = []
@@ -120,7 +123,7 @@ export const createAuditLog = (sink: Sink, clock: Clock, { recorded, traces }: A
 
   const record = (...emitted: readonly AuditEvent[]): Promise<void> => {
     const now = clock()
-    if (now !== at) time = `"time":"${new Date((at = now)).toISOString()}","pid":${process.pid},`
+    if (now !== at) time = `"time":"${new Date((at = now)).toISOString()}",${origin}`
     for (const event of emitted) {
       events.push(event)
       pending.push(memberOf(event))

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Registry, type Histogram } from 'prom-client'
-import { durationBounds, type DurationSample, type Sample } from './counts.js'
+import { durationBounds, type DurationSample, type Labels, type Sample } from './counts.js'
 
 /** A number that somebody else counts: it is asked for when the metrics are read. */
 export interface Observation {
@@ -55,6 +55,20 @@ export const createMetrics = (): Metrics => {
     },
   }
 }
+
+/** The metrics of one issuer: each sample names it. */
+export const metricsOf = (issuer: string, metrics: Pick<Metrics, 'observe'>): Pick<Metrics, 'observe'> => ({
+  observe(observation) {
+    const labels = [...observation.labels, 'issuer']
+    const named = <S extends { readonly labels: Labels }>(samples: Iterable<S>): readonly S[] =>
+      [...samples].map((sample) => ({ ...sample, labels: { ...sample.labels, issuer } }))
+    metrics.observe(
+      observation.type === 'histogram'
+        ? { ...observation, labels, read: () => named(observation.read()) }
+        : { ...observation, labels, read: () => named(observation.read()) },
+    )
+  },
+})
 
 /** As prom-client's own histogram tells itself; its own counts on the way of a request. */
 const histogramOf = ({ name, help, read }: DurationObservation): Histogram => {

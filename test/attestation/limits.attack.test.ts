@@ -15,7 +15,7 @@ const atMinute = (server: Awaited<ReturnType<typeof startAttestationServer>>): v
 /** Requests that were over a limit, by limit. */
 const hits = async ({ host }: Awaited<ReturnType<typeof startAttestationServer>>): Promise<Record<string, number>> => {
   const metrics = await (await fetch(`${host.server.admin}/metrics`)).text()
-  const found = metrics.matchAll(/^signet_rate_limit_hits_total\{limit="(\w+)"\} (\d+)$/gm)
+  const found = metrics.matchAll(/^signet_rate_limit_hits_total\{limit="(\w+)",issuer="[^"]+"\} (\d+)$/gm)
   return Object.fromEntries(Array.from(found, ([, limit = '', count]) => [limit, Number(count)]))
 }
 

@@ -97,7 +97,7 @@ describeWith('openssl', 'a renewed certificate', () => {
     const service = await cli.serve(['start', '--config', 'signet.yaml'])
     const end = async () => {
       const text = await (await fetch(`${service.admin}/metrics`)).text()
-      return Number(/^signet_certificate_not_after_seconds\{listener="listen"\} (\d+)$/m.exec(text)?.[1])
+      return Number(/^signet_certificate_not_after_seconds\{listener="listen",issuer="[^"]+"\} (\d+)$/m.exec(text)?.[1])
     }
     const first = await end()
     expect(first * 1000 - Date.now()).toBeGreaterThan(29 * 86_400_000)

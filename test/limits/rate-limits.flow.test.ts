@@ -57,7 +57,7 @@ describe('requests of one address', () => {
     expect(wait).toBeLessThanOrEqual(65)
     expect((await token(server, '192.0.2.2')).status).toBe(200)
     const metrics = await (await fetch(`${server.admin}/metrics`)).text()
-    expect(metrics).toMatch(/^signet_rate_limit_hits_total\{limit="token_address"\} 31$/m)
+    expect(metrics).toMatch(/^signet_rate_limit_hits_total\{limit="token_address",issuer="[^"]+"\} 31$/m)
 
     now += 60_000
     expect(await statuses(21, () => token(server, '192.0.2.1'))).toEqual({ 200: 20, 429: 1 })

@@ -87,11 +87,15 @@ describe('requests of anyone', () => {
     for (const line of recorded) expect(line).toMatchObject({ event, error, address: '127.0.0.1' })
     expect(recorded[0]).toMatchObject({ request_id: expect.stringMatching(/^[0-9a-f]{32}$/) })
     const text = await (await fetch(`${server.admin}/metrics`)).text()
-    expect(text).toContain(`signet_audit_events_total{event="${event}"} ${String(sent)}\n`)
+    const counted = new RegExp(
+      `^signet_audit_events_total\\{event="${event}",issuer="${server.issuer}"\\} ${String(sent)}$`,
+      'm',
+    )
+    expect(text).toMatch(counted)
     expect(text).toMatch(
       new RegExp(`^signet_refusals_total\\{event="${event}",error="${error}",.*\\} ${String(sent)}$`, 'm'),
     )
-    expect(text).toContain('signet_audit_dropped_total 0\n')
+    expect(text).toContain(`signet_audit_dropped_total{issuer="${server.issuer}"} 0\n`)
   })
 
   it('AN10 what an authenticated client is refused is a line each', async () => {
@@ -233,7 +237,9 @@ describe('an address whose requests are all refused', () => {
     }
     expect((await honest()).status).toBe(429)
     expect((await honest({ 'x-forwarded-for': '192.0.2.1' })).status).toBe(200)
-    expect(await metric(server, 'signet_rate_limit_hits_total{limit="refused_address"}')).toBe(15)
+    expect(
+      await metric(server, `signet_rate_limit_hits_total{limit="refused_address",issuer="${server.issuer}"}`),
+    ).toBe(15)
     const later = (await server.audit()).slice(lines)
     expect(later.filter(({ error }) => error === 'temporarily_unavailable')).toEqual([])
     now += 60_000
@@ -265,6 +271,8 @@ describe('every public endpoint', () => {
     // A turn of the minute gives three more.
     expect(found[429]).toBeGreaterThanOrEqual(4)
     expect(found[status]).toBe(10 - Number(found[429]))
-    expect(await metric(server, `signet_rate_limit_hits_total{limit="${limit}_address"}`)).toBe(found[429])
+    expect(
+      await metric(server, `signet_rate_limit_hits_total{limit="${limit}_address",issuer="${server.issuer}"}`),
+    ).toBe(found[429])
   })
 })

@@ -26,7 +26,7 @@ const newFile = (): string => join(directory, `audit-${String(++files)}.jsonl`)
 
 /** One process' life: so many events, and an orderly end. */
 const write = async (file: string, count: number, sub = 'alice'): Promise<void> => {
-  await using audit = await openAudit({ file }, Date.now)
+  await using audit = await openAudit({ issuer: 'https://issuer.example', audit: { file } }, Date.now)
   for (let index = 0; index < count; index++) await audit.record({ event: 'login.succeeded', sub, index })
 }
 
@@ -99,7 +99,7 @@ describe('the chain of the audit log', () => {
 
   it('goes over several files, or begins in the middle of one when it may', async () => {
     const file = newFile()
-    await using audit = await openAudit({ file }, Date.now)
+    await using audit = await openAudit({ issuer: 'https://issuer.example', audit: { file } }, Date.now)
     await audit.record({ event: 'outage' }, { event: 'outage' })
     const older = newFile()
     await writeFile(older, await readFile(file))
@@ -126,7 +126,7 @@ describe('the chain of the audit log', () => {
   it('finds the line that another process wrote behind half a line', async () => {
     const file = newFile()
     await write(file, 2)
-    await using other = await openAudit({ file }, Date.now)
+    await using other = await openAudit({ issuer: 'https://issuer.example', audit: { file } }, Date.now)
     await other.record({ event: 'outage' })
     await appendFile(file, '{"v":2,"writer":"0000000000000000","seq":9,"pr')
     await other.record({ event: 'outage' }, { event: 'outage' })
@@ -166,7 +166,7 @@ describe('the chain of the audit log', () => {
 
   it('has no gap after a disk that was full', { skip: !disk }, async () => {
     const [file, filler] = [join(disk!.path, 'audit.jsonl'), join(disk!.path, 'filler')]
-    await using audit = await openAudit({ file }, Date.now)
+    await using audit = await openAudit({ issuer: 'https://issuer.example', audit: { file } }, Date.now)
     const fill = async (): Promise<void> => {
       for (;;) await audit.record({ event: 'outage', padding: 'x'.repeat(700) }, { event: 'outage' })
     }

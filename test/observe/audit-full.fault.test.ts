@@ -50,7 +50,7 @@ describe.skipIf(!disk)('F34 the disk of the audit log is full', () => {
 
   it('reports a gap before the next line of any writer, and once', async () => {
     const file = join(disk!.path, 'log.jsonl')
-    await using audit = await openAudit({ file }, Date.now)
+    await using audit = await openAudit({ issuer: 'https://issuer.example', audit: { file } }, Date.now)
     const event = { event: 'login.succeeded', padding: 'x'.repeat(5000) } as const
     await audit.check()
     await audit.record(event)

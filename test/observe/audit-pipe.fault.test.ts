@@ -86,7 +86,9 @@ describe('the audit log on a pipe', () => {
   it('is not a file: its reader could hold up the service', async () => {
     const file = join(service.cli.folder, 'no-file')
     using pipe = openSlowPipe(file)
-    await expect(openAudit({ file }, Date.now)).rejects.toThrow('audit.file is a pipe')
+    await expect(openAudit({ issuer: 'https://issuer.example', audit: { file } }, Date.now)).rejects.toThrow(
+      'audit.file is a pipe',
+    )
     closeSync(pipe.end)
   })
 })

@@ -48,7 +48,7 @@ describe.skipIf(!disk)('AN15 the disk of the audit log runs out of room', () => 
     }
     const dropped = async () => {
       const text = await (await fetch(`${host.server.admin}/metrics`)).text()
-      return Number(/^signet_audit_dropped_total (.*)$/m.exec(text)?.[1])
+      return Number(/^signet_audit_dropped_total\{issuer="[^"]+"\} (.*)$/m.exec(text)?.[1])
     }
     const notices = async (state: string) =>
       (await linesIn(file)).filter((line) => line['event'] === 'refusals.dropped' && line['state'] === state)

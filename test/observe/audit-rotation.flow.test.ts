@@ -23,8 +23,8 @@ it('the audit log goes on in a new file, and the chain through both', async () =
   await using cli = await openCommandLine()
   const file = join(cli.folder, 'audit.jsonl')
   const moved = `${file}.1`
-  await using audit = await openAudit({ file }, Date.now)
-  await using neighbour = await openAudit({ file }, Date.now)
+  await using audit = await openAudit({ issuer: 'https://issuer.example', audit: { file } }, Date.now)
+  await using neighbour = await openAudit({ issuer: 'https://issuer.example', audit: { file } }, Date.now)
   const write = (index: number) => audit.record({ event: 'login.succeeded', index })
   for (let index = 0; index < 5; index++) await write(index)
   await neighbour.record({ event: 'login.succeeded' })
@@ -52,7 +52,7 @@ it('the audit log goes on in a new file, and the chain through both', async () =
 it('a file that cannot be opened again leaves the audit log as it is', async () => {
   await using cli = await openCommandLine()
   const file = join(cli.folder, 'audit.jsonl')
-  await using audit = await openAudit({ file }, Date.now)
+  await using audit = await openAudit({ issuer: 'https://issuer.example', audit: { file } }, Date.now)
   await audit.record({ event: 'login.succeeded' })
   await rename(file, `${file}.1`)
   await run('mkdir', [file])

@@ -86,7 +86,7 @@ describe('/metrics', () => {
 
   it('shows another configuration by another hash, and no secret', async () => {
     const hashOf = async (server: TokenServer): Promise<string> =>
-      /signet_configuration_info\{hash="(\w{16})"\}/.exec(
+      /signet_configuration_info\{hash="(\w{16})",issuer="[^"]+"\}/.exec(
         await (await fetch(`${server.server.admin}/metrics`)).text(),
       )?.[1] ?? ''
     await using other = await startTokenServer({ configure: (written) => ({ ...written, session_ttl_secs: 77 }) })

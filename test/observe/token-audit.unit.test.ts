@@ -135,7 +135,7 @@ describe('the audit file', () => {
     const directory = await mkdtemp(join(tmpdir(), 'signet-audit-'))
     const file = join(directory, 'audit.jsonl')
     const write = async () => {
-      await using audit = await openAudit({ file }, Date.now)
+      await using audit = await openAudit({ issuer: 'https://issuer.example', audit: { file } }, Date.now)
       await audit.record({ event: 'outage' })
       await audit.record({ event: 'outage' })
     }

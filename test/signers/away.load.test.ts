@@ -68,7 +68,7 @@ it('another key behind the name of one that is away is not believed, and the old
   const trust = async () => (await fetch(`${server.admin}/metrics`)).text()
   await expect
     .poll(trust, { timeout: 20_000 })
-    .toContain('signet_key_trust{signer="hsm",kid="hsm-1",trust="refused"} 1')
+    .toContain(`signet_key_trust{signer="hsm",kid="hsm-1",trust="refused",issuer="${server.issuer}"} 1`)
   expect(await (await fetch(`${server.issuer}/jwks.json`)).text()).toBe(before)
   expect(await server.isActive(token)).toBe(true)
   expect(await signs(server)).toBe('local-1')

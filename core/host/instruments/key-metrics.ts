@@ -28,7 +28,7 @@ const changeOf = ({ state, notBefore, notAfter, goneAt }: KeyReport): number =>
   ({ next: notBefore, active: notAfter, retired: goneAt, gone: Infinity })[state]
 
 /** Reports the keys and signers of the serving ring. */
-export const observeKeys = (metrics: Metrics, report: () => RingReport, clock: Clock): void => {
+export const observeKeys = (metrics: Pick<Metrics, 'observe'>, report: () => RingReport, clock: Clock): void => {
   const key = ['signer', 'kid']
   const ofKeys = (read: (key: KeyReport, labels: Sample['labels']) => readonly Sample[]) => () =>
     report().keys.flatMap((one) => read(one, { signer: one.signer, kid: one.kid }))

@@ -11,7 +11,7 @@ import type { Metrics } from '../../observe/metrics.js'
 import { packageVersion } from '../../package-root.js'
 
 /** Counts the answers of a listener. Returns what to call for each. */
-export const observeRequests = (metrics: Metrics): RequestObserver => {
+export const observeRequests = (metrics: Pick<Metrics, 'observe'>): RequestObserver => {
   const requests = new Counts('endpoint', 'status', 'error')
   const durations = new DurationsBy('endpoint', 'status')
   metrics.observe({
@@ -44,7 +44,7 @@ export const observeRequests = (metrics: Metrics): RequestObserver => {
 }
 
 /** Tells what `/health/ready` tells. */
-export const observeReadiness = (metrics: Metrics, { report }: Pick<Readiness, 'report'>): void => {
+export const observeReadiness = (metrics: Pick<Metrics, 'observe'>, { report }: Pick<Readiness, 'report'>): void => {
   metrics.observe({
     type: 'gauge',
     name: 'signet_ready',
@@ -66,7 +66,7 @@ export const observeReadiness = (metrics: Metrics, { report }: Pick<Readiness, '
 }
 
 /** Tells when the certificates of the listeners end, of the configuration in force. */
-export const observeCertificates = (metrics: Metrics, config: () => Config): void => {
+export const observeCertificates = (metrics: Pick<Metrics, 'observe'>, config: () => Config): void => {
   /** By their text. Those of a listener are three at most. */
   const ends = new Map<string, number>()
   const endOf = (cert: string): number => {
@@ -90,7 +90,7 @@ export const observeCertificates = (metrics: Metrics, config: () => Config): voi
 }
 
 /** Counts requests over a limit. */
-export const observeRateLimits = (metrics: Metrics, { hits }: RateLimits): void =>
+export const observeRateLimits = (metrics: Pick<Metrics, 'observe'>, { hits }: RateLimits): void =>
   metrics.observe({
     type: 'counter',
     name: 'signet_rate_limit_hits_total',
@@ -100,7 +100,7 @@ export const observeRateLimits = (metrics: Metrics, { hits }: RateLimits): void 
   })
 
 /** Reports refusals that have no line of their own in the audit log. */
-export const observeRefusals = (metrics: Metrics, { dropped }: Refusals): void =>
+export const observeRefusals = (metrics: Pick<Metrics, 'observe'>, { dropped }: Refusals): void =>
   metrics.observe({
     type: 'counter',
     name: 'signet_audit_dropped_total',
@@ -110,7 +110,7 @@ export const observeRefusals = (metrics: Metrics, { dropped }: Refusals): void =
   })
 
 /** Returns what to call for each certificate in a header of somebody who is no trusted proxy. */
-export const observeIgnoredCertificates = (metrics: Metrics): (() => void) => {
+export const observeIgnoredCertificates = (metrics: Pick<Metrics, 'observe'>): (() => void) => {
   let value = 0
   metrics.observe({
     type: 'counter',
@@ -123,7 +123,7 @@ export const observeIgnoredCertificates = (metrics: Metrics): (() => void) => {
 }
 
 /** Turns requests away while the event loop is late, and counts them. */
-export const observeShedding = (metrics: Metrics, lag: LoadShedding['lag']): LoadShedding => {
+export const observeShedding = (metrics: Pick<Metrics, 'observe'>, lag: LoadShedding['lag']): LoadShedding => {
   let value = 0
   metrics.observe({
     type: 'counter',
@@ -140,7 +140,7 @@ const hashOf = ({ listen: _listen, admin: _admin, audit: _audit, ...shared }: Co
   createHash('sha256').update(JSON.stringify(shared)).digest('hex').slice(0, 16)
 
 /** Tells which version runs with which configuration, so that replicas that differ stand out. */
-export const observeDeployment = (metrics: Metrics, config: () => Config): void => {
+export const observeDeployment = (metrics: Pick<Metrics, 'observe'>, config: () => Config): void => {
   const info = { version: packageVersion, node: process.version }
   metrics.observe({
     type: 'gauge',

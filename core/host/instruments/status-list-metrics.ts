@@ -2,7 +2,7 @@ import type { StatusLists } from '../../collections/status-lists.js'
 import type { Metrics } from '../../observe/metrics.js'
 
 /** Observes the status lists of this process, if there are any. */
-export const observeStatusLists = (metrics: Metrics, statusLists: StatusLists | undefined): void => {
+export const observeStatusLists = (metrics: Pick<Metrics, 'observe'>, statusLists: StatusLists | undefined): void => {
   if (statusLists === undefined) return
   const { here, builds } = statusLists
   const gauge = (name: string, help: string, member: 'lists' | 'revoked'): void =>

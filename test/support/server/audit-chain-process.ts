@@ -2,7 +2,7 @@ import { openAudit } from '../../../core/observe/audit-file.js'
 
 /** Writes `count` lines to the audit log `file`, one after the other, and goes without closing it. */
 const [file = '', count = '0'] = process.argv.slice(2)
-const audit = await openAudit({ file }, Date.now)
+const audit = await openAudit({ issuer: 'https://issuer.example', audit: { file } }, Date.now)
 process.send?.('open')
 await new Promise((resolve) => process.once('message', resolve))
 for (let index = 0; index < Number(count); index++) {
