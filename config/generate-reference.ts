@@ -1,5 +1,3 @@
-import type { Node } from './generate-schema.js'
-
 /** The top-level keys by subject, in the order of the document. */
 const chapters: Readonly<Record<string, readonly string[]>> = {
   Service: ['extends', 'issuer', 'listen', 'admin', 'workers', 'trusted_proxies', 'outbound', 'shutdown'],
@@ -56,7 +54,7 @@ Algorithms: \`RS256\`, \`RS384\`, \`RS512\`, \`PS256\`, \`ES256\`, \`ES384\`, \`
 \`EdDSA\` in what they sign.
 `
 
-type Schema = Node & {
+type Schema = {
   readonly title?: string
   readonly description?: string
   readonly type?: string

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { generateReference } from './generate-reference.js'
 import { configObject } from './schema.js'
 
-export type Node = { [name: string]: unknown }
+type Node = { [name: string]: unknown }
 
 const isNode = (value: unknown): value is Node => typeof value === 'object' && value !== null && !Array.isArray(value)
 
