@@ -41,7 +41,7 @@ const firstCells = (text: string): string[] => [...text.matchAll(/^\| `([^`]+)`/
 const packageJson = JSON.parse(readDocument('package.json')) as Record<
   'dependencies' | 'optionalDependencies' | 'devDependencies' | 'scripts',
   Record<string, string>
->
+> & { readonly version: string }
 
 /** A node of a source file with all that is within. */
 const nodesIn = (node: ts.Node): ts.Node[] => {
@@ -93,6 +93,27 @@ describe('README', () => {
     const demo = await checkConfiguration(join(packageRoot, 'config/default.yaml'), {})
     expect(config.storage.records).not.toEqual(demo.config.storage.records)
     expect(config.storage.ephemeral).not.toEqual(demo.config.storage.ephemeral)
+  })
+})
+
+describe('the version', () => {
+  const { version } = packageJson
+  const [, newest] = /^## \[(\d.+)\] - \d{4}-\d{2}-\d{2}$/m.exec(readDocument('CHANGELOG.md')) ?? []
+
+  it.each([
+    ['package-lock.json', [version, version], /^ {2}(?: {4})?"version": "(.+)"/gm],
+    ['libraries/wire/user-agent.ts', [version], /'signet\/(.+)'/g],
+    ['deploy/kubernetes/deployment.yaml', [version], /image: \S+\/signet:(\S+)/g],
+    ['deploy/kubernetes/migrate.yaml', [version], /image: \S+\/signet:(\S+)/g],
+  ])('of package.json is in %s', (path, expected, pattern) => {
+    const named = [...readDocument(path).matchAll(pattern)].map(([, found]) => found)
+    expect(named.slice(0, 2)).toEqual(expected)
+  })
+
+  it('is the newest of CHANGELOG.md, and has its part of docs/upgrading.md', () => {
+    expect(newest).toBe(version)
+    const [major, minor] = version.split('.')
+    expect(readDocument('docs/upgrading.md')).toContain(`\n## To ${String(major)}.${String(minor)}\n`)
   })
 })
 
