@@ -1,4 +1,3 @@
-import { CsvError, parse } from 'csv-parse/sync'
 import { readFile } from 'node:fs/promises'
 import { describeReadFault } from '../../config/problems.js'
 import type { Principal } from '../attestation/ports.js'
@@ -13,7 +12,7 @@ const columns = ['subject', 'principal_id', 'principal_type'] as const
  * of `type`, `principal_type`. Throws `CommandFailed` with every line that is wrong.
  */
 export const readPrincipalList = async (file: string, type: string): Promise<readonly Principal[]> => {
-  const [head = [], ...rows] = parseCsv(await readText(file))
+  const [head = [], ...rows] = await parseCsv(await readText(file))
   const unknown = head.find((name) => !columns.some((column) => column === name))
   if (unknown !== undefined || !head.includes('subject') || !head.includes('principal_id'))
     throw new CommandFailed(`The first line of ${file} must name the columns: ${columns.join(',')}`)
@@ -48,7 +47,8 @@ const readText = async (file: string): Promise<string> => {
 }
 
 /** Records without empty lines. How many fields each must have is for the caller to say, of all records at once. */
-const parseCsv = (text: string): readonly (readonly string[])[] => {
+const parseCsv = async (text: string): Promise<readonly (readonly string[])[]> => {
+  const { CsvError, parse } = await import('csv-parse/sync')
   try {
     return parse(text, { bom: true, skip_empty_lines: true, relax_column_count: true })
   } catch (error) {

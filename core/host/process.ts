@@ -51,7 +51,7 @@ export const openProcess = async (
   { clock, log, doubles }: ProcessOptions,
   cleanUp: CleanUp,
 ): Promise<HostProcess> => {
-  const tracing = findTracing()
+  const tracing = await findTracing()
   const metrics = createMetrics()
   const traces: TraceContexts = new Map()
   cleanUp.add(observeProcess(metrics))

@@ -1,4 +1,3 @@
-import { koaBody } from 'koa-body'
 import { OAuthError } from '../oauth/errors.js'
 import { noParameters, type ParameterList } from '../oauth/requests/params.js'
 import type { Context } from './exchange.js'
@@ -9,7 +8,7 @@ import { checkFormHeaders, formBody, maxBodyBytes, parseForm } from './form-read
  * koa-body hands over the form as text, one character a byte: its own form parser makes objects of brackets and replaces
  * bytes that are not UTF-8. JSON and multipart are off.
  */
-const readText = koaBody({
+const textReader = {
   json: false,
   multipart: false,
   urlencoded: false,
@@ -17,16 +16,18 @@ const readText = koaBody({
   textTypes: ['application/x-www-form-urlencoded'],
   textLimit: maxBodyBytes,
   encoding: 'binary',
-  onError: (cause) => {
+  onError: (cause: Error) => {
     if ((cause as { status?: unknown }).status === 413) throw tooLarge()
     throw new OAuthError('invalid_request', 'The body was cut short.', { cause })
   },
-})
+}
 
 /** Reads a browser's form into flat strings. Throws as the form reader does. */
 export const readPageForm = async (ctx: Context): Promise<ParameterList> => {
   if (!checkFormHeaders(ctx.req)) return noParameters
-  const reading = readText(ctx, async () => undefined) as Promise<unknown>
+  // It comes with parsers of everything else, which a start does not wait for.
+  const { koaBody } = await import('koa-body')
+  const reading = koaBody(textReader)(ctx, async () => undefined) as Promise<unknown>
   limitPieces(ctx.req)
   await reading
   const text: unknown = ctx.request.body

@@ -1,5 +1,4 @@
 import type { KeyObject } from 'node:crypto'
-import { CompactEncrypt } from 'jose'
 import type { KeyTypeRow } from './algorithms.js'
 
 const keyManagementRows = {
@@ -34,7 +33,14 @@ export interface EncryptionKey {
 }
 
 /** A signed JWT inside of an encrypted one (RFC 7519 §5.2, §7.1). */
-export const encryptJwt = (signed: string, { alg, kid, publicKey }: EncryptionKey, enc: JweEnc): Promise<string> =>
-  new CompactEncrypt(Buffer.from(signed))
+export const encryptJwt = async (
+  signed: string,
+  { alg, kid, publicKey }: EncryptionKey,
+  enc: JweEnc,
+): Promise<string> => {
+  // Few clients ask for this.
+  const { CompactEncrypt } = await import('jose/jwe/compact/encrypt')
+  return await new CompactEncrypt(Buffer.from(signed))
     .setProtectedHeader({ alg, enc, cty: 'JWT', ...(kid !== undefined && { kid }) })
     .encrypt(publicKey)
+}

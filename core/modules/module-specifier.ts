@@ -38,8 +38,9 @@ const resolveOutside = (use: string, configDirectory: string): ResolvedSpecifier
 export const resolveSpecifier = (kind: ModuleKind, use: string, configDirectory: string): ResolvedSpecifier => {
   const [root] = use.split('/')
   if (root === kind) {
+    const file = join(codeRoot, ...use.split('/'), entry)
+    if (/^[a-z]+(?:\/[a-z0-9-]+)+$/.test(use) && existsSync(file)) return { file, builtIn: true }
     const builtIn = listBuiltIn(kind)
-    if (builtIn.includes(use)) return { file: join(codeRoot, ...use.split('/'), entry), builtIn: true }
     const near = findNearMiss(use, builtIn)
     return {
       fault: near === undefined ? `unknown; available: ${builtIn.join(', ')}` : `unknown; did you mean \`${near}\`?`,

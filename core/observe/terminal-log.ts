@@ -1,5 +1,5 @@
+import { createRequire } from 'node:module'
 import { styleText } from 'node:util'
-import { prettyFactory } from 'pino-pretty'
 
 /** A line of the log as pino writes it. */
 interface Line {
@@ -20,6 +20,8 @@ interface RequestLine extends Line {
 
 /** The log for people at a terminal: as pino-pretty has it, and one line for each request. */
 export const createTerminalLog = (print: (text: string) => void): { write(line: string): void } => {
+  // A service without a terminal does not load it.
+  const { prettyFactory } = createRequire(import.meta.url)('pino-pretty') as typeof import('pino-pretty')
   const render = prettyFactory({ ignore: 'pid', translateTime: 'SYS:HH:MM:ss' })
   return {
     write(text) {

@@ -1,12 +1,4 @@
-import {
-  context,
-  ROOT_CONTEXT,
-  SpanKind,
-  SpanStatusCode,
-  trace,
-  type Span,
-  type TracerProvider,
-} from '@opentelemetry/api'
+import type { Context, Span, SpanStatusCode, TracerProvider } from '@opentelemetry/api'
 import { packageVersion } from '../package-root.js'
 import { Unavailable } from '../unavailable.js'
 import type { TracePosition } from './traceparent.js'
@@ -38,12 +30,18 @@ export interface Tracing {
 const isRegistered = (provider: TracerProvider & { getDelegateTracer?: (name: string) => unknown }): boolean =>
   provider.getDelegateTracer === undefined || provider.getDelegateTracer('signet') !== undefined
 
+/** Where the API, of any copy of its package, keeps what an SDK registers. */
+const registered = Symbol.for('opentelemetry.js.api.1')
+
 /** Looked up once, at the start: undefined without an SDK, and then nothing of this is on the way of a request. */
-export const findTracing = (): Tracing | undefined => {
+export const findTracing = async (): Promise<Tracing | undefined> => {
+  // The API is fifty modules, which a start without an SDK need not load.
+  if (!(registered in globalThis)) return undefined
+  const { context, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } = await import('@opentelemetry/api')
   if (!isRegistered(trace.getTracerProvider())) return undefined
   const tracer = trace.getTracer('signet', packageVersion)
 
-  const during = async <T>(span: Span, within: ReturnType<typeof context.active>, work: () => Promise<T>) => {
+  const during = async <T>(span: Span, within: Context, work: () => Promise<T>) => {
     try {
       return await context.with(trace.setSpan(within, span), work)
     } catch (error) {
@@ -60,7 +58,7 @@ export const findTracing = (): Tracing | undefined => {
     request(parent, work) {
       const within = parent ? trace.setSpanContext(ROOT_CONTEXT, { ...parent, isRemote: true }) : ROOT_CONTEXT
       const span = tracer.startSpan('request', { kind: SpanKind.SERVER }, within)
-      return during(span, within, () => work(openSpan(span)))
+      return during(span, within, () => work(openSpan(span, SpanStatusCode.ERROR)))
     },
     call(name, attributes, work, describe) {
       const within = context.active()
@@ -78,7 +76,7 @@ export const findTracing = (): Tracing | undefined => {
 
 const nameOf = (error: unknown): string => (error instanceof Error ? error.name : 'error')
 
-const openSpan = (span: Span): OpenSpan => {
+const openSpan = (span: Span, failed: SpanStatusCode.ERROR): OpenSpan => {
   const { traceId, spanId, traceFlags } = span.spanContext()
   return {
     traceId,
@@ -86,6 +84,6 @@ const openSpan = (span: Span): OpenSpan => {
     traceFlags,
     rename: (name) => void span.updateName(name),
     set: (attributes) => void span.setAttributes(attributes),
-    fail: () => void span.setStatus({ code: SpanStatusCode.ERROR }),
+    fail: () => void span.setStatus({ code: failed }),
   }
 }

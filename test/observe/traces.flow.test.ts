@@ -85,7 +85,7 @@ describe('without an SDK', () => {
   }
 
   it('there is no tracing, and the audit log has the traceparent of the caller', async () => {
-    expect(findTracing()).toBeUndefined()
+    expect(await findTracing()).toBeUndefined()
     expect(await lines({ traceparent: callers })).toEqual([callers, callers])
   })
 

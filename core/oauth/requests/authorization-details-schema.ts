@@ -1,4 +1,4 @@
-import { Ajv2020 } from 'ajv/dist/2020.js'
+import { createRequire } from 'node:module'
 import { isObject, type JsonObject, type JsonValue } from '../../json.js'
 import type {
   AuthorizationDetail,
@@ -23,8 +23,14 @@ export interface ConfiguredDetailsType {
     | undefined
 }
 
+const load = createRequire(import.meta.url)
+
 /** Compiles it. Throws `Error` that says what is wrong with the schema. */
-export const compileDetailsSchema = (schema: JsonObject) => new Ajv2020({ strict: true }).compile(schema)
+export const compileDetailsSchema = (schema: JsonObject) => {
+  // Most deployments have no such type, and need not load the compiler of schemas.
+  const { Ajv2020 } = load('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js')
+  return new Ajv2020({ strict: true }).compile(schema)
+}
 
 /** RFC 9396 §5: a member that nobody knows is refused, which a schema has to say. */
 export const isClosedSchema = (schema: JsonObject): boolean =>
