@@ -33,9 +33,9 @@ const describeNativeFailure = (error: unknown): string | undefined => {
 
 let isVerbose = false
 
-/** From here on, problems are printed with the stack of the module that threw. */
-export const beVerbose = (): void => {
-  isVerbose = true
+/** Whether problems are printed with the stack of the module that threw. */
+export const setVerbose = (wanted: boolean): void => {
+  isVerbose = wanted
 }
 
 export const printProblems = (problems: readonly Problem[], output: (text: string) => void = printError): void => {

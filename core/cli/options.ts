@@ -1,9 +1,9 @@
 import cluster from 'node:cluster'
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { principalTypes } from '../attestation/ports.js'
-import { beVerbose } from './failure.js'
+import { setVerbose } from './failure.js'
 import { printError } from './output.js'
-import { beWide } from './table.js'
+import { setWide } from './table.js'
 
 /** Refuses missing options after unknown ones, which are what was meant; commander's own order is the other. */
 export const demand = (command: Command, ...names: readonly string[]): void => {
@@ -52,8 +52,8 @@ export const requireConfig = (command: Command): void => {
 /** What comes before every command. */
 export const settle = (command: Command): void => {
   const { wide, verbose } = command.opts<{ readonly wide?: true; readonly verbose?: true }>()
-  if (wide) beWide()
-  if (verbose) beVerbose()
+  setWide(wide === true)
+  setVerbose(verbose === true)
   if (findConfigOption(command)?.isRequired) requireConfig(command)
 }
 

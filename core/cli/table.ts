@@ -6,9 +6,9 @@ export type Cell = string | { readonly text: string; readonly tone: Tone }
 
 let isWide = false
 
-/** From here on, tables are as wide as what they hold. */
-export const beWide = (): void => {
-  isWide = true
+/** Whether tables are as wide as what they hold. */
+export const setWide = (wanted: boolean): void => {
+  isWide = wanted
 }
 
 const sides = ['top', 'bottom', 'left', 'right', 'mid', 'top-mid', 'top-left', 'top-right', 'bottom-mid', 'bottom-left']
@@ -45,7 +45,7 @@ export const cutMiddle = (text: string, width: number): string => {
 
 /**
  * Columns without borders, so that `awk` and people read the same lines. On a terminal a table is no wider than that, unless
- * `beWide` was called.
+ * `setWide` asked for it.
  */
 export const printTable = (head: readonly string[], rows: readonly (readonly Cell[])[]): void => {
   const natural = head.map((name, column) =>

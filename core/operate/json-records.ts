@@ -20,9 +20,11 @@ const isGzip = async (file: string): Promise<boolean> => {
 }
 
 const readText = async (file: string): Promise<AsyncIterable<string>> => {
+  const isPacked = await isGzip(file)
+  // The stream opens the file by itself: before it is read from, nobody would take its error.
   const bytes = createReadStream(file, { highWaterMark: 256 * 1024 })
   // An error of the file comes out of the end of the pipeline.
-  const content = (await isGzip(file)) ? pipeline(bytes, createGunzip(), () => undefined) : bytes
+  const content = isPacked ? pipeline(bytes, createGunzip(), () => undefined) : bytes
   return content.setEncoding('utf8') as AsyncIterable<string>
 }
 

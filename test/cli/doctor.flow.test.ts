@@ -152,7 +152,7 @@ describe('signet doctor', () => {
     const message = /^keys\[0\].*: is not the key that was published as ed-1/m
     const examined = await doctor('--config', 'exchanged.yaml')
     expect(examined).toMatchObject({ code: 1, stderr: expect.stringMatching(message) })
-    const started = await cli.run(['start', '--config', 'exchanged.yaml'])
+    const started = await cli.run(['start', '--config', 'exchanged.yaml'], { alone: true })
     expect(started).toMatchObject({ code: 1, stderr: expect.stringMatching(message) })
   })
 })

@@ -69,7 +69,7 @@ describe('signet, with pairwise subjects', () => {
 
   it('PW09 refuses a start, and a search, with another key', async () => {
     await cli.write('other.yaml', configured(`${key} changed`))
-    const started = await cli.run(['start', '--config', 'other.yaml'])
+    const started = await cli.run(['start', '--config', 'other.yaml'], { alone: true })
     expect(started).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('pairwise_key: is another one than before') as string,

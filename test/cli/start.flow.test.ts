@@ -102,7 +102,7 @@ describe('signet start', () => {
 
   it('prints every mistake of the configuration and opens nothing', async () => {
     await cli.write('bad.yaml', configuration('log: { level: loud }\naudit: { fle: x }'))
-    const { code, stdout, stderr } = await cli.run(['start', '--config', 'bad.yaml'])
+    const { code, stdout, stderr } = await cli.run(['start', '--config', 'bad.yaml'], { alone: true })
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr.trimEnd().split('\n')).toEqual([
       expect.stringMatching(/^log\.level: .* \(line \d+\)$/),
@@ -112,7 +112,7 @@ describe('signet start', () => {
 
   it('says of a key that cannot be used which one', async () => {
     await cli.write('signet.yaml', configuration().replace('create: true', 'create: false'))
-    const { code, stderr } = await cli.run(['start', '--config', 'signet.yaml'])
+    const { code, stderr } = await cli.run(['start', '--config', 'signet.yaml'], { alone: true })
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^keys\[0\]: ed-1 does not exist/) })
   })
 
@@ -123,7 +123,7 @@ describe('signet start', () => {
       'second.yaml',
       configuration().replace('listen: { host: 127.0.0.1, port: 0 }', `listen: { host: 127.0.0.1, port: ${port} }`),
     )
-    const { code, stdout, stderr } = await cli.run(['start', '--config', 'second.yaml'])
+    const { code, stdout, stderr } = await cli.run(['start', '--config', 'second.yaml'], { alone: true })
     expect({ code, started: stdout.includes('started') }).toEqual({ code: 1, started: false })
     expect(stderr).toBe(
       `listen: port ${port} on 127.0.0.1 is taken, perhaps by another Signet: stop that one, or choose another: signet start --port 3100, which moves the admin listener to 3101\n`,
@@ -171,7 +171,7 @@ describe('signet start', () => {
   it.each(['records', 'ephemeral'])('says which store cannot be used: %s', async (role) => {
     await cli.write('taken', 'a file, not a folder')
     await cli.write('signet.yaml', forServices(`storage: { ${role}: { use: embedded, options: { path: ./taken } } }`))
-    const { code, stdout, stderr } = await cli.run(['start', '--config', 'signet.yaml'])
+    const { code, stdout, stderr } = await cli.run(['start', '--config', 'signet.yaml'], { alone: true })
     expect({ code, stdout, stderr }).toEqual({
       code: 1,
       stdout: '',

@@ -196,7 +196,7 @@ describe('workers: 2', () => {
 
     const keys = configuration('workers: 2').replace('ref: ed-1', 'ref: ../escape')
     await cli.write('broken.yaml', keys)
-    const broken = await cli.run(['start', '--config', 'broken.yaml'])
+    const broken = await cli.run(['start', '--config', 'broken.yaml'], { alone: true })
     expect(broken.code).toBe(1)
     expect(broken.stderr.match(/keys\[0\]/g)).toHaveLength(1)
   })

@@ -8,6 +8,8 @@ export interface CommandInput {
   /** Standard input; empty otherwise. */
   readonly input?: string
   readonly env?: NodeJS.ProcessEnv
+  /** In a process of its own, which a user has too: for how it starts and ends. */
+  readonly alone?: true
 }
 
 export interface Outcome {
@@ -15,18 +17,6 @@ export interface Outcome {
   readonly stdout: string
   readonly stderr: string
 }
-
-/** Those that read and change records, and leave nothing behind in their process. */
-const groups = new Set([
-  'accounts',
-  'clients',
-  'grants',
-  'migrate',
-  'people',
-  'principals',
-  'registrations',
-  'sessions',
-])
 
 /** What came before `end`. Rejects when the process ends first. */
 const readUntil = (end: string, stream: Readable): Promise<string> =>
@@ -42,44 +32,49 @@ const readUntil = (end: string, stream: Readable): Promise<string> =>
     stream.on('data', onData).on('close', onClose)
   })
 
+const open = async (): Promise<ChildProcessWithoutNullStreams> => {
+  const file = fileURLToPath(new URL('command-host-process.js', import.meta.url))
+  const opened = spawn(process.execPath, [file], {
+    stdio: ['pipe', 'pipe', 'pipe', 'ipc'],
+  }) as ChildProcessWithoutNullStreams
+  opened.stdout.setEncoding('utf8')
+  opened.stderr.setEncoding('utf8')
+  await once(opened, 'message')
+  // It must not hold up the end of the worker, at which it ends too.
+  opened.unref()
+  opened.channel?.unref()
+  return opened
+}
+
+let host: Promise<ChildProcessWithoutNullStreams> | undefined
+let isBusy = false
+
+/** While one command runs: another at the same time is another process. */
+export const isHostBusy = (): boolean => isBusy
+
 /**
- * A process that runs many commands of the built program, one at a time: half of what a command takes is the start of Node and
- * the loading of modules, which hundreds of commands would pay hundreds of times.
+ * Runs a command of the built program in `folder`, in a process that runs one after another for all files of this worker and
+ * ends with it: most of what a command takes is the start of Node and the loading of modules, which hundreds of commands
+ * would pay hundreds of times.
  */
-export const createCommandHost = (folder: string) => {
-  let child: ChildProcessWithoutNullStreams | undefined
-  let isBusy = false
-  const open = async (): Promise<ChildProcessWithoutNullStreams> => {
-    const file = fileURLToPath(new URL('command-host-process.js', import.meta.url))
-    const opened = spawn(process.execPath, [file], {
-      cwd: folder,
-      stdio: ['pipe', 'pipe', 'pipe', 'ipc'],
-    }) as ChildProcessWithoutNullStreams
-    opened.stdout.setEncoding('utf8')
-    opened.stderr.setEncoding('utf8')
-    await once(opened, 'message')
-    return opened
-  }
-  return {
-    /** False while another command runs: two at once are two processes. */
-    takes: ([group = '']: readonly string[]): boolean => !isBusy && groups.has(group),
-    async run(args: readonly string[], { input = '', env = {} }: CommandInput): Promise<Outcome> {
-      isBusy = true
-      try {
-        const { stdout, stderr } = (child ??= await open())
-        const end = randomUUID()
-        child.send({ args, input, env, end })
-        const [printed, told] = await Promise.all([readUntil(end, stdout), readUntil(end, stderr)])
-        const at = printed.lastIndexOf('\n')
-        return { code: Number(printed.slice(at + 1)), stdout: printed.slice(0, at), stderr: told }
-      } finally {
-        isBusy = false
-      }
-    },
-    async [Symbol.asyncDispose]() {
-      if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
-      child.kill('SIGKILL')
-      await once(child, 'close')
-    },
+export const runInHost = async (
+  folder: string,
+  args: readonly string[],
+  { input = '', env = {} }: CommandInput = {},
+): Promise<Outcome> => {
+  isBusy = true
+  try {
+    const child = await (host ??= open())
+    const { stdout, stderr } = child
+    const end = randomUUID()
+    child.send({ folder, args, input, env: { ...process.env, ...env }, end })
+    const [printed, told] = await Promise.all([readUntil(end, stdout), readUntil(end, stderr)])
+    const at = printed.lastIndexOf('\n')
+    return { code: Number(printed.slice(at + 1)), stdout: printed.slice(0, at), stderr: told }
+  } catch (error) {
+    host = undefined
+    throw error
+  } finally {
+    isBusy = false
   }
 }

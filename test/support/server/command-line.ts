@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { packageRoot } from '../../../core/package-root.js'
-import { createCommandHost, type CommandInput, type Outcome } from './command-host.js'
+import { isHostBusy, runInHost, type CommandInput, type Outcome } from './command-host.js'
 
 /** Runs commands of the built program in a folder of its own, and ends whatever of them still runs. */
 export interface CommandLine extends AsyncDisposable {
@@ -48,7 +48,6 @@ export const openCommandLine = async (product = packageRoot): Promise<CommandLin
     children.push(child)
     return child
   }
-  const host = createCommandHost(folder)
   const launch = (args: readonly string[]): Launched => {
     const child = start(args)
     const ended = once(child, 'close').then(() => child.exitCode ?? child.signalCode!)
@@ -75,7 +74,7 @@ export const openCommandLine = async (product = packageRoot): Promise<CommandLin
     folder,
     write: (name, content) => writeFile(join(folder, name), content),
     run: async (args, given = {}) => {
-      if (product === packageRoot && host.takes(args)) return host.run(args, given)
+      if (product === packageRoot && given.alone !== true && !isHostBusy()) return runInHost(folder, args, given)
       const child = start(args, given.env)
       child.stdin.end(given.input ?? '')
       const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
@@ -88,7 +87,6 @@ export const openCommandLine = async (product = packageRoot): Promise<CommandLin
       return { ...launched, public: address, admin }
     },
     [Symbol.asyncDispose]: async () => {
-      await host[Symbol.asyncDispose]()
       const running = children.filter((child) => child.exitCode === null && child.signalCode === null)
       for (const child of running) child.kill('SIGKILL')
       await Promise.all(running.map((child) => once(child, 'close')))
