@@ -1,11 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Log } from '../../core/observe/log.js'
-import { createNotifyDevices, type ApprovalNotifier } from '../../core/oauth/ciba/notifier.js'
-import { Unavailable } from '../../core/unavailable.js'
-import { findContributionFault } from '../../core/modules/contribution-kinds.js'
 import { disposeAfterAll } from '../support/dispose-after-all.js'
 import { writeDocumented } from '../support/document.js'
 import { startCibaServer, type CibaServer } from '../support/server/ciba-server.js'
@@ -59,48 +56,4 @@ it('nobody is woken for what was refused, and what was asked waits though nobody
   await expect.poll(failures).toEqual([expect.stringMatching(/"name":"wake".*500/)])
   expect(pusher.asked).toHaveLength(1)
   expect(await (await server.newPhone()).list()).toHaveLength(2)
-})
-
-it('a notifier that hangs is given up, and holds a bounded number', async () => {
-  said.length = 0
-  vi.useFakeTimers()
-  try {
-    const signals: AbortSignal[] = []
-    const hangs: ApprovalNotifier = {
-      name: 'hangs',
-      notify: ({ signal }) => new Promise(() => void signals.push(signal)),
-    }
-    const notify = createNotifyDevices({
-      log,
-      notifiers: [
-        hangs,
-        {
-          name: 'throws',
-          notify: () => {
-            throw new Error('a bug')
-          },
-        },
-        { name: 'is down', notify: () => Promise.reject(new Unavailable('push', 'no', 'it is down')) },
-      ],
-    })
-    notify('alice', 300)
-    await vi.advanceTimersByTimeAsync(2999)
-    expect(said).toEqual([expect.stringMatching(/"throws".* bug$/), expect.stringMatching(/"is down".*it is down"} $/)])
-    await vi.advanceTimersByTimeAsync(1)
-    expect(said[2]).toMatch(/"hangs".*too long/)
-    expect(signals[0]?.aborted).toBe(true)
-    const flood = createNotifyDevices({ log, notifiers: [hangs] })
-    for (let count = 0; count < 300; count++) flood('alice', 300)
-    expect(signals).toHaveLength(1 + 256)
-    await vi.advanceTimersByTimeAsync(3000)
-    flood('alice', 300)
-    expect(signals).toHaveLength(1 + 256 + 1)
-  } finally {
-    vi.useRealTimers()
-  }
-})
-
-it('one without a name is refused', () => {
-  expect(findContributionFault({ approvalNotifiers: [{ notify: () => undefined }] })).toMatch(/without name or notify/)
-  expect(findContributionFault({ approvalNotifiers: [{ name: 'push' }] })).toMatch(/without name or notify/)
 })
