@@ -1,22 +1,25 @@
 import { defineConfig } from 'vitest/config'
 import { findService } from './test/support/services/table.js'
+import { alikeOnEveryStore, onEveryStore, slow } from './test/support/services/parts.js'
 
 const built = 'test/support/services/built.ts'
 const hasStores = findService('mongodb') !== undefined && findService('redis') !== undefined
-/** Flows and races over HTTP whose outcome depends on a store. */
-const onEveryStore = [
-  'test/{attestation,authorize,ciba,clients,device,dpop,keys,limits,people,registration,sign-in,token}/*.{flow,race}.test.ts',
-  'test/token/kill-exchange.fault.test.ts',
-  'test/recipes/apache.flow.test.ts',
-]
-/** Races, loads and the deadlines of the product: after everything else, so that no browser and no compiler disturbs them. */
-const loads = ['test/**/*.{race,load}.test.ts']
-/** Recipes whose packages take minutes: `npm run test:recipes`. */
-const recipes = ['test/recipes/*.recipe.test.ts']
-const last = { maxWorkers: 2, sequence: { groupOrder: 1 } }
-/** A third process works on while the others wait for a command, a browser or a deadline. */
+const [races, loads, recipes] = ['test/**/*.race.test.ts', 'test/**/*.load.test.ts', 'test/recipes/*.recipe.test.ts']
+/** A third process works while the others wait for a command, a browser or a deadline. */
 const first = { maxWorkers: 3 }
+/** After everything else, so that no browser and no compiler disturbs what competes, or has to keep a deadline. */
+const last = { maxWorkers: 2, sequence: { groupOrder: 1 } }
 const exclude = ['test/architecture/broken-tree/**']
+
+const project = (name: string, include: readonly string[], when: object, without: readonly string[] = []) => ({
+  extends: true as const,
+  test: { name, include: [...include], exclude: [...exclude, ...without], globalSetup: [built], ...when },
+})
+const onStores = (name: string, include: readonly string[], without: readonly string[] = []) => {
+  const of = project(name, hasStores ? include : ['test/support/services/shared-stores.skipped.ts'], first, without)
+  const globalSetup = hasStores ? [built, 'test/support/services/shared-stores.ts'] : []
+  return { ...of, test: { ...of.test, globalSetup, env: { SIGNET_TEST_ON: 'mongodb+redis' } } }
+}
 
 export default defineConfig({
   test: {
@@ -33,34 +36,14 @@ export default defineConfig({
     // The files that a process runs share what they import, which is a third of the time otherwise.
     isolate: false,
     projects: [
-      {
-        extends: true,
-        test: {
-          name: 'embedded',
-          include: ['test/**/*.test.ts'],
-          exclude: [...exclude, ...loads, ...recipes],
-          globalSetup: [built],
-          ...first,
-        },
-      },
-      {
-        extends: true,
-        test: { name: 'loads', include: loads, globalSetup: [built], ...last },
-      },
-      {
-        extends: true,
-        test: { name: 'recipes', include: recipes, globalSetup: [built], ...last },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'mongodb+redis',
-          include: hasStores ? onEveryStore : ['test/support/services/shared-stores.skipped.ts'],
-          globalSetup: hasStores ? [built, 'test/support/services/shared-stores.ts'] : [],
-          env: { SIGNET_TEST_ON: 'mongodb+redis' },
-          ...first,
-        },
-      },
+      project('embedded', ['test/**/*.test.ts'], first, [races, loads, recipes, ...slow]),
+      onStores('mongodb+redis', onEveryStore, [...alikeOnEveryStore, ...slow]),
+      project('races', [races], last),
+      // From here on: `npm run test:more`, and the heavy recipes.
+      project('slow', slow, first),
+      onStores('alike on mongodb+redis', alikeOnEveryStore),
+      project('loads', [loads], last),
+      project('recipes', [recipes], last),
     ],
   },
 })

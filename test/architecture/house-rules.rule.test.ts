@@ -1,8 +1,9 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import ts from 'typescript'
 import { describe, expect, it } from 'vitest'
 import { packageRoot } from '../../core/package-root.js'
+import { alikeOnEveryStore, slow } from '../support/services/parts.js'
 
 const skipped = /(^|\/)(node_modules|dist|broken-tree)\//
 
@@ -57,5 +58,17 @@ describe('house rules', () => {
     const shared = filesUnder('test/support', /\.ts$/)
     expect(shared.length).toBeGreaterThan(50)
     expect(shared.filter((file) => /^(before|after)(All|Each)\(/m.test(read(file)))).toEqual([])
+  })
+
+  it('a file of tests that runs elsewhere than its kind says is there', () => {
+    const named = [...slow, ...alikeOnEveryStore].filter((file) => !file.includes('*'))
+    expect(named.length).toBeGreaterThan(30)
+    expect(named.filter((file) => !existsSync(join(packageRoot, file)))).toEqual([])
+  })
+
+  it('no service runs on timers that a test has stopped: what waits for them would never end', () => {
+    const stopping = filesUnder('test', /\.test\.ts$/).filter((file) => /useFakeTimers\(\)/.test(read(file)))
+    expect(stopping.length).toBeGreaterThan(0)
+    expect(stopping.filter((file) => !file.endsWith('.unit.test.ts'))).toEqual([])
   })
 })

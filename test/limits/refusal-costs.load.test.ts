@@ -32,6 +32,8 @@ const mostOfPassword = 40
 
 let root: CertificateAuthority
 let server: AttestedClientServer
+/** Chains of a stranger: what every other refusal is compared with. */
+let ordinary: readonly Send[]
 /** What is behind registered addresses: no request object. */
 const documents = createServer((_request, response) => void response.end('no request object'))
 const fetched = ['one', 'two', 'three'].map((name) => ({ ...publicClient, client_id: name }))
@@ -70,6 +72,9 @@ beforeAll(async () => {
       rate_limits: { refused: { address_per_minute: 1_000_000, address_chains_per_minute: 1_000_000 } },
     }),
   })
+})
+beforeAll(async () => {
+  ordinary = await chains([await createCertificateAuthority()])
 })
 afterAll(async () => {
   documents.close()
@@ -240,8 +245,6 @@ for (const [name, make, status, bound = most] of rows)
   it(`${name} costs no more than ${bound === most ? 'a few' : 'so many'} ordinary refusals`, async () => {
     const sends = await make()
     expect(await sends[0]?.()).toBe(status)
-    const stranger = await createCertificateAuthority()
-    const ordinary = await chains([stranger])
     // From then on they are refused from memory.
     await costOf(ordinary)
     expect((await costOf(sends)) / (await costOf(ordinary))).toBeLessThan(bound)
