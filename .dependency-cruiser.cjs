@@ -112,7 +112,7 @@ module.exports = {
     ),
     room(
       'http',
-      ['^core/endpoints/', certificates, limits, '^core/oauth/(errors|requests/params)\\.ts$', observe],
+      ['^core/endpoints/', certificates, limits, '^core/oauth/(errors|said|requests/params)\\.ts$', observe],
       'HTTP knows endpoints, not rules.',
     ),
     room(

@@ -217,7 +217,7 @@ const passwords: Rule = ({ config: { accounts = [] }, report, warn }) => {
     const path: Path = ['accounts', index, 'password']
     const fault = findPasswordFault(password, account?.username ?? '')
     const advice = findPasswordAdvice(password)
-    if (fault !== undefined) report(path, fault)
+    if (fault !== undefined) report(path, fault.text)
     else if (advice !== undefined) warn(path, advice)
   }
 }

@@ -3,6 +3,7 @@ import type { AuditEventName } from '../observe/audit.js'
 import type { Handler } from './message.js'
 import type { RecordedHandler } from './refusals.js'
 import type { Supported } from './supported.js'
+import type { SaidKey } from '../oauth/said.js'
 
 /** All that others need to know of an endpoint before it can answer: HTTP, the limits, the audit log and discovery read it. */
 export interface Declaration {
@@ -26,7 +27,7 @@ export interface Declaration {
   /** Errors have an `error_code` (docs/design/decisions.md#8-attestation). */
   readonly errorCodes?: true
   /** Heading of the error page where people see it; absent: errors are JSON. */
-  readonly errorTitle?: string
+  readonly errorTitle?: SaidKey
   /** Answered from memory, so that it is answered however busy the process is. */
   readonly fromMemory?: true
   readonly limit: EndpointLimit

@@ -52,7 +52,7 @@ export const homeEndpoint = {
   path: '/',
   methods: ['GET'],
   body: 'none',
-  errorTitle: 'Error',
+  errorTitle: 'error',
   limit: { byAddress: 'documents', byRefusals: false },
 } as const satisfies Declaration
 

@@ -5,6 +5,7 @@ import type { FoundSession } from '../interaction/session.js'
 import { displayName } from '../oauth/subjects/account.js'
 import type { Client } from '../oauth/clients/client.js'
 import { OAuthError, withDetails, type ErrorDetails } from '../oauth/errors.js'
+import { said, type Said } from '../oauth/said.js'
 import { checkNoneRepeated, type ParameterList } from '../oauth/requests/params.js'
 import { withQuery } from './authorization-flow/with-query.js'
 import { createEndSession, type EndSessionOptions } from './authorization-flow/end-session.js'
@@ -39,7 +40,7 @@ export const logoutEndpoint = {
   path: '/logout',
   methods: ['GET', 'POST'],
   body: 'page-form',
-  errorTitle: 'Sign-out error',
+  errorTitle: 'sign_out_error',
   limit: { byAddress: 'interaction', byRefusals: false },
   refusedEvent: 'logout.refused',
   discovery: ({ issuer }) => ({
@@ -54,7 +55,7 @@ const nothing = /^(?:undefined|null|none|nil|nan|false|\{\}|\[\]|\[object \w+\]|
 
 const saysNothing = (hint: string | undefined): boolean => hint !== undefined && nothing.test(hint.trim())
 
-const invalid = (description: string, details?: ErrorDetails): never => {
+const invalid = (description: string | Said, details?: ErrorDetails): never => {
   throw new OAuthError('invalid_request', description, details)
 }
 
@@ -87,7 +88,7 @@ export const createLogoutEndpoint = (options: Options, flow: Flow): RecordedHand
     if (hint !== undefined && ![hint.aud].flat().includes(clientId ?? ''))
       invalid('The id_token_hint was issued to another client.')
     const client = clientId === undefined ? undefined : await clients.findEnabled(clientId)
-    if (clientId !== undefined && client === undefined) invalid('The client is unknown.')
+    if (clientId !== undefined && client === undefined) invalid(said('unknown_client'))
     // The name of a client is anybody's to send, its ID token is not.
     const back = hint && client && leadBack(client, issuer)
     const [uri, state] = [values.get('post_logout_redirect_uri'), values.get('state')]

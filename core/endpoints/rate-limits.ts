@@ -5,6 +5,7 @@ import { createMinuteShares, minuteOf, secondsToNextMinute } from '../limits/min
 import type { ClientAuthentication } from '../oauth/clients/client-authentication.js'
 import { isPublicClient } from '../oauth/clients/client.js'
 import { OAuthError } from '../oauth/errors.js'
+import { said } from '../oauth/said.js'
 import { Counts } from '../observe/counts.js'
 import type { AttemptLimiter } from '../storage/ports.js'
 import type { EndpointRequest, Handler } from './message.js'
@@ -56,7 +57,7 @@ export const createRateLimits = (attempts: AttemptLimiter, clock: Clock): RateLi
     hits.of(name).value++
     // Callers refused in one minute come back in the next, but not all at its beginning (F36).
     const seconds = Math.ceil(secondsToNextMinute(clock) + Math.random() * 5)
-    throw new OAuthError('temporarily_unavailable', 'Too many requests.', {
+    throw new OAuthError('temporarily_unavailable', said('too_many_requests'), {
       status: 429,
       reason: 'too many requests',
       headers: { 'Retry-After': String(seconds) },

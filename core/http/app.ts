@@ -17,6 +17,7 @@ import { identify, requestLog, type RequestObserver } from './request-log.js'
 import type { Route } from './route.js'
 import { securityHeaders } from './security-headers.js'
 import { shedLoad, type LoadShedding } from './shed-load.js'
+import { said } from '../oauth/said.js'
 
 export interface AppOptions {
   readonly routes: readonly Route[]
@@ -44,14 +45,14 @@ export interface AppOptions {
 }
 
 /** Cookies are all that a person's browser sends in such numbers. */
-const cookiesToDelete = 'Your browser sent too much. Delete the cookies of this site, then try again.'
+const cookiesToDelete = said('cookies_to_delete')
 
 const refuseBadHeaders: Middleware = (ctx, next) => {
   const { req, state } = ctx
   // The stylesheet of the page that says so comes with the same cookies.
   if (state.route?.fromMemory !== true && hasLongHeaders(req)) {
     if (!acceptsPages(req)) throw tooLongHeaders()
-    state.errorTitle = 'Error'
+    state.errorTitle = 'error'
     throw tooLongHeaders(cookiesToDelete)
   }
   checkHeaders(req)

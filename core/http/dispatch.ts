@@ -1,5 +1,6 @@
 import { noParameters } from '../oauth/requests/params.js'
 import { OAuthError } from '../oauth/errors.js'
+import { said } from '../oauth/said.js'
 import { answer } from './answer.js'
 import { acceptsPages, type Context, type Middleware } from './exchange.js'
 import { readForm } from './form-reader.js'
@@ -46,6 +47,6 @@ const readFormOf = (ctx: Context, { body }: Route) => {
 
 /** The end of the line. People get a page, machines JSON. */
 export const notFound: Middleware = (ctx) => {
-  if (acceptsPages(ctx.req)) ctx.state.errorTitle = 'Page not found'
-  throw new OAuthError('invalid_request', 'This page does not exist.', { status: 404 })
+  if (acceptsPages(ctx.req)) ctx.state.errorTitle = 'page_not_found'
+  throw new OAuthError('invalid_request', said('no_page'), { status: 404 })
 }

@@ -1,17 +1,18 @@
 import { json, page, type Reply } from '../endpoints/message.js'
 import { OAuthError, type ErrorCode, type ErrorFacts } from '../oauth/errors.js'
+import { inEnglish, said, type Said } from '../oauth/said.js'
 import type { Log } from '../observe/log.js'
 import { Unavailable } from '../unavailable.js'
 import { answer } from './answer.js'
 import type { Context, Exchange, Middleware } from './exchange.js'
 
-/** What an error page shows. All of it is escaped; `message` is a constant text. */
+/** What an error page shows. All of it is escaped; texts are constant, and a string is English. */
 export interface ShownError {
   readonly status: number
-  readonly title: string
+  readonly title: string | Said
   /** The message says what to do. */
   readonly isAdvised?: boolean
-  readonly message: string
+  readonly message: string | Said
   readonly requestId: string
   /** The client that sent the person. */
   readonly clientName?: string | undefined
@@ -38,14 +39,21 @@ export type ErrorPage = (
   languages: ErrorLanguages,
 ) => { readonly html: string; readonly language: string }
 
+/** For listeners that no person opens: two sentences, and no look. */
+export const plainErrorPage: ErrorPage = ({ title, message }) => ({
+  html: `${inEnglish(title)}: ${inEnglish(message)}`,
+  language: 'en',
+})
+
 interface Failure {
   readonly status: number
   readonly code: ErrorCode
   readonly description: string
+  readonly said?: Said | undefined
   readonly reason?: string
   readonly errorCode?: string | undefined
   readonly clientName?: string | undefined
-  readonly title?: string | undefined
+  readonly title?: string | Said | undefined
   readonly clientId?: string | undefined
   readonly backUrl?: string | undefined
   readonly signOutUrl?: string | undefined
@@ -77,15 +85,17 @@ const toFailure = (error: unknown, exchange: Exchange, log: Log): Failure => {
     return {
       status: 503,
       code: 'temporarily_unavailable',
-      description: 'The service is temporarily unavailable.',
+      ...saying(said('unavailable')),
       headers: { 'Retry-After': retryAfter() },
     }
   }
   const status = clientErrorStatus(error)
-  if (status !== undefined) return { status, code: 'invalid_request', description: 'The request is malformed.' }
+  if (status !== undefined) return { status, code: 'invalid_request', ...saying(said('malformed')) }
   log.error('A request failed', { request_id: exchange.requestId }, error)
-  return { status: 500, code: 'server_error', description: 'The server failed.' }
+  return { status: 500, code: 'server_error', ...saying(said('failed')) }
 }
+
+const saying = (words: Said): Pick<Failure, 'description' | 'said'> => ({ description: words.text, said: words })
 
 const isAbort = (error: unknown): boolean =>
   error instanceof Error && (error.name === 'AbortError' || error.name === 'TimeoutError')
@@ -119,13 +129,13 @@ const errorReply = (failure: Failure, { state: exchange, req }: Context, errorPa
   const { requestId, search } = exchange
   const { clientName, clientId, backUrl, signOutUrl, facts } = failure
   const uiLocales = failure.uiLocales ?? exchange.uiLocales ?? localesOf(search)
-  const title = failure.title ?? exchange.errorTitle
+  const title = failure.title ?? said(exchange.errorTitle)
   const isAdvised = failure.title !== undefined
   const shown = {
     status,
     title,
     isAdvised,
-    message: description,
+    message: failure.said ?? description,
     requestId,
     clientName,
     clientId,

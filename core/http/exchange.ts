@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Middleware as KoaMiddleware, ParameterizedContext } from 'koa'
 import { OAuthError, type ErrorCode } from '../oauth/errors.js'
 import type { Route } from './route.js'
+import type { Said, SaidKey } from '../oauth/said.js'
 
 const noPathParameters: ReadonlyMap<string, string> = new Map()
 
@@ -23,7 +24,7 @@ export class Exchange {
   /** The row's path once it is found: what the log tells. */
   routePath: string | undefined
   /** Heading of the error page; undefined: errors are JSON. */
-  errorTitle: string | undefined
+  errorTitle: SaidKey | undefined
   /** `ui_locales` of a form, for its error page. Untrusted. */
   uiLocales: string | undefined
   /** Errors have an `error_code`. */
@@ -82,7 +83,8 @@ export const hasLongHeaders = ({ url = '', rawHeaders }: IncomingMessage): boole
 }
 
 /** Answers 431, and closes the connection. */
-export const tooLongHeaders = (description = 'The headers are too large.'): OAuthError => refused(description, 431)
+export const tooLongHeaders = (description: string | Said = 'The headers are too large.'): OAuthError =>
+  refused(description, 431)
 const onlyOnce = new Map([
   ['host', 1],
   ['authorization', 2],
@@ -117,5 +119,5 @@ export const checkHeaders = (request: IncomingMessage): void => {
   if ((seen & 1) === 0 && request.httpVersion !== '1.0') throw refused('The Host header is missing.', 400)
 }
 
-const refused = (description: string, status: number, code: ErrorCode = 'invalid_request'): OAuthError =>
+const refused = (description: string | Said, status: number, code: ErrorCode = 'invalid_request'): OAuthError =>
   new OAuthError(code, description, { status, headers: { Connection: 'close' } })

@@ -1,4 +1,5 @@
 import { OAuthError } from '../oauth/errors.js'
+import { said } from '../oauth/said.js'
 import { retryAfter } from './error-response.js'
 import type { Middleware } from './exchange.js'
 
@@ -22,7 +23,7 @@ export const shedLoad =
     state.routePath = route?.path
     state.errorTitle = route?.errorTitle
     state.hasErrorCodes = route?.errorCodes === true
-    throw new OAuthError('temporarily_unavailable', 'The service is temporarily unavailable.', {
+    throw new OAuthError('temporarily_unavailable', said('unavailable'), {
       headers: { 'Retry-After': retryAfter() },
     })
   }

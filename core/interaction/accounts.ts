@@ -164,7 +164,7 @@ export const addAccount = async (
   if (username === undefined || hasUnseen(added.username)) return invalid(usernameRule)
   if (!isSubject(sub)) return invalid(`The subject is not valid: ${subjectRule}.`)
   const fault = findPasswordFault(added.password, username)
-  if (fault !== undefined) return invalid(`The password ${fault}.`)
+  if (fault !== undefined) return invalid(`The password ${fault.text}.`)
   const account = await toRecord(added, sub, hasher)
   if (!(await store.subjects.put(sub, { username }, { ttlSeconds: claimSeconds, onlyIfAbsent: true }))) {
     return { outcome: 'subject_taken' }
@@ -210,7 +210,7 @@ export const changePassword = async (
   end: EndSubject,
 ): Promise<PasswordChange> => {
   const fault = findPasswordFault(password, username)
-  if (fault !== undefined) return { outcome: 'invalid', reason: `The password ${fault}.` }
+  if (fault !== undefined) return { outcome: 'invalid', reason: `The password ${fault.text}.` }
   const password_hash = await hasher.hash(password)
   const name = canonicalUsername(username)
   const account = name === undefined ? undefined : await changeRecord(store.accounts, name, { password_hash })

@@ -1,5 +1,6 @@
 import type { AuthorizationRequest } from '../oauth/requests/authorization-request.js'
 import { OAuthError } from '../oauth/errors.js'
+import { said } from '../oauth/said.js'
 import { hashOpaqueToken, isOpaqueToken, newOpaqueToken } from '../opaque-token.js'
 import type { OneTimeStore } from '../storage/ports.js'
 import type { Cookies } from './cookies.js'
@@ -93,7 +94,7 @@ export const createInteractions = ({ store, cookies, issuer, places }: Interacti
   const keep = async (interaction: Interaction, address: string): Promise<string> => {
     const entered = await places.enter(address, ttlSeconds, sizeOf(interaction))
     if (!entered.allowed)
-      throw new OAuthError('temporarily_unavailable', 'Too many open sign-ins from this address.', {
+      throw new OAuthError('temporarily_unavailable', said('too_many_sign_ins'), {
         status: 429,
         reason: 'too many open sign-ins for one address',
         headers: { 'Retry-After': String(entered.retryAfterSeconds) },

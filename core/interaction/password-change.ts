@@ -1,3 +1,4 @@
+import type { PasswordFault } from './password-strength.js'
 import type { LoginOrigin } from './sign-in-method.js'
 
 /** What somebody who is signed in has typed to change the password. Untrusted, of any length. */
@@ -26,10 +27,11 @@ export type PasswordDecision =
   | { readonly outcome: 'refused' }
   | { readonly outcome: 'locked'; readonly retryAfterSeconds: number }
   /**
-   * The current password is right, and the other one will not do. `fault` is shown to the person: the end of an English sentence
-   * that begins with "The new password" (`must have at least 8 characters`). It repeats nothing of a password.
+   * The current password is right, and the other one will not do. `fault` is shown to the person: what `findPasswordFault` has found, or
+   * the end of an English sentence that begins with "The new password" (`must not be one of your last five`). It repeats nothing of a
+   * password.
    */
-  | { readonly outcome: 'unacceptable'; readonly fault: string }
+  | { readonly outcome: 'unacceptable'; readonly fault: string | PasswordFault }
 
 /**
  * Decides whether a person may have the new password. Without it people change no password at `/account`. Guesses at the

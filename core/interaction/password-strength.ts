@@ -1,3 +1,4 @@
+import { said, type Said } from '../oauth/said.js'
 import { preparePassword } from './password-hasher.js'
 import { canonicalUsername } from './username.js'
 
@@ -24,22 +25,33 @@ const isRun = (text: string): boolean => {
   return Math.abs(first) <= 1 && others.every((step) => step === first)
 }
 
+/** What keeps a text from being a password. */
+export interface PasswordFault {
+  /** The whole sentence, as a page says it. */
+  readonly said: Said
+  /** The end of a sentence that begins with "the password", in English. */
+  readonly text: string
+}
+
 /**
- * What keeps a text from being the password of this account, as the end of a sentence that begins with "the password";
- * undefined: nothing. The rules of NIST SP 800-63B §5.1.1.2, which asks for length and no mix of kinds of characters;
+ * What keeps a text from being the password of this account; undefined: nothing. The rules of NIST SP 800-63B §5.1.1.2, which asks for length and no mix of kinds of characters;
  * counted after the preparation of RFC 8265 §4.2. The text repeats nothing of the password.
  */
-export const findPasswordFault = (password: string, username: string): string | undefined => {
+export const findPasswordFault = (password: string, username: string): PasswordFault | undefined => {
   const prepared = preparePassword(password)
-  if (lengthOf(password) < minLength) return `must have at least ${String(minLength)} characters`
-  if (Buffer.byteLength(password) > maxBytes) return `must have at most ${String(maxBytes)} bytes`
+  if (lengthOf(password) < minLength)
+    return { said: said('password_short'), text: `must have at least ${String(minLength)} characters` }
+  if (Buffer.byteLength(password) > maxBytes)
+    return { said: said('password_long'), text: `must have at most ${String(maxBytes)} bytes` }
   const name = canonicalUsername(prepared)
-  if (name !== undefined && name === canonicalUsername(username)) return 'must not be the username'
-  if (isRun(prepared)) return 'must not be one character repeated, or a run such as 12345678'
+  if (name !== undefined && name === canonicalUsername(username))
+    return { said: said('password_is_username'), text: 'must not be the username' }
+  if (isRun(prepared))
+    return { said: said('password_run'), text: 'must not be one character repeated, or a run such as 12345678' }
   return undefined
 }
 
-/** What is allowed and can be better, in the same form. */
+/** What is allowed and can be better: the end of a sentence that begins with "the password". */
 export const findPasswordAdvice = (password: string): string | undefined =>
   lengthOf(password) < recommendedLength
     ? `has fewer than ${String(recommendedLength)} characters: longer ones resist guessing longer if the hash is stolen`

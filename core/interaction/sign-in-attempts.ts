@@ -1,5 +1,6 @@
 import type { JsonObject } from '../json.js'
 import { OAuthError } from '../oauth/errors.js'
+import { said } from '../oauth/said.js'
 import { hashOpaqueToken, isOpaqueToken } from '../opaque-token.js'
 import type { OneTimeStore } from '../storage/ports.js'
 import { sizeOf, type Place, type Places } from './places.js'
@@ -79,7 +80,7 @@ export const createSignInAttempts = (records: OneTimeStore<AttemptRecord>, place
       if (JSON.stringify(attempt.kept ?? {}).length > maxKept) throw new Error('A sign-in method keeps too much.')
       const entered = await places.enter(address, ttlSeconds, sizeOf(attempt))
       if (!entered.allowed)
-        throw new OAuthError('temporarily_unavailable', 'Too many open sign-ins from this address.', {
+        throw new OAuthError('temporarily_unavailable', said('too_many_sign_ins'), {
           status: 429,
           reason: 'too many open attempts to sign in for one address',
           headers: { 'Retry-After': String(entered.retryAfterSeconds) },

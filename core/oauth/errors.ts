@@ -1,4 +1,6 @@
 import { hideTokens } from '../opaque-token.js'
+import { inEnglish, type Said } from './said.js'
+
 /** Every error code that an endpoint answers, with its HTTP status away from `/authorize` (docs/design/decisions.md#6-errors). */
 export const errorStatus = {
   invalid_request: 400,
@@ -63,8 +65,8 @@ export interface ErrorDetails {
   readonly clientAuthentication?: AttemptedAuthentication | undefined
   /** For the error page only: the client that sent the person, by the name that people know. */
   readonly clientName?: string | undefined
-  /** For the error page only: its heading in place of the endpoint's, in English. The message says what to do. */
-  readonly title?: string | undefined
+  /** For the error page only: its heading in place of the endpoint's; a string is English. The message says what to do. */
+  readonly title?: string | Said | undefined
   /** For the error page only: the client whose look it has. One that is known for certain. */
   readonly clientId?: string | undefined
   /** For the error page only: where that client begins, of the addresses that it registered. */
@@ -89,21 +91,23 @@ export interface ErrorDetails {
 const brand = Symbol.for('signet.OAuthError')
 
 /**
- * A refusal in the words of RFC 6749 §5.2. `description` is a constant text that says nothing of the input;
- * `reason` goes to the audit log with the request id. This is also how a plugin refuses.
+ * A refusal in the words of RFC 6749 §5.2. `description` is a constant text that says nothing of the input: a string in English, or
+ * `said('key')`, which an error page shows in the language of the person. `reason` goes to the audit log with the request id. This is also how a plugin refuses.
  */
 export class OAuthError extends Error {
   override readonly name = 'OAuthError'
   readonly [brand] = true
   readonly code: ErrorCode
   readonly description: string
+  /** The description as pages find it in other languages; undefined: it is for developers, in English alone. */
+  readonly said: Said | undefined
   readonly status: number
   readonly reason: string
   readonly errorCode: string | undefined
   readonly claimedClientId: string | undefined
   readonly clientAuthentication: AttemptedAuthentication | undefined
   readonly clientName: string | undefined
-  readonly title: string | undefined
+  readonly title: string | Said | undefined
   readonly clientId: string | undefined
   readonly backUrl: string | undefined
   readonly signOutUrl: string | undefined
@@ -113,10 +117,12 @@ export class OAuthError extends Error {
   readonly isOfChain: boolean
   readonly headers: Readonly<Record<string, string>>
 
-  constructor(code: ErrorCode, description: string, details: ErrorDetails = {}) {
+  constructor(code: ErrorCode, words: string | Said, details: ErrorDetails = {}) {
+    const description = inEnglish(words)
     super(description, details.cause === undefined ? undefined : { cause: details.cause })
     this.code = code
     this.description = description
+    this.said = typeof words === 'string' ? undefined : words
     this.status = details.status ?? errorStatus[code]
     this.reason = details.reason ?? description
     this.errorCode = details.errorCode
@@ -144,7 +150,7 @@ export class OAuthError extends Error {
 export const withDetails = (error: OAuthError, details: ErrorDetails): OAuthError => {
   const { code, description, status, reason, errorCode, claimedClientId, clientAuthentication, headers, cause } = error
   const { clientName, title, clientId, backUrl, signOutUrl, facts, sentClientId, uiLocales, isOfChain } = error
-  return new OAuthError(code, description, {
+  return new OAuthError(code, error.said ?? description, {
     status,
     reason,
     claimedClientId,

@@ -7,6 +7,7 @@ import { jsonText, type Handler } from '../endpoints/message.js'
 import { createAdminEndpoints } from '../host/admin-endpoints.js'
 import { adminRoutes } from '../http/admin.js'
 import { createApp } from '../http/app.js'
+import { plainErrorPage } from '../http/error-response.js'
 import { removeStaleSocket } from '../http/server.js'
 import { actedHere } from '../observe/acted-by.js'
 import type { Log } from '../observe/log.js'
@@ -78,7 +79,7 @@ export const serveWorkers = async (checked: CheckedConfiguration, log: Log): Pro
       Date.now,
     ),
     log,
-    errorPage: ({ title, message }) => ({ html: `${title}: ${message}`, language: 'en' }),
+    errorPage: plainErrorPage,
     secure: false,
     trustedProxies: [],
     requestBudgetMs: reloadDeadlines.all,

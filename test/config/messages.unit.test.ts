@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { english } from '../../core/interaction/languages/built-in.js'
 import { createWords } from '../../core/interaction/languages/words.js'
 import { readMessages } from '../../core/modules/read-messages.js'
+import { said } from '../../core/oauth/said.js'
 
 describe('texts of a deployment', () => {
   let folder: string
@@ -17,12 +18,12 @@ describe('texts of a deployment', () => {
     writeFileSync(join(folder, name), typeof texts === 'string' ? texts : JSON.stringify(texts))
   const read = (locales?: readonly string[]) => readMessages({ locales, messages: folder }, '/')
 
-  it('change single texts, also where the words are found by what the product says', () => {
+  it('change single texts, also those of errors', () => {
     write('en.json', { 'login.title': 'Sign in to the bank', 'said.error': 'Trouble' })
     const { messages, problems, warnings } = read()
     expect([problems, warnings]).toEqual([[], []])
     const words = createWords('en', messages.texts.get('en') ?? new Map())
-    expect([words.text('login.title'), words.said('Error'), words.text('login.username')]).toEqual([
+    expect([words.text('login.title'), words.said(said('error')), words.text('login.username')]).toEqual([
       'Sign in to the bank',
       'Trouble',
       'Username',

@@ -12,6 +12,7 @@ import {
   staticAccounts,
 } from '../../core/interaction/accounts.js'
 import { createPasswordHasher } from '../../core/interaction/password-hasher.js'
+import { said } from '../../core/oauth/said.js'
 import { createAttemptLimiter } from '../../core/storage/attempts.js'
 import { openEmbedded } from '../../stores/embedded/open-embedded.js'
 import type { StorageBackend } from '../../core/storage/ports.js'
@@ -110,7 +111,7 @@ describe('changePassword', () => {
     expect(await ask('wrong', 'short')).toEqual({ outcome: 'refused' })
     expect(await ask('the builder', 'short')).toEqual({
       outcome: 'unacceptable',
-      fault: 'must have at least 8 characters',
+      fault: { said: said('password_short'), text: 'must have at least 8 characters' },
     })
   })
 

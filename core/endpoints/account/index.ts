@@ -5,6 +5,7 @@ import { accountNotices, isAccountNotice, type AccountNotice } from '../../inter
 import { logoOrigins } from '../../interaction/pages/client-on-page.js'
 import { displayName } from '../../oauth/subjects/account.js'
 import { OAuthError } from '../../oauth/errors.js'
+import { said } from '../../oauth/said.js'
 import { checkNoneRepeated } from '../../oauth/requests/params.js'
 import { accountUrl } from '../authorization-flow/account-url.js'
 import { withQuery } from '../authorization-flow/with-query.js'
@@ -25,7 +26,7 @@ import type { AccountSection, Outcome, Shown, Visit } from './section.js'
 
 const common = {
   body: 'page-form',
-  errorTitle: 'Account error',
+  errorTitle: 'account_error',
   // Without a session it stores what a sign-in is about, as `/authorize` does.
   limit: { byAddress: 'authorize', byRefusals: false },
   refusedEvent: 'account.refused',
@@ -134,7 +135,7 @@ export const createAccountPages = (
     const { http } = visit
     if (!isCsrfToken(csrfOf(visit, section.name), http.form.values.get('csrf'))) return refuseForgery()
     const action = section.actions.get(http.form.values.get('action') ?? '')
-    if (action === undefined) throw new OAuthError('invalid_request', 'The form contains no action.')
+    if (action === undefined) throw new OAuthError('invalid_request', said('no_action'))
     if (typeof action === 'function') return settle(visit, await action(visit))
     if (!isFresh(visit)) return signIn(http, { section: section.name, again: true })
     return settle(visit, await action.afterRecentSignIn(visit))
@@ -181,5 +182,5 @@ const readAfter = ({ query }: EndpointRequest): string | undefined => {
 }
 
 const refusePage = (): never => {
-  throw new OAuthError('invalid_request', 'This page does not exist.', { status: 404 })
+  throw new OAuthError('invalid_request', said('no_page'), { status: 404 })
 }

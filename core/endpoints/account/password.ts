@@ -3,6 +3,7 @@ import type { PasswordChange, PasswordReset } from '../../interaction/password-c
 import type { PasswordProblem } from '../../interaction/pages/account-page.js'
 import type { RecoverySessions } from '../../interaction/recovery/recovery-sessions.js'
 import { OAuthError } from '../../oauth/errors.js'
+import { said } from '../../oauth/said.js'
 import { findAuthTime, type EndSubject } from '../../oauth/subjects/subject-end.js'
 import type { AuditLog } from '../../observe/audit.js'
 import type { RevocationStore } from '../../storage/ports.js'
@@ -76,8 +77,7 @@ export const createPasswordSection = (options: PasswordSectionOptions, flow: Flo
   const change: Action = async (visit) => {
     const { http, person } = visit
     const { subject: sub } = person.session
-    if (person.account.passwordFixed === true)
-      throw new OAuthError('invalid_request', 'This password cannot be changed here.')
+    if (person.account.passwordFixed === true) throw new OAuthError('invalid_request', said('password_fixed'))
     const field = (name: string): string => http.form.values.get(name) ?? ''
     const [current, next] = [field('current_password'), field('new_password')]
     if (next !== field('new_password_again')) return again(visit, 400, { kind: 'different' })
@@ -115,7 +115,7 @@ export const createPasswordSection = (options: PasswordSectionOptions, flow: Flo
 }
 
 const changedMeanwhile = (): OAuthError =>
-  new OAuthError('access_denied', 'The account changed meanwhile. Go back and reload the page.', {
+  new OAuthError('access_denied', said('account_changed'), {
     status: 403,
     reason: 'the account changed meanwhile',
   })

@@ -4,6 +4,7 @@ import type { RecoveryLinks } from '../../interaction/recovery/recovery-links.js
 import type { RecoverySessions } from '../../interaction/recovery/recovery-sessions.js'
 import { displayName } from '../../oauth/subjects/account.js'
 import { OAuthError } from '../../oauth/errors.js'
+import { said } from '../../oauth/said.js'
 import { checkNoneRepeated } from '../../oauth/requests/params.js'
 import { hashOpaqueToken } from '../../opaque-token.js'
 import { accountUrl } from '../authorization-flow/account-url.js'
@@ -16,7 +17,7 @@ import { page, redirect, type EndpointRequest, type Reply } from '../message.js'
 import type { RecordedHandler, RequestTrail } from '../refusals.js'
 
 const common = {
-  ...({ body: 'page-form', errorTitle: 'Account error' } as const),
+  ...({ body: 'page-form', errorTitle: 'account_error' } as const),
   limit: { byAddress: 'authorize', byRefusals: false },
 } as const
 
@@ -38,8 +39,8 @@ type Options = Pick<CommonOptions, 'issuer' | 'pages' | 'audit'> & Pick<SignInMe
 
 /** One answer for every link that is good for nothing. */
 const refuseLink = (reason: string): never => {
-  const description = 'This recovery link was used, has expired, or is not complete. Ask your provider for a new one.'
-  throw new OAuthError('access_denied', description, { status: 404, title: 'This link no longer works', reason })
+  const description = said('recovery_over')
+  throw new OAuthError('access_denied', description, { status: 404, title: said('link_over'), reason })
 }
 
 export const createRecoveryPages = (

@@ -8,6 +8,7 @@ import { auditIgnored } from '../../oauth/requests/scope.js'
 import type { AnswerTarget, AuthorizationRequest } from '../../oauth/requests/authorization-request.js'
 import { isOpenlyRegistered, type Client } from '../../oauth/clients/client.js'
 import { OAuthError } from '../../oauth/errors.js'
+import { said } from '../../oauth/said.js'
 import { hashOpaqueToken, newOpaqueToken } from '../../opaque-token.js'
 import { isFapi } from '../../oauth/clients/security-profile.js'
 import { Unavailable } from '../../unavailable.js'
@@ -76,15 +77,12 @@ export const ignoreOutage = (error: unknown): void => {
 }
 
 export const refuseUsed = (): never => {
-  throw new OAuthError('invalid_request', 'This sign-in was already used. Go back to the application and start again.')
+  throw new OAuthError('invalid_request', said('sign_in_used'))
 }
 
 /** Also for a browser that comes back from elsewhere without having been there. */
 export const refuseOver = (): never => {
-  throw new OAuthError(
-    'invalid_request',
-    'This sign-in has ended or belongs to another browser. Start again from the application.',
-  )
+  throw new OAuthError('invalid_request', said('sign_in_over'))
 }
 
 export type FlowOptions = SignInRecords &

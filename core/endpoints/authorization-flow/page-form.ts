@@ -1,24 +1,21 @@
 import type { ClientOnPage } from '../../interaction/pages/client-on-page.js'
 import { isOpenlyRegistered, type Client } from '../../oauth/clients/client.js'
 import { OAuthError, withDetails, type ErrorDetails } from '../../oauth/errors.js'
+import { said } from '../../oauth/said.js'
 import { hasInk } from '../../plain-text.js'
 import type { EndpointRequest } from '../message.js'
 import { withQuery } from './with-query.js'
 
 /** Throws `invalid_request` when a field came twice. */
 export const checkForm = ({ form }: EndpointRequest): void => {
-  if (form.repeated.size > 0) throw new OAuthError('invalid_request', 'A field was sent more than once.')
+  if (form.repeated.size > 0) throw new OAuthError('invalid_request', said('field_twice'))
 }
 
 export const refuseForgery = (): never => {
-  throw new OAuthError(
-    'access_denied',
-    'The form has expired or was not sent by our page. Go back and reload the page.',
-    {
-      status: 403,
-      reason: 'csrf token missing or wrong',
-    },
-  )
+  throw new OAuthError('access_denied', said('form_expired'), {
+    status: 403,
+    reason: 'csrf token missing or wrong',
+  })
 }
 
 /** The host of a site. Names of loopback and schemes of applications say nothing about who is behind them. */

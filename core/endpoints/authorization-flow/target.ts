@@ -1,6 +1,7 @@
 import type { AnswerTarget } from '../../oauth/requests/authorization-request.js'
 import type { Client } from '../../oauth/clients/client.js'
 import { OAuthError } from '../../oauth/errors.js'
+import { said } from '../../oauth/said.js'
 import type { ParameterList } from '../../oauth/requests/params.js'
 import { explainRedirectUri } from './explain-redirect-uri.js'
 import { isRegisteredRedirectUri } from '../../oauth/requests/redirect-uri.js'
@@ -16,7 +17,7 @@ export const checkOnce = (params: ParameterList, name: string): void => {
   if (params.repeated.has(name)) throw new OAuthError('invalid_request', `The parameter ${name} was sent twice.`)
 }
 
-const unregistered = 'The redirect URI is not registered for this client.'
+const unregistered = said('unknown_redirect_uri')
 
 /**
  * Where the answer may go: the rule of who may leave out `redirect_uri` is OIDC Core §3.1.2.1's. Throws `invalid_request`

@@ -25,7 +25,7 @@ export const authorizationEndpoint = {
   path: '/authorize',
   methods: ['GET', 'POST'],
   body: 'page-form',
-  errorTitle: 'Authorization error',
+  errorTitle: 'authorization_error',
   limit: { byAddress: 'authorize', byRefusals: false },
   refusedEvent: 'authorization.refused',
   discovery: ({

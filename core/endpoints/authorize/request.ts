@@ -1,5 +1,6 @@
 import type { Client, ClientDirectory } from '../../oauth/clients/client.js'
 import { OAuthError, shownClientId } from '../../oauth/errors.js'
+import { said } from '../../oauth/said.js'
 import type { ParameterList } from '../../oauth/requests/params.js'
 import { isPushedRequestUri } from '../../oauth/requests/pushed-request.js'
 import { checkOnce } from '../authorization-flow/target.js'
@@ -15,7 +16,7 @@ export const getClient = async (
   if (clientId === undefined) throw new OAuthError('invalid_request', 'The parameter client_id is missing.')
   const client = await clients.find(clientId)
   if (client === 'disabled')
-    throw new OAuthError('invalid_client', 'The client is unknown.', {
+    throw new OAuthError('invalid_client', said('unknown_client'), {
       status: 400,
       reason: 'client is disabled',
       claimedClientId: clientId,
@@ -24,7 +25,7 @@ export const getClient = async (
     const sentClientId = shownClientId(clientId)
     const near = meant?.(clientId)
     const hint = near === undefined ? undefined : `did you mean ${near}?`
-    throw new OAuthError('invalid_client', 'The client is unknown.', {
+    throw new OAuthError('invalid_client', said('unknown_client'), {
       status: 400,
       reason: 'unknown client',
       sentClientId,

@@ -5,6 +5,7 @@ import type { ClientAuthentication } from '../../oauth/clients/client-authentica
 import { isPublicClient, type Client } from '../../oauth/clients/client.js'
 import { deviceCodeGrant, formatUserCode, newUserCode, type DeviceRequest } from '../../oauth/grants/device-code.js'
 import { OAuthError } from '../../oauth/errors.js'
+import { said } from '../../oauth/said.js'
 import { hashOpaqueToken, newOpaqueToken } from '../../opaque-token.js'
 import { checkRequest, stepsAt } from '../authorization-flow/check-request.js'
 import type { CommonOptions, RequestRules } from '../authorization-flow/options.js'
@@ -53,7 +54,7 @@ export const createDeviceAuthorizationEndpoint = (options: DeviceAuthorizationOp
   }
 
   const slowDown = (retryAfterSeconds: number, reason: string): never => {
-    throw new OAuthError('slow_down', 'Too many requests from this address.', {
+    throw new OAuthError('slow_down', said('too_many_from_address'), {
       status: 429,
       reason,
       headers: { 'Retry-After': String(retryAfterSeconds) },

@@ -47,7 +47,7 @@ export const devicePage = {
   path: '/device',
   methods: ['GET'],
   body: 'none',
-  errorTitle: 'Device error',
+  errorTitle: 'device_error',
   // It stores what a sign-in is about before anybody has signed in, as `/authorize` does.
   limit: { byAddress: 'authorize', byRefusals: false },
 } as const satisfies Declaration

@@ -10,6 +10,7 @@ import {
   type DeviceRequest,
 } from '../../oauth/grants/device-code.js'
 import { OAuthError } from '../../oauth/errors.js'
+import { said } from '../../oauth/said.js'
 import { scopeToAllow } from '../../oauth/requests/scope.js'
 import { isOpaqueToken } from '../../opaque-token.js'
 import type { DeviceCode, DeviceCodeState } from '../../storage/ports.js'
@@ -52,7 +53,7 @@ export const deviceVerification = {
   path: '/device/verify',
   methods: ['POST'],
   body: 'page-form',
-  errorTitle: 'Device error',
+  errorTitle: 'device_error',
   limit: { byAddress: 'device_verify', byRefusals: false },
 } as const satisfies Declaration
 
@@ -72,7 +73,7 @@ export const createDeviceVerification = (options: Options, flow: Flow): Handler 
     const person = await flow.signedIn(http)
     const browser = http.cookie(flow.cookies.browser)
     if (person === undefined || !isOpaqueToken(browser))
-      throw new OAuthError('access_denied', 'You are no longer signed in. Open the address that your device shows.', {
+      throw new OAuthError('access_denied', said('signed_in_no_more'), {
         status: 403,
         reason: 'no session',
       })
@@ -184,7 +185,7 @@ export const createDeviceVerification = (options: Options, flow: Flow): Handler 
       case 'deny':
         return decide(sent, code, client, 'denied')
       default:
-        throw new OAuthError('invalid_request', 'The form contains no decision.')
+        throw new OAuthError('invalid_request', said('no_decision'))
     }
   }
 

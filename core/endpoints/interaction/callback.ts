@@ -14,7 +14,7 @@ export const signInCallback = {
   path: '/sign-in/{method}/callback',
   methods: ['GET'],
   body: 'none',
-  errorTitle: 'Sign-in error',
+  errorTitle: 'sign_in_error',
   limit: { byAddress: 'interaction', byRefusals: false },
 } as const satisfies Declaration
 

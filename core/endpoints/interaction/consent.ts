@@ -7,6 +7,7 @@ import type { Session } from '../../interaction/session.js'
 import type { AuthorizationDetail } from '../../oauth/requests/authorization-details.js'
 import { personalClaims } from '../../oauth/requests/claims-parameter.js'
 import { OAuthError } from '../../oauth/errors.js'
+import { said } from '../../oauth/said.js'
 import { scopeToAllow } from '../../oauth/requests/scope.js'
 import type { Flow } from '../authorization-flow/flow.js'
 import type { SignInMethods, CommonOptions } from '../authorization-flow/options.js'
@@ -27,7 +28,7 @@ export const consentPage = {
   path: '/interaction/{id}/consent',
   methods: ['GET', 'POST'],
   body: 'page-form',
-  errorTitle: 'Sign-in error',
+  errorTitle: 'sign_in_error',
   limit: { byAddress: 'interaction', byRefusals: false },
 } as const satisfies Declaration
 
@@ -74,7 +75,7 @@ export const createConsentPage = (options: Options, flow: Flow): Handler => {
         const type = detailsTypes.get(detail.type)
         if (type !== undefined)
           return askPlugin('a type of authorization_details', signal, async () => type.describe(detail, signal))
-        throw new OAuthError('invalid_authorization_details', 'What the application asks for is no longer available.')
+        throw new OAuthError('invalid_authorization_details', said('not_available'))
       }),
     )
 
@@ -97,7 +98,7 @@ export const createConsentPage = (options: Options, flow: Flow): Handler => {
       case 'deny':
         return deny(open, session)
       default:
-        throw new OAuthError('invalid_request', 'The form contains no decision.')
+        throw new OAuthError('invalid_request', said('no_decision'))
     }
   }
 

@@ -7,6 +7,7 @@ import { askPlugin } from '../../oauth/grants/ask-plugin.js'
 import { personalClaims } from '../../oauth/requests/claims-parameter.js'
 import { isOpenlyRegistered } from '../../oauth/clients/client.js'
 import { OAuthError } from '../../oauth/errors.js'
+import { said } from '../../oauth/said.js'
 import { narrowRequest } from '../../oauth/requests/narrow-request.js'
 import { scopeToAllow } from '../../oauth/requests/scope.js'
 import { newOpaqueToken } from '../../opaque-token.js'
@@ -44,7 +45,7 @@ export const createHandedOffConsent = (options: HandedOffOptions, flow: Flow, me
     } catch (error) {
       if (error instanceof OAuthError) throw error
       log.error('The consent method failed', { request_id: http.requestId, method: method.id }, error)
-      throw new OAuthError('temporarily_unavailable', 'The service is temporarily unavailable.', {
+      throw new OAuthError('temporarily_unavailable', said('unavailable'), {
         headers: { 'Retry-After': '3' },
         cause: error,
       })
@@ -108,10 +109,7 @@ export const createHandedOffConsent = (options: HandedOffOptions, flow: Flow, me
         return refuseOver()
       }
       // Pending, or nothing that is known: no consent.
-      throw new OAuthError(
-        'consent_required',
-        'Your answer has not arrived yet. Reload this page, or go back to the application and start again.',
-      )
+      throw new OAuthError('consent_required', said('no_answer_yet'))
     },
 
     /** Gives back what an answered question took up. */

@@ -34,7 +34,7 @@ export const loginPage = {
   path: '/interaction/{id}/login',
   methods: ['GET', 'POST'],
   body: 'page-form',
-  errorTitle: 'Sign-in error',
+  errorTitle: 'sign_in_error',
   limit: { byAddress: 'interaction', byRefusals: false },
 } as const satisfies Declaration
 

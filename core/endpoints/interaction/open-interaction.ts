@@ -1,6 +1,7 @@
 import { csrfToken, isCsrfToken } from '../../interaction/csrf.js'
 import type { Client, ClientDirectory } from '../../oauth/clients/client.js'
 import { OAuthError } from '../../oauth/errors.js'
+import { said } from '../../oauth/said.js'
 import { isRegisteredRedirectUri } from '../../oauth/requests/redirect-uri.js'
 import { isOpaqueToken } from '../../opaque-token.js'
 import type { SignInPurpose } from '../../interaction/interaction.js'
@@ -25,12 +26,7 @@ export interface OpenInteraction extends AuthorizationContext {
 type Clients = Pick<ClientDirectory, 'findEnabled'>
 
 const over = (browserCookie: string | undefined): never => {
-  throw new OAuthError(
-    'invalid_request',
-    browserCookie === undefined
-      ? 'Your browser sent no cookie for this sign-in. Allow cookies for this site, then start again from the application.'
-      : 'This sign-in has ended or belongs to another browser. Start again from the application.',
-  )
+  throw new OAuthError('invalid_request', browserCookie === undefined ? said('no_cookie') : said('sign_in_over'))
 }
 
 /** Undefined when there is no such interaction, or none of this browser's. Throws `Unavailable`. */
@@ -98,6 +94,6 @@ export const openInteraction = async (
   const client = await clients.findEnabled(request.clientId)
   // Ten minutes are long enough for a client to be shut out.
   if (client === undefined || !isRegisteredRedirectUri(client, request.redirectUri))
-    throw new OAuthError('invalid_client', 'The client is unknown.', { status: 400, reason: 'client changed' })
+    throw new OAuthError('invalid_client', said('unknown_client'), { status: 400, reason: 'client changed' })
   return { http, client, request, interactionId, browserCookie }
 }

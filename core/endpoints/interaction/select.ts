@@ -3,6 +3,7 @@ import { csrfToken, isCsrfToken } from '../../interaction/csrf.js'
 import { logoOrigins } from '../../interaction/pages/client-on-page.js'
 import { displayName } from '../../oauth/subjects/account.js'
 import { OAuthError } from '../../oauth/errors.js'
+import { said } from '../../oauth/said.js'
 import { createEndSession, type EndSessionOptions } from '../authorization-flow/end-session.js'
 import type { Flow } from '../authorization-flow/flow.js'
 import type { SignInRecords, CommonOptions } from '../authorization-flow/options.js'
@@ -25,7 +26,7 @@ export const selectPage = {
   path: '/interaction/{id}/select',
   methods: ['GET', 'POST'],
   body: 'page-form',
-  errorTitle: 'Sign-in error',
+  errorTitle: 'sign_in_error',
   limit: { byAddress: 'interaction', byRefusals: false },
 } as const satisfies Declaration
 
@@ -107,7 +108,7 @@ export const createSelectPage = (options: Options, flow: Flow): Handler => {
     if (open !== undefined && field('decision') === 'cancel')
       return flow.refuse(open, new OAuthError('access_denied', 'The user chose no account.'))
     const id = field('account') ?? field('sign_out')
-    if (id === undefined) throw new OAuthError('invalid_request', 'The form contains no account.')
+    if (id === undefined) throw new OAuthError('invalid_request', said('no_account'))
     const person = (await flow.everybody(http)).find(({ session }) => session.sid === id)
     if (person === undefined) return show(selection, 'gone')
     return field('account') === undefined ? signOut(selection, person) : choose(selection, person)

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { english } from '../../oauth/said.js'
 import { packageRoot } from '../../package-root.js'
 
 /** The texts of one language by key. Complete: what a language lacks is there in another. */
@@ -13,6 +14,9 @@ export interface Messages {
   readonly texts: ReadonlyMap<string, Texts>
 }
 
+/** Has every text that there is, and what the others lack. */
+export { english }
+
 const readTexts = (language: string): Texts => {
   const file = join(packageRoot, 'config/messages', `${language}.json`)
   return new Map(Object.entries(JSON.parse(readFileSync(file, 'utf8')) as Record<string, string>))
@@ -23,8 +27,5 @@ const languages = ['en', 'de', 'fr', 'es', 'ar'] as const
 
 export const builtIn: Messages = {
   languages,
-  texts: new Map(languages.map((language) => [language, readTexts(language)])),
+  texts: new Map(languages.map((language) => [language, language === 'en' ? english : readTexts(language)])),
 }
-
-/** Has every text that there is, and what the others lack. */
-export const english: Texts = builtIn.texts.get('en') ?? new Map()

@@ -1,4 +1,5 @@
-import { english, type Texts } from './built-in.js'
+import type { Said } from '../../oauth/said.js'
+import type { Texts } from './built-in.js'
 import { textIn } from './choose-language.js'
 
 type Values = Readonly<Record<string, string>>
@@ -14,8 +15,8 @@ export interface Words {
   count(key: string, count: number): string
   /** What stands before and after the one `{name}` of a text, which the view sets in markup of its own. */
   around(key: string): readonly [before: string, after: string]
-  /** A text that the product says in English elsewhere, such as the description of an error; undefined: it is not known here. */
-  said(english: string): string | undefined
+  /** What an error says. */
+  said(words: Said): string
   /** Of no place in particular: nobody has told where the person is. In seconds since the epoch. */
   time(seconds: number): string
   /** How long ago something was, in whole minutes, hours or days. In seconds. */
@@ -23,9 +24,6 @@ export interface Words {
   /** What the operator has written. */
   own(texts: Values | undefined): string | undefined
 }
-
-/** Keys of texts that are found by their English words. */
-const saidKeys = new Map([...english].filter(([key]) => key.startsWith('said.')).map(([key, text]) => [text, key]))
 
 /** Scripts of Unicode that are written from right to left and have languages that people choose. */
 const rightToLeft = new Set(['Adlm', 'Arab', 'Hebr', 'Mand', 'Nkoo', 'Rohg', 'Samr', 'Syrc', 'Thaa'])
@@ -94,10 +92,7 @@ export const createWords = (language: string, texts: Texts): Words => {
       const [before = '', , after = ''] = find(key)
       return [before, after]
     },
-    said(words) {
-      const key = saidKeys.get(words)
-      return key === undefined ? undefined : text(key)
-    },
+    said: ({ key }) => text(`said.${key}`),
     ago(seconds) {
       const [unit, length] = ageUnits.find(([, least]) => seconds >= least) ?? ageUnits[2]
       return ages.format(-Math.floor(Math.max(seconds, 0) / length), unit)

@@ -1,4 +1,5 @@
 import type { BrowserNames } from '../browser-names.js'
+import type { PasswordFault } from '../password-strength.js'
 import type { DescribedDetail } from '../../oauth/requests/authorization-details.js'
 import type { JsonObject } from '../../json.js'
 import type { AccountNotice } from './account-notices.js'
@@ -90,11 +91,11 @@ export interface DevicesOnPage {
   readonly attestationTtlSeconds: number
 }
 
-/** Why the password was not changed. `fault` ends a sentence that begins with "The new password". */
+/** Why the password was not changed. A `fault` that is a string ends a sentence that begins with "The new password". */
 export type PasswordProblem =
   | { readonly kind: 'wrong' | 'different' }
   | { readonly kind: 'locked'; readonly retryAfterSeconds: number }
-  | { readonly kind: 'unacceptable'; readonly fault: string }
+  | { readonly kind: 'unacceptable'; readonly fault: string | PasswordFault }
 
 /**
  * Fields `new_password`, `new_password_again` and, unless it `isReset`, `current_password`, with `action` `change`; shown in the

@@ -115,11 +115,10 @@ const describePasswordProblem = (words: Words, problem: PasswordProblem): Passwo
     case 'different':
       return { field: 'new_password_again', text: words.text('password.different') }
     case 'unacceptable': {
-      const said = `The new password ${problem.fault}.`
-      const known = words.said(said)
-      return known === undefined
-        ? { field: 'new_password', text: words.text('password.unacceptable'), english: said }
-        : { field: 'new_password', text: known }
+      const { fault } = problem
+      return typeof fault === 'string'
+        ? { field: 'new_password', text: words.text('password.unacceptable'), english: `The new password ${fault}.` }
+        : { field: 'new_password', text: words.said(fault.said) }
     }
   }
 }

@@ -1,6 +1,7 @@
 import { builtIn, type Messages } from '../languages/built-in.js'
 import { createChooseLanguage } from '../languages/choose-language.js'
 import { createWords, type Words } from '../languages/words.js'
+import type { Said } from '../../oauth/said.js'
 import type { Asset } from './load-assets.js'
 import { showClient, webAddress } from './client-on-page.js'
 import type { ConsentPage, Pages, SpokenPages } from './pages.js'
@@ -153,7 +154,7 @@ const createSpokenPages = (words: Words, render: Render, { accountUrl, scopes }:
     error: ({ status, title, message, isAdvised, facts = {}, ...page }) =>
       render('error', {
         ...page,
-        title: words.said(title) ?? title,
+        title: typeof title === 'string' ? title : words.said(title),
         ...describeError(words, message),
         facts: Object.entries(facts).filter(([, value]) => value !== undefined && value !== ''),
         backUrl: webAddress(page.backUrl),
@@ -179,9 +180,11 @@ const createSpokenPages = (words: Words, render: Render, { accountUrl, scopes }:
 }
 
 /** What only developers need is there in English alone: others see it beside a sentence of their own language. */
-const describeError = (words: Words, message: string): { readonly message: string; readonly detail?: string } => {
-  const said = words.said(message)
-  if (said !== undefined) return { message: said }
+const describeError = (
+  words: Words,
+  message: string | Said,
+): { readonly message: string; readonly detail?: string } => {
+  if (typeof message !== 'string') return { message: words.said(message) }
   return words.language.startsWith('en') ? { message } : { message: words.text('error.general'), detail: message }
 }
 

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../json.js'
 import type { DescribedDetail } from '../../oauth/requests/authorization-details.js'
 import type { LanguageWishes } from '../languages/choose-language.js'
+import type { Said } from '../../oauth/said.js'
 import type { AccountPage } from './account-page.js'
 import type { ClientOnPage } from './client-on-page.js'
 
@@ -176,10 +177,9 @@ export interface ErrorPage {
   readonly status: number
   /** The message says what to do, and the page gives no further advice. */
   readonly isAdvised?: boolean
-  /** Heading, in English: `Authorization error`. */
-  readonly title: string
-  /** A constant text, in English. */
-  readonly message: string
+  /** The heading. A string is English, for developers, as the message may be. */
+  readonly title: string | Said
+  readonly message: string | Said
   readonly requestId: string
   /** The client that sent the person. Untrusted. */
   readonly clientName?: string | undefined

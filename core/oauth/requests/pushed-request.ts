@@ -3,6 +3,7 @@ import { hashOpaqueToken, isOpaqueToken, newOpaqueToken } from '../../opaque-tok
 import type { OneTimeStore } from '../../storage/ports.js'
 import type { AuthorizationRequest } from './authorization-request.js'
 import { OAuthError } from '../errors.js'
+import { said } from '../said.js'
 
 /** A request that its client has pushed (RFC 9126): checked then, and not again. A JSON value. */
 export interface PushedRequest {
@@ -21,11 +22,7 @@ const answerSeconds = 600
 
 /** Used, expired, unknown and another client's: who presents it learns nothing of which. */
 const unusableRequestUri = (reason: string): OAuthError =>
-  new OAuthError(
-    'invalid_request_uri',
-    'This request has expired or was already used. Go back to the application and start again.',
-    { reason },
-  )
+  new OAuthError('invalid_request_uri', said('request_over'), { reason })
 
 export interface PushedRequests {
   /** Keeps a request for `ttlSeconds`, and gives its `request_uri`. Throws `Unavailable`. */

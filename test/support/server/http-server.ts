@@ -10,6 +10,7 @@ import { listen, type ListenOptions, type Listening } from '../../../core/http/s
 import { json, page, type Handler } from '../../../core/endpoints/message.js'
 import type { JsonObject } from '../../../core/json.js'
 import type { Log } from '../../../core/observe/log.js'
+import { inEnglish } from '../../../core/oauth/said.js'
 
 export interface LogLine {
   readonly level: string
@@ -29,7 +30,7 @@ export const memoryLog = (): Log & { readonly lines: LogLine[] } => {
 }
 
 export const errorPage: AppOptions['errorPage'] = ({ status, title, message, requestId }) => ({
-  html: `<!doctype html><title>${title}</title><h1>${title}</h1><p>${message}</p><p>${status} ${requestId}</p>`,
+  html: `<!doctype html><title>${inEnglish(title)}</title><h1>${inEnglish(title)}</h1><p>${inEnglish(message)}</p><p>${status} ${requestId}</p>`,
   language: 'en',
 })
 

@@ -2,12 +2,14 @@ import type { DescribedDetail } from '../../../core/oauth/requests/authorization
 import type { AccountPage, PasswordProblem } from '../../../core/interaction/pages/account-page.js'
 import type { ClientOnPage } from '../../../core/interaction/pages/client-on-page.js'
 import type { SpokenPages } from '../../../core/interaction/pages/pages.js'
+import { said } from '../../../core/oauth/said.js'
 
 const passwordProblems: readonly (PasswordProblem | undefined)[] = [
   undefined,
   { kind: 'wrong' },
   { kind: 'locked', retryAfterSeconds: 60 },
-  { kind: 'unacceptable', fault: 'must have at least 8 characters' },
+  { kind: 'unacceptable', fault: { said: said('password_short'), text: 'must have at least 8 characters' } },
+  { kind: 'unacceptable', fault: 'must not be one of your last five' },
 ]
 
 interface Material {
