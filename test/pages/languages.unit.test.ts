@@ -6,7 +6,7 @@ import { createChooseLanguage, textIn } from '../../core/interaction/languages/c
 import { createWords } from '../../core/interaction/languages/words.js'
 import { accountNotices } from '../../core/interaction/pages/account-notices.js'
 import { createPages } from '../../core/interaction/pages/create-pages.js'
-import { deviceResults } from '../../core/interaction/pages/device-results.js'
+import { deviceResults } from '../../core/interaction/pages/device-result-page.js'
 import { loadAssets } from '../../core/interaction/pages/load-assets.js'
 import { said } from '../../core/oauth/said.js'
 import { samplePages } from '../support/server/sample-pages.js'

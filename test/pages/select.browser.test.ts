@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { loadAssets } from '../../core/interaction/pages/load-assets.js'
 import { createPages } from '../../core/interaction/pages/create-pages.js'
-import type { SelectPage } from '../../core/interaction/pages/pages.js'
+import type { SelectPage } from '../../core/interaction/pages/select-page.js'
 import { describeWith } from '../support/services/describe-with.js'
 import { openPagesBrowser, type PagesBrowser } from '../support/server/pages-browser.js'
 

@@ -1,7 +1,7 @@
 import { csrfToken } from '../../interaction/csrf.js'
 import { tieToBrowser } from '../../interaction/interaction.js'
 import { displayName } from '../../oauth/subjects/account.js'
-import type { DevicePage } from '../../interaction/pages/pages.js'
+import type { DevicePage } from '../../interaction/pages/device-page.js'
 import { formatUserCode, readUserCode } from '../../oauth/grants/device-code.js'
 import { checkNoneRepeated } from '../../oauth/requests/params.js'
 import type { Flow } from '../authorization-flow/flow.js'

@@ -1,6 +1,6 @@
 import { isCsrfToken } from '../../interaction/csrf.js'
 import { logoOrigins } from '../../interaction/pages/client-on-page.js'
-import type { DeviceResultPage } from '../../interaction/pages/pages.js'
+import type { DeviceResultPage } from '../../interaction/pages/device-result-page.js'
 import type { Client } from '../../oauth/clients/client.js'
 import {
   deviceCodeGrant,

@@ -1,5 +1,5 @@
 import { firstMethods } from '../../interaction/method-choice.js'
-import type { LoginPage } from '../../interaction/pages/pages.js'
+import type { LoginPage } from '../../interaction/pages/login-page.js'
 import type { SignInMethod } from '../../interaction/sign-in-method.js'
 import type { Flow } from '../authorization-flow/flow.js'
 import { withQuery } from '../authorization-flow/with-query.js'

@@ -1,7 +1,7 @@
 import { addressBucket } from '../../address-bucket.js'
 import { readBrowserNames } from '../../interaction/browser-names.js'
 import { firstMethods, nextMethod } from '../../interaction/method-choice.js'
-import type { SignInProblem } from '../../interaction/pages/pages.js'
+import type { SignInProblem } from '../../interaction/pages/login-page.js'
 import type { PassedSignIn } from '../../interaction/session.js'
 import type { OpenAttempt, PassedSoFar } from '../../interaction/sign-in-attempts.js'
 import type { Answer, SignInMethod, SignInResult } from '../../interaction/sign-in-method.js'

@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.js'
 import { isCsrfToken } from '../../interaction/csrf.js'
 import type { SignInPurpose } from '../../interaction/interaction.js'
-import type { LoginPage } from '../../interaction/pages/pages.js'
+import type { LoginPage } from '../../interaction/pages/login-page.js'
 import type { ClientDirectory } from '../../oauth/clients/client.js'
 import { OAuthError } from '../../oauth/errors.js'
 import { formatUserCode } from '../../oauth/grants/device-code.js'

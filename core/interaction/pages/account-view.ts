@@ -11,9 +11,11 @@ import type {
   SessionOnPage,
 } from './account-page.js'
 import { accountNotices } from './account-notices.js'
+import { accountSamples } from './account-sample.js'
 import { showClient } from './client-on-page.js'
 import { describeTotp } from './describe-totp.js'
 import { describeDetails } from './describe-details.js'
+import { definePage, showAccount } from './page.js'
 import { tooManyText } from './wait-text.js'
 import type { DescribeWishes } from './wishes.js'
 
@@ -187,20 +189,24 @@ const describeRemaining = (words: Words, sections: readonly SectionOnPage[], now
   return lists.filter(({ rows }) => rows.length > 0)
 }
 
-/** What the view `your-account` is given: everything in words. */
-export const describeAccount = (
-  { sections, notice, now = 0, recovery, ...page }: Omit<AccountPage, 'account'>,
-  describing: Describing,
-) => ({
-  ...page,
-  title: describing.words.text(recovery ? 'recovery.title' : 'account.title'),
-  recovery: recovery && timeOnPage(describing.words, recovery.expiresAt),
-  notice: notice && { section: accountNotices[notice], text: describing.words.text(`notice.${notice}`) },
-  remaining: notice === 'password_changed' ? describeRemaining(describing.words, sections, now) : [],
-  sections: sections.map((section) => ({
-    ...section,
-    title: describing.words.text(`${section.view}.title`),
-    rows: rowsOf(describing, section),
-    ...(section.view === 'devices' && { accepted: acceptedText(describing, section.attestationTtlSeconds) }),
-  })),
+export const accountPage = definePage<AccountPage>({
+  view: 'your-account',
+  describe: ({ account, sections, notice, now = 0, recovery, ...page }, describing) => {
+    const { words } = describing
+    return {
+      ...page,
+      title: words.text(recovery ? 'recovery.title' : 'account.title'),
+      recovery: recovery && timeOnPage(words, recovery.expiresAt),
+      notice: notice && { section: accountNotices[notice], text: words.text(`notice.${notice}`) },
+      remaining: notice === 'password_changed' ? describeRemaining(words, sections, now) : [],
+      sections: sections.map((section) => ({
+        ...section,
+        title: words.text(`${section.view}.title`),
+        rows: rowsOf(describing, section),
+        ...(section.view === 'devices' && { accepted: acceptedText(describing, section.attestationTtlSeconds) }),
+      })),
+      ...showAccount(account),
+    }
+  },
+  samples: accountSamples,
 })

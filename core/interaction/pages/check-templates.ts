@@ -3,9 +3,9 @@ import { createWords } from '../languages/words.js'
 import { createPages } from './create-pages.js'
 import type { Asset } from './load-assets.js'
 import type { Look } from './look.js'
-import type { Pages } from './pages.js'
+import { pageKinds, type Pages } from './pages.js'
 import { readForms, readTags, type Form, type Tag } from './read-forms.js'
-import { samplePages, unescaped } from './sample-pages.js'
+import { unescaped } from './sample.js'
 import { compileTemplates } from './templates.js'
 
 const assetsPath = '/assets'
@@ -67,6 +67,19 @@ const findFault = (name: string, show: Show, languages: readonly string[]): stri
   return undefined
 }
 
+/** Each state of each page, by a name for messages. */
+const samplesOf = (own: Pages, plain: Pages): readonly (readonly [string, Show])[] =>
+  Object.entries(pageKinds).flatMap(([page, { view, samples }]) =>
+    Object.entries(samples).map(([state, sample]) => {
+      const name = state === '' ? view : `${view} (${state})`
+      const show: Show = (isOwn, language) => {
+        const spoken = (isOwn ? own : plain).for({ uiLocales: language })
+        return (spoken[page as keyof typeof pageKinds] as (sample: unknown) => string)(sample)
+      }
+      return [name, show] as const
+    }),
+  )
+
 /**
  * Renders every page in every language by the templates of the look with sample values, beside the same page by those of
  * Signet. Returns a line for each that cannot be rendered, or that people could not work with.
@@ -94,15 +107,6 @@ export const findTemplateFaults = (
     const data = { title: words.text('home.title'), issuer: 'https://sample.example' }
     return (isOwn ? own.renderIn : builtInRenderIn)(words)('home', data)
   }
-  const samples: readonly (readonly [string, Show])[] = [
-    ...[...samplePages].map(
-      ([name, render]) =>
-        [
-          name,
-          (isOwn: boolean, language: string) => render((isOwn ? own.pages : builtInPages).for({ uiLocales: language })),
-        ] as const,
-    ),
-    ['home', showHome],
-  ]
+  const samples: readonly (readonly [string, Show])[] = [...samplesOf(own.pages, builtInPages), ['home', showHome]]
   return samples.flatMap(([name, show]) => findFault(name, show, messages.languages) ?? [])
 }

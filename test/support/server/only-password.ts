@@ -1,4 +1,4 @@
-import type { LoginPage, MethodOnPage } from '../../../core/interaction/pages/pages.js'
+import type { LoginPage, MethodOnPage } from '../../../core/interaction/pages/login-page.js'
 
 /** A login page with a password and nothing else. */
 export const onlyPassword = (state: Partial<MethodOnPage> = {}): Pick<LoginPage, 'methods'> => ({

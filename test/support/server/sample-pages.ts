@@ -1,5 +1,7 @@
-import { deviceResults } from '../../../core/interaction/pages/device-results.js'
-import type { DeviceResultPage, MethodOnPage, SpokenPages } from '../../../core/interaction/pages/pages.js'
+import { deviceResults } from '../../../core/interaction/pages/device-result-page.js'
+import type { DeviceResultPage } from '../../../core/interaction/pages/device-result-page.js'
+import type { MethodOnPage } from '../../../core/interaction/pages/login-page.js'
+import type { SpokenPages } from '../../../core/interaction/pages/pages.js'
 import { onlyPassword } from './only-password.js'
 import { sampleAccountPages } from './sample-account-pages.js'
 

@@ -1,0 +1,37 @@
+import type { DescribedDetail } from '../../oauth/requests/authorization-details.js'
+import { showClient, type ClientOnPage } from './client-on-page.js'
+import { describeDetails } from './describe-details.js'
+import { definePage, showAccount, type AccountOnPage, type ClientFormPage } from './page.js'
+import { sample } from './sample.js'
+
+/** Fields `csrf`, and `decision`: button `#consent-allow` sends `allow`, `#consent-deny` sends `deny`. */
+export interface ConsentPage extends ClientFormPage {
+  readonly client: ClientOnPage
+  readonly account: AccountOnPage
+  readonly scopes: readonly string[]
+  /** Names of single claims that the client asks for beside the scopes (OIDC Core §5.5). */
+  readonly claims: readonly string[]
+  /** Resource servers that the client asks tokens for (RFC 8707). */
+  readonly resources: readonly string[]
+  /** What the client asks for by `authorization_details` (RFC 9396), in words. */
+  readonly details?: readonly DescribedDetail[]
+}
+
+export const consentPage = definePage<ConsentPage>({
+  view: 'consent',
+  describe: (page, { words, describeWishes, accountUrl }) => ({
+    title: words.text('consent.title'),
+    action: page.action,
+    csrf: page.csrf,
+    sealedClient: page.sealedClient,
+    client: showClient(page.client),
+    clientId: page.client.clientId,
+    ...showAccount(page.account),
+    accountUrl,
+    wishes: describeWishes(page.scopes, page.claims, page.resources),
+    details: describeDetails(words, page.details ?? []),
+  }),
+  samples: {
+    '': { ...sample.ofClient, ...sample.asked, account: sample.account, claims: ['birthdate', 'sample'] },
+  },
+})

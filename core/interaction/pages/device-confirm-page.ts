@@ -1,0 +1,43 @@
+import { showClient, type ClientOnPage } from './client-on-page.js'
+import { definePage, showAccount, type AccountOnPage, type FormPage } from './page.js'
+import { sample } from './sample.js'
+
+/**
+ * What a device asks for. Fields `csrf`, `user_code`, and `decision`: button `#device-approve` sends `approve`,
+ * `#device-deny` sends `deny`.
+ */
+export interface DeviceConfirmPage extends FormPage {
+  readonly client: ClientOnPage
+  readonly account: AccountOnPage
+  /** As the device shows it: `BCDF-GHJK`. */
+  readonly userCode: string
+  readonly scopes: readonly string[]
+  readonly resources: readonly string[]
+  /** Where the device was when it asked; `here`: it has the address of the person's browser. */
+  readonly place: { readonly address: string; readonly here: boolean }
+}
+
+export const deviceConfirmPage = definePage<DeviceConfirmPage>({
+  view: 'device-confirm',
+  describe: (page, { words, describeWishes }) => ({
+    title: words.text('device_confirm.title'),
+    action: page.action,
+    csrf: page.csrf,
+    client: showClient(page.client),
+    clientId: page.client.clientId,
+    ...showAccount(page.account),
+    userCode: page.userCode,
+    place: page.place,
+    wishes: describeWishes(page.scopes, [], page.resources),
+  }),
+  samples: {
+    '': {
+      ...sample.form,
+      ...sample.asked,
+      client: sample.client,
+      account: sample.account,
+      userCode: 'BCDF-GHJK',
+      place: { address: '192.0.2.1', here: false },
+    },
+  },
+})

@@ -1,0 +1,26 @@
+import { definePage } from './page.js'
+import { sample } from './sample.js'
+
+/** A page that posts `parameters` to the client at once, by script or by its button (OAuth 2.0 Form Post Response Mode §2). */
+export interface FormPostPage {
+  /** The client whose look the page has. */
+  readonly clientId?: string
+  /** The redirect URI: any scheme that the client registered. */
+  readonly action: string
+  /** `action` is an address of ours: nobody is sent back to an application. */
+  readonly isOurs?: true
+  /** In this order. Values are untrusted: `state` is whatever the client sent. */
+  readonly parameters: Readonly<Record<string, string>>
+}
+
+export const formPostPage = definePage<FormPostPage>({
+  view: 'form-post',
+  describe: (page, { words }) => ({
+    title: words.text('form_post.title'),
+    lead: words.text(page.isOurs ? 'form_post.again' : 'form_post.lead'),
+    action: page.action,
+    clientId: page.clientId,
+    parameters: Object.entries(page.parameters),
+  }),
+  samples: { '': { action: 'https://client.example/cb', parameters: { code: 'c', state: sample.name } } },
+})

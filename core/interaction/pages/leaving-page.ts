@@ -1,0 +1,29 @@
+import { showClient, type ClientOnPage } from './client-on-page.js'
+import { definePage } from './page.js'
+import { sample } from './sample.js'
+
+/** Asks before the browser goes on to a client that registered itself, at which nobody has acted yet. `#leaving-continue`. */
+export interface LeavingPage {
+  readonly client: ClientOnPage
+  /** Where the link leads, or `parameters` are posted: in any scheme that the client registered. */
+  readonly url: string
+  readonly parameters?: Readonly<Record<string, string>>
+}
+
+export const leavingPage = definePage<LeavingPage>({
+  view: 'leaving',
+  describe: (page, { words }) => ({
+    title: words.text('leaving.title'),
+    client: showClient(page.client),
+    clientId: page.client.clientId,
+    url: page.url,
+    parameters: page.parameters && Object.entries(page.parameters),
+  }),
+  samples: {
+    '': {
+      client: { ...sample.client, isUnchecked: true, returnsTo: 'client.example' },
+      url: 'https://client.example/cb',
+      parameters: { state: sample.name },
+    },
+  },
+})

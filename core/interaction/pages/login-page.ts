@@ -1,0 +1,146 @@
+import type { JsonObject } from '../../json.js'
+import type { Words } from '../languages/words.js'
+import { logoOrigin, showClient, webAddress, type ClientOnPage } from './client-on-page.js'
+import { definePage, showAccount, type AccountOnPage, type ClientFormPage } from './page.js'
+import { sample } from './sample.js'
+import { tooManyText } from './wait-text.js'
+
+/**
+ * Why a method signed nobody in. `again`: what was sent was right, and something changed meanwhile. `late`: what was sent was used
+ * before, or is over.
+ */
+export type SignInProblem = 'wrong' | 'locked' | 'again' | 'late' | 'unavailable'
+
+/** A way to sign in. Its form has the fields `method`, and `attempt` where it has one; `begin` asks for another one. */
+export interface MethodOnPage {
+  readonly id: string
+  /** What its button says, by language; absent: the id. */
+  readonly title?: Readonly<Record<string, string>>
+  /** An https address. */
+  readonly logo?: string
+  /** Fields `username` and `password`, a field `code`, a browser API whose answer is the field `answer`, or a button. */
+  readonly ask:
+    | { readonly kind: 'password' | 'button' }
+    | { readonly kind: 'code'; readonly recoveryCodes?: true }
+    | { readonly kind: 'ceremony'; readonly options: JsonObject }
+  readonly attempt?: string | undefined
+  readonly problem?: SignInProblem
+  /** With `locked`: how long until the next attempt counts. */
+  readonly retryAfterSeconds?: number
+}
+
+/** Fields `csrf`, and those of a method; button `#login-submit` for the one in front. */
+export interface LoginPage extends ClientFormPage {
+  readonly client?: ClientOnPage
+  /** What the sign-in is for where no client waits; `confirmation`: the person is signed in, and not since a moment ago. */
+  readonly purpose?: 'device' | 'account' | 'confirmation'
+  /** What to write into the field `username`: `login_hint`, or what was typed before. Untrusted. */
+  readonly username?: string | undefined
+  /** The one in front first. */
+  readonly methods: readonly MethodOnPage[]
+  /** The first method is passed: the one on the page comes after it. */
+  readonly isSecond?: boolean
+  /** Whose second factor it is. */
+  readonly account?: AccountOnPage
+  /** Buttons that ask for another second factor; fields `attempt`, `instead_of` and `method`. */
+  readonly instead?: readonly Pick<MethodOnPage, 'id' | 'title'>[]
+  /** The second factor that was asked for instead, and that the person does not have. */
+  readonly notSetUp?: Pick<MethodOnPage, 'id' | 'title'>
+  /** Where `Cancel` leads where no client waits: a URL of this issuer. */
+  readonly leaveUrl?: string
+  /** Offer a button with `name="decision" value="cancel"` that needs no username or password. */
+  readonly cancel?: boolean
+}
+
+const titleOf = (words: Words, { id, title }: Pick<MethodOnPage, 'id' | 'title'>): string => words.own(title) ?? id
+
+const problemText = (words: Words, method: MethodOnPage, problem: SignInProblem): string => {
+  switch (problem) {
+    case 'wrong':
+      if (method.ask.kind === 'password') return words.text('login.wrong')
+      if (method.ask.kind === 'code') return words.text('login.wrong_code')
+      return words.text('login.failed', { method: titleOf(words, method) })
+    case 'again':
+      return words.text('login.again')
+    case 'late':
+      return words.text('login.late')
+    case 'locked':
+      return tooManyText(words, method.retryAfterSeconds ?? 0)
+    case 'unavailable':
+      return words.text('login.unavailable', { method: titleOf(words, method) })
+  }
+}
+
+/** The methods of the login page as its view has them: the one in front, and the others. */
+const describeMethods = (
+  words: Words,
+  { methods, isSecond, instead = [], notSetUp }: Pick<LoginPage, 'methods' | 'isSecond' | 'instead' | 'notSetUp'>,
+) => {
+  const missing = notSetUp && words.text('login.not_set_up', { method: titleOf(words, notSetUp) })
+  const [front, ...others] = methods.map((method) => {
+    const { id, logo, ask, attempt } = method
+    const takesRecoveryCodes = ask.kind === 'code' && ask.recoveryCodes === true
+    return {
+      id,
+      attempt,
+      kind: ask.kind,
+      title: titleOf(words, method),
+      logo: logoOrigin(logo) && webAddress(logo),
+      problem: method.problem ? problemText(words, method, method.problem) : missing,
+      takesRecoveryCodes,
+      describedBy: [
+        ...(method.problem || missing ? ['problem'] : []),
+        ...(takesRecoveryCodes ? ['code-recovery'] : []),
+      ].join(' '),
+      options: ask.kind === 'ceremony' ? JSON.stringify(ask.options) : undefined,
+    }
+  })
+  // Where there is one alone, nobody has to say which.
+  const isNamed = others.length > 0 || front?.kind !== 'password'
+  const offered = instead.map((method) => ({ id: method.id, title: titleOf(words, method) }))
+  return { front, others, isNamed, isSecond: isSecond === true, instead: offered }
+}
+
+const { name, form, ofClient } = sample
+const title = { en: name }
+const methods: readonly MethodOnPage[] = [
+  { id: 'password', title, ask: { kind: 'password' }, problem: 'wrong' },
+  {
+    id: 'elsewhere',
+    title,
+    logo: 'https://elsewhere.example/logo.png',
+    ask: { kind: 'button' },
+    problem: 'unavailable',
+  },
+  { id: 'key', title, ask: { kind: 'ceremony', options: { challenge: name } }, attempt: 'attempt-of-the-sample' },
+]
+const code: MethodOnPage = {
+  id: 'code',
+  title,
+  ask: { kind: 'code', recoveryCodes: true },
+  attempt: 'attempt-of-the-sample',
+}
+
+export const loginPage = definePage<LoginPage>({
+  view: 'login',
+  describe: (page, { words }) => ({
+    title: words.text('login.title'),
+    action: page.action,
+    csrf: page.csrf,
+    sealedClient: page.sealedClient,
+    client: page.client && showClient(page.client),
+    clientId: page.client?.clientId,
+    lead: words.text(`login.to_${page.purpose ?? 'device'}`),
+    username: page.username ?? '',
+    ...describeMethods(words, page),
+    ...(page.account && showAccount(page.account)),
+    leaveUrl: page.leaveUrl,
+    cancel: page.cancel === true,
+  }),
+  samples: {
+    '': { ...ofClient, methods, username: name, cancel: true },
+    'own page': { ...form, methods: methods.slice(0, 1), purpose: 'account' },
+    'method elsewhere': { ...ofClient, methods: methods.slice(1), cancel: true },
+    'second factor': { ...ofClient, methods: [code], isSecond: true, cancel: true },
+  },
+})

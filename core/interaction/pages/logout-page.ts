@@ -1,0 +1,39 @@
+import { showClient, type ClientOnPage } from './client-on-page.js'
+import { definePage, showAccount, type AccountOnPage, type FormPage } from './page.js'
+import { sample } from './sample.js'
+
+/**
+ * Asks a person whether to sign out. Field `csrf`, and `parameters` again; buttons `#logout-confirm`, and `#logout-all`, which
+ * sends `accounts`: `all`.
+ */
+export interface LogoutPage extends FormPage {
+  readonly client?: ClientOnPage
+  readonly account: AccountOnPage
+  /** Names of others who are signed in in this browser. */
+  readonly others: readonly string[]
+  /** Of the request. Untrusted. */
+  readonly parameters: Readonly<Record<string, string>>
+}
+
+export const logoutPage = definePage<LogoutPage>({
+  view: 'logout',
+  describe: (page, { words }) => ({
+    title: words.text('logout.title'),
+    action: page.action,
+    csrf: page.csrf,
+    client: page.client && showClient(page.client),
+    clientId: page.client?.clientId,
+    ...showAccount(page.account),
+    others: page.others,
+    parameters: Object.entries(page.parameters),
+  }),
+  samples: {
+    '': {
+      ...sample.form,
+      client: sample.client,
+      account: sample.account,
+      others: [sample.name],
+      parameters: { state: 'state-of-the-sample' },
+    },
+  },
+})

@@ -1,0 +1,23 @@
+/** Stands in every text that comes from people and clients; a page that has it as it is does not escape its values. */
+export const unescaped = '<signet-sample>'
+
+const name = `Sample ${unescaped} "name" & 'more'`
+const client = {
+  clientId: 'sample',
+  name,
+  logoUri: 'https://client.example/logo.png',
+  clientUri: 'https://client.example/',
+  policyUri: 'https://client.example/policy',
+  tosUri: 'https://client.example/terms',
+}
+const form = { action: '/form', csrf: 'csrf-of-the-sample' }
+
+/** What the samples of pages are made of. */
+export const sample = {
+  name,
+  client,
+  account: { name, otherUrl: '/other' },
+  form,
+  ofClient: { ...form, sealedClient: 'sealed-client', client },
+  asked: { scopes: ['openid', 'sample:scope'], resources: ['https://api.example/'] },
+} as const
