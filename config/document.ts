@@ -1,5 +1,6 @@
 import { isMap, isPair, isScalar, isSeq, LineCounter, parseDocument, type Document } from 'yaml'
-import { formatPath, type Path, type Problem } from './problems.js'
+import { formatPath, type Path } from '../core/format-path.js'
+import type { Problem } from './problems.js'
 
 /** Where something is written. */
 export interface Place {

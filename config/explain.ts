@@ -1,6 +1,7 @@
 import { z } from 'zod'
-import { findNearMiss } from './near-miss.js'
-import { formatPath, type Path, type Problem } from './problems.js'
+import { findNearMiss } from '../core/near-miss.js'
+import { formatPath, type Path } from '../core/format-path.js'
+import type { Problem } from './problems.js'
 
 export type ZodSchema = z.core.$ZodType
 export type ZodIssue = z.core.$ZodIssue

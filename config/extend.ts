@@ -1,6 +1,7 @@
 import { dirname, resolve } from 'node:path'
 import { parseConfigDocument, type ConfigDocument, type Place } from './document.js'
-import { formatPath, type Path, type Problem } from './problems.js'
+import { formatPath, type Path } from '../core/format-path.js'
+import type { Problem } from './problems.js'
 import { readText } from './read-text.js'
 
 /** A configuration file with what it extends. */

@@ -34,19 +34,6 @@ export const describeReadFault = (error: unknown): string => {
   return `cannot be read: ${words[code] ?? code}`
 }
 
-export type Path = readonly (string | number)[]
-
-/** `['keys', 1, 'alg']` as `keys[1].alg`. */
-export const formatPath = (path: Path): string => {
-  let text = ''
-  for (const part of path) {
-    if (typeof part === 'number') text += `[${String(part)}]`
-    else if (/^[A-Za-z_$][\w$-]*$/.test(part)) text += text === '' ? part : `.${part}`
-    else text += `[${JSON.stringify(part)}]`
-  }
-  return text
-}
-
 /** `keys[1].alg: … (line 12)`; of a file that the configuration extends: `(base.yaml, line 12)`. */
 export const formatProblem = ({ path, message, line, file }: Problem): string => {
   const place = [file, line === undefined ? undefined : `line ${String(line)}`].filter((part) => part !== undefined)

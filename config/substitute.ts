@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
-import { formatPath, type Path, type Problem } from './problems.js'
+import { formatPath, type Path } from '../core/format-path.js'
+import type { Problem } from './problems.js'
 import { readText } from './read-text.js'
 import { Secret } from './secret.js'
 

@@ -1,4 +1,4 @@
-import type { Path } from '../../config/problems.js'
+import type { Path } from '../format-path.js'
 import type { Config } from '../../config/schema.js'
 import type { JsonObject } from '../json.js'
 import { shownClaims } from '../oauth/subjects/account.js'

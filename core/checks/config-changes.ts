@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { formatPath, type Path } from '../../config/problems.js'
+import { formatPath, type Path } from '../format-path.js'
 import type { Config } from '../../config/schema.js'
 import type { Messages } from '../interaction/languages/built-in.js'
 import type { Look } from '../interaction/pages/look.js'

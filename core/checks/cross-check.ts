@@ -1,6 +1,7 @@
 import { findCertificatesFault } from '../certificates/certificate-chains.js'
 import type { Salvaged } from '../../config/explain.js'
-import { formatPath, type Path, type Problem } from '../../config/problems.js'
+import { formatPath, type Path } from '../format-path.js'
+import type { Problem } from '../../config/problems.js'
 import type { Config } from '../../config/schema.js'
 import { directKinds } from '../attestation/second-factor.js'
 import { findPasswordAdvice, findPasswordFault } from '../interaction/password-strength.js'

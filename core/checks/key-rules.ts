@@ -1,4 +1,4 @@
-import type { Path } from '../../config/problems.js'
+import type { Path } from '../format-path.js'
 import type { JwsAlg } from '../jose/jwk.js'
 import type { KeyPurpose } from '../keys/ports.js'
 import { cibaGrant } from '../oauth/ciba/request.js'

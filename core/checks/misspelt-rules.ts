@@ -1,4 +1,4 @@
-import type { Path } from '../../config/problems.js'
+import type { Path } from '../format-path.js'
 import { cibaGrant } from '../oauth/ciba/request.js'
 import { deviceCodeGrant } from '../oauth/grants/device-code.js'
 import { tokenExchange } from './enabled-grants.js'

@@ -1,4 +1,4 @@
-import type { Path } from '../../config/problems.js'
+import type { Path } from '../format-path.js'
 import { findJwkFault } from '../jose/public-key-guard.js'
 import { isFapi, methodsOf } from '../oauth/clients/security-profile.js'
 import { findOutboundFault } from '../outbound/outbound-fetch.js'

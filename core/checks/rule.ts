@@ -1,6 +1,6 @@
 import type { Salvaged } from '../../config/explain.js'
-import { findNearMiss } from '../../config/near-miss.js'
-import type { Path } from '../../config/problems.js'
+import { findNearMiss } from '../near-miss.js'
+import type { Path } from '../format-path.js'
 import type { Config } from '../../config/schema.js'
 import type { Registries } from '../modules/registries.js'
 import type { Client } from '../oauth/clients/client.js'

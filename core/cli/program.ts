@@ -1,5 +1,5 @@
 import { Argument, Command } from 'commander'
-import { findNearMiss } from '../../config/near-miss.js'
+import { findNearMiss } from '../near-miss.js'
 import { build } from '../package-root.js'
 import { addAccountCommands } from './account-commands.js'
 import { addAuditCommands } from './audit-commands.js'

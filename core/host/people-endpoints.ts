@@ -1,4 +1,4 @@
-import { findNearMiss } from '../../config/near-miss.js'
+import { findNearMiss } from '../near-miss.js'
 import type { Config } from '../../config/schema.js'
 import { createFlow, type Flow } from '../endpoints/authorization-flow/flow.js'
 import type {

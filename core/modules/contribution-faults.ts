@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { findNearMiss } from '../../config/near-miss.js'
+import { findNearMiss } from '../near-miss.js'
 import type { SignInMethod } from '../interaction/sign-in-method.js'
 import type { GrantHandler } from '../oauth/grants/grant.js'
 

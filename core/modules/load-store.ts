@@ -1,4 +1,4 @@
-import { findNearMiss } from '../../config/near-miss.js'
+import { findNearMiss } from '../near-miss.js'
 import type { Salvaged } from '../../config/explain.js'
 import type { Problem } from '../../config/problems.js'
 import type { Config } from '../../config/schema.js'

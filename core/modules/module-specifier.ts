@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { dirname, extname, join, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { findNearMiss } from '../../config/near-miss.js'
+import { findNearMiss } from '../near-miss.js'
 import { packageRoot } from '../package-root.js'
 import { resolvePackage } from './resolve-package.js'
 

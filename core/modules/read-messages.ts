@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Salvaged } from '../../config/explain.js'
-import { findNearMiss } from '../../config/near-miss.js'
+import { findNearMiss } from '../near-miss.js'
 import { describeReadFault } from '../../config/problems.js'
 import type { Config } from '../../config/schema.js'
 import { builtIn, english, type Messages, type Texts } from '../interaction/languages/built-in.js'

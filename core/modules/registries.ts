@@ -1,4 +1,5 @@
-import { formatPath, type Problem, ConfigurationError } from '../../config/problems.js'
+import { formatPath } from '../format-path.js'
+import { type Problem, ConfigurationError } from '../../config/problems.js'
 import type { FactorEnrolment, PasskeyEnrolment, TotpEnrolment } from '../interaction/factors/factor-enrolment.js'
 import type { SignerProvider } from '../keys/ports.js'
 import type { AccountLookup } from '../oauth/subjects/account.js'

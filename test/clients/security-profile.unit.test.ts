@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { formatPath, type Path } from '../../config/problems.js'
+import { formatPath, type Path } from '../../core/format-path.js'
 import { createClientDirectory } from '../../core/oauth/clients/client-directory.js'
 import { profileRules } from '../../core/checks/profile-rules.js'
 import { noLog } from '../../core/observe/log.js'

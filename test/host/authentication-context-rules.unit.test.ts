@@ -3,7 +3,7 @@ import type { Salvaged } from '../../config/explain.js'
 import type { Config } from '../../config/schema.js'
 import { authenticationContextRules } from '../../core/checks/authentication-context-rules.js'
 import type { Deployment } from '../../core/checks/rule.js'
-import { formatPath, type Path } from '../../config/problems.js'
+import { formatPath, type Path } from '../../core/format-path.js'
 
 const problemsOf = (
   config: Salvaged<Config>,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { formatPath, type Path } from '../../config/problems.js'
+import { formatPath, type Path } from '../../core/format-path.js'
 import type { Deployment } from '../../core/checks/rule.js'
 import { signInRules } from '../../core/checks/sign-in-rules.js'
 

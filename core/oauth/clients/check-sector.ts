@@ -1,6 +1,6 @@
 import type { OutboundFetch } from '../../outbound/outbound-fetch.js'
 import { Unavailable } from '../../unavailable.js'
-import type { MetadataProblem } from './client-metadata.js'
+import type { MetadataProblem } from './metadata-rules.js'
 import type { Client } from './client.js'
 import { findUnprovenSector } from './sector.js'
 

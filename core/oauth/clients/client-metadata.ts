@@ -1,23 +1,13 @@
 import { createHash } from 'node:crypto'
-import { closest, distance } from 'fastest-levenshtein'
+import type { z } from 'zod'
+import { formatPath, type Path } from '../../format-path.js'
 import type { JsonObject } from '../../json.js'
-import { cibaGrant } from '../ciba/request.js'
+import { findNearMiss } from '../../near-miss.js'
 import type { Client, SecurityProfile } from './client.js'
-import { findSubjectFault } from './client-certificate-subject.js'
 import { metadataSchema, notAvailable, secretLength, unavailable, type Metadata } from './client-metadata-schema.js'
-import { findEncryptionFaults } from './encryption-metadata.js'
-import { explainProblem, formatPath } from './metadata-problems.js'
+import { findContradictions, type MetadataProblem } from './metadata-rules.js'
 import { foreignKeysOf } from './client-jwks.js'
-import { isImpersonable } from '../requests/redirect-uri.js'
-import { findRedirectUriFault } from './redirect-uri-registration.js'
-import { findSectorFault } from './sector.js'
 import { findProfileFaults } from './security-profile.js'
-
-/** One thing that is wrong with a client's metadata; `path` is within it: `redirect_uris[1]`. Holds no value of it. */
-export interface MetadataProblem {
-  readonly path: string
-  readonly message: string
-}
 
 export type ClientParse =
   | {
@@ -32,90 +22,21 @@ export type ClientParse =
       readonly warnings: readonly []
     }
 
-/** Methods that prove a key. */
-/** Methods by a key, which the client registers for some of them. */
-const provesKey: ReadonlyMap<string, 'registered' | 'elsewhere'> = new Map([
-  ['private_key_jwt', 'registered'],
-  ['self_signed_tls_client_auth', 'registered'],
-  ['tls_client_auth', 'elsewhere'],
-  ['attest_jwt_client_auth', 'elsewhere'],
-  ['attest_jwt_client_auth_dpop', 'elsewhere'],
-])
-
 const knownNames = Object.keys(metadataSchema.shape)
 
 const explainUnknown = (name: string): string => {
   if (notAvailable.has(name)) return unavailable
-  const near = closest(name, knownNames)
-  return distance(name, near) <= Math.max(2, near.length / 4)
-    ? `unknown member; did you mean \`${near}\`?`
-    : 'unknown member'
+  const near = findNearMiss(name, knownNames)
+  return near === undefined ? 'unknown member' : `unknown member; did you mean \`${near}\`?`
 }
 
-/** What the members say together. Each is asked for only when it was understood. */
-const findContradictions = (metadata: Partial<Metadata>): MetadataProblem[] => {
-  const {
-    application_type,
-    redirect_uris = [],
-    grant_types,
-    response_types,
-    token_endpoint_auth_method: method,
-  } = metadata
-  const problems: MetadataProblem[] = []
-  const add = (path: string, message: string) => problems.push({ path, message })
-
-  if (application_type !== undefined)
-    for (const name of ['redirect_uris', 'post_logout_redirect_uris'] as const)
-      for (const [index, uri] of (metadata[name] ?? []).entries()) {
-        const fault = typeof uri === 'string' ? findRedirectUriFault(uri, application_type) : undefined
-        if (fault !== undefined) add(`${name}[${String(index)}]`, fault)
-      }
-  const usesCode = grant_types?.includes('authorization_code')
-  if (usesCode === true && metadata.redirect_uris?.length === 0)
-    add('redirect_uris', 'is required for the grant authorization_code')
-  if (usesCode === false && (response_types?.length ?? 0) > 0)
-    add('response_types', 'code needs the grant authorization_code (RFC 7591 §2.1)')
-  if (usesCode === true && response_types?.length === 0)
-    add('response_types', 'must hold code for the grant authorization_code (RFC 7591 §2.1)')
-
-  const isPosed = (uri: string) => isImpersonable({ token_endpoint_auth_method: method, application_type }, uri)
-  if (metadata.consent === 'implicit' && redirect_uris.some(isPosed))
-    add(
-      'consent',
-      'must not be implicit for a public client that is native or has a redirect URI on loopback (RFC 8252 §8.6)',
-    )
-
-  if (method === 'none' && grant_types?.includes('client_credentials') === true)
-    add('grant_types', 'client_credentials is for clients that authenticate (RFC 6749 §4.4)')
-  if (method === 'none' && grant_types?.includes(cibaGrant) === true)
-    add('grant_types', 'CIBA is for clients that authenticate (OpenID CIBA Core §7.1)')
-  const isPing = metadata.backchannel_token_delivery_mode === 'ping'
-  if (isPing && !('backchannel_client_notification_endpoint' in metadata))
-    add('backchannel_client_notification_endpoint', 'is required for backchannel_token_delivery_mode ping')
-  if (!isPing && metadata.backchannel_client_notification_endpoint !== undefined)
-    add('backchannel_client_notification_endpoint', 'is for backchannel_token_delivery_mode ping alone')
-  if (method === 'none' && metadata.client_secret !== undefined)
-    add('client_secret', 'a client with token_endpoint_auth_method none has no secret')
-  if (method === 'client_secret_jwt') add('token_endpoint_auth_method', 'client_secret_jwt is symmetric and refused')
-  else if (!('client_secret' in metadata)) {
-    if (method?.startsWith('client_secret_') === true)
-      add('client_secret', `is required for token_endpoint_auth_method ${method}`)
-    if (!('token_endpoint_auth_method' in metadata))
-      add('client_secret', 'is required without a token_endpoint_auth_method')
-  }
-  if ('jwks' in metadata && 'jwks_uri' in metadata)
-    add('jwks_uri', 'must not be given together with jwks (RFC 7591 §2)')
-  problems.push(...findEncryptionFaults(metadata))
-  const sectorFault = findSectorFault(metadata)
-  if (sectorFault !== undefined) problems.push(sectorFault)
-  const subjectFault = findSubjectFault(metadata, method)
-  if (subjectFault !== undefined) problems.push(subjectFault)
-  if (method === undefined || !provesKey.has(method)) return problems
-  if (provesKey.get(method) === 'registered' && !('jwks' in metadata) && !('jwks_uri' in metadata))
-    add('jwks', `or jwks_uri is required for token_endpoint_auth_method ${method}`)
-  if (metadata.client_secret !== undefined)
-    add('client_secret', `a client with token_endpoint_auth_method ${method} has no secret`)
-  return problems
+/** What is wrong with one member, in the words of who wrote it. */
+const explainProblem: z.core.$ZodErrorMap = (issue) => {
+  if (issue.input === undefined) return 'is required'
+  if (issue.code === 'invalid_type')
+    return `must be ${issue.expected === 'string' ? 'a string (put it in quotes)' : `of type ${issue.expected}`}`
+  if (issue.code === 'invalid_value') return `must be ${issue.values.map(String).join(' or ')}`
+  return undefined
 }
 
 const findAdvice = ({ client_secret, jwks }: Metadata): MetadataProblem[] => [
@@ -179,16 +100,15 @@ export const parseClientMetadata = (
 ): ClientParse => {
   const result = metadataSchema.safeParse(metadata, { error: explainProblem })
   if (result.success) {
-    const problems = findContradictions(withoutUndefined(result.data))
     const client = toClient(result.data, scopesSupported, securityProfile)
-    problems.push(...findProfileFaults(client))
+    const problems = [...findContradictions(withoutUndefined(result.data)), ...findProfileFaults(client)]
     if (problems.length > 0) return { problems, warnings: [] }
     return { client, problems: [], warnings: findAdvice(result.data) }
   }
   const problems = result.error.issues.flatMap((issue): MetadataProblem[] =>
     issue.code === 'unrecognized_keys'
-      ? issue.keys.map((name) => ({ path: formatPath([...issue.path, name]), message: explainUnknown(name) }))
-      : [{ path: formatPath(issue.path), message: issue.message }],
+      ? issue.keys.map((name) => ({ path: formatPath([...(issue.path as Path), name]), message: explainUnknown(name) }))
+      : [{ path: formatPath(issue.path as Path), message: issue.message }],
   )
   return { problems: [...problems, ...findContradictions(understood(metadata))], warnings: [] }
 }

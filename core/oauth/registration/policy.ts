@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../json.js'
 import { findAlgorithm } from '../../jose/algorithms.js'
 import type { JwsAlg } from '../../jose/jwk.js'
-import type { MetadataProblem } from '../clients/client-metadata.js'
+import type { MetadataProblem } from '../clients/metadata-rules.js'
 import type { SecurityProfile } from '../clients/client.js'
 
 /** What a client that registers itself may ask for, and what it gets when it does not ask. */

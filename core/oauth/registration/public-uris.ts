@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { findOutboundFault, withoutFragment } from '../../outbound/outbound-fetch.js'
 import { isPrivateAddress } from '../../outbound/private-address.js'
 import type { Client } from '../clients/client.js'
-import type { MetadataProblem } from '../clients/client-metadata.js'
+import type { MetadataProblem } from '../clients/metadata-rules.js'
 
 /** What we fetch, what we post to, and where browsers are sent or get a picture from. */
 const members = [

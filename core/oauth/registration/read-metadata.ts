@@ -2,7 +2,7 @@ import { hasInheritedName, isObject, type JsonObject, type JsonValue } from '../
 import { maxKeys } from '../../jose/key-set.js'
 import { parseStrictJsonObject } from '../../../libraries/wire/strict-json.js'
 import { metadataSchema } from '../clients/client-metadata-schema.js'
-import type { MetadataProblem } from '../clients/client-metadata.js'
+import type { MetadataProblem } from '../clients/metadata-rules.js'
 import { OAuthError } from '../errors.js'
 import { metadataRefused } from './refuse-metadata.js'
 

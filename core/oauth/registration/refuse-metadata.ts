@@ -1,4 +1,4 @@
-import type { MetadataProblem } from '../clients/client-metadata.js'
+import type { MetadataProblem } from '../clients/metadata-rules.js'
 import { OAuthError } from '../errors.js'
 
 const mostTold = 3
