@@ -7,7 +7,7 @@ import { grantLifetime } from '../keys/lifecycle/open-ring.js'
 import { createOutbox } from '../oauth/back-channel/outbox.js'
 import { createTellClients, type TellClients } from '../oauth/back-channel/tell-clients.js'
 import { createEndSubject, type EndSubject } from '../oauth/subjects/subject-end.js'
-import { collections } from './collections.js'
+import { collections, type Collections } from './collections.js'
 import type { Stores } from './stores.js'
 
 /** Seconds until the last session, code, token or recovery link that a person has by now has run out. */
@@ -37,18 +37,30 @@ export const tellClientsIn = (stores: Stores, config: Config, clock: Clock): Tel
   return createTellClients({ sessionClients, outbox, findLogoutUri: findLogoutUriIn(stores, config) })
 }
 
-/** Ends everything that a person's sign-ins have opened in these stores, and so at every replica. */
-export const endSubjectIn = (stores: Stores, config: Config, clock: Clock): EndSubject => {
-  const { revocations } = collections(stores)
-  const tell = tellClientsIn(stores, config, clock)
-  return createEndSubject({ revocations, clock, lifetimeSeconds: subjectLifetime(config), tell })
-}
+/** As `endSubjectOf`, for a command, which has stores alone. */
+export const endSubjectIn = (stores: Stores, config: Config, clock: Clock): EndSubject =>
+  endSubjectOf(collections(stores), config, clock, tellClientsIn(stores, config, clock))
 
-/** The sessions, grants and consents of people in these stores. `tell` notifies the clients of what ends. */
+/** The sessions, grants and consents of people. `tell` notifies the clients of what ends. */
+export const personalRecordsOf = (
+  kept: Collections,
+  config: Config,
+  clock: Clock,
+  tell: TellClients,
+): PersonalRecords => createPersonalRecords({ ...kept, clock, grantLifetime: grantLifetime(config), tell })
+
+/** Ends everything that a person's sign-ins have opened, and so at every replica. */
+export const endSubjectOf = (
+  { revocations }: Pick<Collections, 'revocations'>,
+  config: Config,
+  clock: Clock,
+  tell: TellClients,
+): EndSubject => createEndSubject({ revocations, clock, lifetimeSeconds: subjectLifetime(config), tell })
+
+/** As `personalRecordsOf`, for a command, which has stores alone. */
 export const personalRecordsIn = (
   stores: Stores,
   config: Config,
   clock: Clock,
   tell: TellClients = tellClientsIn(stores, config, clock),
-): PersonalRecords =>
-  createPersonalRecords({ ...collections(stores), clock, grantLifetime: grantLifetime(config), tell })
+): PersonalRecords => personalRecordsOf(collections(stores), config, clock, tell)

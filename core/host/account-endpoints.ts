@@ -1,4 +1,4 @@
-import { subjectLifetime } from '../collections/person-records.js'
+import { endSubjectOf, personalRecordsOf } from '../collections/person-records.js'
 import { accountPages, createAccountPages } from '../endpoints/account/index.js'
 import { createRecoveryPages, recoveryPages } from '../endpoints/account/recovery.js'
 import { createApplicationsSection } from '../endpoints/account/applications.js'
@@ -10,12 +10,9 @@ import type { AccountSection } from '../endpoints/account/section.js'
 import { createSessionsSection } from '../endpoints/account/sessions.js'
 import { createTotpSection } from '../endpoints/account/totp.js'
 import type { HandlersOf } from '../endpoints/endpoint.js'
-import { createPersonalRecords } from '../interaction/personal-records.js'
 import { createRecoveryLinks } from '../interaction/recovery/recovery-links.js'
 import { createRecoverySessions } from '../interaction/recovery/recovery-sessions.js'
-import { grantLifetime } from '../keys/lifecycle/open-ring.js'
 import { cibaGrant } from '../oauth/ciba/request.js'
-import { createEndSubject } from '../oauth/subjects/subject-end.js'
 import { pendingApprovalsOf } from './ciba-endpoints.js'
 import { tokens, type Resolve } from './injection-tokens.js'
 import { tellClientsOf, type SignIn } from './people-endpoints.js'
@@ -30,13 +27,9 @@ export const createAccountEndpoints = (
   const { audit } = options
   const { cookies } = flow
   const tell = tellClientsOf(get)
-  const records = createPersonalRecords({
-    ...get(tokens.collections),
-    clock: get(tokens.clock),
-    grantLifetime: grantLifetime(get(tokens.config)),
-    tell,
-  })
-  const { recoveryLinks, recoverySessions } = get(tokens.collections)
+  const kept = get(tokens.collections)
+  const records = personalRecordsOf(kept, get(tokens.config), get(tokens.clock), tell)
+  const { recoveryLinks, recoverySessions } = kept
   const links = createRecoveryLinks({ ...options, store: recoveryLinks })
   const recoveries = createRecoverySessions({ ...options, store: recoverySessions, cookies })
   const sections: AccountSection[] = [
@@ -64,7 +57,7 @@ export const createAccountEndpoints = (
           changePassword: passwordChange,
           resetPassword: passwordReset,
           recoveries,
-          endSubject: createEndSubject({ ...options, lifetimeSeconds: subjectLifetime(get(tokens.config)), tell }),
+          endSubject: endSubjectOf(kept, get(tokens.config), options.clock, tell),
         },
         flow,
       ),

@@ -23,7 +23,6 @@ import { createLogoutEndpoint, logoutEndpoint } from '../endpoints/logout.js'
 import { createPushedAuthorizationEndpoint, pushedAuthorizationEndpoint } from '../endpoints/pushed-authorization.js'
 import { backchannelLogoutEndpoint, createBackchannelLogout } from '../endpoints/sign-in/backchannel-logout.js'
 import { createUserinfoEndpoint, userinfoEndpoint } from '../endpoints/userinfo.js'
-import { createPersonalRecords } from '../interaction/personal-records.js'
 import type { SignInMethod } from '../interaction/sign-in-method.js'
 import { createPlaces, type Places } from '../interaction/places.js'
 import { grantLifetime } from '../keys/lifecycle/open-ring.js'
@@ -35,6 +34,7 @@ import { createRegisteredRequests } from '../oauth/requests/registered-requests.
 import { createRequestObjects } from '../oauth/requests/request-object.js'
 import { createEndSessionGrants } from '../oauth/grants/session-grants.js'
 import { verifyIdTokenHint } from '../tokens/id-token-hint.js'
+import { personalRecordsOf } from '../collections/person-records.js'
 import type { ShareName } from '../collections/shares.js'
 import { tokens, type Resolve } from './injection-tokens.js'
 
@@ -240,9 +240,9 @@ export const createEndedElsewhereEndpoints = (
 ): HandlersOf<typeof endedElsewhereEndpoints> => {
   const { audit, methods } = options
   const { clock_tolerance_secs: toleranceSeconds } = get(tokens.config)
-  const lifetime = { grantLifetime: grantLifetime(get(tokens.config)), tell: tellClientsOf(get) }
-  const records = createPersonalRecords({ ...get(tokens.collections), ...lifetime, clock: get(tokens.clock) })
-  const taken = get(tokens.collections).upstreamLogouts
+  const kept = get(tokens.collections)
+  const records = personalRecordsOf(kept, get(tokens.config), get(tokens.clock), tellClientsOf(get))
+  const taken = kept.upstreamLogouts
   return { backchannelLogout: createBackchannelLogout({ methods, records, taken, audit, toleranceSeconds }) }
 }
 
