@@ -1,1 +1,1 @@
-import '../core/json.js'
+import '../core/http/app.js'
