@@ -40,8 +40,8 @@ module.exports = {
     forbid(
       'host-imports',
       { path: '^core/host/' },
-      { path: ours, pathNot: ['^core/(?!(cli|operate|workers)/|main\\.ts$)', '^config/', wire, '^libraries/verify/'] },
-      'The composition root knows all below it; plugins, signers and stores come by specifier. The demo plays a service that devices call.',
+      { path: ours, pathNot: ['^core/(?!(cli|operate|workers)/|main\\.ts$)', '^config/', wire] },
+      'The composition root knows all below it; plugins, signers and stores come by specifier.',
     ),
     forbid(
       'nobody-imports-host',
@@ -67,7 +67,7 @@ module.exports = {
     room(
       'cli',
       [
-        '^core/(administration|host|collections|checks|workers|operate|modules|interaction|attestation)/',
+        '^core/(administration|host|demo|collections|checks|workers|operate|modules|interaction|attestation)/',
         '^config/',
         observe,
         oauth,
@@ -81,6 +81,11 @@ module.exports = {
       'workers',
       ['^core/(host|checks|http|endpoints)/', '^config/', observe],
       'Several processes on one port, each with a host of its own.',
+    ),
+    room(
+      'demo',
+      ['^core/(endpoints|interaction|attestation)/', '^config/', '^libraries/verify/', oauth],
+      'What a start without configuration is tried with: it plays a service that devices call.',
     ),
     room(
       'operate',
@@ -190,7 +195,7 @@ module.exports = {
     ),
     forbid(
       'core-shares-the-wire-alone',
-      { path: '^core/', pathNot: '^core/host/' },
+      { path: '^core/', pathNot: '^core/demo/' },
       { path: '^libraries/(?!wire/)' },
       'The server knows what is on the wire, not what devices and verifiers install.',
     ),
@@ -235,7 +240,7 @@ module.exports = {
     forbid('no-cycles', {}, { circular: true }),
     forbid(
       'no-orphans',
-      { orphan: true, pathNot: ['^core/interaction/assets/', '^(test|bench)/'] },
+      { orphan: true, pathNot: ['^core/(interaction|demo)/assets/', '^(test|bench)/'] },
       {},
       'A file that neither imports nor is imported is dead. A plugin at least imports the door.',
     ),
@@ -248,7 +253,7 @@ module.exports = {
         pathNot: [
           '^core/(api|testing)/',
           '^core/storage/device-codes\\.ts$',
-          '^core/interaction/assets/',
+          '^core/(interaction|demo)/assets/',
           '^core/keys/verify-worker\\.js$',
         ],
         reachable: false,

@@ -75,7 +75,7 @@ export default defineConfig(
     },
   },
   {
-    files: ['core/interaction/assets/**/*.js'],
+    files: ['core/{interaction,demo}/assets/**/*.js'],
     languageOptions: { sourceType: 'module', globals: globals.browser },
   },
   {

@@ -1,5 +1,5 @@
 import type { Config } from '../../config/schema.js'
-import type { Demo } from '../host/demo.js'
+import type { Demo } from '../demo/demo.js'
 import type { Host } from '../host/compose.js'
 import { packageVersion } from '../package-root.js'
 import { demoConfigFile } from './deployment.js'

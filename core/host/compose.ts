@@ -7,7 +7,7 @@ import { routes } from '../http/routes.js'
 import { createReadiness, type Readiness } from '../observe/health.js'
 import { metricsOf } from '../observe/metrics.js'
 import { createAdminEndpoints, createServiceAnswers } from './admin-endpoints.js'
-import type { Demo } from './demo.js'
+import type { Demo } from '../demo/demo.js'
 import {
   observeIgnoredCertificates,
   observeReadiness,

@@ -16,7 +16,7 @@ import {
   trustBundleEndpoints,
 } from './attestation-endpoints.js'
 import { cibaEndpoints, createCibaEndpoints } from './ciba-endpoints.js'
-import { createDemoEndpoints, demoEndpoints } from './demo-endpoints.js'
+import { createDemoPaymentEndpoint, demoEndpoints } from '../demo/payment.js'
 import { tokens, type Resolve } from './injection-tokens.js'
 import { createGrantEndpoints, createMachineEndpoints, grantEndpoints, machineEndpoints } from './machine-endpoints.js'
 import { accountEndpoints, createAccountEndpoints } from './account-endpoints.js'
@@ -85,10 +85,15 @@ export const createEndpoints = (get: Resolve): readonly Endpoint[] => {
     others.push(...listed(statusListEndpoints, createStatusListEndpoints(get, statusLists)))
   if (section?.workload_identity !== undefined)
     others.push(...listed(trustBundleEndpoints, createTrustBundleEndpoints(get)))
-  if (get(tokens.options).demo?.device) others.push(...listed(demoEndpoints, createDemoEndpoints(get)))
+  if (get(tokens.options).demo?.device) others.push(...listed(demoEndpoints, { demoPayment: createDemoPayment(get) }))
   if (registration.mode !== 'off') others.push(...listed(registrationEndpoints, createRegistrationEndpoints(get)))
   const served = [...Object.values(machineEndpoints), ...others]
   return [...listed(machineEndpoints, createMachineEndpoints(get, served)), ...others]
+}
+
+const createDemoPayment = (get: Resolve): Handler => {
+  const { issuer, attestation } = get(tokens.config)
+  return createDemoPaymentEndpoint({ issuer, clock: get(tokens.clock), attestationType: attestation?.typ })
 }
 
 /** What stands before every answer, as the endpoint declares it: limits, and the record of what was refused. */

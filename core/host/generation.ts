@@ -12,7 +12,7 @@ import { cacheClients, createClientDirectory } from '../oauth/clients/client-dir
 import { collections } from '../collections/collections.js'
 import { isEmbedded } from '../collections/stores.js'
 import { readInForce, settleAccounts } from '../interaction/configured-accounts.js'
-import type { Demo } from './demo.js'
+import type { Demo } from '../demo/demo.js'
 import { endSubjectIn, subjectLifetime } from '../collections/person-records.js'
 import { auditProbes } from '../keys/lifecycle/audited-probes.js'
 import {

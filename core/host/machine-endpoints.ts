@@ -1,3 +1,4 @@
+import { createDemoPage } from '../demo/page.js'
 import { assetEndpoint, createAssetEndpoint } from '../endpoints/assets.js'
 import { authorizationServerMetadata, createDiscovery, openidConfiguration } from '../endpoints/discovery.js'
 import type { Declaration, HandlersOf } from '../endpoints/endpoint.js'
@@ -8,7 +9,6 @@ import { createKeySetEndpoint, keySetEndpoint } from '../endpoints/key-set.js'
 import { createRevocationEndpoint, revocationEndpoint } from '../endpoints/revoke.js'
 import { createTokenEndpoint, tokenEndpoint } from '../endpoints/token/index.js'
 import { grantLifetime } from '../keys/lifecycle/open-ring.js'
-import { packageVersion } from '../package-root.js'
 import { methodsOf, namesOfAlgorithms } from '../oauth/clients/security-profile.js'
 import { createIdentifyToken } from '../tokens/identify-token.js'
 import { createRedeem } from '../tokens/redeem.js'
@@ -66,21 +66,14 @@ export const createMachineEndpoints = (
     responseAlgs: () => ring.algorithms('jarm'),
     mtls: hasClientCertificates(config) ? { alias: mtlsAlias(config) } : undefined,
   })
+  const shown = { issuer, assetsPath: get(tokens.assetsPath), assets, look: get(tokens.look) }
   return {
     openidConfiguration: discovery,
     authorizationServerMetadata: discovery,
     keySet: createKeySetEndpoint(ring),
-    home: createHomeEndpoint({
-      issuer,
-      name: 'Signet',
-      version: packageVersion,
-      assetsPath: get(tokens.assetsPath),
-      assets,
-      look: get(tokens.look),
-      messages: get(tokens.messages),
-      ...(demo && { demo: demo.page }),
-      ...(config.account_page && { accountUrl: accountUrl(issuer) }),
-    }),
+    home: demo
+      ? createDemoPage({ ...shown, demo: demo.page, ...(config.account_page && { accountUrl: accountUrl(issuer) }) })
+      : createHomeEndpoint({ ...shown, messages: get(tokens.messages) }),
     assets: createAssetEndpoint(assets),
   }
 }

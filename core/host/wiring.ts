@@ -4,6 +4,7 @@ import { createPrincipalRegistry } from '../attestation/principal-registry.js'
 import { createClientCertificates } from '../certificates/client-certificates.js'
 import { accountUrl } from '../endpoints/authorization-flow/account-url.js'
 import { createRateLimits } from '../endpoints/rate-limits.js'
+import { demoAssets } from '../demo/page.js'
 import { loadAssets } from '../interaction/pages/load-assets.js'
 import { createPersonFactors } from '../interaction/factors/person-factors.js'
 import { createPages } from '../interaction/pages/create-pages.js'
@@ -193,7 +194,10 @@ export const wire = (container: DependencyContainer): void => {
 /** Registers what stands on keys, clients, accounts and the look of pages, which a reload replaces. */
 export const wireGeneration = (container: DependencyContainer): void => {
   const provide = providerFor(container)
-  provide(tokens.assets, (get) => new Map([...loadAssets(), ...get(tokens.look).assets]))
+  provide(tokens.assets, (get) => {
+    const built = get(tokens.options).demo === undefined ? loadAssets() : loadAssets(demoAssets)
+    return new Map([...built, ...get(tokens.look).assets])
+  })
   provide(tokens.pages, (get) =>
     createPages({
       assetsPath: get(tokens.assetsPath),

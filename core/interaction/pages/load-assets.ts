@@ -37,14 +37,15 @@ const modules = new Map([
   ['signet-device.js', join(packageRoot, 'dist/browser/signet-device.js')],
 ])
 
-/** Reads `core/interaction/assets` once; by file name. Throws for a file of a kind that has no content type. */
-export const loadAssets = (): ReadonlyMap<string, Asset> => {
-  const folder = join(packageRoot, 'core/interaction/assets')
+/** Reads `core/interaction/assets`, and these folders, once; by file name. Throws for a file of a kind that has no content type. */
+export const loadAssets = (...folders: readonly string[]): ReadonlyMap<string, Asset> => {
   const assets = new Map<string, Asset>()
-  const own = readdirSync(folder).map((name) => [name, join(folder, name)] as const)
+  const own = [join(packageRoot, 'core/interaction/assets'), ...folders].flatMap((folder) =>
+    readdirSync(folder).map((name) => [name, join(folder, name)] as const),
+  )
   for (const [name, file] of [...own, ...modules]) {
     const asset = createAsset(name, readFileSync(file))
-    if (asset === undefined) throw new Error(`core/interaction/assets/${name}: no content type is known for it`)
+    if (asset === undefined) throw new Error(`The asset ${name}: no content type is known for it`)
     assets.set(name, asset)
   }
   return assets

@@ -8,5 +8,5 @@ const folder = join(packageRoot, 'core/interaction/views')
 export const readViews = (): ReadonlyMap<string, string> =>
   new Map(readdirSync(folder).map((file) => [basename(file, '.eta'), readFileSync(join(folder, file), 'utf8')]))
 
-/** Names of the views that a deployment may replace. */
-export const replaceableViews = [...readViews().keys()].filter((name) => name !== 'demo')
+/** Names of the views, each of which a deployment may replace. */
+export const replaceableViews = [...readViews().keys()]

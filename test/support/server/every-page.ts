@@ -14,7 +14,7 @@ const assetsPath = '/assets'
 /** What `GET /` of no demo answers. */
 const homeIn = async (language: string): Promise<string> => {
   const answer = createHomeEndpoint({
-    ...{ issuer: 'https://op.bank.example', name: 'Signet', version: '1.0.0', look: plainLook, messages: builtIn },
+    ...{ issuer: 'https://op.bank.example', look: plainLook, messages: builtIn },
     ...{ assetsPath, assets },
   })
   const request = { query: noParameters, header: () => language } as unknown as EndpointRequest

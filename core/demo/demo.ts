@@ -1,7 +1,7 @@
 import { isLoopbackHost } from '../../config/fields.js'
 import type { Config } from '../../config/schema.js'
 import type { Principal } from '../attestation/ports.js'
-import { clientCredentialsCommand, type Demo as DemoPage } from '../endpoints/home.js'
+import { clientCredentialsCommand, type DemoPage } from './page.js'
 import type { NewAccount } from '../interaction/accounts.js'
 import type { Client } from '../oauth/clients/client.js'
 import { cibaGrant } from '../oauth/ciba/request.js'

@@ -1,0 +1,81 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Principal } from '../attestation/ports.js'
+import { page, type Handler } from '../endpoints/message.js'
+import { english } from '../interaction/languages/built-in.js'
+import { createWords } from '../interaction/languages/words.js'
+import type { Asset } from '../interaction/pages/load-assets.js'
+import type { Look } from '../interaction/pages/look.js'
+import { compileTemplates } from '../interaction/pages/templates.js'
+import { packageRoot, packageVersion } from '../package-root.js'
+
+/** The scripts and styles of the page, which no other page loads. */
+export const demoAssets = join(packageRoot, 'core/demo/assets')
+
+/** What the demo page may show to everybody who opens it: of the demo configuration alone, on loopback alone. */
+export interface DemoPage {
+  /** A public client whose redirect URI is the issuer with a slash after it. */
+  readonly clientId: string
+  /** A public client of the device flow, which the page plays when there is one. */
+  readonly deviceClientId: string
+  /** The scopes that both ask for. */
+  readonly scope: readonly string[]
+  readonly username: string
+  readonly password: string
+  /** A confidential client with the grant `client_credentials`. */
+  readonly service: { readonly clientId: string; readonly clientSecret: string }
+  /** A confidential client with the grant of CIBA; absent: nothing is enrolled, so that nobody could approve. */
+  readonly shop?: { readonly clientId: string; readonly clientSecret: string; readonly scope: readonly string[] }
+  /** Whom a browser enrols as, with a secret that the terminal shows; absent: nothing is enrolled. */
+  readonly enrolment?: Principal & {
+    readonly kind: string
+    /** What commands about it name. */
+    readonly configFile: string
+  }
+}
+
+export interface DemoPageOptions {
+  readonly issuer: string
+  readonly assetsPath: string
+  readonly assets: ReadonlyMap<string, Asset>
+  readonly look: Look
+  readonly demo: DemoPage
+  /** The person's own page; absent: there is none. */
+  readonly accountUrl?: string
+}
+
+/** `GET /` of a demo, in English: it tells what runs here, and is a client of this provider, run by the browser. */
+export const createDemoPage = ({ look, assetsPath, assets, issuer, accountUrl, demo }: DemoPageOptions): Handler => {
+  const template = readFileSync(join(packageRoot, 'core/demo/views/demo.eta'), 'utf8')
+  const views = new Map([...look.views, ['demo', template]])
+  const render = compileTemplates({ look: { ...look, views }, name: 'Signet', assetsPath, assets })
+  const html = render(createWords('en', english))('demo', {
+    title: 'Demo',
+    issuer,
+    version: packageVersion,
+    accountUrl,
+    demo: { ...demo, scope: demo.scope.join(' '), shopScope: demo.shop?.scope.join(' ') },
+    curl: clientCredentialsCommand(issuer, demo.service),
+    commands: demo.enrolment && principalCommands(demo.enrolment),
+  })
+  const reply = page(200, html, 'en')
+  return () => reply
+}
+
+/** The `curl` that gets a token by client credentials, safe to paste into a shell. */
+export const clientCredentialsCommand = (issuer: string, service: DemoPage['service']): string => {
+  const credentials = [service.clientId, service.clientSecret].map(encodeURIComponent).join(':')
+  return ['curl', '-u', credentials, '-d', 'grant_type=client_credentials', `${issuer}/token`].map(shellWord).join(' ')
+}
+
+/** What a person types to let the demo's device in, and to put it out. */
+const principalCommands = (enrolment: NonNullable<DemoPage['enrolment']>) => {
+  const { kind, subject, principalId, principalType, configFile } = enrolment
+  const whom = ['--subject', subject, '--principal-id', principalId, '--type', principalType, '--config', configFile]
+  const command = (...words: readonly string[]): string =>
+    ['npx', 'signet-idp', 'principals', ...words, ...whom].map(shellWord).join(' ')
+  return { issue: command('issue', '--kind', kind), revoke: command('revoke'), restore: command('restore') }
+}
+
+const shellWord = (word: string): string =>
+  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`

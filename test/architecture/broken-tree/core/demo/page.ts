@@ -1,0 +1,2 @@
+// The demo is below the host.
+import '../host/compose.js'
