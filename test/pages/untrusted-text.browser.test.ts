@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { loadAssets } from '../../core/interaction/pages/load-assets.js'
 import { createPages } from '../../core/interaction/pages/create-pages.js'
 import { describeWith } from '../support/services/describe-with.js'
-import { openPagesBrowser, type PagesBrowser } from '../support/server/pages-browser.js'
+import { openPagesBrowser, type PagesBrowser, type ShowInTab } from '../support/server/pages-browser.js'
 import { onlyPassword } from '../support/server/only-password.js'
 
 const pages = createPages({ assetsPath: '/assets', assets: loadAssets() })
@@ -11,12 +11,12 @@ const nothing = { scopes: [], claims: [], resources: [] }
 
 describeWith('chromium', 'untrusted text on the pages', (executablePath) => {
   let opened: PagesBrowser
-  let show: PagesBrowser['show']
+  let show: ShowInTab
   let action: string
 
   beforeAll(async () => {
     opened = await openPagesBrowser(executablePath)
-    show = opened.show
+    show = await opened.openTab()
     action = `${opened.server.origin}/post`
   })
 

@@ -1,11 +1,12 @@
 // Which files run where, beside the kind in their names (CONTRIBUTING.md).
 
-/** They pack and install, or show the demo to a browser, for half a minute each: `npm run test:more`. */
+/** They pack and install, restart replicas, or show the demo to a browser, for half a minute each: `npm run test:more`. */
 export const slow = [
   'test/recipes/*.flow.test.ts',
   'test/cli/package.flow.test.ts',
   'test/pages/demo.browser.test.ts',
   'test/pages/demo-attestation.browser.test.ts',
+  'test/http/haproxy.flow.test.ts',
 ]
 
 /** Flows and races over HTTP: they run once more on MongoDB and Redis. */
