@@ -7,8 +7,11 @@ const hasStores = findService('mongodb') !== undefined && findService('redis') !
 const [races, loads, recipes] = ['test/**/*.race.test.ts', 'test/**/*.load.test.ts', 'test/recipes/*.recipe.test.ts']
 /** A third process works while the others wait for a command, a browser or a deadline. */
 const first = { maxWorkers: 3 }
-/** After everything else, so that no browser and no compiler disturbs what competes, or has to keep a deadline. */
-const last = { maxWorkers: 2, sequence: { groupOrder: 1 } }
+/** After those, so that no browser and no compiler disturbs what has to keep a deadline: most of them wait for one. */
+const waiting = { maxWorkers: 4, sequence: { groupOrder: 1 } }
+/** Each has processes of its own that compete. */
+const competing = { maxWorkers: 3, sequence: { groupOrder: 2 } }
+const installing = { maxWorkers: 2, sequence: { groupOrder: 3 } }
 const exclude = ['test/architecture/broken-tree/**']
 
 const project = (name: string, include: readonly string[], when: object, without: readonly string[] = []) => ({
@@ -38,12 +41,12 @@ export default defineConfig({
     projects: [
       project('embedded', ['test/**/*.test.ts'], first, [races, loads, recipes, ...slow]),
       onStores('mongodb+redis', onEveryStore, [...alikeOnEveryStore, ...slow]),
-      project('races', [races], last),
+      project('races', [races], competing),
       // From here on: `npm run test:more`, and the heavy recipes.
       project('slow', slow, first),
       onStores('alike on mongodb+redis', alikeOnEveryStore),
-      project('loads', [loads], last),
-      project('recipes', [recipes], last),
+      project('loads', [loads], waiting),
+      project('recipes', [recipes], installing),
     ],
   },
 })
