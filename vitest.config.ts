@@ -8,7 +8,7 @@ const [races, loads, recipes] = ['test/**/*.race.test.ts', 'test/**/*.load.test.
 /** A third process works while the others wait for a command, a browser or a deadline. */
 const first = { maxWorkers: 3 }
 /** After those, so that no browser and no compiler disturbs what has to keep a deadline: most of them wait for one. */
-const waiting = { maxWorkers: 4, sequence: { groupOrder: 1 } }
+const waiting = { maxWorkers: 3, sequence: { groupOrder: 1 } }
 /** Each has processes of its own that compete. */
 const competing = { maxWorkers: 3, sequence: { groupOrder: 2 } }
 const installing = { maxWorkers: 2, sequence: { groupOrder: 3 } }
