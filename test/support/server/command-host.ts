@@ -8,7 +8,7 @@ export interface CommandInput {
   /** Standard input; empty otherwise. */
   readonly input?: string
   readonly env?: NodeJS.ProcessEnv
-  /** In a process of its own, which a user has too: for how it starts and ends. */
+  /** In a process of its own, which a user has too: for how it starts and ends, and for what Node reads of `env` when it starts. */
   readonly alone?: true
 }
 
