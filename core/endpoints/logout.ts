@@ -64,12 +64,12 @@ type Options = EndSessionOptions &
   Pick<SignInRecords, 'sessionTtlSeconds'> &
   Pick<RequestRules, 'verifyIdTokenHint'>
 
-export const createLogoutEndpoint = (options: Options, flow: Flow): RecordedHandler => {
-  const { issuer, clients, pages, sessionTtlSeconds, subjects, verifyIdTokenHint } = options
-  const { cookies, sessions } = flow
-  const endSession = createEndSession(options, sessions)
-  const url = `${issuer}${logoutEndpoint.path}`
+/** Of a form that names all who are signed in: good for the sessions that the browser has. */
+const allCsrf = ({ current, others }: BrowserSessions): string =>
+  csrfToken([current ?? '', ...others].join('.'), 'logout', 'all')
 
+/** Checks what a request says. */
+const createReadLogout = ({ issuer, clients, verifyIdTokenHint }: Options) => {
   const getHint = async (text: string | undefined): Promise<IdTokenHint | undefined> =>
     text === undefined ? undefined : ((await verifyIdTokenHint(text)) ?? invalid('The id_token_hint is invalid.'))
 
@@ -81,7 +81,7 @@ export const createLogoutEndpoint = (options: Options, flow: Flow): RecordedHand
   }
 
   /** RP-Initiated Logout §2, §3: nobody is sent to a URI that a client has not registered. */
-  const read = async (values: ParameterList['values']): Promise<LogoutRequest> => {
+  return async (values: ParameterList['values']): Promise<LogoutRequest> => {
     if (saysNothing(values.get('id_token_hint'))) return readWithoutHint(values)
     const hint = await getHint(values.get('id_token_hint'))
     const clientId = values.get('client_id') ?? [hint?.aud].flat()[0]
@@ -99,10 +99,15 @@ export const createLogoutEndpoint = (options: Options, flow: Flow): RecordedHand
       invalid('The post_logout_redirect_uri is not registered for this client.', back)
     return { hint, client, uiLocales, target: state === undefined ? uri : withQuery(uri, { state }) }
   }
+}
 
-  /** Of a form that names all who are signed in: good for the sessions that the browser has. */
-  const allCsrf = ({ current, others }: BrowserSessions): string =>
-    csrfToken([current ?? '', ...others].join('.'), 'logout', 'all')
+export const createLogoutEndpoint = (options: Options, flow: Flow): RecordedHandler => {
+  const { issuer, pages, sessionTtlSeconds, subjects } = options
+  const { cookies, sessions } = flow
+  const endSession = createEndSession(options, sessions)
+  const url = `${issuer}${logoutEndpoint.path}`
+
+  const read = createReadLogout(options)
 
   /** Ends these sessions of the browser and leads on. Where no client waits, the page names the people who stay. */
   const leave = async (

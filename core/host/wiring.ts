@@ -37,6 +37,7 @@ import { createTokenIssuer } from '../tokens/issuer.js'
 import { collections } from '../collections/collections.js'
 import { createOwnTokens } from './own-tokens.js'
 import { readCodes, readPolledCodes, readRefreshTokens } from '../modules/code-readers.js'
+import type { Services } from '../modules/contract.js'
 import { enabledGrants } from '../checks/enabled-grants.js'
 import { endpointBases } from '../../config/client-certificates.js'
 import { createAttestationsOf } from './attestation-endpoints.js'
@@ -59,22 +60,10 @@ const providerFor =
     container.register(token, { useFactory: instanceCachingFactory((from) => make((wanted) => from.resolve(wanted))) })
   }
 
-/** Registers what follows from what the start has opened, and stays. */
-export const wire = (container: DependencyContainer): void => {
-  const provide = providerFor(container)
-  provide(tokens.collections, (get) => collections(get(tokens.stores)))
-  provide(tokens.revokedGrants, () => new RecentMap<string, string>(maxRevokedGrants))
-  provide(tokens.passwords, () => createPasswordHasher())
-  provide(tokens.assetsPath, (get) => `${new URL(get(tokens.config).issuer).pathname.replace(/\/$/, '')}/assets`)
-  provide(tokens.releases, (get) => createClaimReleases(get(tokens.config)))
-  provide(
-    tokens.detailsTypes,
-    (get) =>
-      new Map([
-        ...createAuthorizationDetailsTypes(get(tokens.config).authorization_details_types),
-        ...get(tokens.registries).authorizationDetails,
-      ]),
-  )
+type Provide = ReturnType<typeof providerFor>
+
+/** Registers what fetches keys of clients, checks their proofs, and posts to them. */
+const wireClients = (provide: Provide): void => {
   provide(tokens.outboundFetch, (get) => {
     const { allow_private_addresses: allowPrivateAddresses } = get(tokens.config).outbound
     return createOutboundFetch({ allowPrivateAddresses })
@@ -104,6 +93,25 @@ export const wire = (container: DependencyContainer): void => {
     const { pingDeliveries: records, logoutClaims: claims } = get(tokens.collections)
     return createOutbox({ kind: 'ping', records, claims, clock: get(tokens.clock) })
   })
+}
+
+/** Registers what follows from what the start has opened, and stays. */
+export const wire = (container: DependencyContainer): void => {
+  const provide = providerFor(container)
+  wireClients(provide)
+  provide(tokens.collections, (get) => collections(get(tokens.stores)))
+  provide(tokens.revokedGrants, () => new RecentMap<string, string>(maxRevokedGrants))
+  provide(tokens.passwords, () => createPasswordHasher())
+  provide(tokens.assetsPath, (get) => `${new URL(get(tokens.config).issuer).pathname.replace(/\/$/, '')}/assets`)
+  provide(tokens.releases, (get) => createClaimReleases(get(tokens.config)))
+  provide(
+    tokens.detailsTypes,
+    (get) =>
+      new Map([
+        ...createAuthorizationDetailsTypes(get(tokens.config).authorization_details_types),
+        ...get(tokens.registries).authorizationDetails,
+      ]),
+  )
   provide(tokens.rateLimits, (get) => createRateLimits(get(tokens.collections).attemptCounters, get(tokens.clock)))
   provide(tokens.evidenceChallenges, (get) => {
     const { attestation, clock_tolerance_secs: toleranceSeconds } = get(tokens.config)
@@ -130,65 +138,68 @@ export const wire = (container: DependencyContainer): void => {
     createAccessTokenVerifier(get(tokens.verification), get(tokens.subjects)),
   )
   provide(tokens.shownAttestations, createAttestationsOf)
-  provide(tokens.services, (get) => {
-    const config = get(tokens.config)
-    const stored = get(tokens.collections)
-    const { codes, deviceCodes, backchannelRequests, families, revocations } = stored
-    const { clientAssertions, factorRecords, factorClaims, externalAccounts } = stored
-    const clock = get(tokens.clock)
-    const log = get(tokens.log)
-    // What the deployer's own options name may be anywhere.
-    const fetch = createOutboundFetch({ allowPrivateAddresses: true })
-    const request = createOutboundRequest({ allowPrivateAddresses: true })
-    return {
+  provide(tokens.services, servicesOf)
+}
+
+/** What plugins get. */
+const servicesOf = (get: Resolve): Omit<Services, 'secondFactors'> => {
+  const config = get(tokens.config)
+  const stored = get(tokens.collections)
+  const { codes, deviceCodes, backchannelRequests, families, revocations } = stored
+  const { clientAssertions, factorRecords, factorClaims, externalAccounts } = stored
+  const clock = get(tokens.clock)
+  const log = get(tokens.log)
+  // What the deployer's own options name may be anywhere.
+  const fetch = createOutboundFetch({ allowPrivateAddresses: true })
+  const request = createOutboundRequest({ allowPrivateAddresses: true })
+  return {
+    clock,
+    log,
+    issuer: config.issuer,
+    endpointBases: endpointBases(config),
+    codes: readCodes(codes, revocations),
+    deviceCodes: readPolledCodes(deviceCodes, revocations),
+    backchannelRequests: readPolledCodes(backchannelRequests, revocations),
+    refreshTokens: readRefreshTokens(families, get(tokens.revokedGrants)),
+    accounts: get(tokens.accounts),
+    passwords: get(tokens.passwords),
+    attempts: stored.attemptCounters,
+    personFactors: createPersonFactors({ store: stored.personFactors, clock }),
+    clockToleranceSeconds: config.clock_tolerance_secs,
+    clientKeys: get(tokens.clientKeys),
+    clientCertificates: createClientCertificates({
+      trustAnchors: config.mtls?.trust_anchors ?? [],
+      intermediates: config.mtls?.intermediates ?? [],
+      verifiedByProxy: config.mtls?.verified_by_proxy ?? false,
       clock,
-      log,
-      issuer: config.issuer,
-      endpointBases: endpointBases(config),
-      codes: readCodes(codes, revocations),
-      deviceCodes: readPolledCodes(deviceCodes, revocations),
-      backchannelRequests: readPolledCodes(backchannelRequests, revocations),
-      refreshTokens: readRefreshTokens(families, get(tokens.revokedGrants)),
-      accounts: get(tokens.accounts),
-      passwords: get(tokens.passwords),
-      attempts: stored.attemptCounters,
-      personFactors: createPersonFactors({ store: stored.personFactors, clock }),
-      clockToleranceSeconds: config.clock_tolerance_secs,
-      clientKeys: get(tokens.clientKeys),
-      clientCertificates: createClientCertificates({
-        trustAnchors: config.mtls?.trust_anchors ?? [],
-        intermediates: config.mtls?.intermediates ?? [],
-        verifiedByProxy: config.mtls?.verified_by_proxy ?? false,
-        clock,
-      }),
-      clientAssertions,
-      dpopProofs: get(tokens.dpop),
-      clientAssertionMaxAgeSeconds: config.client_assertion_max_age_secs,
-      ownTokens: createOwnTokens({
-        ...get(tokens.verification),
-        accessTokenVerifier: get(tokens.accessTokenVerifier),
-        revocations,
-        subjects: get(tokens.subjects),
-        // Asked for when a token is: a command that uses plugins has no clients.
-        clients: { findEnabled: (id) => get(tokens.clients).findEnabled(id) },
-      }),
-      attestations: get(tokens.shownAttestations),
-      factorRecords,
-      factorClaims,
-      evidenceChallenges: get(tokens.evidenceChallenges),
-      principals: get(tokens.principals),
-      outbound: createOutbound(fetch, request, clock),
-      issuerKeys: createIssuerKeys(createRemoteKeySets({ owner: 'issuer', fetch, clock, log })),
-      signedRequests: createSignedRequests({ ring: get(tokens.signingKeys), audit: get(tokens.audit) }),
-      externalAccounts: createExternalAccounts(
-        externalAccounts,
-        // Asked for at a sign-in: then all plugins are there.
-        (subject, signal) => get(tokens.registries).isLocalSubject(subject, signal),
-        createWarnOfClaims(log),
-      ),
-      handoffs: createHandoffs(stored.handoffs),
-    }
-  })
+    }),
+    clientAssertions,
+    dpopProofs: get(tokens.dpop),
+    clientAssertionMaxAgeSeconds: config.client_assertion_max_age_secs,
+    ownTokens: createOwnTokens({
+      ...get(tokens.verification),
+      accessTokenVerifier: get(tokens.accessTokenVerifier),
+      revocations,
+      subjects: get(tokens.subjects),
+      // Asked for when a token is: a command that uses plugins has no clients.
+      clients: { findEnabled: (id) => get(tokens.clients).findEnabled(id) },
+    }),
+    attestations: get(tokens.shownAttestations),
+    factorRecords,
+    factorClaims,
+    evidenceChallenges: get(tokens.evidenceChallenges),
+    principals: get(tokens.principals),
+    outbound: createOutbound(fetch, request, clock),
+    issuerKeys: createIssuerKeys(createRemoteKeySets({ owner: 'issuer', fetch, clock, log })),
+    signedRequests: createSignedRequests({ ring: get(tokens.signingKeys), audit: get(tokens.audit) }),
+    externalAccounts: createExternalAccounts(
+      externalAccounts,
+      // Asked for at a sign-in: then all plugins are there.
+      (subject, signal) => get(tokens.registries).isLocalSubject(subject, signal),
+      createWarnOfClaims(log),
+    ),
+    handoffs: createHandoffs(stored.handoffs),
+  }
 }
 
 /** Registers what stands on keys, clients, accounts and the look of pages, which a reload replaces. */

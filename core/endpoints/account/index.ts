@@ -48,9 +48,10 @@ export const createAccountPages = (
   sections: readonly AccountSection[],
   recoveries: Pick<RecoverySessions, 'find'>,
 ): HandlersOf<typeof accountPages> => {
-  const { issuer, pages, clock } = options
+  const { issuer, clock } = options
   const { cookies } = flow
   const findVisit = createFindVisit(options, flow, recoveries)
+  const render = createRenderAccount(options, cookies)
 
   const signIn = async (http: EndpointRequest, account: AccountVisit): Promise<Reply> => {
     const begun = await flow.interactions.begin({ account }, http.cookie(cookies.browser), http.address)
@@ -58,65 +59,11 @@ export const createAccountPages = (
     return redirect(wantsOtherAccount(http) ? otherPersonUrl(flow, http, begun.id) : login, begun.cookies)
   }
 
-  /** Good for the forms of one section, in the session that the page was shown to. */
-  const csrfOf = ({ person: { cookie, session } }: Visit, section: string): string =>
-    csrfToken(cookie, 'account', `${section}\n${session.sid}\n${session.subject}`)
-
   const sectionsFor = ({ recovery }: Visit): readonly AccountSection[] =>
     recovery === undefined ? sections : sections.filter(({ inRecovery }) => inRecovery)
 
   /** A recovery is no older than what its operator saw. */
   const isFresh = ({ person, recovery }: Visit): boolean => recovery !== undefined || isRecent(person.session, clock)
-
-  const leave = ({ http, person, recovery }: Visit) =>
-    recovery === undefined
-      ? {
-          account: {
-            name: displayName(person.account, person.session.username),
-            otherUrl: otherAccountUrl(accountUrl(issuer)),
-          },
-          signOut: { url: `${issuer}/logout`, csrf: logoutCsrf(http, cookies, person.session) },
-        }
-      : {
-          account: { name: displayName(person.account, person.session.username) },
-          signOut: { url: `${issuer}/recovery/end`, csrf: recoveryEndCsrf(recovery.cookie) },
-          recovery: recovery.recovery,
-        }
-
-  /** Nobody's link makes the page say that something was done. Outlives the session: a new password begins another one. */
-  const sealOf = (browser: string, notice: AccountNotice): string => csrfToken(browser, 'account', `notice\n${notice}`)
-
-  const noticeIn = ({ query }: EndpointRequest, browser: string): AccountNotice | undefined => {
-    const [notice, seal] = [query.values.get('notice'), query.values.get('seal')]
-    if (notice === undefined || !isAccountNotice(notice)) return undefined
-    return isCsrfToken(sealOf(browser, notice), seal) ? notice : undefined
-  }
-
-  const render = (visit: Visit, shown: readonly Shown[], isPart: boolean, status = 200): Reply => {
-    const { http } = visit
-    const { browser, cookies: set } = tieToBrowser(cookies, http.cookie(cookies.browser))
-    const notice = noticeIn(http, browser)
-    const spoken = pagesFor(pages, http)
-    const html = spoken.account({
-      ...leave(visit),
-      url: accountUrl(issuer),
-      isPart,
-      sections: shown.map(({ section, next }) => {
-        const url = accountUrl(issuer, section.view)
-        const form = { url, csrf: csrfOf(visit, section.view) }
-        return { ...section, form, ...(next !== undefined && { next: withQuery(url, { after: next }) }) }
-      }),
-      ...(notice && { notice, now: epochSeconds(clock) }),
-    })
-    const clients = shown.flatMap(({ section }) => {
-      if (section.view === 'applications') return section.applications.map(({ client }) => client)
-      return section.view === 'approvals' ? section.approvals.map(({ client }) => client) : []
-    })
-    return {
-      ...page(status, html, spoken.language, set),
-      images: logoOrigins(clients),
-    }
-  }
 
   const settle = (visit: Visit, outcome: Outcome): Reply => {
     if ('notice' in outcome) {
@@ -183,4 +130,64 @@ const readAfter = ({ query }: EndpointRequest): string | undefined => {
 
 const refusePage = (): never => {
   throw new OAuthError('invalid_request', said('no_page'), { status: 404 })
+}
+
+/** Makes the page, or a part of it. */
+const createRenderAccount = (
+  { issuer, pages, clock }: Pick<Options, 'issuer' | 'pages' | 'clock'>,
+  cookies: Flow['cookies'],
+) => {
+  const leave = ({ http, person, recovery }: Visit) =>
+    recovery === undefined
+      ? {
+          account: {
+            name: displayName(person.account, person.session.username),
+            otherUrl: otherAccountUrl(accountUrl(issuer)),
+          },
+          signOut: { url: `${issuer}/logout`, csrf: logoutCsrf(http, cookies, person.session) },
+        }
+      : {
+          account: { name: displayName(person.account, person.session.username) },
+          signOut: { url: `${issuer}/recovery/end`, csrf: recoveryEndCsrf(recovery.cookie) },
+          recovery: recovery.recovery,
+        }
+
+  return (visit: Visit, shown: readonly Shown[], isPart: boolean, status = 200): Reply => {
+    const { http } = visit
+    const { browser, cookies: set } = tieToBrowser(cookies, http.cookie(cookies.browser))
+    const notice = noticeIn(http, browser)
+    const spoken = pagesFor(pages, http)
+    const html = spoken.account({
+      ...leave(visit),
+      url: accountUrl(issuer),
+      isPart,
+      sections: shown.map(({ section, next }) => {
+        const url = accountUrl(issuer, section.view)
+        const form = { url, csrf: csrfOf(visit, section.view) }
+        return { ...section, form, ...(next !== undefined && { next: withQuery(url, { after: next }) }) }
+      }),
+      ...(notice && { notice, now: epochSeconds(clock) }),
+    })
+    const clients = shown.flatMap(({ section }) => {
+      if (section.view === 'applications') return section.applications.map(({ client }) => client)
+      return section.view === 'approvals' ? section.approvals.map(({ client }) => client) : []
+    })
+    return {
+      ...page(status, html, spoken.language, set),
+      images: logoOrigins(clients),
+    }
+  }
+}
+
+/** Good for the forms of one section, in the session that the page was shown to. */
+const csrfOf = ({ person: { cookie, session } }: Visit, section: string): string =>
+  csrfToken(cookie, 'account', `${section}\n${session.sid}\n${session.subject}`)
+
+/** Nobody's link makes the page say that something was done. Outlives the session: a new password begins another one. */
+const sealOf = (browser: string, notice: AccountNotice): string => csrfToken(browser, 'account', `notice\n${notice}`)
+
+const noticeIn = ({ query }: EndpointRequest, browser: string): AccountNotice | undefined => {
+  const [notice, seal] = [query.values.get('notice'), query.values.get('seal')]
+  if (notice === undefined || !isAccountNotice(notice)) return undefined
+  return isCsrfToken(sealOf(browser, notice), seal) ? notice : undefined
 }

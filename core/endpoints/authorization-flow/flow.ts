@@ -9,6 +9,7 @@ import type { AnswerTarget, AuthorizationRequest } from '../../oauth/requests/au
 import { isOpenlyRegistered, type Client } from '../../oauth/clients/client.js'
 import { OAuthError } from '../../oauth/errors.js'
 import { said } from '../../oauth/said.js'
+import type { AuthorizationCode } from '../../oauth/grants/grant.js'
 import { hashOpaqueToken, newOpaqueToken } from '../../opaque-token.js'
 import { isFapi } from '../../oauth/clients/security-profile.js'
 import { Unavailable } from '../../unavailable.js'
@@ -93,7 +94,7 @@ export type FlowOptions = SignInRecords &
   Pick<SignInMethods, 'accounts'>
 
 export const createFlow = (options: FlowOptions): Flow => {
-  const { issuer, acrs, audit, clock, codes, grantIndex, sessionClients, subjects } = options
+  const { issuer } = options
   const cookies = createCookies(issuer)
   const sessions = createSessions({
     store: options.sessions,
@@ -104,10 +105,19 @@ export const createFlow = (options: FlowOptions): Flow => {
   const knownBrowsers = createKnownBrowsers({ secrets: options.secrets, cookies })
   const interactions = createInteractions({ store: options.interactions, cookies, issuer, places: options.openSignIns })
   const consents = createConsents(options.consents)
-  const answers = createAnswers(options)
-
   const people = createPeople({ ...options, cookies, sessions })
+  const parts = { people, consents, interactions }
+  const findNext = createFindNext(options, parts)
+  return { ...people, cookies, sessions, knownBrowsers, interactions, findNext, ...createEnds(options, parts) }
+}
 
+interface FlowParts {
+  readonly people: People
+  readonly consents: ReturnType<typeof createConsents>
+  readonly interactions: Interactions
+}
+
+const createFindNext = ({ clock, acrs, subjects }: FlowOptions, { people, consents }: FlowParts): Flow['findNext'] => {
   /** Whom somebody who is shown a page may choose instead. Browsers with one person are not looked at. */
   const findOthers = async (
     { http, request: { prompt, subject, loginHint } }: AuthorizationContext,
@@ -140,7 +150,7 @@ export const createFlow = (options: FlowOptions): Flow => {
     return next === 'login' || person === undefined ? { next: 'login', person } : { next, person }
   }
 
-  const findNext: Flow['findNext'] = async (context) => {
+  return async (context) => {
     const { person, isChosen } = await people.personFor(context)
     try {
       return await findStepOf(context, person, isChosen)
@@ -149,6 +159,15 @@ export const createFlow = (options: FlowOptions): Flow => {
       throw error
     }
   }
+}
+
+/** How a request ends: with a code, or with a no. */
+const createEnds = (
+  options: FlowOptions,
+  { people, consents, interactions }: FlowParts,
+): Pick<Flow, 'grant' | 'refuse' | 'mayLeave'> => {
+  const { audit, codes, grantIndex, sessionClients } = options
+  const answers = createAnswers(options)
 
   /** Of two answers to one interaction, or to one pushed request, the browser gets one. */
   const redeem = async ({ pushed }: AnswerTarget, interactionId: string | undefined): Promise<void> => {
@@ -161,10 +180,6 @@ export const createFlow = (options: FlowOptions): Flow => {
     if (interactionId !== undefined && !(await interactions.redeem(interactionId))) refuseUsed()
   }
 
-  /** FAPI 2.0 Security Profile §5.3.2.1. */
-  const codeTtlOf = (client: Client): number =>
-    isFapi(client) ? Math.min(options.codeTtlSeconds, longestFapiCode) : options.codeTtlSeconds
-
   const grant: Flow['grant'] = async (context, session, consented) => {
     const { http, client, request, interactionId } = context
     const code = newOpaqueToken()
@@ -172,7 +187,7 @@ export const createFlow = (options: FlowOptions): Flow => {
     // Before the interaction is redeemed, so that an outage of this store does not cost the other's record. Who loses
     // the race never learns of the code.
     await Promise.all([
-      codes.put(hashOpaqueToken(code), record, codeTtlOf(client)),
+      codes.put(hashOpaqueToken(code), record, codeTtlOf(client, options.codeTtlSeconds)),
       grantIndex.add(record),
       sessionClients.add(client, record),
     ])
@@ -185,15 +200,7 @@ export const createFlow = (options: FlowOptions): Flow => {
       throw error
     }
     if (consented) await consents.remember(session.subject, request)
-    const trail = {
-      request_id: http.requestId,
-      client_id: record.clientId,
-      sub: record.subject,
-      grant_id: record.grantId,
-      scope: record.scope.join(' '),
-      resource: record.resource,
-      authorization_details_types: record.authorizationDetails?.map(({ type }) => type),
-    }
+    const trail = { request_id: http.requestId, ...describeGrant(record) }
     await audit.record(...(consented ? [{ event: 'consent.given', ...trail } as const] : []), {
       event: 'authorization.granted',
       ...trail,
@@ -225,5 +232,19 @@ export const createFlow = (options: FlowOptions): Flow => {
     return reply
   }
 
-  return { ...people, cookies, sessions, knownBrowsers, interactions, findNext, grant, refuse, mayLeave }
+  return { grant, refuse, mayLeave }
 }
+
+/** FAPI 2.0 Security Profile §5.3.2.1. */
+const codeTtlOf = (client: Client, configured: number): number =>
+  isFapi(client) ? Math.min(configured, longestFapiCode) : configured
+
+/** What the audit log says of a grant. */
+const describeGrant = (record: AuthorizationCode) => ({
+  client_id: record.clientId,
+  sub: record.subject,
+  grant_id: record.grantId,
+  scope: record.scope.join(' '),
+  resource: record.resource,
+  authorization_details_types: record.authorizationDetails?.map(({ type }) => type),
+})

@@ -63,28 +63,8 @@ type Options = DeviceOptions &
   Pick<CommonOptions, 'issuer' | 'pages' | 'audit' | 'refusals' | 'clock' | 'clients'>
 
 export const createDeviceVerification = (options: Options, flow: Flow): Handler => {
-  const { issuer, pages, audit, refusals, clock, deviceCodes, grantIndex, sessionClients, attempts } = options
-  const { clients, defaultAudience } = options
+  const { issuer, pages, clients, audit, refusals, clock, deviceCodes, grantIndex, sessionClients, attempts } = options
   const showEntry = createShowEntry(options, flow)
-  const trailOf = ({ http, person }: Sent) => ({ request_id: http.requestId, sub: person.session.subject })
-
-  const read = async (http: EndpointRequest): Promise<Sent> => {
-    checkForm(http)
-    const person = await flow.signedIn(http)
-    const browser = http.cookie(flow.cookies.browser)
-    if (person === undefined || !isOpaqueToken(browser))
-      throw new OAuthError('access_denied', said('signed_in_no_more'), {
-        status: 403,
-        reason: 'no session',
-      })
-    const userCode = readUserCode(http.form.values.get('user_code'))
-    const decision = http.form.values.get('decision')
-    const expected = deviceCsrf(browser, person, decision === undefined ? '' : userCode)
-    // Without a code the token would be that of the first form.
-    if (decision !== undefined && userCode === undefined) return refuseForgery()
-    if (!isCsrfToken(expected, http.form.values.get('csrf'))) return refuseForgery()
-    return { http, person, browser, userCode, decision }
-  }
 
   const refuse = ({ http, person }: Sent, why: string): Promise<void> =>
     refusals.record(http, { event: 'device.refused', why, sub: person.session.subject })
@@ -104,33 +84,7 @@ export const createDeviceVerification = (options: Options, flow: Flow): Handler 
     return result(sent, 400, { outcome: overOutcomes[state] })
   }
 
-  const show = ({ http, person, browser }: Sent, { userCode, request }: Waiting, client: Client): Reply => {
-    const shown = clientOnPage(client)
-    const spoken = pagesFor(pages, http)
-    const html = spoken.deviceConfirm({
-      action: `${issuer}/device/verify`,
-      csrf: deviceCsrf(browser, person, userCode),
-      client: shown,
-      account: accountOnPage(issuer, person, formatUserCode(userCode)),
-      userCode: formatUserCode(userCode),
-      scopes: scopeToAllow(request),
-      resources: request.resource,
-      place: { address: request.address, here: request.address === http.address },
-    })
-    return { ...page(200, html, spoken.language), images: logoOrigins([shown]) }
-  }
-
-  const approvalOf = ({ clientId, scope, offline, resource }: DeviceRequest, { session }: Person): DeviceApproval => ({
-    grantId: newGrantId(options.clock),
-    clientId,
-    subject: session.subject,
-    scope,
-    ...(offline && { offline }),
-    // Named, so that `/token` can tell a client that asks for it from one that asks for more (RFC 8707 §2.2).
-    resource: resource.length > 0 ? resource : [defaultAudience],
-    authentication: authenticationOf(session, options.acrs),
-  })
-
+  const show = createShowConfirm(options)
   const decide = async (
     sent: Sent,
     { userCode, request }: Waiting,
@@ -138,7 +92,7 @@ export const createDeviceVerification = (options: Options, flow: Flow): Handler 
     outcome: 'approved' | 'denied',
   ): Promise<Reply> => {
     await giveBackUserCodeAttempt(attempts, sent.person.session.subject, sent.http.address)
-    const approval = approvalOf(request, sent.person)
+    const approval = approvalOf(request, sent.person, options)
     const [decided] = await Promise.all([
       deviceCodes.decide(userCode, outcome === 'approved' ? { approval } : 'denied'),
       outcome === 'approved' && grantIndex.add(approval),
@@ -150,7 +104,8 @@ export const createDeviceVerification = (options: Options, flow: Flow): Handler 
     if (decided.outcome === 'replayed' && state !== 'pending') return isOver(sent, state)
     await audit.record({
       event: `device.${outcome}`,
-      ...trailOf(sent),
+      request_id: sent.http.requestId,
+      sub: sent.person.session.subject,
       client_id: request.clientId,
       ...(outcome === 'approved' && { grant_id: approval.grantId }),
       scope: request.scope.join(' '),
@@ -189,5 +144,58 @@ export const createDeviceVerification = (options: Options, flow: Flow): Handler 
     }
   }
 
-  return async (http) => answer(await read(http))
+  return async (http) => answer(await readSent(http, flow))
 }
+
+/** What was sent by the form that was shown to this person. Throws `access_denied`. */
+const readSent = async (http: EndpointRequest, flow: Flow): Promise<Sent> => {
+  checkForm(http)
+  const person = await flow.signedIn(http)
+  const browser = http.cookie(flow.cookies.browser)
+  if (person === undefined || !isOpaqueToken(browser))
+    throw new OAuthError('access_denied', said('signed_in_no_more'), {
+      status: 403,
+      reason: 'no session',
+    })
+  const userCode = readUserCode(http.form.values.get('user_code'))
+  const decision = http.form.values.get('decision')
+  const expected = deviceCsrf(browser, person, decision === undefined ? '' : userCode)
+  // Without a code the token would be that of the first form.
+  if (decision !== undefined && userCode === undefined) return refuseForgery()
+  if (!isCsrfToken(expected, http.form.values.get('csrf'))) return refuseForgery()
+  return { http, person, browser, userCode, decision }
+}
+
+/** Shows what a device asks for. */
+const createShowConfirm =
+  ({ issuer, pages }: Pick<Options, 'issuer' | 'pages'>) =>
+  ({ http, person, browser }: Sent, { userCode, request }: Waiting, client: Client): Reply => {
+    const shown = clientOnPage(client)
+    const spoken = pagesFor(pages, http)
+    const html = spoken.deviceConfirm({
+      action: `${issuer}/device/verify`,
+      csrf: deviceCsrf(browser, person, userCode),
+      client: shown,
+      account: accountOnPage(issuer, person, formatUserCode(userCode)),
+      userCode: formatUserCode(userCode),
+      scopes: scopeToAllow(request),
+      resources: request.resource,
+      place: { address: request.address, here: request.address === http.address },
+    })
+    return { ...page(200, html, spoken.language), images: logoOrigins([shown]) }
+  }
+
+const approvalOf = (
+  { clientId, scope, offline, resource }: DeviceRequest,
+  { session }: Person,
+  { clock, acrs, defaultAudience }: Pick<Options, 'clock' | 'acrs' | 'defaultAudience'>,
+): DeviceApproval => ({
+  grantId: newGrantId(clock),
+  clientId,
+  subject: session.subject,
+  scope,
+  ...(offline && { offline }),
+  // Named, so that `/token` can tell a client that asks for it from one that asks for more (RFC 8707 §2.2).
+  resource: resource.length > 0 ? resource : [defaultAudience],
+  authentication: authenticationOf(session, acrs),
+})

@@ -1,32 +1,20 @@
-import { addressBucket } from '../../address-bucket.js'
-import { readBrowserNames } from '../../interaction/browser-names.js'
-import { firstMethods, nextMethod } from '../../interaction/method-choice.js'
-import type { SignInProblem } from '../../interaction/pages/login-page.js'
+import { nextMethod } from '../../interaction/method-choice.js'
 import type { PassedSignIn } from '../../interaction/session.js'
 import type { OpenAttempt, PassedSoFar } from '../../interaction/sign-in-attempts.js'
 import type { Answer, SignInMethod, SignInResult } from '../../interaction/sign-in-method.js'
-import type { WantedAcr } from '../../oauth/requests/authentication-context.js'
-import { findAuthTime } from '../../oauth/subjects/subject-end.js'
 import { hashOpaqueToken } from '../../opaque-token.js'
 import type { AttemptPolicy } from '../../storage/ports.js'
 import type { EndSession } from '../authorization-flow/end-session.js'
 import type { Flow } from '../authorization-flow/flow.js'
-import type { RequestRules, SignInMethods, SignInRecords, CommonOptions } from '../authorization-flow/options.js'
-import { MethodFailed, type Begun, type RunMethod, type SignInVisit } from './run-method.js'
-
-export type SignInStep =
-  | { readonly outcome: 'signed-in'; readonly cookies: readonly string[] }
-  /** A second factor waits for an answer, on the page or elsewhere. */
-  | { readonly outcome: 'next'; readonly begun: Begun }
-  | {
-      readonly outcome: 'problem'
-      readonly problem: SignInProblem
-      readonly method: SignInMethod
-      readonly retryAfterSeconds?: number
-      /** The second factor may be tried again. */
-      readonly begun?: Begun
-      readonly passed?: PassedSoFar
-    }
+import type { RequestRules, SignInMethods } from '../authorization-flow/options.js'
+import { MethodFailed, type Begun, type RunMethod } from './run-method.js'
+import {
+  createRefuseSignIn,
+  createStartSignIn,
+  type CompleteVisit,
+  type SignInStep,
+  type StartOptions,
+} from './start-sign-in.js'
 
 /** What a method was answered with. */
 export interface Answered {
@@ -36,32 +24,17 @@ export interface Answered {
   readonly attempt?: OpenAttempt & { readonly id: string }
 }
 
-export type CompleteOptions = Pick<
-  SignInMethods,
-  'methods' | 'accounts' | 'isLocalSubject' | 'secondFactorGuesses' | 'clockToleranceSeconds'
-> &
-  Pick<RequestRules, 'acrs'> &
-  Pick<SignInRecords, 'revocations'> &
-  Pick<CommonOptions, 'clients' | 'clock' | 'audit' | 'refusals'>
-
-export interface CompleteVisit extends SignInVisit {
-  readonly wanted?: WantedAcr | undefined
-}
+export type CompleteOptions = StartOptions & Pick<SignInMethods, 'secondFactorGuesses'> & Pick<RequestRules, 'acrs'>
 
 /** Of second factors: who is asked for one knew the first, so nobody else can lock the person out. */
 const guesses: AttemptPolicy = { free: 5, baseDelaySeconds: 1, maxDelaySeconds: 900, forgetAfterSeconds: 86_400 }
-const rememberedSeconds = 180 * 86_400
 
 /** Takes the answer to a method as far as a session, a second factor or a problem. All throws `OAuthError`, `Unavailable`. */
 export const createCompleteSignIn = (options: CompleteOptions, flow: Flow, run: RunMethod, endSession: EndSession) => {
-  const { methods, accounts, acrs, audit, clock, revocations, refusals, secondFactorGuesses: limiter } = options
+  const { methods, acrs, clock, refusals, secondFactorGuesses: limiter } = options
+  const start = createStartSignIn(options, flow, endSession)
 
-  const refuse = (
-    { own, asked }: SignInVisit,
-    method: string,
-    why: string,
-    who: { guessed?: string | undefined; sub?: string },
-  ) => refusals.record(own.http, { event: 'login.refused', method, claimedClientId: asked.clientId, why, ...who })
+  const refuse = createRefuseSignIn(refusals)
 
   /** Asks the next method that the person has; undefined: no further one is asked. */
   const beginNext = async (visit: CompleteVisit, passed: PassedSoFar, begun: number): Promise<Begun | undefined> => {
@@ -73,63 +46,6 @@ export const createCompleteSignIn = (options: CompleteOptions, flow: Flow, run: 
       if (asked.prompt.kind !== 'none') return asked
       skipped.add(next.id)
     }
-  }
-
-  const findFault = async (
-    { asked }: SignInVisit,
-    { methods: used, result }: PassedSoFar,
-    begun: number,
-    signal: AbortSignal,
-  ) => {
-    const { subject, authTime } = result
-    // RFC 9700 §4.15: who reads `sub` alone must not take a service for this person.
-    if ((await options.clients.find(subject)) !== undefined) return 'the subject is the id of a client'
-    const isElsewhere = used.some((id) => methods.get(id)?.kind !== 'form')
-    if (isElsewhere && (await accounts.find(subject, signal)) === undefined) return 'the subject is no account'
-    const [first] = used.map((id) => methods.get(id)?.kind)
-    if (first === 'redirect' && result.linksAccount !== true && (await options.isLocalSubject(subject, signal)))
-      return 'the subject is an account of this deployment'
-    const oldest = Math.floor(begun / 1000) - (asked.maxAge ?? Infinity) - options.clockToleranceSeconds
-    return authTime !== undefined && authTime < oldest ? 'the sign-in is older than max_age' : undefined
-  }
-
-  const start = async (
-    visit: CompleteVisit,
-    method: SignInMethod,
-    passed: PassedSoFar,
-    begun: number,
-  ): Promise<SignInStep> => {
-    const { own, asked } = visit
-    const { http, interactionId } = own
-    const { result, typed } = passed
-    const used = passed.methods.join(' ')
-    const [authTime, fault] = await Promise.all([
-      findAuthTime(revocations, result.subject, begun, result.authTime),
-      findFault(visit, passed, begun, http.signal),
-    ])
-    if (fault !== undefined) {
-      await refuse(visit, used, fault, { sub: result.subject })
-      return { outcome: 'problem', problem: 'wrong', method }
-    }
-    if (authTime === undefined) {
-      await refuse(visit, used, 'ended meanwhile', { sub: result.subject })
-      return { outcome: 'problem', problem: 'again', method }
-    }
-    const username = typed ?? result.username
-    const seen = readBrowserNames(http.header('user-agent'))
-    const at = { authTime, interactionId, seen, ...(username !== undefined && { username }) }
-    const { cookies, knownBrowsers } = flow
-    const remembered = typed === undefined ? [] : await knownBrowsers.remember(http.cookie(cookies.knownBrowser), typed)
-    const started = await flow.sessions.start(result, at, flow.sessionsOf(http))
-    for (const displaced of started.displaced) await endSession(http.requestId, displaced)
-    const { subject, sid } = started.session
-    const trail = { request_id: http.requestId, client_id: asked.clientId }
-    const how = { amr: result.amr, method: used, address: addressBucket(http.address) }
-    await audit.record({ event: 'login.succeeded', ...trail, sub: subject, sid, ...how })
-    const front =
-      firstMethods(methods).length > 1 ? [cookies.set(cookies.method, passed.methods[0] ?? '', rememberedSeconds)] : []
-    const recovered = http.cookie(cookies.recovery) === undefined ? [] : [cookies.set(cookies.recovery, '', 0)]
-    return { outcome: 'signed-in', cookies: [...started.cookies, ...remembered, ...front, ...recovered] }
   }
 
   const problemOf = async (

@@ -2,7 +2,7 @@ import type { Interactions } from '../../interaction/interaction.js'
 import type { EndpointRequest } from '../message.js'
 import { withQuery } from '../authorization-flow/with-query.js'
 import type { SignInProblem } from '../../interaction/pages/login-page.js'
-import type { SignInStep } from './complete-sign-in.js'
+import type { SignInStep } from './start-sign-in.js'
 import type { OwnInteraction } from './open-interaction.js'
 
 const problems: ReadonlySet<string> = new Set<SignInProblem>(['wrong', 'locked', 'again', 'late', 'unavailable'])

@@ -2,7 +2,7 @@ import type { SignInRequest } from '../../interaction/sign-in-method.js'
 import type { AuthorizationRequest } from '../../oauth/requests/authorization-request.js'
 import type { Client, ClientDirectory } from '../../oauth/clients/client.js'
 import { recentSeconds } from '../authorization-flow/recent-sign-in.js'
-import type { CompleteVisit } from './complete-sign-in.js'
+import type { CompleteVisit } from './start-sign-in.js'
 import { openInteraction, type OwnInteraction } from './open-interaction.js'
 
 const askedBy = (client: Client, request: AuthorizationRequest): SignInRequest => ({
