@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { Unavailable } from '../../core/api/index.js'
 import plugin from '../../plugins/attestation/totp/index.js'
-import { oneTimePassword, type TotpForm } from '../../core/interaction/factors/totp/one-time-password.js'
-import { findStoredStep, sealSecret } from '../../core/interaction/factors/totp/stored-secret.js'
+import { oneTimePassword, type TotpForm } from '../../core/totp/one-time-password.js'
+import { findStoredStep, sealSecret } from '../../core/totp/stored-secret.js'
 import { createFactor } from '../support/clients/second-factor.js'
 
 describe('RFC 6238 appendix B', () => {

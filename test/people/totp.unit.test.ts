@@ -3,7 +3,7 @@ import type { FactorSetup, SignInAttempt, SignInMethod } from '../../core/api/in
 import type { TotpEnrolment } from '../../core/api/internal.js'
 import type { PersonFactors } from '../../core/interaction/factors/person-factors.js'
 import { newRecoveryCodes } from '../../core/interaction/factors/recovery-codes.js'
-import { oneTimePassword, stepSeconds } from '../../core/interaction/factors/totp/one-time-password.js'
+import { oneTimePassword, stepSeconds } from '../../core/totp/one-time-password.js'
 import totp from '../../plugins/login/totp/index.js'
 import { attemptOf as newAttempt } from '../support/clients/sign-in-attempt.js'
 import { fromBase32 } from '../support/clients/second-factor.js'

@@ -1,4 +1,4 @@
-import type { StoredSecret } from './totp/stored-secret.js'
+import type { StoredSecret } from '../../totp/stored-secret.js'
 
 /** What a person proves who they are with beside a password. Durable: who loses it is locked out. */
 export type PersonFactor = Passkey | TotpFactor | RecoveryCodes

@@ -6,7 +6,7 @@ import {
   oneTimePassword,
   stepSeconds,
   type TotpForm,
-} from '../../../core/interaction/factors/totp/one-time-password.js'
+} from '../../../core/totp/one-time-password.js'
 
 /** The one second factor of a plugin, its options checked as a start checks them. Throws with the issues. */
 export const createFactor = async (

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
-import { Unavailable } from '../../../unavailable.js'
+import { Unavailable } from '../unavailable.js'
 
 const cipher = 'aes-256-gcm'
 const nonceBytes = 12

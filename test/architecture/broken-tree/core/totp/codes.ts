@@ -1,0 +1,2 @@
+// Codes know no sessions.
+import '../interaction/session.js'
