@@ -9,7 +9,7 @@ import { authenticationMethods, type Client } from '../oauth/clients/client.js'
 import { cibaGrant } from '../oauth/ciba/request.js'
 import { deviceCodeGrant } from '../oauth/grants/device-code.js'
 import { adminRules } from './admin-rules.js'
-import { cibaRules } from './ciba-rules.js'
+import { clientRules } from './client-rules.js'
 import { claimsAreForResources, claimsAreOfPeople, claimsReachSomebody } from './claim-rules.js'
 import { enabledGrants, tokenExchange } from './enabled-grants.js'
 import { findPrivateNetworkWithin } from './private-networks.js'
@@ -18,11 +18,9 @@ import { authenticationContextRules } from './authentication-context-rules.js'
 import { signInRules } from './sign-in-rules.js'
 import { firstMethods } from '../interaction/method-choice.js'
 import { authorizationDetailsRules } from './authorization-details-rules.js'
-import { pairwiseRules } from './pairwise-rules.js'
 import { looksAreOfClients } from './read-look.js'
 import { profileRules } from './profile-rules.js'
 import { registrationRules } from './registration-rules.js'
-import { requestUriRules } from './request-uri-rules.js'
 import { misspeltNames } from './misspelt-rules.js'
 import { mtlsRules } from './mtls-rules.js'
 import { meant, type CheckedRegistries, type Deployment, type Rule } from './rule.js'
@@ -266,10 +264,8 @@ const rules: readonly Rule[] = [
   ...signInRules,
   ...profileRules,
   looksAreOfClients,
-  ...requestUriRules,
-  ...cibaRules,
+  ...clientRules,
   ...registrationRules,
-  ...pairwiseRules,
   ownOutput,
 ]
 

@@ -1,10 +1,11 @@
+import type { IncomingMessage } from 'node:http'
 import { noParameters } from '../oauth/requests/params.js'
 import { OAuthError } from '../oauth/errors.js'
 import { said } from '../oauth/said.js'
 import { answer } from './answer.js'
+import { checkBodyHeaders, readBytes, type BodyKind } from './body-bytes.js'
 import { acceptsPages, type Context, type Middleware } from './exchange.js'
 import { readForm } from './form-reader.js'
-import { readJsonBody } from './json-reader.js'
 import { readPageForm } from './page-form.js'
 import { HttpRequest, type RequestServices } from './request.js'
 import type { Route } from './route.js'
@@ -28,6 +29,16 @@ const serve = async (ctx: Context, route: Route, services: RequestServices): Pro
   const body = hasBody && route.body === 'json' ? await readJsonBody(ctx.req) : undefined
   answer(ctx, await route.answer(new HttpRequest(ctx.req, ctx.state, services, form, body)))
 }
+
+const jsonBody: BodyKind = {
+  mediaType: 'application/json',
+  maxBytes: 32 * 1024,
+  refusal: 'The body must be application/json in UTF-8.',
+}
+
+/** The bytes of a JSON body; none where there was no body. Throws as `checkBodyHeaders` and `readBytes`. */
+const readJsonBody = async (request: IncomingMessage): Promise<Buffer> =>
+  checkBodyHeaders(request, jsonBody) ? readBytes(request, jsonBody.maxBytes) : Buffer.alloc(0)
 
 const checkMethod = (ctx: Context, route: Route): void => {
   const method = ctx.req.method === 'HEAD' ? 'GET' : ctx.req.method

@@ -12,8 +12,7 @@ import type { Declaration } from '../endpoint.js'
 import { redirect, type EndpointRequest, type Reply } from '../message.js'
 import type { RecordedHandler } from '../refusals.js'
 import { encryptionOf } from '../supported.js'
-import { originAndPath } from './origin-and-path.js'
-import { getClient, getPushedRequestUri } from './request.js'
+import { getClient, getPushedRequestUri, originAndPath } from './request.js'
 
 const steps = stepsAt('authorization')
 

@@ -4,6 +4,7 @@ import { said } from '../../oauth/said.js'
 import type { ParameterList } from '../../oauth/requests/params.js'
 import { isPushedRequestUri } from '../../oauth/requests/pushed-request.js'
 import { checkOnce } from '../authorization-flow/target.js'
+import { hideTokens } from '../../opaque-token.js'
 
 /** The client that asks. With `meant`, the page says which id was probably meant. Throws `invalid_request`, `invalid_client`, `Unavailable`. */
 export const getClient = async (
@@ -41,4 +42,16 @@ export const getPushedRequestUri = (params: ParameterList): string | undefined =
   if (uri === undefined || !isPushedRequestUri(uri)) return undefined
   checkOnce(params, 'request_uri')
   return uri
+}
+
+const maxLength = 200
+
+/**
+ * Of a URI that was sent: enough to find a typing error, and nothing of its query, fragment or userinfo, which may be
+ * secret, and no token in its path. At most 200 characters; undefined when it is no URI.
+ */
+export const originAndPath = (uri: string): string | undefined => {
+  if (!URL.canParse(uri)) return undefined
+  const { protocol, host, pathname } = new URL(uri)
+  return `${protocol}${host === '' ? '' : `//${host}`}${hideTokens(pathname)}`.slice(0, maxLength)
 }

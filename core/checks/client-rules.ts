@@ -17,4 +17,19 @@ const pings: Rule = ({ config, clients, report, warn, isWhole }) => {
   }
 }
 
-export const cibaRules: readonly Rule[] = [pings]
+const pairwise: Rule = ({ config: { pairwise_key: key }, clients, report, isWhole }) => {
+  if (!isWhole('pairwise_key') || key !== undefined) return
+  for (const [index, client] of clients.entries())
+    if (client?.subject_type === 'pairwise')
+      report(['clients', index, 'subject_type'], 'pairwise needs pairwise_key in the configuration')
+}
+
+const requestUris: Rule = ({ config: { request_uris: mode }, clients, report, isWhole }) => {
+  if (!isWhole('request_uris') || mode === 'registered') return
+  for (const [index, client] of clients.entries())
+    if (client?.request_uris !== undefined)
+      report(['clients', index, 'request_uris'], 'needs request_uris: registered in the configuration')
+}
+
+/** What members of clients need elsewhere in the configuration. */
+export const clientRules: readonly Rule[] = [pings, pairwise, requestUris]
