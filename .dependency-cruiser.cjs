@@ -264,10 +264,15 @@ module.exports = {
     forbid(
       'no-development-packages',
       { path: product },
-      { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['npm', 'npm-optional'] },
+      { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['npm', 'npm-optional', 'npm-peer'] },
       'Who installs the product gets no development packages.',
     ),
-    forbid('no-undeclared-packages', {}, { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] }),
+    // It takes the member that says which peers are optional for a kind of its own, which it does not know.
+    forbid(
+      'no-undeclared-packages',
+      {},
+      { dependencyTypes: ['npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['npm-peer'] },
+    ),
     forbid('no-unresolvable-imports', {}, { couldNotResolve: true }),
   ],
   options: {

@@ -2,11 +2,12 @@
 ARG BUILD_IMAGE=node:24-bookworm
 ARG RUN_IMAGE=node:24-bookworm-slim
 
-# What runs. One package may run a script at installation: pkcs11js is compiled, with the headers of this Node.
+# What runs, with the packages of every module. One package may run a script at installation: pkcs11js is compiled, with the headers of this Node.
 FROM ${BUILD_IMAGE} AS dependencies
 WORKDIR /src
-COPY package.json package-lock.json .npmrc ./
-RUN npm ci --omit=dev --ignore-scripts \
+COPY package.json package-lock.json .npmrc .ci/production-manifest.js ./
+RUN node production-manifest.js \
+  && npm ci --omit=dev --ignore-scripts \
   && npm_config_nodedir=/usr/local npm rebuild pkcs11js
 
 # `npm pack` leaves what a published package holds, and nothing else gets into the image.

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { productionManifest } from './production-manifest.js'
 
 /**
  * Prints the bill of materials of what runs, as CycloneDX. `npm sbom --omit dev` leaves out what a development dependency
@@ -10,18 +11,15 @@ import { fileURLToPath } from 'node:url'
  */
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const read = (name) => JSON.parse(readFileSync(join(root, name), 'utf8'))
-const withoutDevelopment = (manifest) =>
-  Object.fromEntries(Object.entries(manifest).filter(([name]) => name !== 'devDependencies'))
-
 const lock = read('package-lock.json')
-const packages = { ...lock.packages, '': withoutDevelopment(lock.packages['']) }
+const packages = { ...lock.packages, '': productionManifest(lock.packages['']) }
 
 const temporary = mkdtempSync(join(tmpdir(), 'signet-sbom-'))
 try {
   // npm calls the product by the name of its folder.
   const folder = join(temporary, 'signet-idp')
   mkdirSync(folder)
-  writeFileSync(join(folder, 'package.json'), JSON.stringify(withoutDevelopment(read('package.json'))))
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(productionManifest(read('package.json'))))
   writeFileSync(join(folder, 'package-lock.json'), JSON.stringify({ ...lock, packages }))
   const args = ['sbom', '--package-lock-only', '--sbom-format', 'cyclonedx', '--sbom-type', 'application']
   const { status } = spawnSync('npm', args, { cwd: folder, stdio: 'inherit' })

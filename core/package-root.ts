@@ -8,9 +8,15 @@ const findRoot = (directory: string): string =>
 /** The folder of this package, the same from source and from `dist/`: what is not code is read from here. */
 export const packageRoot = findRoot(dirname(fileURLToPath(import.meta.url)))
 
-export const packageVersion = (
-  JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as { readonly version: string }
-).version
+const manifest = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as {
+  readonly version: string
+  readonly peerDependencies: Readonly<Record<string, string>>
+}
+
+export const packageVersion = manifest.version
+
+/** The packages that only some modules need, with the range of versions: those who use such a module install them. */
+export const optionalPackages = manifest.peerDependencies
 
 const readCommit = (): string | undefined => {
   try {

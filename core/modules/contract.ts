@@ -163,6 +163,8 @@ export interface StoreModule<Options, Backend> {
   readonly contract: number
   /** Checks `storage.*.options`: any Standard Schema. Absent: options are refused. */
   readonly options?: StandardSchemaV1<unknown, Options>
+  /** Names of the npm packages that `open` imports: a configuration is refused where one is missing. */
+  readonly packages?: readonly string[]
   /**
    * Opens the store; it need not answer yet. The host disposes of what it is given. Throws `Unavailable`, and `BadOption` for an
    * option that only opening shows to be wrong.

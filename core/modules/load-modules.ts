@@ -9,6 +9,7 @@ import type { Config } from '../../config/schema.js'
 import { findSecrets, revealOptions } from '../../config/substitute.js'
 import type { PluginModule, ServiceName, SignerModule } from './contract.js'
 import { isObject } from '../json.js'
+import { explainFailedImport } from './missing-package.js'
 import { inertServices } from './inert-services.js'
 import { resolveSpecifier, type ModuleKind } from './module-specifier.js'
 import { describeFailure } from '../plugin-failure.js'
@@ -124,6 +125,8 @@ export const importModule = async (
   try {
     return { exported: ((await import(pathToFileURL(file).href)) as { default?: unknown }).default }
   } catch (error) {
+    const missing = explainFailedImport(error)
+    if (missing !== undefined) return { fault: missing }
     const { message, stack } = await describeFailure(error, file)
     return { fault: `cannot be loaded: ${message}`, ...(stack !== undefined && { stack }) }
   }

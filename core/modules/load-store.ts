@@ -1,3 +1,4 @@
+import { dirname } from 'node:path'
 import { findNearMiss } from '../near-miss.js'
 import type { Salvaged } from '../../config/explain.js'
 import type { Problem } from '../../config/problems.js'
@@ -6,6 +7,8 @@ import { storageContractVersion } from '../storage/contract-version.js'
 import type { EphemeralBackend, StorageBackend } from '../storage/ports.js'
 import { checkOptions, findModuleFaults, importModule, maskOf } from './load-modules.js'
 import { listBuiltIn, resolveSpecifier, type ResolvedSpecifier } from './module-specifier.js'
+import { explainMissing } from './missing-package.js'
+import { resolvePackage } from './resolve-package.js'
 import type { StoreModule } from './contract.js'
 
 type Choices = Config['storage']
@@ -61,10 +64,13 @@ const findRolesFault = (name: unknown, roles: unknown, role: StoreRole): string 
 const findFaults = (exported: unknown, role: StoreRole): string[] => {
   const faults = findModuleFaults(exported, 'defineStorage', 'open')
   if (typeof exported !== 'object' || exported === null) return faults
-  const { name, contract, roles, findMissing } = exported as Readonly<Record<string, unknown>>
+  const { name, contract, roles, packages, findMissing } = exported as Readonly<Record<string, unknown>>
   const more = [
     findContractFault(contract),
     findRolesFault(name, roles, role),
+    packages === undefined || (Array.isArray(packages) && packages.every((one) => typeof one === 'string'))
+      ? undefined
+      : 'has packages that are not a list of names',
     findMissing === undefined || typeof findMissing === 'function'
       ? undefined
       : 'has a findMissing that is not a function',
@@ -87,6 +93,8 @@ export const loadStore = async <Role extends StoreRole>(
   const faults = findFaults(imported.exported, role)
   if (faults.length > 0) return fail(faults)
   const module = imported.exported as StoreModule<unknown, Backends[Role]>
+  const missing = module.packages?.filter((name) => resolvePackage(name, dirname(resolved.file)) === undefined) ?? []
+  if (missing.length > 0) return fail(missing.map(explainMissing))
   const { value, problems } = await checkOptions(
     module.options,
     choice.options,

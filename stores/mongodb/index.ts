@@ -30,6 +30,7 @@ export default defineStorage<z.infer<typeof options>>({
   name: 'mongodb',
   apiVersion: 1,
   contract: 4,
+  packages: ['mongodb'],
   options,
   async open(given, services) {
     const { openMongodb } = await import('./open-mongodb.js')

@@ -7,6 +7,7 @@ export default defineStorage<RedisOptions>({
   apiVersion: 1,
   contract: 4,
   roles: ['ephemeral'],
+  packages: ['ioredis'],
   options: redisOptions,
   async open(options, services) {
     const { openRedis } = await import('./open-redis.js')

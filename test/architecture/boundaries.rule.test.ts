@@ -11,6 +11,7 @@ const rules = createRequire(import.meta.url)('../../.dependency-cruiser.cjs') as
 const manifest = createRequire(import.meta.url)('../../package.json') as {
   readonly scripts: { readonly boundaries: string }
   readonly dependencies: Readonly<Record<string, string>>
+  readonly peerDependencies: Readonly<Record<string, string>>
   readonly optionalDependencies: Readonly<Record<string, string>>
 }
 
@@ -56,7 +57,7 @@ describe('boundaries', () => {
 
   it('show every runtime dependency imported by the product', () => {
     const imported = house.modules.flatMap((module) => module.dependencies.map((dependency) => dependency.module))
-    const installed = Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies })
+    const installed = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies, ...manifest.optionalDependencies })
     const idle = installed.filter((name) => !imported.some((from) => from === name || from.startsWith(`${name}/`)))
     expect(idle).toEqual([])
   })

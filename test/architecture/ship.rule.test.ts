@@ -150,6 +150,13 @@ clients:
   })
 })
 
+interface LockedPackage {
+  readonly version: string
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
+  readonly optionalDependencies?: Readonly<Record<string, string>>
+}
+
 describe('the bill of materials', () => {
   it('names what runs, and nothing that only builds or tests', () => {
     const bill = JSON.parse(run('npm', 'run', '--silent', 'sbom')) as {
@@ -158,11 +165,21 @@ describe('the bill of materials', () => {
       components: readonly { name: string; version: string; purl: string }[]
     }
     const lock = JSON.parse(readDocument('package-lock.json')) as {
-      packages: Record<string, { dev?: boolean; version: string }>
+      packages: Record<string, LockedPackage>
     }
-    const running = Object.entries(lock.packages).flatMap(([path, { dev, version }]) =>
-      path === '' || dev === true ? [] : [`${path.replace(/^.*node_modules\//, '')}@${version}`],
-    )
+    const paths = new Set<string>()
+    const visit = (name: string, from: string): void => {
+      const path = `${from}${from === '' ? '' : '/'}node_modules/${name}`
+      const found = lock.packages[path]
+      if (found === undefined)
+        return from === '' ? undefined : visit(name, from.replace(/(?:^|\/)node_modules\/(?:@[^/]+\/)?[^/]+$/, ''))
+      if (paths.has(path)) return
+      paths.add(path)
+      for (const needed of Object.keys({ ...found.dependencies, ...found.optionalDependencies })) visit(needed, path)
+    }
+    const { dependencies, peerDependencies, optionalDependencies } = lock.packages['']!
+    for (const name of Object.keys({ ...dependencies, ...peerDependencies, ...optionalDependencies })) visit(name, '')
+    const running = [...paths].map((path) => `${path.replace(/^.*node_modules\//, '')}@${lock.packages[path]!.version}`)
     const named = new Set(bill.components.map(({ name, version }) => `${name}@${version}`))
     expect(bill).toMatchObject({ bomFormat: 'CycloneDX', metadata: { component: { name: 'signet-idp' } } })
     expect(named).toEqual(new Set(running))

@@ -92,6 +92,29 @@ describe('the package in an empty folder', () => {
     expect(attacked).toMatchObject({ code: 1, stderr: expect.stringMatching(/^scope: /m) })
   })
 
+  it('names the package that a module of the configuration needs', async () => {
+    await writeFile(
+      join(project.folder, 'packages.yaml'),
+      `issuer: http://localhost:3000
+signers: { kms: { use: signers/aws-kms } }
+keys: [{ kid: a, alg: ES256, signer: kms, ref: alias/a }]
+plugins: [{ use: plugins/grants/client-credentials }, { use: plugins/login/oidc }]
+storage:
+  records: { use: mongodb, options: { uri: mongodb://127.0.0.1 } }
+  ephemeral: { use: redis, options: { url: redis://127.0.0.1 } }
+`,
+    )
+    const { code, stdout } = await project.run('npx signet-idp check --config packages.yaml')
+    expect(code).toBe(1)
+    for (const [path, name] of [
+      ['signers.kms.use', '@aws-sdk/client-kms'],
+      ['plugins[1].use', 'openid-client'],
+      ['storage.records.use', 'mongodb'],
+      ['storage.ephemeral.use', 'ioredis'],
+    ])
+      expect(stdout).toContain(`${path}: needs the package ${name}: run \`npm install "${name}@^`)
+  })
+
   const typed = `import { defineGrant, definePlugin, OAuthError } from 'signet-idp'
 import { checkPublicJwk, defineSigner } from 'signet-idp/signer'
 import { BadOption, defineStorage, type StorageBackend } from 'signet-idp/storage'
