@@ -5,11 +5,11 @@ import { parseCertificate, readBundle, readCertificate, type ReadCertificate } f
 import { createRefusedChains } from './refused-chains.js'
 
 export interface CertificateChainsOptions {
-  /** PEM, one certificate or several in each: whom a chain must lead to. */
+  /** Trust anchors in PEM, one or several certificates in each text. Every chain must lead to one of them. */
   readonly trustAnchors: readonly string[]
-  /** PEM: what chains may leave out. */
+  /** PEM certificates of intermediates that a chain may omit. */
   readonly intermediates?: readonly string[]
-  /** OIDs of extended key usages that the first certificate must have, each of them. */
+  /** OIDs of the extended key usages that the first certificate must have. All of them are required. */
   readonly usages?: readonly string[]
   readonly clock: Clock
 }
@@ -18,27 +18,28 @@ export interface CertificateChainsOptions {
 export interface TrustedChain {
   readonly ok: true
   readonly leaf: ReadCertificate
-  /** From the leaf to the anchor, both included. Certificates that were sent and are not needed are not in it. */
+  /** From the leaf to the anchor, both included. Certificates that were sent but not needed are left out. */
   readonly path: readonly ReadCertificate[]
 }
 
-/** Chains of certificates that say of a key where it is. Not those of clients: for these there is `clientCertificates`. */
+/** Certificate chains that say where a key is held. Chains of clients go through `clientCertificates` instead. */
 export interface CertificateChains {
   /**
-   * Looks for a path from the first certificate (DER) to a trust anchor through the others, in any order (RFC 5280 §6.1): signatures
-   * of SHA-256 or better, keys of 2048 to 4096 bits RSA, P-256, P-384, Ed25519, or of the kind of an anchor's or intermediate's,
-   * authorities with their path lengths, times, no critical extension that is not understood, no name constraints. Nothing
-   * of revocation. At most 8 certificates of 16 KiB, and 8 signatures. Of a refusal the reason is in constant words; it is
-   * remembered for a minute. Throws nothing.
+   * Looks for a path from the first certificate (DER) to a trust anchor through the others, in any order (RFC 5280
+   * §6.1). It checks signatures (SHA-256 or better), keys (RSA of 2048 to 4096 bits, P-256, P-384, Ed25519, or a kind
+   * that an anchor or intermediate has), path lengths of authorities, times, and critical extensions that are not
+   * understood; name constraints are refused. Revocation is not checked. At most 8 certificates of 16 KiB and 8
+   * signatures are looked at. A refusal gives its reason in constant words and is remembered for a minute. Never
+   * throws.
    */
   check(chain: readonly Uint8Array[]): TrustedChain | { readonly ok: false; readonly reason: string }
 }
 
-/** Of what anybody sends, before anything of it is verified. */
+/** These limits apply to input from anybody, before any of it is verified. */
 export const maxCertificates = 8
 export const maxCertificateBytes = 16_384
 
-/** Throws `Error` when a trust anchor or an intermediate is no certificate, and when there is no anchor. */
+/** Throws `Error` when there is no trust anchor, or when an anchor or intermediate is not a certificate. */
 export const createCertificateChains = (options: CertificateChainsOptions): CertificateChains => {
   const { clock, usages = [] } = options
   const authorities = readAuthorities(options.trustAnchors, options.intermediates ?? [])
@@ -77,8 +78,8 @@ export const createCertificateChains = (options: CertificateChainsOptions): Cert
 }
 
 /**
- * The public key of a certificate (DER), of which nothing is verified: what it signed can be verified before its chain is looked
- * at. Undefined for what is no certificate, and for keys that have no JWK.
+ * The public key of an unverified certificate (DER), so that what the key signed can be checked before its chain is.
+ * Returns undefined for input that is not a certificate, and for keys that have no JWK.
  */
 export const findCertificateKey = (raw: Uint8Array): webcrypto.JsonWebKey | undefined => {
   try {
@@ -88,7 +89,7 @@ export const findCertificateKey = (raw: Uint8Array): webcrypto.JsonWebKey | unde
   }
 }
 
-/** Is the certificate of this public key? The key is one that was checked: the members of its type are there. */
+/** Whether the certificate is for this public key. `jwk` must have been checked: its required members are read. */
 export const isForKey = ({ x509 }: ReadCertificate, jwk: Readonly<webcrypto.JsonWebKey>): boolean =>
   createPublicKey({ key: jwk, format: 'jwk' }).equals(x509.publicKey)
 
@@ -96,8 +97,8 @@ const maxBase64 = Math.ceil(maxCertificateBytes / 3) * 4
 const base64Form = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
 /**
- * A chain as JOSE writes it (RFC 7515 §4.1.6): base64 of DER, the certificate of the key first. Undefined for anything else, for
- * more than 8 certificates, and where one is longer than 16 KiB.
+ * Reads a chain as JOSE writes it (RFC 7515 §4.1.6): base64 of DER, the certificate of the key first. Returns
+ * undefined for anything else, for more than 8 certificates, and for one longer than 16 KiB.
  */
 export const readX5c = (value: unknown): readonly Buffer[] | undefined => {
   if (!Array.isArray(value) || value.length === 0 || value.length > maxCertificates) return undefined
@@ -106,7 +107,7 @@ export const readX5c = (value: unknown): readonly Buffer[] | undefined => {
   return value.every(isOne) ? value.map((one) => Buffer.from(one, 'base64')) : undefined
 }
 
-/** What keeps a text from being a PEM bundle of certificates; undefined: nothing. */
+/** Why a text is not a PEM bundle of certificates, or undefined if it is one. */
 export const findCertificatesFault = (pem: string): string | undefined => {
   try {
     return readBundle([pem]).length > 0 ? undefined : 'must contain certificates in PEM'

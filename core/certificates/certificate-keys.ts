@@ -13,7 +13,7 @@ const isStrong = ({ asymmetricKeyType: type, asymmetricKeyDetails: details }: Ke
   return type === 'ed25519' || type === 'ed448'
 }
 
-/** The kinds of these keys, weak ones left out. */
+/** The kinds of these keys, without the weak ones. */
 export const keyKindsOf = (certificates: readonly X509Certificate[]): KeyKinds =>
   new Set(
     certificates
@@ -23,8 +23,9 @@ export const keyKindsOf = (certificates: readonly X509Certificate[]): KeyKinds =
   )
 
 /**
- * What keeps a certificate's key from being verified by: it is weak, or neither of a kind that every key here may have nor of
- * one that the deployment trusts already. A signature of P-521 or RSA-16384 takes twenty times as long as one of P-256.
+ * Why signatures by this certificate's key are not verified: the key is weak, or it is neither of a kind accepted for
+ * everybody nor of a kind that the deployment trusts already. A P-521 or RSA-16384 signature takes twenty times as
+ * long to verify as a P-256 one.
  */
 export const findKeyFault = ({ publicKey }: X509Certificate, kinds: KeyKinds): string | undefined => {
   if (!isStrong(publicKey)) return 'a key is too weak'
@@ -33,7 +34,10 @@ export const findKeyFault = ({ publicKey }: X509Certificate, kinds: KeyKinds): s
     : 'a key is of a kind that is not accepted'
 }
 
-/** Has verifying by its key cost no more than by any other key? False too for a key that cannot be imported. */
+/**
+ * Whether verifying with this key costs no more than with any other accepted key. Also false for a key that cannot be
+ * imported.
+ */
 export const hasAcceptedKey = (certificate: X509Certificate): boolean => {
   try {
     return isAcceptedKey(certificate.publicKey)

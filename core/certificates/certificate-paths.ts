@@ -5,33 +5,33 @@ import { findAuthorityFault, findLeafFault, findPathLengthFault, type PathPurpos
 import { createSignatureChecks } from './signature-checks.js'
 import { findTimeFault, validityOf } from './validity.js'
 
-/** Authorities one above another. */
+/** The longest chain of authorities, one above another. */
 const maxAuthorities = 8
 
 const untrusted = 'no trust anchor has issued it'
 
-/** What a deployment trusts. */
+/** The certificates that a deployment trusts. */
 export interface Authorities {
   readonly anchors: readonly ReadCertificate[]
   readonly intermediates: readonly ReadCertificate[]
-  /** Kinds of keys that are accepted because one of these has such a key. */
+  /** Kinds of keys that are accepted because an authority has such a key. */
   readonly keyKinds: KeyKinds
 }
 
-/** From PEM texts. Throws `Error` when one holds something else than certificates. */
+/** Reads PEM texts. Throws `Error` when one holds anything but certificates. */
 export const readAuthorities = (trustAnchors: readonly string[], intermediates: readonly string[]): Authorities => {
   const [anchors, others] = [readBundle(trustAnchors), readBundle(intermediates)]
   return { anchors, intermediates: others, keyKinds: keyKindsOf([...anchors, ...others].map(({ x509 }) => x509)) }
 }
 
-/** The certificates through which names lead up from the leaf, and the anchors that they lead to. Nothing is verified. */
+/** Collects the certificates that lead up from the leaf by name, and the anchors they reach. Nothing is verified. */
 const climbByName = (
   leaf: X509Certificate,
   anchors: readonly ReadCertificate[],
   others: readonly X509Certificate[],
 ) => {
   const reached = new Set([leaf])
-  // A set visits what is added while it is walked through.
+  // A Set also iterates over members that are added during the iteration.
   for (const below of reached) for (const above of others) if (below.checkIssued(above)) reached.add(above)
   const tops = anchors.filter(({ x509 }) => [...reached].some((below) => below.checkIssued(x509)))
   reached.delete(leaf)
@@ -47,10 +47,10 @@ const readOrNothing = (x509: X509Certificate): ReadCertificate | undefined => {
 }
 
 /**
- * Looks for a path from `leaf` to an anchor (RFC 5280 §6.1): the path, leaf and anchor included, all of it valid now; or why there
- * is none. `offered` are certificates that the caller sent. It begins at the anchors, and only where names lead to one, so
- * that none of the caller's own keys ever verifies anything, and reads of what was sent only what an authority has signed.
- * `now`: seconds since the epoch.
+ * Looks for a path from `leaf` to an anchor (RFC 5280 §6.1). Returns the path from leaf to anchor, every certificate
+ * valid now, or the reason there is none. `offered` are the certificates that the caller sent. The search starts at
+ * the anchors, and only where names lead to one, so that the caller's own keys never verify anything and only
+ * certificates signed by an authority are read. `now` is in seconds since the epoch.
  */
 export const findPath = (
   leaf: ReadCertificate,
@@ -64,7 +64,7 @@ export const findPath = (
   if (leafFault !== undefined) return leafFault
   const known = new Map(intermediates.map((one) => [one.x509, one]))
   const { between, tops } = climbByName(leaf.x509, anchors, [...known.keys(), ...offered])
-  // Where no path leads from an anchor to the leaf, the last fault that kept one from it is told.
+  // When no path leads from an anchor to the leaf, the last fault found is reported.
   let fault = untrusted
   const isSignedBy = createSignatureChecks()
 
@@ -74,7 +74,7 @@ export const findPath = (
     findPathLengthFault(path) ??
     findTimeFault(validityOf([next]), now)
 
-  /** `path`: from an anchor down, all of it verified. */
+  /** `path` starts at an anchor, and all of it is verified. */
   const descend = (
     path: readonly ReadCertificate[],
     next: ReadCertificate | undefined,

@@ -8,15 +8,17 @@ import { parseCertificate, readCertificate, type ReadCertificate } from './read-
 import { createRefusedChains } from './refused-chains.js'
 import { findTimeFault, validityOf, type Validity } from './validity.js'
 
-/** What methods of client authentication ask about a certificate (RFC 8705 §2). The faults are for the audit log. */
+/**
+ * Checks that methods of client authentication make on a certificate (RFC 8705 §2). The faults are for the audit log.
+ */
 export interface ClientCertificates {
-  /** What the certificate says of itself; undefined when it does not parse. */
+  /** The contents of the certificate, or undefined when it does not parse. */
   read(certificate: ClientCertificate): ReadCertificate | undefined
-  /** Why this is not the time to use it; undefined when it is. */
+  /** Why the certificate cannot be used at this time, or undefined if it can. */
   findTimeFault(certificate: ReadCertificate): string | undefined
   /**
-   * Why it is not trusted for client authentication; undefined when a path leads to a trust anchor (RFC 5280 §6.1), or the
-   * proxy has found one.
+   * Why it is not trusted for client authentication. Undefined when a path leads to a trust anchor (RFC 5280 §6.1) or
+   * the proxy found one.
    */
   findFault(certificate: ClientCertificate): string | undefined
 }
@@ -24,15 +26,15 @@ export interface ClientCertificates {
 export interface ClientCertificatesOptions {
   /** PEM, one certificate or several in each. */
   readonly trustAnchors: readonly string[]
-  /** What clients may leave out. */
+  /** PEM certificates of intermediates that clients may omit. */
   readonly intermediates: readonly string[]
   readonly verifiedByProxy: boolean
   readonly clock: Clock
 }
 
-/** 10 KiB each. */
+/** An entry takes about 10 KiB. */
 const maxRead = 1000
-/** 200 bytes each. */
+/** An entry takes about 200 bytes. */
 const maxTrusted = 10_000
 
 const clientAuthentication: PathPurpose = {
@@ -49,12 +51,12 @@ const orNothing = <T>(make: () => T): T | undefined => {
   }
 }
 
-/** Throws `Error` when an anchor or an intermediate is no certificate. */
+/** Throws `Error` when an anchor or an intermediate is not a certificate. */
 export const createClientCertificates = (options: ClientCertificatesOptions): ClientCertificates => {
   const { clock, verifiedByProxy } = options
   const authorities = readAuthorities(options.trustAnchors, options.intermediates)
   const unlessRefused = createRefusedChains(clock)
-  // By thumbprint: reading costs 300 us and verifying a millisecond, and a client comes again.
+  // Cached by thumbprint, because reading costs 300 µs and verifying 1 ms, and clients come back.
   const known = new RecentMap<string, ReadCertificate>(maxRead)
   const trusted = new RecentMap<string, Validity>(maxTrusted)
 

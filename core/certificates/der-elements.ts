@@ -1,7 +1,10 @@
-/** Reading one takes 15 µs. A certificate with long names and all common extensions has 150, one for 100 names has 101 of those. */
+/**
+ * Reading one takes 15 µs. A certificate with long names and all common extensions has 150; one for 100 names has 101
+ * of those.
+ */
 const maxElements = 256
 
-/** Bytes of the header of the element at `offset`, and of its content. `length` past the end is for the reader to refuse. */
+/** Sizes in bytes of the header and content of the element at `offset`. The reader refuses a `length` past the end. */
 const headerAt = (der: Uint8Array, offset: number): { readonly header: number; readonly length: number } => {
   const first = der[offset + 1] ?? 0
   if (first < 0x80) return { header: 2, length: first }
@@ -12,8 +15,8 @@ const headerAt = (der: Uint8Array, offset: number): { readonly header: number; r
 }
 
 /**
- * Throws `Error` for more elements (X.690 §8.1) than a certificate or one of its extensions needs: 16 KiB have room for thousands,
- * and whoever made them up is not known yet.
+ * Throws `Error` when there are more elements (X.690 §8.1) than a certificate or one of its extensions needs. 16 KiB
+ * have space for thousands, and the sender is not authenticated yet.
  */
 export const checkElements = (der: Uint8Array): void => {
   let offset = 0
@@ -21,7 +24,7 @@ export const checkElements = (der: Uint8Array): void => {
     if (count === maxElements) throw new Error('there are too many elements')
     const { header, length } = headerAt(der, offset)
     const isConstructed = ((der[offset] as number) & 0x20) !== 0
-    // What a constructed one holds is counted next.
+    // The content of a constructed element is counted next.
     offset += isConstructed ? header : header + length
   }
 }

@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer'
 /** An attribute of a name: its type as an OID, its value as text. */
 export type NameAttribute = readonly [oid: string, value: string]
 
-/** The relative names from the root down, as certificates have them (X.501); one may have several attributes. */
+/** The relative names from the root down, as in certificates (X.501). One may have several attributes. */
 export type DistinguishedName = readonly (readonly NameAttribute[])[]
 
 /** The short names of RFC 4514 §3 and RFC 4519, and those that certificate programs print for common types. */
@@ -31,11 +31,11 @@ const oids: ReadonlyMap<string, string> = new Map([
 
 const maxLength = 1024
 
-/** RFC 4514 §3: what stands for itself, `\` and one of the special characters, or `\` and two hexadecimal digits. */
+/** RFC 4514 §3: a literal character, `\` and a special character, or `\` and two hexadecimal digits. */
 const value = String.raw`(?:[^\\",;<>+\0]|\\(?:[ "#+,;<=>\\]|[\dA-Fa-f]{2}))*`
 const attribute = new RegExp(String.raw`\s*([A-Za-z][A-Za-z\d-]*|\d+(?:\.\d+)+)\s*=(${value})([,+]|$)`, 'y')
 
-/** Leading and trailing blanks mean something only where they are escaped. */
+/** Leading and trailing blanks count only when they are escaped. */
 const unescape = (text: string): string | undefined => {
   const trimmed = text.replace(/^ +/, '').replace(/(?<!\\)((?:\\\\)*) +$/, '$1')
   const bytes: Buffer[] = []
@@ -46,8 +46,8 @@ const unescape = (text: string): string | undefined => {
 }
 
 /**
- * Reads the text form of a name (RFC 4514), such as `CN=app,O=Bank\, Inc.,C=DE`: types by short name or OID, values that
- * are not in hexadecimal, in UTF-8 without null characters. Undefined for anything else.
+ * Reads the text form of a name (RFC 4514), such as `CN=app,O=Bank\, Inc.,C=DE`. Types are short names or OIDs;
+ * values are UTF-8 without null characters and not hexadecimal. Returns undefined for anything else.
  */
 export const parseDistinguishedName = (name: string): DistinguishedName | undefined => {
   if (name.length > maxLength) return undefined
@@ -66,17 +66,17 @@ export const parseDistinguishedName = (name: string): DistinguishedName | undefi
     joins = next === '+'
     end = next
   }
-  // Text begins with the last of them.
+  // The text form starts with the last relative name.
   return names.reverse()
 }
 
-/** Case, and how many blanks stand together, mean nothing (RFC 5280 §7.1, RFC 4518 §2). */
+/** Case and the number of consecutive blanks are ignored (RFC 5280 §7.1, RFC 4518 §2). */
 const normalize = (text: string): string => text.normalize('NFKC').trim().replaceAll(/\s+/g, ' ').toLowerCase()
 
 const comparable = (name: readonly NameAttribute[]): string =>
   JSON.stringify(name.map(([oid, text]) => `${oid}=${normalize(text)}`).sort())
 
-/** Compares attribute by attribute (RFC 5280 §7.1). A name with a null character is the same as no other. */
+/** Compares attribute by attribute (RFC 5280 §7.1). A name with a null character never matches. */
 export const isSameName = (left: DistinguishedName, right: DistinguishedName): boolean =>
   left.length === right.length &&
   left.every((name, index) => comparable(name) === comparable(right[index] ?? [])) &&

@@ -1,15 +1,18 @@
 import type { KeyObject } from 'node:crypto'
 import { readBundle } from './read-certificate.js'
 
-/** The certificates of our own keys. */
+/** Certificates of the deployment's own keys. */
 export interface KeyCertificates {
-  /** The chain of this key as `x5c` has it (RFC 7515 §4.1.6): base64 of DER, its own certificate first. Undefined: it has none. */
+  /**
+   * The chain of this key in the form of `x5c` (RFC 7515 §4.1.6): base64 of DER, its own certificate first. Undefined
+   * if it has none.
+   */
   find(publicKey: KeyObject): readonly string[] | undefined
-  /** The chains of none of these keys, by their places in the list. */
+  /** Indexes in the list of the chains that belong to none of these keys. */
   findUnused(publicKeys: readonly KeyObject[]): readonly number[]
 }
 
-/** Each text is one chain in PEM. Throws `Error` when it does not parse. */
+/** Each text is one PEM chain. Throws `Error` when one does not parse. */
 export const readKeyCertificates = (texts: readonly string[]): KeyCertificates => {
   const chains = texts
     .map((text) => readBundle([text]))

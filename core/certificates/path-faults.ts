@@ -4,11 +4,14 @@ import type { ReadCertificate } from './read-certificate.js'
 const anyUsage = '2.5.29.37.0'
 const maxReason = 100
 
-/** What a path is for. */
+/** What a path is used for. */
 export interface PathPurpose {
-  /** Of which extended key usages the certificate must have each, and no authority above may exclude one; as OIDs. */
+  /**
+   * OIDs of the extended key usages that the certificate needs. All are required, and no authority above may exclude
+   * one.
+   */
   readonly usages: readonly string[]
-  /** A certificate without them, in constant words. */
+  /** The reason given for a certificate without these usages, in constant words. */
   readonly leafFault: string
   readonly authorityFault: string
 }
@@ -24,7 +27,7 @@ const findSignatureFault = ({ isSignedStrongly }: ReadCertificate): string | und
 const mayUse = ({ keyUsage }: ReadCertificate, flag: KeyUsageFlags): boolean =>
   keyUsage === undefined || (keyUsage & flag) !== 0
 
-/** What is wrong with the certificate at the end of a path, its key and its times apart. */
+/** What is wrong with the certificate at the end of a path, apart from its key and its times. */
 export const findLeafFault = (leaf: ReadCertificate, { usages, leafFault }: PathPurpose): string | undefined => {
   if (leaf.authority !== undefined) return 'it is the certificate of an authority'
   if (!usages.every((usage) => leaf.extendedKeyUsage?.includes(usage) === true)) return leafFault
@@ -32,7 +35,7 @@ export const findLeafFault = (leaf: ReadCertificate, { usages, leafFault }: Path
   return findSignatureFault(leaf) ?? findExtensionFault(leaf)
 }
 
-/** The same for an authority. An anchor's own signature is nobody's word for it (RFC 5280 §6.1). */
+/** The same check for an authority. The signature on an anchor proves nothing and is not checked (RFC 5280 §6.1). */
 export const findAuthorityFault = (
   authority: ReadCertificate,
   isAnchor: boolean,
@@ -46,7 +49,7 @@ export const findAuthorityFault = (
   return findExtensionFault(authority)
 }
 
-/** Why no further authority may come below these, from the anchor down. */
+/** Why no further authority may come below these, which run from the anchor down. */
 export const findPathLengthFault = (above: readonly ReadCertificate[]): string | undefined =>
   above.every(({ authority }, index) => (authority?.pathLength ?? above.length) >= above.length - index)
     ? undefined

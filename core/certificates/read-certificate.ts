@@ -4,30 +4,32 @@ import * as asn1 from '@peculiar/asn1-x509'
 import { checkElements } from './der-elements.js'
 import type { DistinguishedName } from './distinguished-name.js'
 
-/** What a certificate says of itself. Nothing of it is verified. */
+/** The contents of a certificate, unverified. */
 export interface ReadCertificate {
   readonly x509: X509Certificate
   readonly subject: DistinguishedName
   readonly issuer: DistinguishedName
-  /** Of the subject alternative name, in the order of the certificate: the texts of each kind. IPv6 in its shortest form. */
+  /** Subject alternative names by kind, in the order of the certificate. IPv6 addresses are in their shortest form. */
   readonly names: Readonly<Record<'dns' | 'uri' | 'ip' | 'email', readonly string[]>>
   /** Seconds since the epoch. */
   readonly notBefore: number
   readonly notAfter: number
-  /** Present in the certificate of an authority; how many more may come below it, if it says so. */
+  /**
+   * Present in the certificate of an authority. `pathLength` is how many more may come below it, if it sets a limit.
+   */
   readonly authority?: { readonly pathLength?: number | undefined }
-  /** Bits as `KeyUsageFlags`; absent: the key may be used for anything. */
+  /** Bits as in `KeyUsageFlags`. If absent, the key may be used for anything. */
   readonly keyUsage?: number
   readonly extendedKeyUsage?: readonly string[]
   /** The DER of each extension's value, by OID. */
   readonly extensions: ReadonlyMap<string, Buffer>
-  /** OIDs of extensions that must be understood and are not (RFC 5280 §4.2). */
+  /** OIDs of critical extensions that are not understood (RFC 5280 §4.2). */
   readonly notUnderstood: readonly string[]
-  /** By SHA-256 or better. */
+  /** Whether it is signed with SHA-256 or better. */
   readonly isSignedStrongly: boolean
 }
 
-/** RFC 5280 §4.2.1: policies constrain nothing here, for no policy is asked for. */
+/** RFC 5280 §4.2.1: policies constrain nothing here, because no policy is asked for. */
 const understood: ReadonlySet<string> = new Set([
   asn1.id_ce_basicConstraints,
   asn1.id_ce_keyUsage,
@@ -51,7 +53,10 @@ const strongSignatures: ReadonlySet<string> = new Set([
   ...['1.3.101.112', '1.3.101.113'],
 ])
 const rsassaPss = '1.2.840.113549.1.1.10'
-/** Parameters (RFC 4055 §3.1) that begin with a hash, which is SHA-1 where there is none: here SHA-256, SHA-384 or SHA-512. */
+/**
+ * Parameters (RFC 4055 §3.1) start with a hash, which defaults to SHA-1. Only SHA-256, SHA-384 and SHA-512 are
+ * accepted.
+ */
 const strongPss = /^30(?:81)?..a0..30..060960864801650304020[123]/
 
 const isStrongSignature = ({ algorithm, parameters }: asn1.AlgorithmIdentifier): boolean =>
@@ -59,8 +64,8 @@ const isStrongSignature = ({ algorithm, parameters }: asn1.AlgorithmIdentifier):
   (algorithm === rsassaPss && parameters != null && strongPss.test(Buffer.from(parameters).toString('hex')))
 
 /**
- * Throws `Error` for what is no certificate, has more elements than `checkElements` lets pass, or a key that cannot be imported, off
- * its curve for instance.
+ * Throws `Error` for input that is not a certificate, has more elements than `checkElements` accepts, or has a key
+ * that cannot be imported, for example one off its curve.
  */
 export const parseCertificate = (raw: Uint8Array): X509Certificate => {
   checkElements(raw)
@@ -69,7 +74,10 @@ export const parseCertificate = (raw: Uint8Array): X509Certificate => {
   return x509
 }
 
-/** As `parseCertificate`. Throws `Error` too for an extension that does not parse, has too many elements or comes twice. */
+/**
+ * Like `parseCertificate`. Also throws `Error` for an extension that does not parse, has too many elements, or is
+ * repeated.
+ */
 export const readCertificate = (certificate: Uint8Array | X509Certificate): ReadCertificate => {
   const x509 = certificate instanceof X509Certificate ? certificate : parseCertificate(certificate)
   const { raw } = x509
@@ -102,7 +110,7 @@ export const readCertificate = (certificate: Uint8Array | X509Certificate): Read
     ...(keyUsage !== undefined && { keyUsage }),
     ...(extendedKeyUsage && { extendedKeyUsage: [...extendedKeyUsage] }),
     extensions: new Map([...extensions].map(([oid, { extnValue }]) => [oid, Buffer.from(extnValue.buffer)])),
-    // Name constraints are there to be enforced, critical or not: an authority that has them is not trusted with more.
+    // Name constraints must be enforced whether critical or not, so an authority that has them is refused.
     notUnderstood: [...extensions.values()]
       .filter(({ extnID, critical }) => extnID === asn1.id_ce_nameConstraints || (critical && !understood.has(extnID)))
       .map(({ extnID }) => extnID),
@@ -110,11 +118,11 @@ export const readCertificate = (certificate: Uint8Array | X509Certificate): Read
   }
 }
 
-/** One text for each address (RFC 5952); what is no address stays as it is. */
+/** Gives each address one spelling (RFC 5952). Text that is not an address stays as it is. */
 export const shortestAddress = (address: string): string =>
   URL.canParse(`http://[${address}]`) ? new URL(`http://[${address}]`).hostname.slice(1, -1) : address
 
-/** The certificates of PEM texts. Throws `Error` when one is none. */
+/** Reads the certificates in PEM texts. Throws `Error` when one is not a certificate. */
 export const readBundle = (texts: readonly string[]): readonly ReadCertificate[] =>
   texts
     .flatMap((text) => text.match(/-----BEGIN CERTIFICATE-----[^]*?-----END CERTIFICATE-----/g) ?? [])

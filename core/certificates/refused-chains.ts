@@ -3,7 +3,10 @@ import { epochSeconds, type Clock } from '../clock.js'
 import { RecentMap } from '../recent-map.js'
 import { notYetValid } from './validity.js'
 
-/** 300 bytes each. Twice as many as one address may have refused in a minute (`rate_limits.refused`) stay remembered. */
+/**
+ * An entry takes about 300 bytes. There is space for twice as many refusals as `rate_limits.refused` lets one address
+ * have in a minute.
+ */
 const maxRefused = 2000
 const seconds = 60
 
@@ -14,8 +17,8 @@ const digestOf = (chain: readonly Uint8Array[]): string => {
 }
 
 /**
- * Remembers for a minute which chains (DER) were refused, and why: gives what `find` finds, or the text of the refusal before.
- * A chain that is not yet valid may be so a moment later.
+ * Remembers for a minute which chains (DER) were refused and why. Returns the result of `find`, or the remembered
+ * refusal. A chain that is not yet valid is not remembered, because it may be valid a moment later.
  */
 export const createRefusedChains = (clock: Clock) => {
   const refused = new RecentMap<string, { readonly reason: string; readonly at: number }>(maxRefused)

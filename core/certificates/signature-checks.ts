@@ -1,20 +1,20 @@
 import type { X509Certificate } from 'node:crypto'
 
-/** That one search may verify: certificates can be made to fork. */
+/** Signatures verified in one search. The limit is needed because certificates can be made to fork. */
 const maxSignatures = 8
 
 const holderOf = ({ subject, publicKey }: X509Certificate): string =>
   `${subject}\n${publicKey.export({ type: 'spki', format: 'der' }).toString('base64')}`
 
-/** Whose signature by one key was right, and for whom it was wrong. */
+/** For one key: whose signature was valid, and for whom it was not. */
 interface Checked {
   readonly right: Set<X509Certificate>
   readonly wrong: Set<string>
 }
 
 /**
- * Has the key of the second certificate signed the first one? Names and key identifiers are compared before, and the use of
- * the key. One that is wrong is wrong for every certificate of the same subject and key.
+ * Whether the key of the second certificate signed the first. Names, key identifiers and key usage are compared
+ * before. A key that fails is remembered for all certificates with the same subject and key.
  */
 export const createSignatureChecks = (): ((below: X509Certificate, above: X509Certificate) => boolean) => {
   const known = new Map<X509Certificate, Checked>()

@@ -1,7 +1,10 @@
 import { isSameName, parseDistinguishedName } from './distinguished-name.js'
 import { shortestAddress, type ReadCertificate } from './read-certificate.js'
 
-/** The members of a client's metadata that name the subject of its certificate, of which it has one (RFC 8705 §2.1.2). */
+/**
+ * Client metadata members that name the subject of its certificate. A client has exactly one of them (RFC 8705
+ * §2.1.2).
+ */
 export const subjectMembers = [
   'tls_client_auth_subject_dn',
   'tls_client_auth_san_dns',
@@ -14,7 +17,7 @@ export type CertificateSubject = {
   readonly [Name in (typeof subjectMembers)[number]]?: string | undefined
 }
 
-/** The local part of an address is the host's own matter, its domain is not (RFC 5280 §7.5). */
+/** The local part of an address is case-sensitive, the domain is not (RFC 5280 §7.5). */
 const normalizeEmail = (address: string): string => {
   const at = address.lastIndexOf('@') + 1
   return `${address.slice(0, at)}${address.slice(at).toLowerCase()}`
@@ -25,7 +28,10 @@ const is = (found: readonly string[], wanted: string, normalize: (text: string) 
 
 const asItIs = (text: string): string => text
 
-/** Is the certificate for the subject that the client registered? No pattern is one: `*.example.com` is a name like any other. */
+/**
+ * Whether the certificate is for the subject that the client registered. Names are compared literally; wildcards such
+ * as `*.example.com` are not expanded.
+ */
 export const isForSubject = ({ subject, names }: ReadCertificate, wanted: CertificateSubject): boolean => {
   const {
     tls_client_auth_subject_dn: dn,

@@ -6,7 +6,7 @@ export interface Validity {
   readonly until: number
 }
 
-/** When all of them are valid. */
+/** The period in which all of them are valid. */
 export const validityOf = (path: readonly ReadCertificate[]): Validity => ({
   from: Math.max(...path.map(({ notBefore }) => notBefore)),
   until: Math.min(...path.map(({ notAfter }) => notAfter)),
@@ -14,7 +14,7 @@ export const validityOf = (path: readonly ReadCertificate[]): Validity => ({
 
 export const notYetValid = 'it is not yet valid'
 
-/** Why it is not the time to use it. */
+/** Why the certificate cannot be used at this time. */
 export const findTimeFault = ({ from, until }: Validity, now: number): string | undefined => {
   if (now < from) return notYetValid
   return now > until ? 'it has expired' : undefined

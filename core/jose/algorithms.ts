@@ -2,9 +2,15 @@ import { constants, type KeyObject, type SigningOptions } from 'node:crypto'
 import { isEd25519Point } from './ed25519-point.js'
 
 export interface KeyTypeRow {
-  /** Where a key in this process signs: on the event loop what is quick, on the thread pool what takes 250 µs and more. */
+  /**
+   * Where a key in this process signs: quick algorithms on the event loop, those that take 250 µs or more on the
+   * thread pool.
+   */
   readonly signedOn: 'loop' | 'pool'
-  /** Where a signature is verified: on the event loop what takes 15 to 60 µs, on the thread pool what takes 450 µs. */
+  /**
+   * Where a signature is verified: algorithms that take 15 to 60 µs on the event loop, those that take 450 µs on the
+   * thread pool.
+   */
   readonly verifiedOn: 'loop' | 'pool'
   readonly kty: 'RSA' | 'EC' | 'OKP'
   readonly crv?: string
@@ -14,26 +20,30 @@ export interface KeyTypeRow {
   readonly node: { readonly type: 'rsa' | 'ec' | 'ed25519'; readonly namedCurve?: string }
   /** Bytes of one coordinate, or of the public key of Ed25519. */
   readonly coordinateBytes?: number
-  /** RSA: bits of the modulus (RFC 7518 §3.3), and the ceiling that keeps a verification cheap (RFC 8725 §3.4). */
+  /** For RSA, bits of the modulus (RFC 7518 §3.3), with a maximum that keeps verification cheap (RFC 8725 §3.4). */
   readonly modulusBits?: { readonly min: number; readonly max: number }
-  /** What OpenSSL does not ask about a public key that it imports. */
+  /** A check that OpenSSL does not make when it imports a public key. */
   readonly isPoint?: (encoding: Uint8Array) => boolean
 }
 
 export interface AlgorithmRow {
   readonly keyType: KeyType
-  /** The hash of `at_hash` (OIDC Core §3.1.3.6): the algorithm's own, for Ed25519 the one inside of it (RFC 8032 §5.1). */
+  /**
+   * The hash of `at_hash` (OIDC Core §3.1.3.6): the algorithm's own; for Ed25519, the one inside it (RFC 8032 §5.1).
+   */
   readonly accessTokenHash: 'sha256' | 'sha384' | 'sha512'
-  /** What `crypto.sign` and `crypto.verify` want as their algorithm: Ed25519 takes none. */
+  /** The algorithm argument of `crypto.sign` and `crypto.verify`. Ed25519 takes none. */
   readonly digest: string | null
   readonly options: Readonly<SigningOptions>
-  /** Bytes of a signature; RSA: those of the modulus. */
+  /** Bytes of a signature. For RSA, as many as the modulus has. */
   readonly signatureBytes: number | 'modulus'
-  /** Admitted by FAPI 2.0 Security Profile §5.4.1. */
+  /** Whether FAPI 2.0 Security Profile §5.4.1 admits it. */
   readonly fapi: boolean
 }
 
-/** 65537, the only public exponent here: with `e = 1` anybody can sign, and a huge one makes verifying slow. */
+/**
+ * 65537 is the only public exponent accepted: with `e = 1` anybody can sign, and a huge one makes verification slow.
+ */
 export const publicExponent = 'AQAB'
 
 const keyTypeRows = {
@@ -75,7 +85,7 @@ const keyTypeRows = {
   },
 } as const satisfies Readonly<Record<string, KeyTypeRow>>
 
-/** The types of key that exist here: `kty` for RSA, `crv` for the others (RFC 7518 §6, RFC 8037 §2). */
+/** The key types known here: `kty` for RSA, `crv` for the others (RFC 7518 §6, RFC 8037 §2). */
 export type KeyType = keyof typeof keyTypeRows
 
 /** The curves of one `kty`. */
@@ -86,7 +96,7 @@ export type CurveOf<Kty extends KeyTypeRow['kty']> = Extract<
 
 export const keyTypes: Readonly<Record<KeyType, KeyTypeRow>> = keyTypeRows
 
-/** Every member that some type of key requires, except `kty`. */
+/** Every member that some key type requires, except `kty`. */
 export const publicMembers: readonly string[] = [
   ...new Set(Object.values(keyTypes).flatMap(({ members }) => members)),
 ].filter((name) => name !== 'kty')
@@ -94,12 +104,12 @@ export const publicMembers: readonly string[] = [
 /** Private members of RSA, EC, OKP and AKP keys, and the symmetric one (RFC 7518 §6.2.2, §6.3.2, §6.4.1). */
 export const secretJwkMembers: readonly string[] = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv', 'seed']
 
-/** The type of a public key; undefined: none of ours. */
+/** The type of a public key, or undefined if it is not known here. */
 export const keyTypeOf = ({ kty, crv }: { readonly kty?: unknown; readonly crv?: unknown }): KeyType | undefined =>
   (Object.keys(keyTypeRows) as KeyType[]).find((name) => keyTypes[name].kty === kty && keyTypes[name].crv === crv)
 
 const pkcs1 = { padding: constants.RSA_PKCS1_PADDING } as const
-/** RFC 7518 §3.5: the salt is as long as the hash. */
+/** RFC 7518 §3.5: the salt has the length of the hash. */
 const pss256 = { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 32 } as const
 /** RFC 7518 §3.4: r||s, not DER. */
 const ecdsa = { dsaEncoding: 'ieee-p1363' } as const
@@ -156,13 +166,13 @@ const algorithmRows = {
   EdDSA: { keyType: 'Ed25519', accessTokenHash: 'sha512', digest: null, options: {}, signatureBytes: 64, fapi: true },
 } as const satisfies Readonly<Record<string, AlgorithmRow>>
 
-/** The signing algorithms of issued tokens (RFC 7518 §3.1, RFC 8037 §3.1). HS* and `none` do not exist here. */
+/** The signing algorithms of issued tokens (RFC 7518 §3.1, RFC 8037 §3.1). HS* and `none` are not supported. */
 export type JwsAlg = keyof typeof algorithmRows
 
-/** The one table of algorithms. To add one, add its row; a type of key that is new needs a row above, too. */
+/** The only table of algorithms. To add one, add its row here; a new key type also needs a row above. */
 export const algorithms: Readonly<Record<JwsAlg, AlgorithmRow>> = algorithmRows
 
-/** Bytes of the longest signature that a key accepted here makes. */
+/** Bytes of the longest signature that an accepted key can make. */
 export const longestSignature: number = Math.max(
   ...Object.values(algorithms).map(({ keyType, signatureBytes }) =>
     signatureBytes === 'modulus' ? (keyTypes[keyType].modulusBits?.max ?? 0) / 8 : signatureBytes,
@@ -172,22 +182,25 @@ export const longestSignature: number = Math.max(
 /** Every algorithm, in the order of the table. */
 export const allAlgorithms = Object.keys(algorithms) as readonly JwsAlg[]
 
-/** Is this text from outside the name of an algorithm of ours? */
+/** Whether untrusted input is the name of an algorithm known here. */
 export const isJwsAlg = (value: unknown): value is JwsAlg =>
   typeof value === 'string' && Object.hasOwn(algorithms, value)
 
-/** RFC 9864 §2.2 names the same signatures by their curve; clients write either. */
+/** RFC 9864 §2.2 names the same signatures by their curve. Clients use either name. */
 const otherNames: ReadonlyMap<string, JwsAlg> = new Map([['Ed25519', 'EdDSA']])
 
-/** The algorithm that a name from outside means, under either of its names; undefined: none of ours. */
+/** The algorithm that untrusted input names, under either of its names, or undefined if it is not known here. */
 export const findAlgorithm = (name: unknown): JwsAlg | undefined => {
   if (isJwsAlg(name)) return name
   return typeof name === 'string' ? otherNames.get(name) : undefined
 }
 
-/** Every name that is understood in what others signed, for the discovery document. */
+/** Every name accepted for signatures made by others, for the discovery document. */
 export const understoodAlgorithms: readonly string[] = [...allAlgorithms, ...otherNames.keys()]
 
-/** The key as `crypto.sign` and `crypto.verify` want it for `alg`. Make it once per key: it is read-only. */
+/**
+ * The key in the form that `crypto.sign` and `crypto.verify` need for `alg`. It is read-only, so make it once per
+ * key.
+ */
 export const keyInput = (alg: JwsAlg, key: KeyObject): { readonly key: KeyObject } & SigningOptions =>
   Object.freeze({ key, ...algorithms[alg].options })

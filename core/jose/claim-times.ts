@@ -3,7 +3,7 @@ import type { JsonObject } from '../json.js'
 
 const maxJtiLength = 256
 
-/** A `jti` of a length that can be stored: 1 to 256 characters (RFC 7519 §4.1.7). */
+/** Whether `value` is a `jti` that can be stored: 1 to 256 characters (RFC 7519 §4.1.7). */
 export const isJti = (value: unknown): value is string =>
   typeof value === 'string' && value !== '' && value.length <= maxJtiLength
 
@@ -13,13 +13,13 @@ export const isNumericDate = (value: unknown): value is number =>
 
 export interface TimeRules {
   readonly clock: Clock
-  /** How far the clock of the issuer may be from ours. */
+  /** Allowed difference between the issuer's clock and ours. */
   readonly toleranceSeconds: number
 }
 
 /**
- * What is wrong with the times of a JWT (RFC 7519 §4.1.4 to §4.1.6), undefined when nothing is. `exp` must be there; `iat` and
- * `nbf` are checked where they are.
+ * What is wrong with the times of a JWT (RFC 7519 §4.1.4 to §4.1.6), or undefined. `exp` is required; `iat` and `nbf`
+ * are checked when present.
  */
 export const findTimeFault = (
   { exp, iat = 0, nbf = 0 }: JsonObject,

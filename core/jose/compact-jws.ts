@@ -2,24 +2,24 @@ import { frozen, type JsonObject } from '../json.js'
 import { RecentMap } from '../recent-map.js'
 import { parseStrictJsonObject } from '../../libraries/wire/strict-json.js'
 
-/** A JWS that was read and not verified: trust nothing in it yet. Its header is frozen. */
+/** A JWS that was parsed but not verified, so nothing in it is trusted yet. Its header is frozen. */
 export interface CompactJws {
   readonly header: JsonObject
   readonly payload: JsonObject
-  /** What the signature is over (RFC 7515 §5.1). */
+  /** The bytes that are signed (RFC 7515 §5.1). */
   readonly signingInput: Uint8Array
   readonly signature: Uint8Array
 }
 
-/** Characters of a token that can be read. */
+/** Longest token that is read, in characters. */
 export const maxTokenLength = 8192
 const form = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/
 
 /**
- * Reads a JWS in compact form (RFC 7515 §7.1) with a JSON object for payload, strictly: one spelling per token, so that
- * neither its text nor its hash can be varied. Undefined when it is longer than 8 KiB, not exactly three segments of
- * canonical base64url, not UTF-8, not objects, with repeated members, or with an extension: we understand none
- * (`crit`, RFC 7515 §4.1.11; `b64`, RFC 7797 §6).
+ * Parses a JWS in compact form (RFC 7515 §7.1) whose payload is a JSON object. Parsing is strict: a token has one
+ * spelling, so neither its text nor its hash can be varied. Returns undefined when it is longer than 8 KiB, is not
+ * exactly three segments of canonical base64url, is not UTF-8, has a part that is not an object, has repeated
+ * members, or uses an extension, since none is understood (`crit`, RFC 7515 §4.1.11; `b64`, RFC 7797 §6).
  */
 export const parseCompactJws = (text: string): CompactJws | undefined => {
   if (text.length > maxTokenLength || !form.test(text)) return undefined
@@ -35,8 +35,8 @@ export const parseCompactJws = (text: string): CompactJws | undefined => {
 }
 
 /**
- * Of base64url text: are the bits that its last character has too many zero (RFC 4648 §3.5)? Else the text has other
- * spellings. No number of bytes takes one character more than a multiple of four.
+ * Whether the unused bits of the last base64url character are zero (RFC 4648 §3.5); otherwise the text has other
+ * spellings. No number of bytes encodes to one character more than a multiple of four.
  */
 const isCanonical = (segment: string): boolean => {
   const over = segment.length % 4
@@ -48,7 +48,7 @@ const maxHeaders = 1000
 const maxHeaderLength = 1024
 const headers = new RecentMap<string, JsonObject>(maxHeaders)
 
-/** The header of one key is the same in all that it signs, and reading it a third of the work. */
+/** All tokens of a key have the same header, and parsing it is a third of the work. */
 const recallHeader = (segment: string): JsonObject | undefined => {
   const known = headers.get(segment)
   if (known !== undefined) return known
@@ -59,5 +59,5 @@ const recallHeader = (segment: string): JsonObject | undefined => {
   return header
 }
 
-/** A piece of a token would keep all of it in memory. Base64url only. */
+/** Copies the string, because a slice of a token would keep the whole token in memory. Base64url only. */
 export const copyOf = (piece: string): string => Buffer.from(piece, 'latin1').toString('latin1')

@@ -5,17 +5,20 @@ import type { JwsAlg } from './jwk.js'
 import type { NamedKey } from './key-set.js'
 
 export interface HeaderRules {
-  /** What `typ` may be, as media types; `undefined` for one that says nothing: a token that says it is something else is another kind of token (RFC 8725 §3.11). */
+  /**
+   * Accepted media types in `typ`; `undefined` accepts a token without `typ`. Any other type is another kind of token
+   * (RFC 8725 §3.11).
+   */
   readonly types: readonly unknown[]
-  /** The one algorithm that its sender registered; absent: any of ours. */
+  /** The only algorithm that the sender registered. If absent, any supported one. */
   readonly alg?: JwsAlg | undefined
-  /** Those of which it must be one; absent: any of ours. */
+  /** The accepted algorithms. If absent, any supported one. */
   readonly accepted?: readonly JwsAlg[] | undefined
 }
 
 /**
- * The key that a JWT from outside says it is signed by, or what is wrong with its header, in constant words. The algorithm is
- * never `none` and never symmetric (RFC 8725 §3.1).
+ * The key that an untrusted JWT names, or what is wrong with its header, in constant words. The algorithm is never
+ * `none` and never symmetric (RFC 8725 §3.1).
  */
 export const readJwtHeader = (
   header: JsonObject,

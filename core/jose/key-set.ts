@@ -4,20 +4,20 @@ import { keyManagement, type EncryptionKey, type JweAlg } from './encryption.js'
 import { checkEncryptionJwk, checkPublicJwk, isForEncryption } from './public-key-guard.js'
 import type { JwsAlg, PublicJwk, VerificationKey } from './jwk.js'
 
-/** A key for a signature, by what its header says; or this very key, for whatever it is used. */
+/** A key named by the header of a signature, or one exact public key, whatever its use. */
 export type WantedKey = NamedKey | { readonly publicKey: KeyObject }
 
 export interface NamedKey {
-  /** Of the header; undefined: every key that fits. */
+  /** The `kid` of the header. If undefined, every key that fits is tried. */
   readonly kid: string | undefined
   readonly alg: JwsAlg
 }
 
 /** The keys of one JWK Set (RFC 7517 §5), imported. */
 export interface KeySet {
-  /** Those that fit, at most 4: a signature is tried on each. */
+  /** The keys that fit, at most 4. The signature is tried with each. */
   select(wanted: WantedKey): readonly VerificationKey[]
-  /** Those that say `use: enc` and fit, in the order of the set. */
+  /** The keys with `use: enc` that fit, in the order of the set. */
   selectForEncryption(alg: JweAlg): readonly EncryptionKey[]
 }
 
@@ -29,7 +29,7 @@ interface Member {
   readonly key: VerificationKey
 }
 
-/** One member for each algorithm that the key may be used with. */
+/** One member for each algorithm that the key can be used with. */
 const membersOf = (input: unknown): readonly Member[] => {
   const { jwk, publicKey } = checkPublicJwk(input, allAlgorithms)
   const { kid, alg: named } = input as { readonly kid?: string; readonly alg?: string }
@@ -58,7 +58,7 @@ const createKeySet = (members: readonly Member[], encryption: readonly ForEncryp
 })
 
 interface ForEncryption {
-  /** Undefined where the key is not for it. */
+  /** Returns undefined when the key is not for this algorithm. */
   keyFor(alg: JweAlg): EncryptionKey | undefined
 }
 
@@ -71,17 +71,17 @@ const forEncryption = (input: unknown): ForEncryption => {
   }
 }
 
-/** Throws `BadJwk` at the first key that the guard refuses: for sets that were registered. */
+/** For registered sets: throws `BadJwk` at the first key that the guard refuses. */
 export const importKeySet = (keys: readonly unknown[]): KeySet => {
   const [encryption, others] = [keys.filter(isForEncryption), keys.filter((key) => !isForEncryption(key))]
   return createKeySet(others.flatMap(membersOf), encryption.map(forEncryption))
 }
 
-/** The keys of a registered set that say `use: enc` and fit. */
+/** The keys with `use: enc` that fit, from a registered set. */
 export const findEncryptionKeys = (keys: readonly unknown[], alg: JweAlg): readonly EncryptionKey[] =>
   importKnownKeys(keys.filter(isForEncryption)).selectForEncryption(alg)
 
-/** RFC 7517 §5: what is not understood in a set is ignored. Keys for other things may stand beside those for us. */
+/** RFC 7517 §5: keys that are not understood are ignored, so keys for other uses may be in the same set. */
 export const importKnownKeys = (keys: readonly unknown[]): KeySet => importKeySet(keys.filter(isUnderstood))
 
 const isUnderstood = (key: unknown): boolean => {

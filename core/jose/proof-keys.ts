@@ -7,18 +7,18 @@ export interface ProofKey extends GuardedKey {
 }
 
 const maxKeys = 4000
-/** An RSA key of 4096 bits, and its members' names. */
+/** Enough for an RSA key of 4096 bits with its member names. */
 const maxLength = 1024
 
 /**
- * The guard for keys of proofs, with a memory: a client proves one key again and again, and importing one costs as much
- * as verifying its signature. Throws `BadJwk`.
+ * The guard for proof keys, with a cache: clients use one key again and again, and importing it costs as much as
+ * verifying a signature. Throws `BadJwk`.
  */
 export const createProofKeys = () => {
   const known = new RecentMap<string, ProofKey>(maxKeys)
 
   return (jwk: unknown, alg: JwsAlg): ProofKey => {
-    // The whole text: of two keys that differ in any member one may be refused.
+    // The whole text is the cache key, because a key that differs in any member may have to be refused.
     const text = `${alg} ${JSON.stringify(jwk)}`
     const remembered = known.get(text)
     if (remembered !== undefined) return remembered

@@ -14,7 +14,7 @@ import {
 import { isJweAlg, keyManagement } from './encryption.js'
 import type { JwsAlg, PublicJwk } from './jwk.js'
 
-/** Why a key was refused. Constant texts that say nothing of the key. */
+/** Reasons for refusing a key. The texts are constant and reveal nothing about the key. */
 export const badJwkReasons = {
   shape: 'The key is not a JSON object.',
   size: 'The key has too many members.',
@@ -27,7 +27,7 @@ export const badJwkReasons = {
   exponent: 'The RSA public exponent must be 65537.',
 } as const
 
-/** A public key from outside was refused. Callers map it to their own error; no other error leaves the guard. */
+/** A public key from outside was refused. Callers map it to their own error; the guard throws nothing else. */
 export class BadJwk extends Error {
   override readonly name = 'BadJwk'
   readonly reason: keyof typeof badJwkReasons
@@ -39,7 +39,7 @@ export class BadJwk extends Error {
 }
 
 export interface GuardedKey {
-  /** The required members alone. */
+  /** Contains the required members only. */
   readonly jwk: PublicJwk
   readonly publicKey: KeyObject
   /** SHA-256, base64url (RFC 7638). */
@@ -49,15 +49,15 @@ export interface GuardedKey {
 const maxMembers = 32
 
 /**
- * The guard at every door where a key comes from outside: client metadata, DPoP proofs, enrolment, and the public
- * halves of our own keys. `input` is a parsed JSON value of any kind; `allowed` the algorithms of that door. Only the
+ * Checks every public key that comes from outside: client metadata, DPoP proofs, enrolment, and the public halves of
+ * our own keys. `input` is any parsed JSON value; `allowed` are the algorithms accepted at that place. Only the
  * canonical spelling passes, because Node and jose import several spellings of one key, each with its own thumbprint.
- * Throws `BadJwk` and nothing else.
+ * Throws only `BadJwk`.
  */
 export const checkPublicJwk = (input: unknown, allowed: readonly JwsAlg[]): GuardedKey =>
   checkKey(input, (members, type) => checkUse(members, type, allowed))
 
-/** As `checkPublicJwk`, for a key that says `use: enc`: we encrypt to it, and it verifies nothing. Throws `BadJwk`. */
+/** Like `checkPublicJwk`, for a key with `use: enc`: we encrypt to it, and it verifies nothing. Throws `BadJwk`. */
 export const checkEncryptionJwk = (input: unknown): GuardedKey => checkKey(input, checkEncryptionUse)
 
 type CheckUse = (members: Members, type: KeyType) => void
@@ -74,7 +74,8 @@ const checkKey = (input: unknown, checkUseOf: CheckUse): GuardedKey => {
   if (row.modulusBits !== undefined) checkModulus(spelled['n'] ?? '', spelled['e'], row.modulusBits)
   if (row.isPoint?.(Buffer.from(spelled['x'] ?? '', 'base64url')) === false) throw new BadJwk('value')
   const publicKey = importKey(spelled)
-  // After the import, so that a thumbprint stands for a key that exists. RFC 7638 §3: members in this order, no spaces.
+  // Computed after the import, so that a thumbprint always stands for a key that exists. RFC 7638 §3: members in this
+  // order, no spaces.
   const canonical = JSON.stringify(Object.fromEntries(row.members.map((name) => [name, spelled[name]])))
   const thumbprint = createHash('sha256').update(canonical).digest('base64url')
   return { jwk: Object.freeze(spelled) as unknown as PublicJwk, publicKey, thumbprint }
@@ -83,8 +84,8 @@ const checkKey = (input: unknown, checkUseOf: CheckUse): GuardedKey => {
 const exponent = BigInt(`0x${Buffer.from(publicExponent, 'base64url').toString('hex')}`)
 
 /**
- * The same rule for a key that came in a certificate: is it of a type that signs here, RSA with an accepted modulus and
- * exponent? Where it is not, verifying by it may cost many times as much.
+ * The same rule for a key from a certificate: its type must be supported and, for RSA, its modulus and exponent
+ * accepted. Verifying with any other key may cost many times as much.
  */
 export const isAcceptedKey = ({ asymmetricKeyType: type, asymmetricKeyDetails: details }: KeyObject): boolean => {
   const nodeType = type === 'rsa-pss' ? 'rsa' : type
@@ -95,27 +96,33 @@ export const isAcceptedKey = ({ asymmetricKeyType: type, asymmetricKeyDetails: d
   return details?.publicExponent === exponent && isLength(details.modulusLength ?? 0, row.modulusBits)
 }
 
-/** Does a key say that it is for encryption (RFC 7517 §4.2)? Nothing of it is checked. */
+/** Whether a key declares that it is for encryption (RFC 7517 §4.2). Nothing else is checked. */
 export const isForEncryption = (input: unknown): boolean =>
   typeof input === 'object' && input !== null && 'use' in input && input.use === 'enc'
 
-/** Why the guard refuses this key, with all algorithms allowed; undefined when it passes. For `reportFault`. */
+/**
+ * Why the guard refuses this key when all algorithms are allowed, or undefined when it passes. Used with
+ * `reportFault`.
+ */
 export const findJwkFault = (input: unknown): string | undefined =>
   findFault(() => checkPublicJwk(input, allAlgorithms))
 
-/** As `findJwkFault`, for a key that may be for encryption instead. */
+/** Like `findJwkFault`, for a key that may also be for encryption. */
 export const findClientJwkFault = (input: unknown): string | undefined =>
   isForEncryption(input) ? findFault(() => checkEncryptionJwk(input)) : findJwkFault(input)
 
-/** One that contradicts itself, such as an EC key for RS256, is for nobody, and HS256 would make a secret of what is public. */
+/**
+ * A key that contradicts itself, such as an EC key for RS256, is not foreign but wrong; and HS256 would make a secret
+ * of a public value.
+ */
 const isForOthers = ({ alg, use }: { readonly alg?: unknown; readonly use?: unknown }): boolean =>
   typeof alg === 'string'
     ? findAlgorithm(alg) === undefined && !/^(?:HS|none$)/i.test(alg)
     : typeof use === 'string' && use !== 'sig' && use !== 'enc'
 
 /**
- * Is it a key of another type, or for another use, than any of ours? Such a member of a set is ignored (RFC 7517 §5), while what is
- * wrong with a key of ours is not.
+ * Whether the key has a type or use that is not supported here. Such a member of a set is ignored (RFC 7517 §5), but
+ * a supported key with a fault is refused.
  */
 export const isForeignJwk = (input: unknown): boolean => {
   try {
@@ -146,7 +153,10 @@ const ownMembers = (input: object): Members => {
   return new Map(entries)
 }
 
-/** Exactly the parameters of the type: a `y` beside an Ed25519 `x`, or an `n` in an EC key, is two keys in one. */
+/**
+ * Requires exactly the parameters of the type. A `y` beside an Ed25519 `x`, or an `n` in an EC key, would be two keys
+ * in one.
+ */
 const checkKeyType = (members: Members): KeyType => {
   const type = keyTypeOf({ kty: members.get('kty'), crv: members.get('crv') })
   if (type === undefined) throw new BadJwk('type')
@@ -155,7 +165,7 @@ const checkKeyType = (members: Members): KeyType => {
   return type
 }
 
-/** RFC 7517 §4.2–§4.4: what the key says of itself must not contradict what it is to be used for. */
+/** RFC 7517 §4.2–§4.4: what the key declares must not contradict how it is used. */
 const checkUse = (members: Members, type: KeyType, allowed: readonly JwsAlg[]): void => {
   const fitting = allowed.filter((alg) => algorithms[alg].keyType === type)
   if (fitting.length === 0) throw new BadJwk('type')
@@ -172,7 +182,7 @@ const checkUse = (members: Members, type: KeyType, allowed: readonly JwsAlg[]): 
 
 const encryptionOperations: readonly unknown[] = ['encrypt', 'wrapKey', 'deriveKey', 'deriveBits']
 
-/** A key for signatures is never encrypted to: `use` has to say so. */
+/** A key must declare encryption in `use`; otherwise it is for signatures, and those are never encrypted to. */
 const checkEncryptionUse = (members: Members, type: KeyType): void => {
   if (members.get('use') !== 'enc') throw new BadJwk('use')
   const { kty } = keyTypes[type]
@@ -194,7 +204,10 @@ const checkKid = (members: Members): void => {
 
 const maxParameterBytes = (row: KeyTypeRow): number => row.coordinateBytes ?? (row.modulusBits?.max ?? 0) / 8
 
-/** Base64url without padding, spaces or trailing bits, and of the exact length where that is fixed (RFC 7518 §6.2.1.2). */
+/**
+ * Requires base64url without padding, spaces or trailing bits, and the exact length where it is fixed (RFC 7518
+ * §6.2.1.2).
+ */
 const checkSpelling = (members: Members, row: KeyTypeRow): Record<string, string> => {
   const spelled: Record<string, string> = { kty: row.kty }
   if (row.crv !== undefined) spelled['crv'] = row.crv
@@ -226,8 +239,8 @@ const checkModulus = (n: string, e: string | undefined, bits: ModulusBits): void
 }
 
 /**
- * OpenSSL refuses points that are not on their curve; what it accepted must come out as it went in, which a modulus
- * with leading zeros does not (RFC 7518 §6.3.1.1).
+ * OpenSSL refuses points off their curve. What it accepts must export unchanged, which a modulus with leading zeros
+ * does not (RFC 7518 §6.3.1.1).
  */
 const importKey = (spelled: Record<string, string>): KeyObject => {
   let publicKey: KeyObject

@@ -1,13 +1,13 @@
 export interface TurnQueue<Job> {
-  /** Jobs whose turn has not come. */
+  /** Jobs that have not run yet. */
   readonly length: number
   readonly push: (job: Job) => void
 }
 
 /**
- * Does all jobs that one turn of the event loop brings together, in its check phase: their answers then leave together,
- * and no thread is woken for a few µs of work. No turn works longer than `turnMs` milliseconds and the job that is over
- * it; what is left waits until the network was served. `run` must not throw.
+ * Runs all jobs queued in one turn of the event loop together in its check phase, so that their answers leave
+ * together and no thread is woken for a few µs of work. A turn stops after the job that exceeds `turnMs`
+ * milliseconds; the rest wait until I/O was served. `run` must not throw.
  */
 export const createTurnQueue = <Job>(turnMs: number, run: (job: Job) => void): TurnQueue<Job> => {
   let waiting: Job[] = []

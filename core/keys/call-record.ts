@@ -1,4 +1,4 @@
-/** What became of one attempt to have something signed. `overflow`, `circuit_open`: the backend was not asked. */
+/** Outcome of one attempt to get a signature. With `overflow` and `circuit_open` the backend was not called. */
 export const callOutcomes = [
   'signed',
   'bad_signature',
@@ -21,7 +21,7 @@ export interface Latency {
 
 const kept = 512
 
-/** Calls of one key: how many ended how, and how long the last 512 signatures and probes took. */
+/** Calls of one key: counts by outcome, and the latencies of the last 512 signatures and probes. */
 export class CallRecord {
   readonly outcomes: Record<CallOutcome, number>
   readonly #milliseconds = new Float64Array(kept)
@@ -31,12 +31,12 @@ export class CallRecord {
     this.outcomes = Object.fromEntries(callOutcomes.map((outcome) => [outcome, 0])) as Record<CallOutcome, number>
   }
 
-  /** A signature came after so long. */
+  /** Records the latency of a signature. */
   took(milliseconds: number): void {
     this.#milliseconds[this.#count++ % kept] = milliseconds
   }
 
-  /** Undefined before the first signature. */
+  /** Returns undefined before the first signature. */
   latency(): Latency | undefined {
     const count = Math.min(this.#count, kept)
     if (count === 0) return undefined

@@ -1,9 +1,9 @@
-/** `half_open`: keys are being probed; nobody else is let through. */
+/** `half_open`: keys are being probed, and no other call is let through. */
 export type CircuitState = 'closed' | 'open' | 'half_open'
 
 /**
- * Keeps orders away from a backend that does not answer. It opens when failures that weigh `limit` together have come
- * with no answer between them; only a probe closes it.
+ * Keeps signing requests away from a backend that does not answer. It opens when failures with a total weight of
+ * `limit` occur without an answer between them, and only a probe closes it.
  */
 export class Circuit {
   readonly #limit: number
@@ -20,7 +20,7 @@ export class Circuit {
     return this.#state
   }
 
-  /** The backend answered, if only with a refusal. Says nothing of a circuit that is open: the answer may be an old one. */
+  /** The backend answered, even if with a refusal. An open circuit stays open, because the answer may be an old one. */
   answered(): void {
     this.#weight = 0
   }
@@ -30,12 +30,12 @@ export class Circuit {
     if (this.#state === 'closed' && this.#weight >= this.#limit) this.#become('open')
   }
 
-  /** The probe of an open circuit begins. */
+  /** Marks the start of a probe of an open circuit. */
   probe(): void {
     if (this.#state === 'open') this.#become('half_open')
   }
 
-  /** How the probe ended. */
+  /** Records the result of the probe. */
   probed(works: boolean): void {
     if (this.#state !== 'half_open') return
     if (works) this.#weight = 0

@@ -25,29 +25,29 @@ export interface KeyRingOptions extends OpenKeysOptions {
   readonly clock: Clock
   /** `max-age` of `/jwks.json`, seconds. */
   readonly cacheSeconds: number
-  /** The signers whose keys are held by this process. Signatures of all others are verified before they leave. */
+  /** Signers that hold their keys in this process. Signatures of all others are verified before they leave. */
   readonly inProcess?: ReadonlySet<string>
   readonly limits?: Partial<SupervisionLimits>
   readonly log?: Log
   readonly audit?: AuditLog
 }
 
-/** A ring that probes its keys, and supervises the signers outside of the process. */
+/** A key ring that probes its keys and supervises the signers outside the process. */
 export interface SupervisedKeyRing extends KeyRing, AsyncDisposable {
   /**
-   * Signs a probe with every key that signs now or next (of `signer`, or of all) and verifies it with the key that is
-   * published. One whose signature does not verify, or that the backend refuses, signs no more until a later probe of
-   * it succeeds. What could not be opened before is opened. Never throws.
+   * Signs a probe with every active or next key (of `signer`, or of all) and verifies it with the published key. A
+   * key whose signature does not verify, or that the backend refuses, does not sign until a later probe succeeds.
+   * Keys that could not be opened before are opened. Never throws.
    */
   probe(signal: AbortSignal, signer?: string): Promise<readonly KeyProbe[]>
-  /** Keys and signers as they are now: trust, circuits, queues, calls and latencies. */
+  /** The current state of keys and signers: trust, circuits, queues, calls and latencies. */
   report(): RingReport
-  /** A key as it is now. */
+  /** The current state of a key. */
   find(kid: string): Readonly<RingKey> | undefined
 }
 
 /**
- * Opens every configured key that is not gone. Throws `KeysRefused` with all problems that need an operator; keys of
+ * Opens every configured key that is not gone. Throws `KeysRefused` with all problems that need an operator. Keys of
  * a backend that does not answer are opened in the background.
  */
 export const openKeyRing = async (options: KeyRingOptions): Promise<SupervisedKeyRing> => {
@@ -58,7 +58,7 @@ export const openKeyRing = async (options: KeyRingOptions): Promise<SupervisedKe
   const verifier = createBatchVerifier()
   let view: RingView = viewAt(keys, clock())
 
-  /** The clock alone changes states, so replicas agree without talking; it may also be set back. */
+  /** Only the clock changes states, so replicas agree without communicating. The clock may also be set back. */
   const current = (): RingView => {
     const now = clock()
     if (now < view.from || now >= view.until) view = viewAt(keys, now)
@@ -111,7 +111,7 @@ export const openKeyRing = async (options: KeyRingOptions): Promise<SupervisedKe
     publishedKey: (kid) => current().published.get(kid),
     keySet() {
       const { body, etag, published } = current()
-      // Nobody shall go on believing that there is none.
+      // Caches must not keep an empty key set.
       return { body, etag, maxAgeSeconds: published.size === 0 ? 0 : cacheSeconds }
     },
     algorithms: (purpose) => current().advertised.get(purpose) ?? none,

@@ -3,22 +3,22 @@ import type { JwsAlg } from '../jose/jwk.js'
 import type { KeyPurpose, KeyState, PublishedKey } from './ports.js'
 import type { Lifetime, RingKey } from './ring-key.js'
 
-/** Everything that the ring answers between two changes of a state. */
+/** All answers of the ring between two changes of state. */
 export interface RingView {
   /** The states hold for `from <= now < until`. */
   readonly from: number
   readonly until: number
   readonly states: ReadonlyMap<RingKey, KeyState>
-  /** By `purpose alg`, in order of preference; every one is opened. */
+  /** By `purpose alg`, in order of preference. All of them are open. */
   readonly signing: ReadonlyMap<string, readonly RingKey[]>
   readonly published: ReadonlyMap<string, PublishedKey>
-  /** The algorithms of keys that sign, now or next, by purpose. */
+  /** The algorithms of active and next keys, by purpose. */
   readonly advertised: ReadonlyMap<KeyPurpose, readonly JwsAlg[]>
   readonly body: Buffer
   readonly etag: string
 }
 
-/** The lifetime of a key whose tokens are accepted for `retentionSeconds` after it has signed them. */
+/** The lifetime of a key whose tokens are accepted for `retentionSeconds` after signing. */
 export const lifetimeFrom = (
   { not_before, not_after }: { readonly not_before?: number | undefined; readonly not_after?: number | undefined },
   retentionSeconds: number,
@@ -27,7 +27,7 @@ export const lifetimeFrom = (
   return { notBefore: not_before ?? -Infinity, notAfter, goneAt: notAfter + retentionSeconds * 1000 }
 }
 
-/** next → active → retired → gone, by the clock alone. */
+/** The sequence is next → active → retired → gone, driven by the clock alone. */
 export const stateAt = ({ notBefore, notAfter, goneAt }: Lifetime, now: number): KeyState => {
   if (now >= goneAt) return 'gone'
   if (now >= notAfter) return 'retired'
@@ -48,7 +48,10 @@ const advertisedIn = (states: RingView['states']): RingView['advertised'] => {
   return found
 }
 
-/** Looks at all keys at `now`. Keys that are not trusted sign nothing, but what they signed before is still verified. */
+/**
+ * The view of all keys at `now`. A key that is not trusted signs nothing, but its earlier signatures are still
+ * verified.
+ */
 export const viewAt = (keys: readonly RingKey[], now: number): RingView => {
   const states = new Map(keys.map((key) => [key, stateAt(key, now)] as const))
   const changes = keys.flatMap(({ notBefore, notAfter, goneAt }) => [notBefore, notAfter, goneAt])

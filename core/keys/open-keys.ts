@@ -11,27 +11,27 @@ import { probeKey } from './probe-key.js'
 import { BadJwk, checkPublicJwk } from '../jose/public-key-guard.js'
 import type { OpenedKey, RingKey } from './ring-key.js'
 
-/** Milliseconds for opening one key and for its first probe: backends may have to log in first. */
+/** Milliseconds for opening a key and its first probe. Backends may have to log in first. */
 const openMs = 5000
 
-/** One entry of `keys`. Times are milliseconds since the epoch; absent: always, never. */
+/** One entry of `keys`. Times are milliseconds since the epoch; absent means always or never. */
 export interface KeyConfiguration {
   readonly kid: string
   readonly alg: JwsAlg
   /** The name of a provider. */
   readonly signer: string
-  /** The provider's name for the key, verbatim. */
+  /** The provider's own name for the key, verbatim. */
   readonly ref: string
   readonly purposes: readonly KeyPurpose[]
   readonly not_before?: number | undefined
   readonly not_after?: number | undefined
 }
 
-/** The ring that a new one follows. */
+/** The ring that this one replaces. */
 export interface PreviousRing {
-  /** The same key in the same hands, as it is there. */
+  /** The same key in the same signer, as it is in that ring. */
   find(key: Pick<KeyConfiguration, 'kid' | 'alg' | 'signer' | 'ref'>): Readonly<RingKey> | undefined
-  /** True when this signer is the same one and did not answer there. */
+  /** True when this signer is unchanged and did not answer there. */
   isAway(signer: string): boolean
 }
 
@@ -40,27 +40,29 @@ export interface OpenKeysOptions {
   readonly keys: readonly KeyConfiguration[]
   readonly providers: ReadonlyMap<string, SignerProvider>
   readonly clock: Clock
-  /** How long a token for one of these purposes is accepted after it was signed, tolerance included: seconds. */
+  /** Seconds for which a token for one of these purposes is accepted after signing, tolerance included. */
   readonly retentionSeconds: (purposes: readonly KeyPurpose[]) => number
   readonly signal: AbortSignal
-  /** By `kid`: keys that were published before. They stay published while their backend is away. */
+  /** Keys that were published before, by `kid`. They stay published while their backend is away. */
   readonly known?: ReadonlyMap<string, Omit<PublishedKey, 'purposes'>>
-  /** By `kid`: what keys may have signed before, beside what they may sign now. */
+  /** What keys may have signed before, in addition to their current purposes, by `kid`. */
   readonly earlierPurposes?: ReadonlyMap<string, readonly KeyPurpose[]>
-  /** Called at each opening. Throws `KeyRefused` when this is not the key that was published as `kid` (F17). */
+  /**
+   * Called each time a key is opened. Throws `KeyRefused` when this is not the key that was published as `kid` (F17).
+   */
   readonly checkOpened?: (kid: string, thumbprint: string) => void
-  /** Called when a key that was not published as the ring was opened is published now. Answers from when it may sign. */
+  /** Called when a key is published that was not published when the ring was opened. Returns when it may sign. */
   readonly publishedLate?: (kid: string) => number
   readonly previous?: PreviousRing | undefined
 }
 
 export interface KeyProblem {
-  /** `keys[1].ref`, as the operator wrote it. */
+  /** For example `keys[1].ref`, as the operator wrote it. */
   readonly path: string
   readonly message: string
 }
 
-/** Keys that cannot be used, all of them at once. */
+/** Keys that cannot be used, all reported at once. */
 export class KeysRefused extends Error {
   override readonly name = 'KeysRefused'
   readonly problems: readonly KeyProblem[]
@@ -72,20 +74,19 @@ export class KeysRefused extends Error {
 }
 
 /**
- * Opens all keys at once and probes those that sign, now or next. A key whose backend cannot be asked now is left to be
- * opened later, or goes on as it is in the previous ring. Throws `KeysRefused` when any of them needs
- * an operator.
+ * Opens all keys concurrently and probes the active and next ones. A key whose backend cannot be reached is opened
+ * later, or stays as it is in the previous ring. Throws `KeysRefused` when any key needs an operator.
  */
 export const openKeys = async (options: OpenKeysOptions): Promise<readonly RingKey[]> => {
   const { keys: configured, providers, signal } = options
   const keys = configured.map((key) => unopened(key, options))
   const problems: KeyProblem[] = []
-  // All keys listen to it at once.
+  // All keys listen to this signal at once.
   setMaxListeners(0, signal)
   await Promise.all(
     keys.map(async (key, index) => {
       const path = `keys[${index}]`
-      // The backend may have disabled a key since it was retired, and destroyed one that is gone.
+      // The backend may have disabled a retired key or destroyed one that is gone.
       const state = stateAt(key, options.clock())
       if (state === 'gone') return
       const provider = providers.get(key.signer)
@@ -100,7 +101,7 @@ export const openKeys = async (options: OpenKeysOptions): Promise<readonly RingK
       } catch (error) {
         key.reason = explainKeyError(error)
         const before = options.previous?.find(key)
-        // What does not work there cannot be lost here.
+        // A key that does not work in the previous ring either cannot be lost here.
         if (before !== undefined && (canWait(error) || before.trust !== 'proved')) takeOver(key, before)
         else if (!canWait(error)) problems.push({ path, message: key.reason })
       }
@@ -132,7 +133,7 @@ const unopened = (configuration: KeyConfiguration, options: OpenKeysOptions): Ri
 }
 
 const takeOver = (key: RingKey, before: Readonly<RingKey>): void => {
-  // It has come as far as it can.
+  // Nothing more can be done for it.
   if (key.opened !== undefined && before.opened === undefined) return
   key.trust = before.trust
   const { opened } = before
@@ -140,7 +141,7 @@ const takeOver = (key: RingKey, before: Readonly<RingKey>): void => {
   if (before.probedAt !== undefined) key.probedAt = before.probedAt
 }
 
-/** Throws `KeyRefused` and `BadJwk` when the key is the wrong one, else whatever the backend failed with. */
+/** Throws `KeyRefused` or `BadJwk` when it is the wrong key; otherwise the backend's own error. */
 export const openKey = async (
   { kid, alg, signer: signerName, ref, acceptedFor: purposes }: RingKey,
   provider: SignerProvider,
@@ -167,17 +168,17 @@ const firstProbe = async (key: RingKey, signal: AbortSignal): Promise<void> => {
   key.probedAt = performance.now()
 }
 
-/** An outage and a deadline may pass; anything else is an answer, or a signer that is broken. */
+/** An outage or a deadline may pass. Anything else is a final answer or a broken signer. */
 export const canWait = (error: unknown): boolean =>
   error instanceof Unavailable || (error instanceof Error && ['AbortError', 'TimeoutError'].includes(error.name))
 
-/** For the operator. */
+/** The text is for the operator. */
 export const explainKeyError = (error: unknown): string => {
   if (error instanceof KeyRefused || error instanceof BadJwk) return error.message
   return `the signer did not answer: ${error instanceof Error ? error.message : 'unknown error'}`
 }
 
-/** A `kid` names one key (RFC 7517 §4.5), and one key has one purpose lock and one lifetime: those of its one entry. */
+/** A `kid` names one key (RFC 7517 §4.5), and a key has the purposes and the lifetime of its single entry. */
 const repetitions = (configured: readonly KeyConfiguration[], keys: readonly RingKey[]): KeyProblem[] => {
   const problems: KeyProblem[] = []
   const kids = new Map<string, number>()

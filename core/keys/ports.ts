@@ -1,14 +1,17 @@
 import type { JsonObject } from '../json.js'
 import type { JwsAlg, PublicJwk, VerificationKey } from '../jose/jwk.js'
 
-/** Seconds that a signed authorization response, purpose `jarm`, is good for: ten minutes at most (JARM §2.1). */
+/** Seconds that a signed authorization response (purpose `jarm`) is valid: at most ten minutes (JARM §2.1). */
 export const authorizationResponseSeconds = 600
-/** Seconds that a logout token is good for: two minutes at most (OIDC Back-Channel Logout §2.4). */
+/** Seconds that a logout token is valid: at most two minutes (OIDC Back-Channel Logout §2.4). */
 export const logoutTokenSeconds = 120
-/** A status list is good for so many times as long as verifiers may use it: the time that an outage may last. */
+/**
+ * A status list is valid for this multiple of the time that verifiers may cache it, which is the longest outage it
+ * survives.
+ */
 export const statusListLifetimes = 3
 
-/** What a key may sign: the purpose lock of `keys[].purposes`. */
+/** What a key may sign, as set in `keys[].purposes`. */
 export type KeyPurpose =
   | 'access_token'
   | 'id_token'
@@ -21,36 +24,39 @@ export type KeyPurpose =
   | 'client_authentication'
   | 'handoff'
 
-/** One private key, wherever it lives. No type here can carry private material. */
+/** One private key, wherever it is held. No type here can carry private material. */
 export interface Signer {
   readonly alg: JwsAlg
   readonly publicJwk: PublicJwk
-  /** What the backend signs, where that is less than 0 bytes to 256 KiB; it throws `KeyRefused` for any other length. */
+  /**
+   * The message lengths that the backend signs, if fewer than 0 bytes to 256 KiB. It throws `KeyRefused` for any
+   * other length.
+   */
   readonly messageBytes?: { readonly min: number; readonly max: number }
   /**
-   * Signs `message` (the message itself, never a digest of it; 0 bytes to 256 KiB) and returns the JOSE form of the
-   * signature: r||s for ECDSA (RFC 7518 §3.4). A backend with a log of its own fills `trace`. Throws `Unavailable` when
-   * another attempt may succeed, `KeyRefused` when none will until an operator acts, or the signal's reason when aborted.
-   * Attempts beyond the first are the signer's own, within this call: nobody else repeats it.
+   * Signs `message` (the message itself, never its digest; 0 bytes to 256 KiB) and returns the signature in JOSE
+   * form, r||s for ECDSA (RFC 7518 §3.4). A backend with its own log fills in `trace`. Throws `Unavailable` when
+   * another attempt may succeed, `KeyRefused` when none will until an operator acts, or the signal's reason when
+   * aborted. The signer makes any further attempts itself within this call; callers never repeat it.
    */
   sign(message: Uint8Array, signal: AbortSignal, trace?: SignatureTrace): Promise<Uint8Array>
 }
 
-/** How the backend's own log names one signature, so that an auditor can match the two. */
+/** How the backend's own log identifies one signature, so that an auditor can match the two. */
 export interface SignatureTrace {
-  /** The request id of a KMS; session and counter of a PKCS#11 token. */
+  /** The request id of a KMS, or the session and counter of a PKCS#11 token. */
   reference?: string
-  /** The key: the ARN that an alias stands for. */
+  /** The key used, for example the ARN behind an alias. */
   key?: string
-  /** The version of the key, where the backend has versions. */
+  /** The version of the key, if the backend has versions. */
   keyVersion?: string
 }
 
 /** One configured backend that holds keys: a KMS region, a PKCS#11 token, a directory. */
 export interface SignerProvider extends AsyncDisposable {
   /**
-   * Signatures that it makes side by side; it may change at any time. Orders beyond it wait in the ring, by priority and in
-   * turns, so that none waits within a signer, where time counts against the backend. Absent: 256.
+   * How many signatures it makes concurrently; the value may change at any time. Further requests wait in the ring by
+   * priority and in turn, so that none waits inside a signer, where time counts against the backend. Default 256.
    */
   readonly concurrency?: number | undefined
   /**
@@ -58,43 +64,49 @@ export interface SignerProvider extends AsyncDisposable {
    * `KeyRefused` when the key cannot sign `alg`, `Unavailable` when the backend cannot be asked.
    */
   open(ref: string, alg: JwsAlg, signal: AbortSignal): Promise<Signer>
-  /** Resolves when the backend answers; throws `Unavailable`. */
+  /** Resolves when the backend answers. Throws `Unavailable`. */
   ping(signal: AbortSignal): Promise<void>
-  /** Makes a key inside the backend and returns its `ref`. Absent where the backend cannot. */
+  /** Creates a key inside the backend and returns its `ref`. Absent if the backend cannot. */
   create?(ref: string, alg: JwsAlg, signal: AbortSignal): Promise<string>
   /**
-   * Why the backend signs nothing until an operator acts, such as a PIN that was refused. Known without a question; undefined while
-   * there is no such reason. Readiness follows at once, and a reload reports it.
+   * Why the backend signs nothing until an operator acts, such as a refused PIN. Known without a call; undefined
+   * while there is no such reason. Readiness changes at once, and a reload reports it.
    */
   readonly refusal?: string | undefined
-  /** What an operator should know of the backend, in a line, whether it answers or not: the doctor prints it. No secret. */
+  /**
+   * One line about the backend for the operator, whether it answers or not. `signet doctor` prints it. It must hold
+   * no secret.
+   */
   describe?(): string
 }
 
 const brand = Symbol.for('signet.KeyRefused')
 
-/** The key or the configuration is wrong and no retry helps: wrong type, readable by others, not found. */
+/** The key or the configuration is wrong (wrong type, readable by others, not found), and no retry helps. */
 export class KeyRefused extends Error {
   override readonly name = 'KeyRefused'
   readonly [brand] = true
 
-  /** A signer may bring a copy of this package of its own. */
+  /** A signer may bring its own copy of this package. */
   static override [Symbol.hasInstance](value: unknown): boolean {
     return typeof value === 'object' && value !== null && brand in value
   }
 }
 
-/** Who goes first when signatures queue: people at a sign-in before refreshes, machines and renewals of attestations. */
+/**
+ * The order in which queued signatures are made: people signing in come before refreshes, machines and attestation
+ * renewals.
+ */
 export type SignaturePriority = 'sign_in' | 'refresh' | 'machine' | 'renewal'
 
-/** What is to be signed, by whichever key of the ring may and can. */
+/** A signing request, for whichever key of the ring is able to serve it. */
 export interface SignatureOrder {
   readonly purpose: KeyPurpose
   readonly alg: JwsAlg
   readonly priority: SignaturePriority
-  /** For whom, so that one client cannot use up a backend's quota. */
+  /** The client it is made for, so that one client cannot use up a backend's quota. */
   readonly clientId: string
-  /** The JWS signing input (ASCII) for the key that signs; asked again when another key has to step in. */
+  /** The JWS signing input (ASCII) for the given key. Called again when another key has to take over. */
   readonly input: (key: SigningKey) => string
   readonly signal: AbortSignal
 }
@@ -104,7 +116,7 @@ export interface MadeSignature extends SignatureTrace {
   readonly alg: JwsAlg
   /** The name of the signer in the configuration. */
   readonly signer: string
-  /** What verifies it. */
+  /** The key that verifies it. */
   readonly publishedKey: PublishedKey
   readonly input: string
   readonly signature: Uint8Array
@@ -119,29 +131,32 @@ export interface SigningKey {
   readonly signer: Signer
 }
 
-/** A key that our own tokens may be verified with: next, active or retired. */
+/** A key that verifies our own tokens: next, active or retired. */
 export interface PublishedKey extends VerificationKey {
   readonly kid: string
-  /** What its signatures are accepted for: what it may sign, and what it may have signed before that has not run out. */
+  /**
+   * The purposes that its signatures are accepted for: its current ones, and earlier ones whose tokens have not
+   * expired.
+   */
   readonly purposes: readonly KeyPurpose[]
 }
 
 export type KeyState = 'next' | 'active' | 'retired' | 'gone'
 
-/** All configured keys with their states by clock; the only way from a purpose to a signature. */
+/** All configured keys with their states by the clock, and the only way to get a signature for a purpose. */
 export interface KeyRing {
   /**
-   * Signs with the first listed active key for this purpose and algorithm that can. Throws `Unavailable` when there is
-   * none; then nothing was signed that anybody will see.
+   * Signs with the first listed active key for this purpose and algorithm that is able to. Throws `Unavailable` when
+   * there is none; then no signature has left the ring.
    */
   sign(order: SignatureOrder): Promise<MadeSignature>
   /** The first listed active key for this purpose and algorithm. Throws `Unavailable` when there is none. */
   signingKey(purpose: KeyPurpose, alg: JwsAlg): SigningKey
-  /** By `kid` from a token's header: a key of a map, nothing else. Undefined when unknown or gone. */
+  /** Finds a key by the `kid` of a token's header, which is used as a map key only. Undefined when unknown or gone. */
   publishedKey(kid: string): PublishedKey | undefined
-  /** The bytes of `/jwks.json`, rebuilt only when a state changes. */
+  /** The body of `/jwks.json`, rebuilt only when a state changes. */
   keySet(): { readonly body: Buffer; readonly etag: string; readonly maxAgeSeconds: number }
-  /** The algorithms that active or next keys exist for: what discovery advertises. The same array until they change. */
+  /** The algorithms of active and next keys, which discovery advertises. The array is the same until they change. */
   algorithms(purpose: KeyPurpose): readonly JwsAlg[]
   /** Every configured key, for `keys list`, health and audit. */
   states(): readonly {
@@ -153,14 +168,14 @@ export interface KeyRing {
   }[]
 }
 
-/** What is signed for services outside of this deployment. */
+/** Purposes of requests signed for services outside this deployment. */
 export type RequestPurpose = Extract<KeyPurpose, 'client_authentication' | 'handoff'>
 
-/** Signs JWTs for services outside of this deployment, by keys of `keys` with that purpose, which are in `/jwks.json`. */
+/** Signs JWTs for services outside this deployment, with keys of that purpose, which are in `/jwks.json`. */
 export interface SignedRequests {
   /**
-   * Signs `claims` as they are, and records the signature. `by` is for whom: an id for the audit log and for fair queues.
-   * Without `alg` the first algorithm that there is a key for. Throws `Unavailable`, also when there is no such key.
+   * Signs `claims` unchanged and records the signature. `by` is an id for the audit log and fair queues. Without
+   * `alg`, the first algorithm with a key is used. Throws `Unavailable`, also when there is no such key.
    */
   sign(
     purpose: RequestPurpose,

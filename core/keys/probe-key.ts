@@ -7,19 +7,19 @@ import type { RingKey } from './ring-key.js'
 import { verifySignature } from '../jose/verify-signature.js'
 
 /**
- * `failed`: a signature came that the published key does not verify. `refused`: the backend will not sign until an
- * operator acts. `unavailable`: no signature came.
+ * `failed`: the published key does not verify the signature. `refused`: the backend will not sign until an operator
+ * acts. `unavailable`: there was no signature.
  */
 export interface KeyProbe {
   readonly kid: string
   readonly signer: string
   readonly outcome: 'passed' | 'failed' | 'refused' | 'unavailable'
-  /** Milliseconds that the signer took; present when a signature came. */
+  /** Milliseconds the signer took. Present when there was a signature. */
   readonly latency?: number
   readonly cause?: unknown
 }
 
-/** Has the key sign a probe within `milliseconds` and verifies it with what is published. Never throws. */
+/** Has the key sign a probe within `milliseconds`, and verifies it with the published key. Never throws. */
 export const probeKey = async (key: RingKey, milliseconds: number, signal: AbortSignal): Promise<KeyProbe> => {
   const { kid, signer, opened, calls } = key
   if (opened === undefined) return { kid, signer, outcome: key.trust === 'refused' ? 'refused' : 'unavailable' }

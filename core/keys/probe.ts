@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 
-/** No JWS signing input begins so: a signed probe can never be a token (RFC 7515 §5.1). */
+/** No JWS signing input starts with this, so a signed probe can never be a token (RFC 7515 §5.1). */
 const probePrefix = Buffer.from('signet probe: ')
 
-/** Something to sign that nobody has ever had signed. */
+/** A message that was never signed before. */
 export const newProbe = (): Uint8Array => Buffer.concat([probePrefix, randomBytes(32)])
 
 export const isProbe = (message: Uint8Array): boolean => probePrefix.equals(message.subarray(0, probePrefix.length))

@@ -18,7 +18,7 @@ export interface ProbingOptions {
   readonly options: Pick<OpenKeysOptions, 'providers' | 'checkOpened' | 'publishedLate'>
 }
 
-/** Opens what is not open, probes what signs now or next, and keeps what that says of each key and each signer. */
+/** Opens keys that are not open, probes active and next ones, and keeps the results for each key and signer. */
 export const createProbing = ({ keys, current, supervisors, trust, events, limits, options }: ProbingOptions) => {
   const stateOf = (key: RingKey) => current().states.get(key)
   const signs = (key: RingKey): boolean => stateOf(key) === 'active' || stateOf(key) === 'next'
@@ -31,7 +31,8 @@ export const createProbing = ({ keys, current, supervisors, trust, events, limit
       const opened = await openKey(key, provider, signal, options.checkOpened)
       const same = keys.find((other) => other !== key && other.opened?.thumbprint === opened.thumbprint)
       if (same !== undefined) return trust(key, 'refused', `is the same key as ${same.kid}`)
-      // Published from here on, if it was not before; it signs when it has passed a probe and can be known.
+      // Published from now on if it was not before. It signs after it has passed a probe and relying parties can know
+      // it.
       if (key.known === undefined)
         key.notBefore = Math.max(key.notBefore, options.publishedLate?.(key.kid) ?? -Infinity)
       key.opened = opened
@@ -41,7 +42,7 @@ export const createProbing = ({ keys, current, supervisors, trust, events, limit
     }
   }
 
-  /** Readiness and recovery may ask for the same key at once: it is opened once, and has one trust after that. */
+  /** Readiness and recovery may ask for the same key at once. It is opened once, and both get the same result. */
   const opening = new Map<RingKey, Promise<void>>()
   const openOnce = (key: RingKey, signal: AbortSignal): Promise<void> => {
     const begun = opening.get(key) ?? openLate(key, signal).finally(() => opening.delete(key))
@@ -50,7 +51,7 @@ export const createProbing = ({ keys, current, supervisors, trust, events, limit
   }
 
   const learn = (key: RingKey, { outcome, cause }: KeyProbe): void => {
-    // Why it is not open is known from the attempt to open it.
+    // The attempt to open it has already recorded the reason.
     if (key.opened === undefined) return
     key.probedAt = performance.now()
     if (outcome === 'passed') trust(key, 'proved')
@@ -73,18 +74,18 @@ export const createProbing = ({ keys, current, supervisors, trust, events, limit
     const probes = await Promise.all(
       own.filter(signs).map(async (key) => {
         const done = await probeKey(key, limits.attemptMs, signal)
-        // What was given up says nothing of the key.
+        // An aborted probe says nothing about the key.
         if (!signal.aborted) learn(key, done)
         return done
       }),
     )
-    // One key that signs shows that the backend answers; what is wrong with another one is that key's own matter.
+    // One key that signs shows that the backend answers. A failure of another key concerns that key only.
     circuit?.probed(probes.some(({ outcome }) => outcome !== 'unavailable'))
     return probes
   }
 
   const probe = async (signal: AbortSignal, signer?: string): Promise<readonly KeyProbe[]> => {
-    // All keys listen to it at once.
+    // All keys listen to this signal at once.
     setMaxListeners(0, signal)
     const signers = [...new Set(of(signer).map((key) => key.signer))]
     const probes = (await Promise.all(signers.map((name) => probeSigner(signal, name)))).flat()

@@ -5,14 +5,17 @@ export interface RecoveryOptions {
   readonly limits: Pick<SupervisionLimits, 'probeMs' | 'maxProbeMs'>
   /** `soon`: the backend does not answer, or a key waits to be opened. `later`: a key failed its last probe. */
   readonly need: (signer: string) => 'soon' | 'later' | undefined
-  /** Opens and probes what the signer has. Never throws. */
+  /** Opens and probes the signer's keys. Never throws. */
   readonly probe: (signal: AbortSignal, signer: string) => Promise<unknown>
 }
 
-/** A key that was distrusted, or refused for good, is asked for at a quarter of the pace. */
+/** A key that lost trust or was refused for good is probed at a quarter of the pace. */
 const patience = { soon: 1, later: 4 } as const
 
-/** Probes signers in the background until they are well, ever more slowly: no restart and no operator is needed. */
+/**
+ * Probes signers in the background at growing intervals until they are healthy, so that no restart and no operator is
+ * needed.
+ */
 export class Recovery {
   readonly #options: RecoveryOptions
   readonly #stop = new AbortController()
@@ -22,7 +25,7 @@ export class Recovery {
     this.#options = options
   }
 
-  /** Probes this signer until it needs that no more. */
+  /** Probes this signer until it needs no more probes. */
   wake(signer: string): void {
     if (this.#running.has(signer) || this.#stop.signal.aborted) return
     if (this.#options.need(signer) === undefined) return
@@ -44,7 +47,7 @@ export class Recovery {
       const urgency = need(signer)
       if (urgency === undefined) return
       const longest = Math.min(limits.probeMs * 2 ** round, limits.maxProbeMs) * patience[urgency]
-      // Spread, so that replicas do not come back as one (F36).
+      // Randomised so that replicas do not all return at once (F36).
       await pause(longest * (0.75 + Math.random() * 0.25), undefined, { signal, ref: false })
       await probe(signal, signer)
     }

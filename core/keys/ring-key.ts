@@ -6,41 +6,42 @@ import type { KeyPurpose, PublishedKey, SigningKey } from './ports.js'
 export interface Lifetime {
   readonly notBefore: number
   readonly notAfter: number
-  /** When the last token that the key signed has expired everywhere. */
+  /** When the last token signed by the key has expired everywhere. */
   readonly goneAt: number
 }
 
 /**
- * Whether a key may sign, its times aside. `proved`: yes. All others wait for a probe that succeeds: `unopened`, the
- * backend could not be asked yet, so the key is published only where it was before; `unproved`, it has signed no probe
- * yet; `quarantined`, a signature came that its published key does not verify; `refused`, the backend refuses to sign.
+ * Whether a key may sign, apart from its times. Only `proved` may. All others wait for a successful probe: `unopened`
+ * keys could not be reached yet and are published only if they were before; `unproved` keys have not signed a probe
+ * yet; `quarantined` keys made a signature that their published key does not verify; for `refused` keys the backend
+ * refuses to sign.
  */
 export type KeyTrust = 'proved' | 'unopened' | 'unproved' | 'quarantined' | 'refused'
 
-/** A key of the ring as long as it lives. What changes is changed by the ring alone. */
+/** A key of the ring. Only the ring changes its mutable members. */
 export interface RingKey extends Lifetime {
   readonly kid: string
   readonly alg: JwsAlg
   /** The name of the signer in the configuration. */
   readonly signer: string
-  /** The backend's name for it. */
+  /** The backend's name for the key. */
   readonly ref: string
   readonly purposes: readonly KeyPurpose[]
-  /** `purposes`, and those that it had before: what it signed for them is still verified. */
+  /** `purposes` and former purposes. Signatures for any of them are still verified. */
   readonly acceptedFor: readonly KeyPurpose[]
-  /** Later than at first, when it was published later than was foreseen. */
+  /** Later than configured when the key was published later than planned. */
   notBefore: number
-  /** Present where it was published before: what it signed is verified also while it is unopened. */
+  /** Present if it was published before. Its signatures are then verified even while it is unopened. */
   readonly known: PublishedKey | undefined
   readonly calls: CallRecord
   /** How often it was quarantined. */
   quarantines: number
   trust: KeyTrust
-  /** Milliseconds of the process's own clock at its last probe, whatever that showed. */
+  /** When it was last probed, whatever the result, in milliseconds of the process's monotonic clock. */
   probedAt?: number
-  /** Why it is not trusted, or what its last probe failed with. */
+  /** Why it is not trusted, or the error of its last probe. */
   reason?: string
-  /** Absent while it is unopened, and when it was gone already as the ring was opened. */
+  /** Absent while it is unopened, and if it was already gone when the ring was opened. */
   opened?: OpenedKey
 }
 

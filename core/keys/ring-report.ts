@@ -7,7 +7,7 @@ import type { KeyPurpose, KeyState, SignerProvider } from './ports.js'
 import type { KeyTrust, Lifetime } from './ring-key.js'
 import type { SignerSupervisor } from './signer-supervisor.js'
 
-/** One configured key. Times are milliseconds since the epoch, infinite where the configuration sets none. */
+/** One configured key. Times are milliseconds since the epoch, and infinite if the configuration sets none. */
 export interface KeyReport extends Lifetime {
   readonly kid: string
   readonly alg: JwsAlg
@@ -16,11 +16,11 @@ export interface KeyReport extends Lifetime {
   readonly state: KeyState
   readonly trust: KeyTrust
   readonly published: boolean
-  /** Why it is not trusted, or what its last probe failed with. */
+  /** Why it is not trusted, or the error of its last probe. */
   readonly reason: string | undefined
   /** Why its signer signs nothing until an operator acts. */
   readonly signerRefusal: string | undefined
-  /** Milliseconds since its last probe; infinite before the first one. */
+  /** Milliseconds since its last probe; infinite before the first. */
   readonly probeAge: number
   /** Milliseconds of the last 512 signatures and probes. */
   readonly latency: Latency | undefined
@@ -28,11 +28,11 @@ export interface KeyReport extends Lifetime {
   readonly quarantines: number
 }
 
-/** One signer outside of the process. */
+/** One signer outside the process. */
 export interface SignerReport {
   readonly name: string
   readonly circuit: CircuitState
-  /** Orders that wait, and those that the backend is working on. */
+  /** Signing requests that wait, and those that the backend is working on. */
   readonly waiting: number
   readonly running: number
 }

@@ -7,20 +7,20 @@ import { BadSignature, type SignerSupervisor } from './signer-supervisor.js'
 
 export interface SigningRoom {
   readonly view: () => RingView
-  /** By signer. One without is held in the process: nothing stands between it and its orders. */
+  /** By signer. A signer without a supervisor holds its keys in this process and is called directly. */
   readonly supervisors: ReadonlyMap<string, SignerSupervisor>
-  /** A key did what keeps it from signing until it passes a probe. */
+  /** Records that a key may not sign until it passes a probe. */
   readonly distrust: (key: RingKey, trust: KeyTrust, reason: string) => void
   readonly failedOver: (order: SignatureOrder, from: RingKey, to: RingKey, cause: unknown) => void
 }
 
 type Opened = RingKey & { readonly opened: OpenedKey }
 
-/** As `KeyRing.sign`: the first listed active key that can; when it fails, the next one. */
+/** See `KeyRing.sign`: uses the first listed active key that is able to sign, and the next one when it fails. */
 export const createSign = (room: SigningRoom): KeyRing['sign'] => {
   const { view, supervisors, distrust, failedOver } = room
 
-  /** The key signs no more until it passes a probe. What others failed with may pass. */
+  /** The key does not sign until it passes a probe. Other errors may pass by themselves. */
   const learn = (key: RingKey, error: unknown): void => {
     if (error instanceof BadSignature) distrust(key, 'quarantined', error.message)
     else if (error instanceof KeyRefused) distrust(key, 'refused', error.message)
@@ -44,7 +44,7 @@ export const createSign = (room: SigningRoom): KeyRing['sign'] => {
       const message = Buffer.from(input, 'ascii')
       const { max } = opened.signing.signer.messageBytes ?? { max: Infinity }
       if (message.byteLength > max) {
-        // No fault of the key: what asks for so much must not put it out of service.
+        // The request is at fault, not the key, so the key stays in service.
         failed ??= { key, cause: new Unavailable(`signers.${name}`, 'no', 'the token is too long for this key') }
         continue
       }
@@ -69,7 +69,7 @@ export const createSign = (room: SigningRoom): KeyRing['sign'] => {
     if (failed === undefined) throw skipped as Unavailable
     const { key, cause } = failed
     if (cause instanceof Unavailable) throw cause
-    // Whatever a backend fails with is an outage: what was asked for was sound.
+    // The request was sound, so any failure of the backend counts as an outage.
     throw new Unavailable(`signers.${key.signer}`, 'no', 'the signer failed', { cause })
   }
 }

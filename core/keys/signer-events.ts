@@ -6,23 +6,26 @@ import { KeyRefused, type KeyState, type SignatureOrder } from './ports.js'
 import type { KeyTrust, RingKey } from './ring-key.js'
 import { BadSignature } from './signer-supervisor.js'
 
-/** What happens to keys and signers, for the operator's log and the audit log. */
+/** Reports events of keys and signers to the operator's log and the audit log. */
 export interface SignerEvents {
-  /** `state` by the clock: a next key is reported before its time comes. */
+  /** `state` is the state by the clock. A next key is reported before it becomes active. */
   trustChanged(key: RingKey, before: KeyTrust, state: KeyState | undefined): void
-  /** A probe had no answer, for the first time in a row. */
+  /** A probe got no answer, for the first time in a row. */
   unanswered(key: RingKey, state: KeyState | undefined): void
   circuitChanged(signer: string, state: CircuitState): void
   failedOver(order: SignatureOrder, from: RingKey, to: RingKey, cause: unknown): void
 }
 
-/** Messages of libraries may quote anything; ours and those of signer modules are made for operators. */
+/**
+ * Messages of libraries may quote anything, so only our own and those of signer modules, written for operators, are
+ * shown.
+ */
 export const explainFailure = (error: unknown): string => {
   if (error instanceof Unavailable || error instanceof KeyRefused || error instanceof BadSignature) return error.message
   return error instanceof Error ? error.name : 'unknown error'
 }
 
-/** Fire and forget: these events must not hold up a signature. A failure of the audit log goes to the log. */
+/** Not awaited, because these events must not delay a signature. A failure of the audit log is logged. */
 export const createSignerEvents = (log?: Log, audit?: AuditLog): SignerEvents => {
   const open = new Set<string>()
 

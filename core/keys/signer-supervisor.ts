@@ -9,22 +9,22 @@ import { KeyRefused, type SignatureOrder, type SignaturePriority, type Signature
 import type { OpenedKey, RingKey } from './ring-key.js'
 
 export interface SupervisionLimits {
-  /** Signatures that one backend may be making at once, unless its provider says how many those are. */
+  /** Signatures that one backend may be making at once, unless its provider gives a number. */
   readonly concurrency: number
-  /** Orders that may wait for one backend. */
+  /** Signing requests that may wait for one backend. */
   readonly maxWaiting: number
-  /** Milliseconds that an order waits at most. */
+  /** Longest wait of a signing request, in milliseconds. */
   readonly maxWaitMs: number
   /** Milliseconds that a backend has for one signature. */
   readonly attemptMs: number
-  /** Failures in a row that open the circuit; one that took the whole `attemptMs` counts twice. */
+  /** Consecutive failures that open the circuit. One that took the whole `attemptMs` counts twice. */
   readonly failures: number
-  /** Milliseconds until the first probe of a backend whose circuit has opened; each further one waits twice as long. */
+  /** Milliseconds until the first probe after the circuit opens. Each later wait is twice as long. */
   readonly probeMs: number
   readonly maxProbeMs: number
 }
 
-/** 2 s for a signer, in a request budget of 3 s (docs/design/faults.md#rule-2). */
+/** A signer has 2 s of a request budget of 3 s (docs/design/faults.md#rule-2). */
 export const supervisionLimits: SupervisionLimits = {
   concurrency: 256,
   maxWaiting: 1024,
@@ -35,7 +35,7 @@ export const supervisionLimits: SupervisionLimits = {
   maxProbeMs: 5000,
 }
 
-/** A signature that its published key does not verify. It goes nowhere. */
+/** The published key does not verify the signature, so it is discarded. */
 export class BadSignature extends Error {
   override readonly name = 'BadSignature'
 }
@@ -47,7 +47,10 @@ interface Waiting extends Place<SignaturePriority> {
   readonly refuse: (reason: Error) => void
 }
 
-/** Stands between the orders and one backend outside the process. It asks once for each: the signer itself tries again. */
+/**
+ * Stands between signing requests and one backend outside the process. It makes one call per request; the signer
+ * retries by itself.
+ */
 export class SignerSupervisor {
   readonly name: string
   readonly circuit: Circuit
@@ -81,8 +84,8 @@ export class SignerSupervisor {
   }
 
   /**
-   * A signature that the published key verifies. Throws `BadSignature`, `KeyRefused`, `Unavailable`, whatever else the
-   * signer failed with, or the reason of the order's signal.
+   * Returns a signature that the published key verifies. Throws `BadSignature`, `KeyRefused`, `Unavailable`, any
+   * other error of the signer, or the reason of the request's signal.
    */
   async sign(
     key: RingKey & { readonly opened: OpenedKey },
@@ -177,7 +180,7 @@ export class SignerSupervisor {
     return this.#running >= Math.max(1, this.#limits.concurrency)
   }
 
-  /** The places that are free go to those who wait. There may have come to be more of them, or fewer. */
+  /** Gives free slots to waiting requests. The number of slots may have changed. */
   #admit(): void {
     while (!this.#isFull()) {
       const next = this.#queue.shift()
@@ -192,7 +195,7 @@ export class SignerSupervisor {
     for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) next.refuse(reason)
   }
 
-  /** What an order hears while the circuit is open. */
+  /** The error while the circuit is open. */
   outage(): Unavailable {
     return this.#unavailable('the signer is not responding; waiting for a successful probe')
   }

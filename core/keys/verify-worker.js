@@ -2,8 +2,8 @@ import { createPublicKey, verify } from 'node:crypto'
 import { parentPort } from 'node:worker_threads'
 
 /**
- * Verifies what batch-verifier.ts sends: `bytes` holds message and signature of each job in turn, `ends` where each of
- * the two ends, `keys` the number of its key. The answer has one byte for each job: 1 if the signature is right.
+ * Verifies what batch-verifier.ts sends: `bytes` holds message and signature of each job in turn, `ends` the end
+ * offset of each, and `keys` the number of its key. The answer has one byte per job, 1 if the signature is valid.
  */
 const known = new Map()
 

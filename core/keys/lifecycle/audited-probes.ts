@@ -4,8 +4,8 @@ import type { SignatureTrace, Signer, SignerProvider } from '../ports.js'
 import type { AuditLog } from '../../observe/audit.js'
 
 /**
- * A provider whose signed probes are all in the audit log, so that the backend's own log shows no signature that
- * ours does not. A probe that cannot be recorded fails with `Unavailable`.
+ * Wraps a provider so that every probe it signs is in the audit log; then the backend's own log shows no signature
+ * that ours lacks. A probe that cannot be recorded fails with `Unavailable`.
  */
 export const auditProbes = (name: string, provider: SignerProvider, audit: AuditLog): SignerProvider => ({
   get concurrency() {

@@ -11,7 +11,10 @@ export interface HintKeyOptions {
   readonly clock: Clock
 }
 
-/** Did it sign ID tokens and leave when its last one had run out, in a session that may still live? A key that was taken out earlier is not trusted. */
+/**
+ * Whether the key signed ID tokens and left only after its last one expired, in a session that may still be live. A
+ * key that was removed earlier is not trusted.
+ */
 const isRemembered = ({ entry, withdrawn = Infinity }: KeyPublication, config: Config, now: number): boolean => {
   const notAfter = entry?.not_after
   if (entry === undefined || notAfter === undefined || !entry.purposes.includes('id_token')) return false
@@ -20,8 +23,9 @@ const isRemembered = ({ entry, withdrawn = Infinity }: KeyPublication, config: C
 }
 
 /**
- * The keys that an `id_token_hint` may be signed with: those that are published, and those that are gone by their time for
- * as long as a session of theirs lives, so that a rotation breaks no sign-out (RP-Initiated Logout §2, OIDC Core §3.1.2.1).
+ * The keys that may have signed an `id_token_hint`: the published ones, and those that are gone by their time for as
+ * long as a session of theirs may live, so that a rotation does not break sign-out (RP-Initiated Logout §2, OIDC Core
+ * §3.1.2.1).
  */
 export const createHintKeys = ({
   published,

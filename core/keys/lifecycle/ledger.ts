@@ -25,12 +25,12 @@ const events: Readonly<Partial<Record<KeyState, AuditEventName>>> = {
   gone: 'key.withdrawn',
 }
 
-/** Milliseconds. The clock changes states, and an outage may put off a publication: both are found within this time. */
+/** Milliseconds. State changes by the clock, and publications delayed by an outage, are found within this time. */
 const intervalMs = 1000
-/** Milliseconds: what a replica that started with another configuration took for withdrawn is set right within this time. */
+/** Milliseconds within which keys that a replica with another configuration marked as withdrawn are corrected. */
 const asWithdrawnMs = 60_000
 
-/** The keys of one reading of the configuration. */
+/** The keys of one loaded configuration. */
 export interface KeysInForce {
   readonly checked: { readonly config: Config }
   readonly inventory: KeyInventory
@@ -38,31 +38,31 @@ export interface KeysInForce {
 }
 
 export interface KeyLedgerOptions {
-  /** Where publications are remembered. */
+  /** The store of publications. */
   readonly store: RecordStore<KeyPublication>
-  /** By `kid`; what is published later is added. */
+  /** By `kid`. Later publications are added. */
   readonly publications: Map<string, KeyPublication>
   readonly clock: Clock
   readonly audit: AuditLog
   readonly log: Log
 }
 
-/** Remembers what is published, and tells the audit log what becomes of the keys. */
+/** Remembers what is published and records in the audit log what happens to the keys. */
 export interface KeyLedger {
   /** Remembers the keys that are published from now on. Throws `ConfigurationError`, `Unavailable`. */
   publish(keys: KeysInForce): Promise<void>
   /**
-   * Remembers as withdrawn what was published before this start and is not in the inventory any more; `tell` tells it.
-   * Returns the keys of which tokens live. Throws `Unavailable`.
+   * Marks as withdrawn what was published before this start and is no longer in the inventory; `tell` records it.
+   * Returns the keys that still have live tokens. Throws `Unavailable`.
    */
   withdrawMissing(): Promise<readonly Problem[]>
-  /** Tells what has changed since the last call. Throws `Unavailable`; then the next call tells it. */
+  /** Records what has changed since the last call. Throws `Unavailable`, and then the next call records it. */
   tell(keys: KeysInForce): Promise<void>
-  /** Does both, again and again. Returns what ends it. */
+  /** Does both repeatedly. Returns a function that stops it. */
   watch(serving: () => KeysInForce): () => Promise<void>
 }
 
-/** What is remembered of the keys of `first` is no news. */
+/** What is already remembered about the keys of `first` is not reported as a change. */
 export const createKeyLedger = (options: KeyLedgerOptions, first: KeysInForce): KeyLedger => {
   const { store, publications, clock, audit, log } = options
   const { config } = first.checked
@@ -79,7 +79,7 @@ export const createKeyLedger = (options: KeyLedgerOptions, first: KeysInForce): 
 
   const eventsOf = ({ kid, alg, signer, state }: States[number]): readonly AuditEvent[] => {
     const before = last.get(kid)?.state
-    // A key that comes at the end of its life has not ended now.
+    // A key that is first seen after the end of its life has not ended just now.
     const change = (before === undefined ? state === 'active' : before !== state) ? events[state] : undefined
     const names = [published.has(kid) ? ('key.published' as const) : undefined, change]
     return names.flatMap((event) => (event === undefined ? [] : [{ event, kid, alg, signer }]))
@@ -116,7 +116,7 @@ export const createKeyLedger = (options: KeyLedgerOptions, first: KeysInForce): 
       let lookedAt = clock()
       const isPublished = (kid: string): boolean => serving().ring.publishedKey(kid) !== undefined
       const lookForWithdrawn = async (): Promise<void> => {
-        // A clock may be set back.
+        // The clock may be set back.
         if (Math.abs(clock() - lookedAt) < asWithdrawnMs) return
         await recordStillPublished(store, [...publications.keys()].filter(isPublished), isPublished)
         lookedAt = clock()
@@ -130,7 +130,7 @@ export const createKeyLedger = (options: KeyLedgerOptions, first: KeysInForce): 
           await lookForWithdrawn()
           failing = false
         } catch (error) {
-          // Readiness reports outages; once is enough here.
+          // Readiness reports outages, so one log line is enough here.
           if (failing) return
           failing = true
           const expected = error instanceof Unavailable || error instanceof ConfigurationError

@@ -21,12 +21,12 @@ import type { Lifetime } from '../ring-key.js'
 import type { ComponentHealth } from '../../observe/health.js'
 import { describeGap, findGaps, type SigningNeed } from './signing-needs.js'
 
-/** Seconds that relying parties may keep the key set. */
+/** Seconds that relying parties may cache the key set. */
 export const keySetMaxAge = 3600
-/** Milliseconds that the start waits for keys. What has not been opened then is opened in the background. */
+/** Milliseconds that startup waits for keys. The rest are opened in the background. */
 const openBudgetMs = 10_000
 
-/** Seconds until the last token for one of these purposes has run out. What lives for a moment counts as an access token. */
+/** Seconds until the last token for one of these purposes has expired. Short-lived tokens count as access tokens. */
 export const retention = (config: Config, purposes: readonly KeyPurpose[]): number => {
   const { attestation_ttl_secs: ttl = 0, reissue_grace_secs: grace = 0, status_list: lists } = config.attestation ?? {}
   const longest = Math.max(
@@ -41,25 +41,28 @@ export const retention = (config: Config, purposes: readonly KeyPurpose[]): numb
   return longest + config.clock_tolerance_secs
 }
 
-/** When a key that is configured so signs, and when the last token that it signed has run out. */
+/** When a key with this configuration signs, and when its last token has expired. */
 export const lifetimeOf = (
   config: Config,
   key: Pick<KeyConfiguration, 'purposes' | 'not_before' | 'not_after'>,
 ): Lifetime => lifetimeFrom(key, retention(config, key.purposes))
 
-/** Seconds for which a grant that has ended must be remembered: until the last token that may come from it has run out. */
+/** Seconds for which a grant that has ended must be remembered: until its last possible token has expired. */
 export const grantLifetime = (config: Config): number =>
   config.refresh_token_absolute_ttl_secs + retention(config, ['access_token', 'id_token'])
 
-/** Seconds for which an operator finds a grant by its person: until its last token has run out, however late it was redeemed. */
+/**
+ * Seconds for which operators can find a grant by its person: until its last token has expired, however late it was
+ * redeemed.
+ */
 export const grantEntryLifetime = (config: Config) => {
   const waiting = Math.max(config.authorization_code_ttl_secs, config.device_code_ttl_secs)
   return { offline: waiting + grantLifetime(config), online: waiting + retention(config, ['access_token', 'id_token']) }
 }
 
 /**
- * Opens and probes every key. Throws `ConfigurationError` with the path of each that needs an operator; a backend
- * that does not answer is asked again in the background (F32). Dispose of the ring before its providers.
+ * Opens and probes every key. Throws `ConfigurationError` with the path of each key that needs an operator. A backend
+ * that does not answer is retried in the background (F32). Dispose of the ring before its providers.
  */
 export const openRing = async (
   config: Config,
@@ -86,12 +89,12 @@ export const openRing = async (
   }
 }
 
-/** Milliseconds after which a key that signs now or next signs a probe again. */
+/** Milliseconds between probes of an active or next key. */
 const probeEveryMs = 30_000
 
 const signs = ({ state }: Pick<KeyReport, 'state'>): boolean => state === 'active' || state === 'next'
 
-/** Cheap enough for every second: each key that signs now or next signs a probe every 30 s. */
+/** Cheap enough to run every second: each active or next key signs a probe every 30 s. */
 export const probeKeys = async (ring: SupervisedKeyRing, signal: AbortSignal): Promise<void> => {
   const due = ring.report().keys.filter((key) => signs(key) && key.probeAge >= probeEveryMs)
   const opened = due.filter(({ trust }) => trust !== 'unopened')
@@ -99,10 +102,10 @@ export const probeKeys = async (ring: SupervisedKeyRing, signal: AbortSignal): P
 }
 
 /**
- * How the keys are, without asking anybody: each that signs now or next has signed its last probe, which its published
- * key verifies, and its signer is responding and has not refused for good. A next key for which that is not so is reported and takes nothing down: its
- * time has not come. A retired one that is not published does. A need that no key is active for is down, however well all
- * keys are.
+ * Describes the health of the keys without calling any backend. An active or next key is healthy when its published
+ * key verified its last probe, and its signer responds and has not refused for good. An unhealthy next key is
+ * reported but takes nothing down, because it is not needed yet; a retired key that is not published does. A purpose
+ * without an active key is down, however healthy the others are.
  */
 export const describeKeys = (
   ring: SupervisedKeyRing,

@@ -17,18 +17,18 @@ export interface KeyChange {
   readonly to: KeyState
 }
 
-/** Who signs, from `from` until `until`; Infinity: for good. */
+/** The key that signs from `from` until `until`. Infinity means without end. */
 export interface SigningInterval extends SigningNeed {
   readonly from: number
   readonly until: number
-  /** The first listed active key; undefined: nobody. */
+  /** The first listed active key, or undefined if there is none. */
   readonly kid: string | undefined
 }
 
 export interface KeyPlan {
   readonly changes: readonly KeyChange[]
   readonly signing: readonly SigningInterval[]
-  /** In the order of the inventory; Infinity: for good. */
+  /** In the order of the inventory. Infinity means without end. */
   readonly published: readonly { readonly kid: string; readonly state: KeyState; readonly until: number }[]
   /** Sentences for the operator. */
   readonly warnings: readonly string[]
@@ -43,7 +43,7 @@ interface PlannedKey extends Lifetime {
 /** Milliseconds. */
 const hour = 3_600_000
 
-/** What tokens the deployment is configured to sign, for its clients too. */
+/** The tokens that the deployment is configured to sign, including those that its clients ask for. */
 const needsOf = (config: Config, keys: readonly PlannedKey[]): readonly SigningNeed[] => {
   const needs = [...deploymentNeeds(config)]
   const add = (purpose: KeyPurpose, alg: unknown): void => {
@@ -98,7 +98,7 @@ const describeGaps = (intervals: readonly SigningInterval[]): readonly string[] 
     return [`no key signs ${purpose} with ${alg} ${span}`]
   })
 
-/** Two keys that end together leave nothing to fail over to just when one of them fails. */
+/** When two keys end together, there is no second key to fail over to at that time. */
 const findJointEnds = (need: SigningNeed, keys: readonly PlannedKey[], now: number): readonly string[] => {
   const ending = keys.filter((key) => fits(key, need) && key.notAfter > now && key.notAfter < Infinity)
   return ending.flatMap((key, index) => {
@@ -108,8 +108,8 @@ const findJointEnds = (need: SigningNeed, keys: readonly PlannedKey[], now: numb
 }
 
 /**
- * The rotation timeline of the inventory from `now` on, by what is known to be published, with what a reload would refuse.
- * Times are milliseconds since the epoch. Pure.
+ * The rotation timeline of the inventory from `now` on, given what was published, and the problems for which a reload
+ * would be refused. Times are milliseconds since the epoch. Pure.
  */
 export const planKeys = (config: Config, publications: KeyPublications, now: number): KeyPlan => {
   const inventory = inventoryAtReload(config.keys, publications, now)

@@ -9,20 +9,25 @@ import { BadJwk, checkPublicJwk } from '../../jose/public-key-guard.js'
 import type { RecordStore } from '../../storage/ports.js'
 import { keySetMaxAge, retention } from './open-ring.js'
 
-/** What all replicas and all later starts know of a `kid` that was once published. Times are milliseconds since the epoch. */
+/**
+ * What all replicas and later starts know of a `kid` that was published once. Times are milliseconds since the epoch.
+ */
 export interface KeyPublication {
   /** SHA-256 of the public key, base64url (RFC 7638). A `kid` never changes its key (F17). */
   readonly thumbprint: string
   readonly first_published: number
-  /** From here on no relying party holds a key set without it; earlier where nobody held one or the operator said so. */
+  /**
+   * From this time no relying party can hold a key set without it. Earlier when no key set was cached anywhere, or
+   * when the operator said so.
+   */
   readonly may_sign_from: number
-  /** When it was last taken out of the configuration: published again, it waits again. */
+  /** When it was last removed from the configuration. If it is published again, it must wait again. */
   readonly withdrawn?: number
-  /** What is published, also while its signer is away. Older records have none until their key is opened again. */
+  /** The published key, kept while its signer is away. Older records lack it until their key is opened again. */
   readonly jwk?: PublicJwk
-  /** As it was last in force; absent likewise. */
+  /** The entry as it was last in force. Older records lack it too. */
   readonly entry?: PublishedEntry
-  /** What it may not sign any more, and until when it might. */
+  /** Purposes that it no longer has, and until when it may have signed for them. */
   readonly past_purposes?: PastPurposes
 }
 
@@ -33,10 +38,10 @@ export type KeyPublications = ReadonlyMap<string, KeyPublication>
 type Keys = Config['keys']
 export type PublishedEntry = Pick<Keys[number], 'alg' | 'signer' | 'purposes' | 'not_before' | 'not_after'>
 
-/** The start of all replicas of a new deployment takes no longer, milliseconds. */
+/** The longest time in which all replicas of a new deployment start, in milliseconds. */
 const firstStartMs = 60_000
 
-/** Every key that was ever published, by `kid`. Throws `Unavailable`. */
+/** Reads every key that was ever published, by `kid`. Throws `Unavailable`. */
 export const readPublications = async (store: RecordStore<KeyPublication>): Promise<Map<string, KeyPublication>> => {
   const found = new Map<string, KeyPublication>()
   for (let after: string | undefined; ;) {
@@ -47,7 +52,7 @@ export const readPublications = async (store: RecordStore<KeyPublication>): Prom
   }
 }
 
-/** The public halves of those of `keys` that were published before. */
+/** The public halves of those `keys` that were published before. */
 export const findPublished = (
   keys: readonly Pick<Keys[number], 'kid' | 'alg'>[],
   publications: KeyPublications,
@@ -60,14 +65,17 @@ export const findPublished = (
       const { jwk, publicKey, thumbprint } = checkPublicJwk(known.jwk, [alg])
       if (thumbprint === known.thumbprint) found.set(kid, { kid, alg, jwk, publicKey })
     } catch (error) {
-      // Its signer says what is wrong with it.
+      // The signer reports what is wrong with it.
       if (!(error instanceof BadJwk)) throw error
     }
   }
   return found
 }
 
-/** What each key may have signed, as far as it has not run out. Of a record without an entry nobody knows: it may be anything. */
+/**
+ * What each key may have signed that has not expired. For a record without an entry this is unknown, so it may be
+ * anything.
+ */
 export const findEarlierPurposes = (
   config: Config,
   publications: KeyPublications,
@@ -82,13 +90,16 @@ export const findEarlierPurposes = (
   )
 }
 
-/** True while no relying party can hold a key set of this deployment: nothing was published, or just now by another replica. */
+/**
+ * True while no relying party can hold a key set of this deployment: nothing was published, or another replica has
+ * only just done so.
+ */
 const isFirstStart = (publications: KeyPublications, now: number): boolean =>
   [...publications.values()].every(
     ({ first_published, may_sign_from }) => may_sign_from === first_published && now - first_published < firstStartMs,
   )
 
-/** When a key may sign at the earliest, if it is published now at the latest. */
+/** The earliest time at which a key may sign, if it is published by now at the latest. */
 const maySignFrom = (key: Keys[number], publications: KeyPublications, now: number): number => {
   if (key.allow_early) return -Infinity
   const known = publications.get(key.kid)
@@ -103,16 +114,16 @@ export interface HeldKey {
 }
 
 export interface KeyInventory {
-  /** The inventory with each held key's `not_before` moved to the time from which it may sign. */
+  /** The inventory, with `not_before` of each held key moved to the time from which it may sign. */
   readonly keys: Keys
   readonly held: readonly HeldKey[]
-  /** By `kid`: from when each may sign; `-Infinity`: at once. */
+  /** When each key may sign, by `kid`. `-Infinity` means at once. */
   readonly from: ReadonlyMap<string, number>
 }
 
 /**
- * Holds back every key that would sign before it has been published for as long as a key set is cached. A `start` that is
- * the first of its deployment holds nothing back. Pure.
+ * Holds back every key that would sign before it has been published for as long as key sets are cached. The first
+ * `start` of a deployment holds nothing back. Pure.
  */
 export const holdBack = (
   keys: Keys,
@@ -125,7 +136,7 @@ export const holdBack = (
   return holdUntil(keys, from, now)
 }
 
-/** The same when `kid`, whose signer was away until now, is published only now. Pure. */
+/** The same for a `kid` whose signer was away until now, so that it is published late. Pure. */
 export const holdLate = (
   kid: string,
   before: KeyInventory,
@@ -147,19 +158,19 @@ const holdUntil = (keys: Keys, from: KeyInventory['from'], now: number): KeyInve
   return { keys: kept, held, from }
 }
 
-/** The held keys that a reload refuses. One that waits already, as it is written, goes on waiting. Pure. */
+/**
+ * The held keys for which a reload is refused. A key that is already waiting with the same entry keeps waiting. Pure.
+ */
 export const findEarlyKeys = (
   { held }: Pick<KeyInventory, 'held'>,
   isWaiting: (kid: string) => boolean,
 ): readonly Problem[] => held.filter(({ kid }) => !isWaiting(kid)).map(describeHeld)
 
-/**
- * The inventory as a reload of the service would have it; before anything was published, as the first start would. Pure.
- */
+/** The inventory as a reload would load it; before anything was published, as the first start would. Pure. */
 export const inventoryAtReload = (keys: Keys, publications: KeyPublications, now: number): KeyInventory =>
   holdBack(keys, publications, now, publications.size === 0 ? 'start' : 'running')
 
-/** The message about a held key: at a reload a problem, at a start a warning. */
+/** The message about a held key: a problem at a reload, a warning at a start. */
 export const describeHeld = ({ path, kid, until }: HeldKey): Problem => ({
   path,
   message:
@@ -167,12 +178,12 @@ export const describeHeld = ({ path, kid, until }: HeldKey): Problem => ({
     `(max-age ${String(keySetMaxAge)} s); allow_early: true lets it sign at once`,
 })
 
-/** What is said of a key that is not the one that its `kid` was published with (F17). */
+/** The message about a key that is not the one its `kid` was published with (F17). */
 export const describeExchanged = (kid: string, known: KeyPublication): string =>
   `is not the key that was published as ${kid} on ${isoTime(known.first_published)}: ` +
   'relying parties would refuse its tokens; a new key needs a kid of its own'
 
-/** Is `key` published, and is it the same entry of the inventory as it was then? */
+/** Whether `key` is published with the same inventory entry as now. */
 export const isInForce = (key: Keys[number], publications: KeyPublications): boolean => {
   const known = publications.get(key.kid)
   return known !== undefined && known.withdrawn === undefined && isDeepStrictEqual(known.entry, entryOf(key))
@@ -186,7 +197,7 @@ const entryOf = ({ alg, signer, purposes, not_before, not_after }: Keys[number])
   ...(not_after !== undefined && { not_after }),
 })
 
-/** What is taken from a key now joins what was taken from it before; what it has again leaves. */
+/** Purposes removed now are added to those removed before; purposes that it has again are taken out. */
 const pastPurposes = (known: KeyPublication | undefined, { purposes }: PublishedEntry, now: number): PastPurposes => {
   const had = known === undefined ? [] : (known.entry?.purposes ?? keyPurposes)
   const past = { ...known?.past_purposes, ...Object.fromEntries(had.map((purpose) => [purpose, now])) }
@@ -195,9 +206,9 @@ const pastPurposes = (known: KeyPublication | undefined, { purposes }: Published
 }
 
 /**
- * Remembers what `ring` publishes, adds it to `publications` and returns the kids that are newly published. A key that
- * its signer has never opened is published later. Throws `ConfigurationError` when another replica has published
- * another key under the same `kid` in the meantime, `Unavailable`.
+ * Remembers what `ring` publishes, adds it to `publications` and returns the newly published kids. A key that its
+ * signer has never opened is published later. Throws `ConfigurationError` when another replica has meanwhile
+ * published another key under the same `kid`, and `Unavailable`.
  */
 export const recordPublications = async (
   store: RecordStore<KeyPublication>,
@@ -234,8 +245,8 @@ export const recordPublications = async (
 }
 
 /**
- * Remembers that these keys are published all the same: a replica that started with another configuration, an older one
- * perhaps, took them for withdrawn. Throws `Unavailable`.
+ * Remembers that these keys are still published, although a replica with another configuration, perhaps an older one,
+ * marked them as withdrawn. Throws `Unavailable`.
  */
 export const recordStillPublished = async (
   store: RecordStore<KeyPublication>,
@@ -250,7 +261,7 @@ export const recordStillPublished = async (
   }
 }
 
-/** Remembers that these keys are published no more, in `publications` too. Throws `Unavailable`. */
+/** Remembers that these keys are no longer published, in `publications` too. Throws `Unavailable`. */
 export const recordWithdrawals = async (
   store: RecordStore<KeyPublication>,
   publications: Map<string, KeyPublication>,

@@ -7,7 +7,7 @@ import { lifetimeOf, retention } from './open-ring.js'
 
 type Times = Pick<PublishedEntry, 'purposes' | 'not_before' | 'not_after'>
 
-/** A configuration with the inventory as it is in force. */
+/** A configuration with the inventory that is in force. */
 export interface InForce {
   readonly config: Config
   readonly keys: readonly (Times & { readonly kid: string })[]
@@ -20,8 +20,8 @@ export const findLastInventory = (publications: KeyPublications): readonly (Publ
   )
 
 /**
- * Keys that `after` publishes no longer, or for a shorter time, than tokens live that they signed under `before`.
- * Paths are those of `after`. Pure.
+ * Keys that `after` stops publishing before the tokens they signed under `before` have expired. Paths are those of
+ * `after`. Pure.
  */
 export const findEarlyRemovals = (before: InForce, after: InForce, now: number): readonly Problem[] =>
   before.keys.flatMap((key) => {

@@ -4,7 +4,7 @@ import type { KeyReport } from '../key-ring.js'
 import type { JwsAlg } from '../../jose/jwk.js'
 import type { KeyPurpose } from '../ports.js'
 
-/** A kind of token that some key has to sign. */
+/** A kind of token that some key must sign. */
 export interface SigningNeed {
   readonly purpose: KeyPurpose
   readonly alg: JwsAlg
@@ -14,11 +14,11 @@ export const fits = (key: Pick<KeyReport, 'alg' | 'purposes'>, { purpose, alg }:
   key.alg === alg && key.purposes.includes(purpose)
 
 /**
- * What the deployment itself is configured to sign. What a single client asked for in its metadata is not in it: that
- * must keep nobody else from being served.
+ * What the deployment itself is configured to sign. Requests of single clients in their metadata are left out,
+ * because they must not stop others from being served.
  */
 export const deploymentNeeds = (config: Config): readonly SigningNeed[] => [
-  // Without a scope there is no grant.
+  // Without scopes there are no grants.
   ...(config.scopes_supported.length === 0
     ? []
     : [{ purpose: 'access_token', alg: config.access_token_signing_alg } as const]),
@@ -34,11 +34,11 @@ export const deploymentNeeds = (config: Config): readonly SigningNeed[] => [
 ]
 
 export interface SigningGap extends SigningNeed {
-  /** When the first of its keys will sign; Infinity: none is waiting. */
+  /** When the first waiting key will sign. Infinity if none is waiting. */
   readonly until: number
 }
 
-/** Which of these needs no key is active for, whatever may be wrong with those that are. Pure. */
+/** The needs that no key is active for, regardless of the health of the keys. Pure. */
 export const findGaps = (
   needs: readonly SigningNeed[],
   keys: readonly Pick<KeyReport, 'alg' | 'purposes' | 'state' | 'notBefore'>[],
