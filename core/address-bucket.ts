@@ -1,9 +1,9 @@
 import { isIPv4, isIPv6 } from 'node:net'
 
 /**
- * What guesses from one place are counted under: an IPv4 address, or the /64 of an IPv6 address, since one subscriber
- * has the whole of it. An IPv6 address that stands for an IPv4 address is counted as that one, however it is written.
- * Undefined where the caller has no address (a unix socket).
+ * The key under which guesses from one address are counted: an IPv4 address, or the /64 of an IPv6 address, because
+ * one subscriber has all of it. An IPv6 address that embeds an IPv4 address counts as that one, however it is
+ * written. Undefined when the caller has no address (a unix socket).
  */
 export const addressBucket = (address: string): string | undefined => {
   if (isIPv4(address)) return address
@@ -11,7 +11,8 @@ export const addressBucket = (address: string): string | undefined => {
   const groups = groupsOf(address)
   if (mapped.every((group, index) => groups[index] === group)) return embedded(groups)
   if (translated.every((group, index) => groups[index] === group)) return embedded(groups)
-  // Where a local prefix has the IPv4 address depends on the prefix's length (RFC 6052 §2.2); the whole address has it.
+  // The position of the IPv4 address in a local prefix depends on the prefix's length (RFC 6052 §2.2), so the whole
+  // address is used.
   const counted = localPrefix.every((group, index) => groups[index] === group) ? groups : groups.slice(0, 4)
   return counted.map((group) => group.toString(16)).join(':')
 }
@@ -20,7 +21,7 @@ export const addressBucket = (address: string): string | undefined => {
 const mapped = [0, 0, 0, 0, 0, 0xffff]
 /** `64:ff9b::/96`: IPv4 peers behind a NAT64 (RFC 6052 §2.1). */
 const translated = [0x64, 0xff9b, 0, 0, 0, 0]
-/** `64:ff9b:1::/48`: the same with a prefix of the network's own (RFC 8215). */
+/** `64:ff9b:1::/48`: the same with a local-use prefix (RFC 8215). */
 const localPrefix = [0x64, 0xff9b, 1]
 
 const embedded = (groups: readonly number[]): string =>
@@ -29,7 +30,7 @@ const embedded = (groups: readonly number[]): string =>
     .flatMap((group) => [group >> 8, group & 0xff])
     .join('.')
 
-/** The eight groups of an IPv6 address in any spelling that `isIPv6` takes. */
+/** The eight groups of an IPv6 address, in any spelling that `isIPv6` accepts. */
 const groupsOf = (address: string): readonly number[] => {
   const hexadecimal = address
     .replace(/%.*$/, '')

@@ -8,13 +8,15 @@ export class CleanUp {
     this.#steps.push(step)
   }
 
-  /** Has `opened` closed with the rest, and returns it. */
+  /** Registers `opened` to be closed with the rest, and returns it. */
   keep<T extends AsyncDisposable>(opened: T): T {
     this.add(() => opened[Symbol.asyncDispose]())
     return opened
   }
 
-  /** Runs every step once, also after one that failed; a second call finds nothing. Throws `AggregateError` at the end. */
+  /**
+   * Runs every step once, even after one has failed. A second call does nothing. Throws `AggregateError` at the end.
+   */
   async close(): Promise<void> {
     const failures: unknown[] = []
     for (let step = this.#steps.pop(); step !== undefined; step = this.#steps.pop()) {

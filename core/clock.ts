@@ -1,7 +1,7 @@
-/** Milliseconds since the epoch. Injected everywhere, so that tests own time. */
+/** Milliseconds since the epoch. Injected everywhere, so that tests control the time. */
 export type Clock = () => number
 
-/** RFC 3339, of milliseconds since the epoch; a whole second has no fraction. */
+/** RFC 3339 text of milliseconds since the epoch. A whole second has no fraction. */
 export const isoTime = (milliseconds: number): string => new Date(milliseconds).toISOString().replace('.000Z', 'Z')
 
 /** Whole seconds since the epoch, as JWT's NumericDate (RFC 7519 §2). */

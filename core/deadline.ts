@@ -1,6 +1,6 @@
 type Stop = () => void
 
-/** One listener for each signal: many requests share one, and adding and removing a listener costs 2 µs. */
+/** One listener per signal: many requests share a signal, and adding and removing a listener costs 2 µs. */
 const waiting = new WeakMap<AbortSignal, Set<Stop>>()
 
 const waitingFor = (signal: AbortSignal): Set<Stop> => {
@@ -13,8 +13,8 @@ const waitingFor = (signal: AbortSignal): Set<Stop> => {
 }
 
 /**
- * Settles as `work` does, but rejects as soon as `signal` is aborted, whether the work heeds the signal or not: with what
- * `late` makes, by default the reason of the signal. Does not begin the work under a signal that is aborted already.
+ * Settles like `work`, but rejects as soon as `signal` is aborted, whether or not the work heeds it, with the result
+ * of `late` (by default the signal's reason). Work is not started under an aborted signal.
  */
 export const until = <T>(
   signal: AbortSignal,
@@ -40,8 +40,8 @@ export const until = <T>(
 }
 
 /**
- * Settles as `work` does, but rejects after `milliseconds` with what `late` makes, and with the reason of `outer` when that
- * is aborted, whether the work heeds its signal or not. The work's signal is aborted with the same error.
+ * Settles like `work`, but rejects after `milliseconds` with the result of `late`, or with the reason of `outer` when
+ * that is aborted, whether or not the work heeds its signal. The work's signal is aborted with the same error.
  */
 export const withDeadline = <T>(
   milliseconds: number,
@@ -54,7 +54,7 @@ export const withDeadline = <T>(
     const controller = new AbortController()
     const stop = (reason: Error): void => {
       end()
-      // First, so that the caller hears of the deadline and not of what the work makes of it.
+      // Comes first, so that the caller gets the deadline and not the work's reaction to it.
       reject(reason)
       controller.abort(reason)
     }
@@ -78,7 +78,10 @@ export const withDeadline = <T>(
   })
 }
 
-/** Settles as `work` does, but rejects after `milliseconds` with what `late` makes. The work goes on: it gets no signal. */
+/**
+ * Settles like `work`, but rejects after `milliseconds` with the result of `late`. The work continues, because it
+ * gets no signal.
+ */
 export const within = <T>(milliseconds: number, work: Promise<T>, late: () => Error): Promise<T> =>
   new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(late()), milliseconds)
@@ -94,7 +97,7 @@ export const within = <T>(milliseconds: number, work: Promise<T>, late: () => Er
     )
   })
 
-/** Waits for `work`, for so many milliseconds at most. Rejects as the work does. */
+/** Waits for `work`, at most so many milliseconds. Rejects as the work does. */
 export const atMost = async (milliseconds: number, work: Promise<unknown>): Promise<void> => {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<void>((resolve) => {

@@ -4,7 +4,7 @@ import { statfsSync } from 'node:fs'
 export interface DiskSpace {
   /** Bytes. */
   readonly total: number
-  /** Bytes that this process may still write, as the system reported them at most so many milliseconds ago. */
+  /** Bytes that this process may still write, from a reading at most `maxAgeMs` milliseconds old. */
   free(maxAgeMs: number): number
 }
 

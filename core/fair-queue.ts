@@ -1,22 +1,22 @@
-/** A place in the queue. */
+/** An entry of the queue. */
 export interface Place<Priority extends string> {
   readonly priority: Priority
-  /** Whose it is: a client, or an address. */
+  /** The client or address that it belongs to. */
   readonly owner: string
 }
 
 /**
- * A bounded queue: higher priorities go first, and within a priority the owners take turns. When it is full, a place
- * of a lower priority, or else of the owner with the most places, is given to one who has less.
+ * A bounded queue: higher priorities go first, and within a priority the owners take turns. When it is full, the
+ * newcomer displaces an entry of lower priority, or one of the owner with the most entries if it has fewer itself.
  */
 export class FairQueue<Priority extends string, T extends Place<Priority>> {
   readonly #limit: number
   readonly #priorities: readonly Priority[]
-  /** Owners in order of their turns, each with what it waits for. */
+  /** Owners in the order of their turns, each with its waiting entries. */
   readonly #lanes: ReadonlyMap<Priority, Map<string, T[]>>
   #size = 0
 
-  /** `priorities`: the highest first. */
+  /** `priorities` starts with the highest. */
   constructor(limit: number, priorities: readonly Priority[]) {
     this.#limit = limit
     this.#priorities = priorities
@@ -27,7 +27,7 @@ export class FairQueue<Priority extends string, T extends Place<Priority>> {
     return this.#size
   }
 
-  /** Returns who has to go for it: another one, or `item` itself. Undefined when there was room. */
+  /** Returns the entry that is displaced, which may be `item` itself, or undefined when there was space. */
   push(item: T): T | undefined {
     const displaced = this.#size < this.#limit ? undefined : this.#findWeakest(item)
     if (displaced === item) return item
@@ -40,12 +40,12 @@ export class FairQueue<Priority extends string, T extends Place<Priority>> {
     return displaced
   }
 
-  /** The next one, or undefined when nobody waits. */
+  /** Returns the next entry, or undefined when none waits. */
   shift(): T | undefined {
     for (const lane of this.#lanes.values()) {
       for (const [owner, items] of lane) {
         const item = items.shift()
-        // To the end of the turns.
+        // Moves the owner to the end of the turns.
         lane.delete(owner)
         if (items.length > 0) lane.set(owner, items)
         this.#size--
@@ -55,7 +55,7 @@ export class FairQueue<Priority extends string, T extends Place<Priority>> {
     return undefined
   }
 
-  /** Takes out one who waits no more. */
+  /** Removes an entry that no longer waits. */
   remove(item: T): void {
     const lane = this.#lane(item)
     const items = lane.get(item.owner)

@@ -6,21 +6,21 @@ export interface JsonObject {
 
 export function isObject(value: JsonValue | undefined): value is JsonObject
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>>
-/** An object with members: neither null nor an array. */
+/** Whether `value` is an object with members: neither null nor an array. */
 export function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The same value, which nobody can change for the next who is given it. */
+/** Freezes and returns the value, so that nobody can change it for the next reader. */
 export const frozen = <T extends JsonValue | undefined>(value: T): T => {
   if (typeof value === 'object' && value !== null) for (const child of Object.values(value)) frozen(child as JsonValue)
   return Object.freeze(value)
 }
 
-/** Names that a plain object answers to by itself; nothing that others send is called so. */
+/** Names that every plain object inherits. No member sent by others may have one of them. */
 export const inheritedNames: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
 
-/** Has it such a name at any depth? Limit the depth before. */
+/** Whether such a name occurs at any depth. Limit the depth first. */
 export const hasInheritedName = (value: JsonValue | undefined): boolean => {
   if (typeof value !== 'object' || value === null) return false
   return Object.entries(value).some(

@@ -2,5 +2,5 @@ import { runCommandLine } from './cli/program.js'
 
 await runCommandLine(process.argv.slice(2))
 
-// Whatever a module left open must not keep a process that is done; what was printed goes out first.
+// Handles that a module left open must not keep a finished process alive. Output is flushed first.
 process.stdout.write('', () => process.exit())

@@ -5,8 +5,8 @@ const pool = Buffer.alloc(tokenBytes * 128)
 let used = pool.length
 
 /**
- * A code, refresh token, session id or CSRF secret: 256 bits from the system's generator as 43 characters of base64url
- * (RFC 6749 §10.10). The bytes come from a pool, one call of the generator for many, and are wiped once taken.
+ * A new code, refresh token, session id or CSRF secret: 256 random bits as 43 characters of base64url (RFC 6749
+ * §10.10). The bytes come from a pool filled by one call of the generator, and are wiped once taken.
  */
 export const newOpaqueToken = (): string => {
   if (used === pool.length) {
@@ -20,13 +20,13 @@ export const newOpaqueToken = (): string => {
   return token
 }
 
-/** What a store keeps in the token's place: base64url of its SHA-256. */
+/** What a store keeps in place of the token: base64url of its SHA-256. */
 export const hashOpaqueToken = (token: string): string => hash('sha256', token, 'base64url')
 
 const opaqueToken = /^[\w-]{43}$/
 
-/** Has it the form of a token of ours? What has not is not looked for. */
+/** Whether the text has the form of our tokens. Anything else is not looked up. */
 export const isOpaqueToken = (text: string | undefined): text is string => text !== undefined && opaqueToken.test(text)
 
-/** Hides runs of 40 characters in text from outside: each may be a token that was sent in the wrong place. */
+/** Hides runs of 40 characters in text from outside, because each may be a token sent in the wrong place. */
 export const hideTokens = (sent: string): string => sent.replaceAll(/[\w-]{40,}/g, '[redacted]')

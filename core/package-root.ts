@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 const findRoot = (directory: string): string =>
   existsSync(join(directory, 'package.json')) ? directory : findRoot(dirname(directory))
 
-/** The folder of this package, the same from source and from `dist/`: what is not code is read from here. */
+/** The folder of this package, the same from source and from `dist/`. Files other than code are read from here. */
 export const packageRoot = findRoot(dirname(fileURLToPath(import.meta.url)))
 
 const manifest = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as {
@@ -26,7 +26,7 @@ const readCommit = (): string | undefined => {
   }
 }
 
-/** The commit of this build: 12 hexadecimal digits. Undefined when it was built without a repository. */
+/** The commit of this build as 12 hexadecimal digits. Undefined when it was built without a repository. */
 const packageCommit = readCommit()
 
 /** Identifies a build for operators. */

@@ -3,14 +3,14 @@ import { isAbsolute, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-/** What a module of a deployer threw, for its author. */
+/** An error thrown by a deployer's module, for its author. */
 export interface PluginFailure {
-  /** The message, and where: `boom (loan.js:12:9)`. */
+  /** The message and the location: `boom (loan.js:12:9)`. */
   readonly message: string
   readonly stack?: string
 }
 
-/** A failure of `error`, which the module in `file` threw. Throws nothing. */
+/** Describes `error`, thrown by the module in `file`. Never throws. */
 export const describeFailure = async (error: unknown, file?: string): Promise<PluginFailure> => {
   if (!(error instanceof Error)) return { message: 'unknown error' }
   const { message, stack = '' } = error
@@ -30,13 +30,13 @@ interface Place {
   readonly rest: string
 }
 
-/** Its folders are those of the product: `core`, `plugins`, `signers`, `stores`. */
+/** The folders of the product: `core`, `plugins`, `signers`, `stores`. */
 const product = fileURLToPath(new URL('..', import.meta.url))
 
 const isOurs = ({ path }: Place): boolean =>
   ['core', 'config', 'plugins', 'signers'].some((folder) => path.startsWith(join(product, folder, '/')))
 
-/** The first line of a stack that is the author's: neither Node's, nor the product's, nor a package's. */
+/** The first stack line of the author's code: not of Node, the product or a package. */
 const findPlace = (stack: string): string | undefined => {
   const place = [...stack.matchAll(/(?<=^|\(|at |async )(file:\/\/\/[^\s()]+?|\/[^\s()]+?):(\d+(?::\d+)?)\)?$/gm)]
     .map(([, written = '', rest = '']): Place => ({ path: toPath(written), rest }))
@@ -47,7 +47,7 @@ const findPlace = (stack: string): string | undefined => {
 /** Milliseconds. */
 const parseBudgetMs = 5000
 
-/** A module that cannot be parsed throws without a place; Node prints it when it only parses the file. */
+/** A module that cannot be parsed throws without a location; Node prints one when it only parses the file. */
 const findSyntaxError = async (message: string, file: string): Promise<string | undefined> => {
   try {
     await promisify(execFile)(process.execPath, ['--check', file], { timeout: parseBudgetMs })
@@ -55,7 +55,7 @@ const findSyntaxError = async (message: string, file: string): Promise<string | 
   } catch (error) {
     const { stderr = '' } = error as { readonly stderr?: string }
     const [, line, caret] = /:(\d+)\n.*\n( *)\^/.exec(stderr) ?? []
-    // Another mistake than the one that was reported is in another file.
+    // If the error differs from the reported one, it is in another file.
     if (line === undefined || caret === undefined || !stderr.includes(message)) return undefined
     return `${shortest(file)}:${line}:${String(caret.length + 1)}`
   }

@@ -1,7 +1,7 @@
 /**
- * Remembers what was set or asked for lately: of more than `most` entries those, and at least half as many. Two maps, of
- * which the older is dropped as a whole: taking the oldest entry out of one `Map` costs 2 µs with 8,192 of them and
- * 7 µs with 32,768, because V8 looks for it among the places of those that went before.
+ * Remembers recently set or read entries: at least half of `most`, and never more than `most`. It uses two maps and
+ * drops the older one as a whole, because removing the oldest entry of one `Map` costs 2 µs with 8,192 entries and 7
+ * µs with 32,768: V8 searches among the slots of removed ones.
  */
 export class RecentMap<K, V extends object | string> {
   readonly #half: number

@@ -2,7 +2,7 @@ interface IssueSink {
   addIssue(issue: { readonly code: 'custom'; readonly message: string }): void
 }
 
-/** For `superRefine` of zod: what `findFault` says of an option becomes its message; undefined means that there is no fault. */
+/** For zod's `superRefine`: the result of `findFault` becomes the option's message; undefined means no fault. */
 export const reportFault =
   <Value = string>(findFault: (value: Value) => string | undefined) =>
   (value: Value, context: IssueSink): void => {

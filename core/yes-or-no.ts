@@ -1,4 +1,7 @@
-/** The answer of a deployer's module to a question of yes or no. Throws `Error` for anything else: that is a bug, and never a yes. */
+/**
+ * Checks the boolean answer of a deployer's module. Throws `Error` for anything else, which is a bug and never counts
+ * as yes.
+ */
 export const yesOrNo = (what: string, answer: unknown): boolean => {
   if (typeof answer !== 'boolean') throw new Error(`${what} answered neither true nor false`)
   return answer

@@ -15,15 +15,15 @@ export interface ApprovalProofOptions {
   readonly toleranceSeconds: number
 }
 
-/** What a person decided, and over what: signed by the attested key. */
+/** A person's decision and what it is about, signed by the attested key. */
 export interface ApprovalProof {
   readonly approvalId: string
   readonly decision: 'approve' | 'deny'
-  /** As the device has shown it. */
+  /** The request as the device showed it. */
   readonly request: JsonObject
 }
 
-/** Seconds. */
+/** In seconds. */
 const longest = 300
 
 const refuse = (reason: string): never => {
@@ -31,8 +31,8 @@ const refuse = (reason: string): never => {
 }
 
 /**
- * Reads a decision: a compact JWS of the type `approval+jwt` by the attested key, ES256. Keys in its header are never looked
- * at. Throws `ApprovalInvalid` (the named error).
+ * Verifies a decision: a compact JWS of type `approval+jwt`, ES256, by the attested key. Keys in its header are
+ * ignored. Throws `ApprovalInvalid` (the named error).
  */
 export const createCheckApproval =
   ({ issuer, clock, toleranceSeconds }: ApprovalProofOptions) =>

@@ -3,12 +3,12 @@ import { withDeadline } from '../deadline.js'
 import { Unavailable } from '../unavailable.js'
 import { findAttributesFault, withoutStatus } from './attributes.js'
 
-/** Milliseconds that a plugin may take: within the request's own deadline, so that there is time to say so. */
+/** Milliseconds that a plugin may take. Less than the request's own deadline, so that there is time to answer. */
 const hookBudgetMs = 2000
 
 /**
- * Asks a plugin. Throws `Unavailable`, its own or one that names `component`, whatever the plugin throws and however long
- * it takes: a fault is never a refusal (docs/design/decisions.md#8-attestation).
+ * Calls a plugin. Whatever the plugin throws and however long it takes, the error is `Unavailable`: its own, or one
+ * that names `component`. A fault is never a refusal (docs/design/decisions.md#8-attestation).
  */
 export const askHook = async <T>(
   component: string,
@@ -17,7 +17,7 @@ export const askHook = async <T>(
 ): Promise<T> => {
   const late = (): Error => new Unavailable(component, 'unknown', 'the plugin did not answer in time')
   try {
-    // In a promise of its own, so that a plugin that throws at once rejects too.
+    // Wrapped in a promise, so that a plugin that throws synchronously rejects too.
     return await withDeadline(hookBudgetMs, async (signal) => ask(signal), late, outer)
   } catch (error) {
     if (error instanceof Unavailable) throw error
@@ -25,7 +25,7 @@ export const askHook = async <T>(
   }
 }
 
-/** The cause without its message: plugins put what they were given into those. */
+/** The cause without its message, because plugins put their input into messages. */
 export const hookFault = (component: string, message: string, error?: unknown): Unavailable => {
   const frames = error instanceof Error ? /(?:\n {4}at .*)+/.exec(error.stack ?? '')?.[0] : undefined
   const cause = new Error('thrown by a plugin')
@@ -34,8 +34,8 @@ export const hookFault = (component: string, message: string, error?: unknown): 
 }
 
 /**
- * Attributes that a plugin gave, as JSON has them and without `status`, which is reserved for the core. Throws `Unavailable` when
- * they are no attributes.
+ * Attributes from a plugin, as JSON values and without `status`, which is reserved for the core. Throws `Unavailable`
+ * when they are not valid attributes.
  */
 export const checkGivenAttributes = (component: string, given: unknown): JsonObject => {
   let copy: JsonValue

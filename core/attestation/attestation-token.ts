@@ -19,22 +19,22 @@ export interface AttestationTokenOptions {
   readonly clock: Clock
   readonly toleranceSeconds: number
   readonly ttlSeconds: number
-  /** For so long after its end an attestation can still be renewed. */
+  /** Seconds after its expiry in which an attestation can still be renewed. */
   readonly graceSeconds: number
   readonly alg: JwsAlg
   readonly typ: string
-  /** Attestations have a status in a list (`attestation.status_list`). */
+  /** Whether attestations have an entry in a status list (`attestation.status_list`). */
   readonly hasStatus?: boolean
 }
 
-/** The issuer that prepared it keeps its claims, and signs them once. */
+/** A handle: the issuer that prepared the attestation keeps its claims, and signs them once. */
 export interface PreparedAttestation {
   readonly jti: string
   /** Seconds since the epoch. */
   readonly expiresAt: number
 }
 
-/** Bytes of claims that leave an attestation below 8 KiB, whatever the names of type and key are. */
+/** Bytes of claims that keep an attestation below 8 KiB, whatever the names of type and key are. */
 const maxClaimBytes = 5600
 
 /** Token Status List §6.2. */
@@ -57,8 +57,9 @@ export const createAttestationTokens = (options: AttestationTokenOptions) => {
 
   return {
     /**
-     * Gives an attestation its claims (docs/design/decisions.md#8-attestation). When they are too long to carry it throws
-     * `InvalidRequest`, or `Unavailable` where the attributes are those of a plugin, `grantedBy`: the caller cannot help it.
+     * Prepares the claims of an attestation (docs/design/decisions.md#8-attestation). When they are too long it
+     * throws `InvalidRequest`, or `Unavailable` when the attributes come from the plugin `grantedBy`, because then
+     * the caller cannot change them.
      */
     prepare(
       content: AttestationContent,
@@ -69,7 +70,8 @@ export const createAttestationTokens = (options: AttestationTokenOptions) => {
     ): PreparedAttestation {
       const { principal, jkt, attributes, enrolledAt, evidence = {} } = content
       const iat = epochSeconds(clock)
-      // The clock of the process that enrolled may be ahead of this one's: nobody was enrolled after the attestation.
+      // The clock of the process that enrolled may be ahead of this one's, but an enrolment is never later than its
+      // attestation.
       const jti = `${Math.min(enrolledAt, iat).toString(36)}.${newOpaqueToken().slice(0, 22)}`
       const claims = {
         iss: issuer,
@@ -84,7 +86,7 @@ export const createAttestationTokens = (options: AttestationTokenOptions) => {
         att: { ...attributes, status: 'active' },
         ...writeEvidenceClaims(evidence),
       }
-      // Room for the status of which nobody knows so far: what can be enrolled can be completed.
+      // Leaves space for a status that is not known yet, so that every enrolment that starts can be completed.
       if (Buffer.byteLength(JSON.stringify(claims)) + statusBytes > maxClaimBytes) throw tooLong(grantedBy)
       const whole = status === undefined ? claims : { ...claims, ...statusClaim(issuer, status) }
       return made.put({ jti, expiresAt: claims.exp }, { jkt, claims: whole })
@@ -93,8 +95,9 @@ export const createAttestationTokens = (options: AttestationTokenOptions) => {
     sign: made.sign,
 
     /**
-     * What an attestation of ours says that is to be renewed, signed by any key that is published or retired, and not
-     * expired for longer than the grace. Throws `AttestationInvalid` for everything else, however well it is signed.
+     * The contents of one of our attestations that is to be renewed: signed by a published or retired key, and not
+     * expired for longer than the grace period. Throws `AttestationInvalid` for everything else, however well it is
+     * signed.
      */
     async check(token: string): Promise<AttestationContent> {
       const content = await read(token)

@@ -1,6 +1,6 @@
 import { hasInheritedName, type JsonObject, type JsonValue } from '../json.js'
 
-/** Attributes without `status`, which is reserved for the core alone. */
+/** The attributes without `status`, which is reserved for the core. */
 export const withoutStatus = (attributes: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(attributes).filter(([name]) => name !== 'status'))
 
@@ -8,7 +8,7 @@ const maxAttributesBytes = 4096
 const maxDepth = 5
 const maxKeys = 64
 
-/** What keeps attributes from being carried, in constant words: an attestation has to fit into a header. */
+/** Why attributes cannot be carried, in constant words. An attestation has to fit into a header. */
 export const findAttributesFault = (attributes: JsonObject): string | undefined => {
   const measured = measure(attributes)
   if (measured.depth > maxDepth || measured.keys > maxKeys)

@@ -12,14 +12,17 @@ export interface CeremonyTokenOptions {
   readonly alg: JwsAlg
 }
 
-/** Signs what an enrolment or a renewal answers: first its claims are put aside, and they are signed once the proof was right. */
+/**
+ * Signs the tokens of an enrolment or renewal. Claims are prepared first, and signed once after the proof was
+ * verified.
+ */
 export const createCeremonyTokens = <Prepared extends object>({ ring, profile, alg }: CeremonyTokenOptions) => {
   const sign = createSignToken(ring)
   const unsigned = createPrepared<Prepared, { readonly jkt: string; readonly claims: JsonObject }>()
 
   return {
     put: unsigned.put,
-    /** Throws `Unavailable`, and for what was not put aside here or was signed before. */
+    /** Throws `Unavailable`, and `Error` for claims that were not prepared here or were signed before. */
     async sign(prepared: Prepared, step: StatusQuestion['step'], signal: AbortSignal): Promise<SignedToken> {
       const { jkt, claims } = unsigned.take(prepared)
       const by = { priority: step === 'renewal' ? 'renewal' : 'machine', clientId: jkt, signal } as const

@@ -15,32 +15,35 @@ export interface ChallengeProofOptions {
   readonly issuer: string
   readonly clock: Clock
   readonly toleranceSeconds: number
-  /** Refuse a proof that does not say for whom it is. */
+  /** Whether to refuse a proof without an audience. */
   readonly requireAudience: boolean
   readonly keys: EnrolmentKeys
 }
 
 const maxLength = 2048
 const form = /^[\w-]+\.[\w-]+\.[\w-]*$/
-/** Types that say nothing, and the one that says what this is. What was signed for another purpose has another one. */
+/** Accepted types: generic ones, and the specific one. A signature made for another purpose has another type. */
 const acceptedTypes = [undefined, 'JWT', 'JOSE', 'enrol-proof+jws']
 
 const refuse = (reason: string): never => {
   throw attestationError('ChallengeSignatureInvalid', { reason })
 }
 
-/** The header of what is otherwise no JWS of ours: the client may know that its algorithm is wrong. */
+/** Reads the header of an otherwise invalid JWS, so that the client can learn that its algorithm is wrong. */
 const readHeader = (text: string): JsonObject | undefined =>
   parseStrictJsonObject(Buffer.from(text.slice(0, text.indexOf('.')), 'base64url'))
 
 /**
- * Holds `challenge_signature` against the challenge that was found: ES256 by the stored key alone, over this challenge.
- * Keys in the header are never looked at. Throws `BadAlg` and `ChallengeSignatureInvalid`.
+ * Verifies `challenge_signature`: it must be ES256 by the stored key over this challenge. Keys in its header are
+ * ignored. Throws `BadAlg` and `ChallengeSignatureInvalid`.
  */
 export const createCheckProof = (options: ChallengeProofOptions) => {
   const { issuer, clock, toleranceSeconds, requireAudience, keys } = options
 
-  /** A bare challenge is enough (docs/design/decisions.md#8-attestation); what the payload says beside it must be so. */
+  /**
+   * A bare challenge is enough (docs/design/decisions.md#8-attestation). Any further claims in the payload must be
+   * correct.
+   */
   const checkClaims = ({ aud, iss, iat, challenge }: JsonObject, { id, record }: OpenChallenge): void => {
     const { principal, issuedAt, jkt } = record
     if (typeof challenge !== 'string' || !isSameText(hashOpaqueToken(challenge), id))

@@ -6,7 +6,7 @@ import { attestationError } from './errors.js'
 import type { EvidenceClaims } from './evidence-claims.js'
 import type { Principal, StatusQuestion } from './ports.js'
 
-/** What a challenge stands for: all that its completion needs, and nothing of how it was come by. */
+/** What a challenge stands for: everything that completing it needs, and nothing about how it was obtained. */
 export interface ChallengeRecord {
   readonly step: StatusQuestion['step']
   readonly principal: Principal
@@ -14,9 +14,9 @@ export interface ChallengeRecord {
   readonly jkt: string
   /** What the attestation will carry, without `status`. */
   readonly attributes: JsonObject
-  /** When the full enrolment was: seconds since the epoch. */
+  /** When the full enrolment took place, in seconds since the epoch. */
   readonly enrolledAt: number
-  /** Absent: without evidence, or of a version that asked for none. */
+  /** Absent without evidence, and in records of versions that did not ask for any. */
   readonly evidence?: EvidenceClaims
   /** Seconds since the epoch. */
   readonly issuedAt: number
@@ -24,7 +24,7 @@ export interface ChallengeRecord {
 
 /** A challenge that can still be completed. */
 export interface OpenChallenge {
-  /** Its hash. */
+  /** The hash of the challenge. */
   readonly id: string
   readonly record: ChallengeRecord
 }
@@ -33,9 +33,9 @@ export interface Challenges {
   readonly ttlSeconds: number
   /** Throws `Unavailable`. */
   issue(record: ChallengeRecord): Promise<string>
-  /** Throws `InvalidChallenge` for one that is used, expired or unknown, `Unavailable`. */
+  /** Throws `InvalidChallenge` for one that is used, expired or unknown, and `Unavailable`. */
   get(challenge: string): Promise<OpenChallenge>
-  /** Of N callers one comes back; the others get `InvalidChallenge`. Throws `Unavailable`. */
+  /** Resolves for one of N callers; the others get `InvalidChallenge`. Throws `Unavailable`. */
   redeem(open: OpenChallenge): Promise<void>
 }
 

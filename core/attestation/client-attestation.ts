@@ -8,12 +8,12 @@ import { verifyOwnToken, type OwnTokenVerification } from '../tokens/verify-own-
 import { createCeremonyTokens } from './ceremony-tokens.js'
 import type { Principal, PrincipalType } from './ports.js'
 
-/** `typ` of the attestation of a client (draft-ietf-oauth-attestation-based-client-auth §4). */
+/** `typ` of a client's attestation (draft-ietf-oauth-attestation-based-client-auth §4). */
 export const clientAttestationType = 'oauth-client-attestation+jwt'
 
 const ownProfile = { typ: clientAttestationType, purpose: 'attestation', maxLength: maxTokenLength } as const
 
-/** Of which client an enrolled principal is an instance. What is absent fits everybody. */
+/** Which client an enrolled principal is an instance of. Absent members match every principal. */
 export interface ClientAttestationRule {
   readonly client_id: string
   readonly principal_type?: PrincipalType | undefined
@@ -29,7 +29,7 @@ export interface ClientAttestationOptions {
   readonly certificatesOf: TokenProfile['certificatesOf']
 }
 
-/** The issuer that prepared it keeps its claims, and signs them once. */
+/** A handle: the issuer that prepared the attestation keeps its claims, and signs them once. */
 export interface PreparedClientAttestation {
   readonly clientId: string
 }
@@ -39,8 +39,8 @@ const fits = ({ principal_type: type, subjects }: ClientAttestationRule, princip
   (subjects === undefined || subjects.includes(principal.subject))
 
 /**
- * Vouches for the key of a principal as that of an instance of a client. Nothing in it names the principal: authorization
- * servers learn the client and the key.
+ * Attests that a principal's key belongs to an instance of a client. The attestation does not name the principal:
+ * authorization servers only learn the client and the key.
  */
 export const createClientAttestations = (options: ClientAttestationOptions) => {
   const { issuer, ring, clock, alg, rules, certificatesOf } = options
@@ -48,7 +48,10 @@ export const createClientAttestations = (options: ClientAttestationOptions) => {
   const made = createCeremonyTokens<PreparedClientAttestation>({ ring, profile, alg })
 
   return {
-    /** By the first rule that fits; undefined where none does. `expiresAt`: seconds since the epoch. */
+    /**
+     * Uses the first rule that matches, and returns undefined if none does. `expiresAt` is in seconds since the
+     * epoch.
+     */
     prepare(
       { principal, jwk, jkt }: { readonly principal: Principal; readonly jwk: PublicJwk; readonly jkt: string },
       expiresAt: number,
@@ -56,7 +59,7 @@ export const createClientAttestations = (options: ClientAttestationOptions) => {
       const rule = rules.find((one) => fits(one, principal))
       if (rule === undefined) return undefined
       const clientId = rule.client_id
-      // Without an id: it would be one more name for the device.
+      // There is no `jti`, because it would be one more identifier of the device.
       const claims = { iss: issuer, sub: clientId, iat: epochSeconds(clock), exp: expiresAt, cnf: { jwk: { ...jwk } } }
       return made.put({ clientId }, { jkt, claims })
     },
@@ -67,7 +70,10 @@ export const createClientAttestations = (options: ClientAttestationOptions) => {
 
 export type ClientAttestations = ReturnType<typeof createClientAttestations>
 
-/** Reads attestations of clients that this issuer signed. One that has expired is read too: its reader says so to the client. */
+/**
+ * Reads client attestations that this issuer signed. Expired ones are read too, so that the caller can tell the
+ * client.
+ */
 export const createClientAttestationReader =
   (verification: OwnTokenVerification) =>
   async (token: string): Promise<JsonObject | undefined> =>

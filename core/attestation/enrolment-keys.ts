@@ -3,11 +3,11 @@ import { createProofKeys, type ProofKey } from '../jose/proof-keys.js'
 import { attestationError } from './errors.js'
 
 export interface EnrolmentKeys {
-  /** A P-256 key in canonical form, imported before its thumbprint is taken. Throws `BadJwk` (the named error). */
+  /** Imports a P-256 key in canonical form before computing its thumbprint. Throws `BadJwk` (the named error). */
   check(jwk: unknown): ProofKey
 }
 
-/** The guard of enrolment. Keys that were seen lately are not imported again. */
+/** The key guard of enrolment. Recently seen keys are not imported again. */
 export const createEnrolmentKeys = (): EnrolmentKeys => {
   const keyOf = createProofKeys()
   return {

@@ -3,8 +3,8 @@ import { OAuthError, type ErrorCode } from '../oauth/errors.js'
 type Row = readonly [status: number, code: ErrorCode, description: string]
 
 /**
- * The named errors (docs/design/decisions.md#8-attestation). Descriptions are constant texts: an unknown subject reads as a
- * wrong factor.
+ * The named errors (docs/design/decisions.md#8-attestation). Descriptions are constant: an unknown subject looks like
+ * a wrong factor.
  */
 const rows = {
   InvalidRequest: [400, 'invalid_request', 'The request is malformed.'],
@@ -47,13 +47,13 @@ export type AttestationErrorCode = keyof typeof rows
 export interface AttestationErrorDetails {
   /** For the audit log only. */
   readonly reason?: string
-  /** Another constant text than the table's. */
+  /** Replaces the description in the table, and is constant too. */
   readonly description?: string
-  /** Seconds: `Retry-After`, to which up to five are added, so that those who wait do not come back as one (F36). */
+  /** `Retry-After` in seconds. Up to five seconds are added, so that waiting clients do not return together (F36). */
   readonly retryAfterSeconds?: number
 }
 
-/** A refusal by its name. An outage is `Unavailable`, and has its name where it becomes an answer. */
+/** Creates a refusal by its name. An outage is `Unavailable`, and gets its name when it becomes an answer. */
 export const attestationError = (
   errorCode: AttestationErrorCode,
   { reason, description, retryAfterSeconds }: AttestationErrorDetails = {},

@@ -7,28 +7,28 @@ import type { EphemeralReplayGuard, RecordLookup, RecordStore } from '../storage
 import { isSameText } from '../oauth/same-text.js'
 
 export interface EvidenceChallengeOptions {
-  /** Of all replicas: what one hands out the others accept. */
+  /** Shared by all replicas, so that each accepts the challenges of the others. */
   readonly secrets: RecordStore<string>
   readonly redeemed: EphemeralReplayGuard
-  /** Those that an outage gave back, by hash, with whom they are kept for. */
+  /** Values returned after an outage, by hash, with the holder they are reserved for. */
   readonly returned: RecordLookup<JsonObject>
   readonly clock: Clock
   readonly ttlSeconds: number
   readonly toleranceSeconds: number
 }
 
-/** Values for evidence that has to contain one of ours (`POST /challenge`). None is stored before it is used. */
+/** Challenges of ours for evidence to contain (`POST /challenge`). Nothing is stored before one is used. */
 export interface EvidenceChallenges {
   /** Throws `Unavailable`. */
   issue(): Promise<string>
-  /** Is it a value of ours that has not expired? It may have been redeemed. Throws `Unavailable`. */
+  /** Whether the value is ours and has not expired. It may have been redeemed. Throws `Unavailable`. */
   isTimely(value: string): Promise<boolean>
   /**
-   * True once for a value of ours that has not expired, over all processes; false for anything else. One that was given back
-   * to `holder` passes once more, for that holder. Throws `Unavailable`.
+   * Returns true once, over all processes, for an unexpired value of ours, and false for anything else. A value that
+   * was returned to `holder` is accepted once more from that holder. Throws `Unavailable`.
    */
   redeem(value: string, holder?: string): Promise<boolean>
-  /** Undoes `redeem` for the holder alone, where what it was redeemed for did not come about. Throws `Unavailable`. */
+  /** Undoes `redeem` for the holder only, when the operation it was redeemed for failed. Throws `Unavailable`. */
   giveBack(value: string, holder: string): Promise<void>
 }
 
@@ -36,7 +36,7 @@ const randomLength = 16
 const timeLength = 6
 const form = /^[\w-]{72}$/
 
-/** A random part, the time, and a MAC of both under a secret that all replicas share. */
+/** A value consists of a random part, the time, and a MAC of both under a secret shared by all replicas. */
 export const createEvidenceChallenges = (options: EvidenceChallengeOptions): EvidenceChallenges => {
   const { redeemed, returned, clock, ttlSeconds, toleranceSeconds } = options
   const secret = createSharedSecret(options.secrets, 'attestation_challenge')
@@ -48,7 +48,7 @@ export const createEvidenceChallenges = (options: EvidenceChallengeOptions): Evi
     return Buffer.concat([head, mac]).toString('base64url')
   }
 
-  /** In seconds; undefined for what is not ours, or has expired. */
+  /** Times in seconds. Undefined for a value that is expired or not ours. */
   const read = async (value: string): Promise<{ readonly issued: number; readonly left: number } | undefined> => {
     if (!form.test(value)) return undefined
     const head = Buffer.from(value, 'base64url').subarray(0, randomLength + timeLength)
@@ -70,7 +70,8 @@ export const createEvidenceChallenges = (options: EvidenceChallengeOptions): Evi
     async redeem(value, holder) {
       const times = await read(value)
       if (times === undefined) return false
-      // Another replica's clock may be behind, and take it for longer, or have taken it before ours says that it was issued.
+      // Another replica's clock may be behind: it may accept the value for longer, or have accepted it before the
+      // time of issue on our clock.
       const earliest = (times.issued - toleranceSeconds) * 1000
       const id = hashOpaqueToken(value)
       if (await redeemed.claim('evidence', id, times.left + toleranceSeconds, earliest)) return true

@@ -8,14 +8,14 @@ import type { EvidenceContext, EvidenceVerifier, PrincipalType } from './ports.j
 import { principalDigest } from './principal-digest.js'
 import type { SentEvidence } from './read-body.js'
 
-/** Evidence that was right, and whose challenge is not used up yet. */
+/** Evidence that was accepted, with a challenge that is not used up yet. */
 export interface AcceptedEvidence {
   readonly kind: string
   readonly claims: EvidenceClaims
   readonly details: JsonObject | undefined
   /**
-   * Uses the challenge up and does `work`; an outage of the work gives it back, to the same enrolment alone. Throws
-   * `EvidenceInvalid` when it was used before, `Unavailable`, and what `work` throws.
+   * Uses up the challenge and runs `work`. After an outage in the work, the challenge is returned to the same
+   * enrolment only. Throws `EvidenceInvalid` when it was used before, `Unavailable`, and any error of `work`.
    */
   redeemFor(work: () => Promise<void>): Promise<void>
 }
@@ -23,18 +23,18 @@ export interface AcceptedEvidence {
 export interface EvidenceOptions {
   readonly verifiers: ReadonlyMap<string, EvidenceVerifier>
   readonly challenges: Pick<EvidenceChallenges, 'isTimely' | 'redeem' | 'giveBack'>
-  /** The types of principals that cannot enrol without. */
+  /** Types of principals that cannot enrol without evidence. */
   readonly required: readonly PrincipalType[]
 }
 
 export interface Evidence {
-  /** Is there a verifier of this kind? For the audit log. */
+  /** Whether there is a verifier of this kind. Used for the audit log. */
   has(kind: string): boolean
   /** Throws `EvidenceRequired`. */
   checkPresence(principalType: PrincipalType, sent: SentEvidence | undefined): void
   /**
-   * Undefined where nothing was sent, and where no plugin reads evidence. Throws `EvidenceInvalid` for a kind that there is
-   * not, a challenge that is not ours or has expired, and what the verifier refuses; `Unavailable` for a fault.
+   * Returns undefined when no evidence was sent, or no plugin reads any. Throws `EvidenceInvalid` for an unknown
+   * kind, for a challenge that is expired or not ours, and when the verifier refuses; `Unavailable` for a fault.
    */
   check(
     context: Omit<EvidenceContext, 'challenge'>,
@@ -64,7 +64,7 @@ export const createEvidence = ({ verifiers, challenges, required }: EvidenceOpti
     return {
       ...{ kind, claims, details },
       async redeemFor(work) {
-        // Where that fails too the device asks for another challenge: the factor is worth more.
+        // If this fails too, the device gets a new challenge; the second factor is worth more.
         const giveBack = () => challenges.giveBack(challenge, holder).catch(ignoreOutage)
         if (!(await challenges.redeem(challenge, holder))) throw invalid('the challenge was already used')
         try {
@@ -82,7 +82,7 @@ const ignoreOutage = (error: unknown): void => {
   if (!(error instanceof Unavailable)) throw error
 }
 
-/** Only `ok: true` accepts and only `ok: false` refuses; anything else is a fault. */
+/** Only `ok: true` accepts and only `ok: false` refuses. Anything else is a fault. */
 const readAnswer = (component: string, answer: unknown): Pick<AcceptedEvidence, 'claims' | 'details'> => {
   if (!isObject(answer)) throw hookFault(component, 'the plugin returned no answer')
   const { ok, reason, keyStorage, userAuthentication, details } = answer

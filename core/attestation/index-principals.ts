@@ -3,8 +3,8 @@ import { principalEntryId, type PrincipalCollections } from './principal-registr
 const pageSize = 500
 
 /**
- * Makes principals findable by their subject that a version without the index enrolled; resolves with their number. May be
- * repeated, and run beside the service. Throws `Unavailable`.
+ * Indexes by subject the principals that a version without the index enrolled. Resolves with their number. It may be
+ * repeated, and may run beside the service. Throws `Unavailable`.
  */
 export const indexPrincipals = async ({
   principals,

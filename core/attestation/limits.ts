@@ -15,28 +15,34 @@ export interface AttestationLimitOptions {
   readonly clock: Clock
   readonly keyPerMinute: number
   readonly subjectPerMinute: number
-  /** Attempts of one principal at `/enrol` that cost no waiting. */
+  /** Attempts per principal at `/enrol` without a delay. */
   readonly principalFree: number
-  /** Requests that were refused, by limit. */
+  /** Refused requests by limit. */
   readonly hits: Counts
   readonly log: Log
 }
 
-/** Every member throws `RateLimited` and `Unavailable`. Limits are on what is claimed: an unknown subject is limited alike. */
+/**
+ * Every method throws `RateLimited` and `Unavailable`. Limits apply to claimed values, so an unknown subject is
+ * limited in the same way.
+ */
 export interface AttestationLimits {
-  /** Of one key from one address, so that nobody who has seen a key can use up its owner's share. */
+  /** Limits one key from one address, so that someone who has seen a key cannot use up its owner's quota. */
   takeKey(jkt: string, address: string): Promise<void>
-  /** Of one key wherever it is, once the request has proved it: one challenge is no leave to have many signatures. */
+  /**
+   * Limits one key from anywhere, once the request has proved possession: one challenge must not give many
+   * signatures.
+   */
   takeCompletion(jkt: string): Promise<void>
-  /** Before a second factor is asked. */
+  /** Counted before a second factor is checked. */
   takePrincipal(principal: Principal): Promise<void>
-  /** Forgets the principal's attempts, after a success. */
+  /** Forgets the principal's attempts after a success. */
   clearPrincipal(principal: Principal): Promise<void>
 }
 
-/** What one process remembers of each limit in one minute; for what comes then, it asks the store each time. */
+/** Entries per limit that one process remembers in a minute. Beyond that it asks the store each time. */
 const mostRemembered = 50_000
-/** Lines about subjects at a limit in one minute: subjects are claimed, and a stranger can claim many. */
+/** Log lines per minute about subjects at a limit. Subjects are unverified, so a stranger can claim many. */
 const mostTold = 10
 
 export const createAttestationLimits = (options: AttestationLimitOptions): AttestationLimits => {
@@ -48,14 +54,14 @@ export const createAttestationLimits = (options: AttestationLimitOptions): Attes
     throw attestationError('RateLimited', { reason: limit, retryAfterSeconds })
   }
 
-  /** One line a minute for each of the first subjects. */
+  /** Logs one line a minute for each of the first subjects. */
   const tell = (limit: string, subject: string): void => {
     told.enter(minuteOf(clock))
     if (told.get(subject) === undefined && told.set(subject, true))
       log.warn('A subject has reached a limit of attestation', { limit, subject })
   }
 
-  /** So many in each minute. Who asks as seldom as devices do costs no write. */
+  /** Limits requests per minute. Callers at the usual pace of devices cost no write. */
   const limited = (namespace: string, perMinute: number) => {
     const shares = createMinuteShares({ attempts, clock, namespace, mostRemembered, beyond: 'ask' })
     return async (id: string, subject?: string): Promise<void> => {

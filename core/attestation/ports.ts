@@ -5,27 +5,27 @@ import type { JsonObject } from '../json.js'
 export const principalTypes = ['device', 'service'] as const
 export type PrincipalType = (typeof principalTypes)[number]
 
-/** Whom a key belongs to. Its identity is `subject`, `principalId` and type together, under this issuer. */
+/** The owner of a key. Its identity is `subject`, `principalId` and type together, under this issuer. */
 export interface Principal {
   readonly subject: string
   readonly principalId: string
   readonly principalType: PrincipalType
 }
 
-/** `second_factor` of `/enrol`: opaque to the core, never logged. */
+/** `second_factor` of `/enrol`. It is opaque to the core and never logged. */
 export interface SecondFactorProof {
   readonly kind: string
   readonly value: string
 }
 
-/** What a second factor may bind itself to. */
+/** What a second factor may be bound to. */
 export interface EnrolmentContext {
   readonly principal: Principal
-  /** Thumbprint of the key that is to be enrolled (RFC 7638), computed by the core. */
+  /** Thumbprint of the key to be enrolled (RFC 7638), computed by the core. */
   readonly jkt: string
-  /** What the caller asks to have in the attestation, within `attestation.attributes`. */
+  /** The attributes that the caller asks for, within `attestation.attributes`. */
   readonly attributes: JsonObject
-  /** The caller's address, through trusted proxies only. */
+  /** The caller's address, taken from trusted proxies only. */
   readonly address: string
   readonly requestId: string
   /** Aborted at the deadline of the request. */
@@ -34,79 +34,85 @@ export interface EnrolmentContext {
 
 export interface SecondFactorAccepted {
   readonly ok: true
-  /** What is granted; absent: what was asked for. `status` is the core's. */
+  /** The granted attributes. If absent, those asked for. `status` is reserved for the core. */
   readonly attributes?: JsonObject
   /** RFC 8176 values, for the audit log. */
   readonly amr?: readonly string[]
   /**
-   * Uses the factor up, where it may be used once. Called once, when the challenge is stored and before it is answered,
-   * so that an outage uses nothing up. Of N callers in any number of processes exactly one gets true; false refuses.
+   * Uses up a single-use factor. Called once, after the challenge is stored and before the answer, so that an outage
+   * uses up nothing. Exactly one of N callers in any number of processes gets true; false refuses.
    */
   consume?(): Promise<boolean>
 }
 
 export interface SecondFactorDenied {
   readonly ok: false
-  /** For the audit log: why, in constant words, without the factor's value. */
+  /** The reason for the audit log, in constant words, without the factor's value. */
   readonly reason?: string
-  /** Somebody still has to decide: the caller gets `ApprovalPending` and may repeat the same request after this long. */
+  /**
+   * A person has not decided yet: the caller gets `ApprovalPending`, and may repeat the same request after this many
+   * seconds.
+   */
   readonly retryAfterSeconds?: number
 }
 
-/** What the command line prints, once. */
+/** Output of the command line, shown once. */
 export interface IssuedFactor {
-  /** By label, in order. */
+  /** Lines by label, in order. */
   readonly lines: Readonly<Record<string, string>>
-  /** For a camera: shown as a QR code too. */
+  /** Also shown as a QR code for a camera. */
   readonly uri?: string
 }
 
-/** An enrolment that a person has to decide about. */
+/** An enrolment that waits for a person's decision. */
 export interface WaitingEnrolment {
   readonly id: string
   readonly principal: Principal
   readonly jkt: string
-  /** As asked for. */
+  /** The attributes asked for. */
   readonly attributes: JsonObject
-  /** What the caller sent for the person to compare. */
+  /** The caller's message, for the person to compare. */
   readonly message: string
-  /** Where it was asked from, as `addressBucket` counts it. Absent: no address is known (a unix socket). */
+  /** The requester's address in the form of `addressBucket`. Absent if none is known (a unix socket). */
   readonly address?: string
   /** Seconds since the epoch. */
   readonly requestedAt: number
-  /** Approved, and not used yet: it may still be denied. Absent: nobody has decided. */
+  /** Set when approved but not used, so that it can still be denied. Absent while nobody has decided. */
   readonly approved?: boolean
 }
 
-/** Proves who enrols a key (docs/design/decisions.md#8-attestation). */
+/** Proves who is enrolling a key (docs/design/decisions.md#8-attestation). */
 export interface SecondFactorVerifier {
-  /** `second_factor.kind` that it answers for. */
+  /** The `second_factor.kind` that it handles. */
   readonly kind: string
-  /** Kinds that this one asks in turn. Those are not accepted by themselves. */
+  /** Kinds that this factor combines. They are not accepted on their own. */
   readonly parts?: readonly string[]
   /**
-   * Accepts with `ok: true` and nothing else. Throws `Unavailable` when it cannot know. Whatever else it throws or
-   * returns, and a hang, is a fault and accepts nothing.
+   * Only `ok: true` accepts. Throws `Unavailable` when it cannot know. Anything else that it throws or returns, and a
+   * hang, is a fault and accepts nothing.
    */
   verify(enrolment: EnrolmentContext, proof: SecondFactorProof): Promise<SecondFactorAccepted | SecondFactorDenied>
-  /** Makes what a principal proves itself with, for the command line. Throws `Unavailable`. */
+  /** Issues a credential for a principal, for the command line. Throws `Unavailable`. */
   issue?(principal: Principal): Promise<IssuedFactor>
-  /** Forgets what was issued; true when there was something. Throws `Unavailable`. */
+  /** Deletes what was issued, and returns true when there was something. Throws `Unavailable`. */
   withdraw?(principal: Principal): Promise<boolean>
-  /** What a person may decide about. Throws `Unavailable`. */
+  /** Enrolments that wait for a person's decision. Throws `Unavailable`. */
   waiting?(): Promise<readonly WaitingEnrolment[]>
-  /** A denial also takes an approval back that was not used. False when nothing of this id waits. Throws `Unavailable`. */
+  /**
+   * Records a decision. A denial also revokes an approval that was not used. Returns false when nothing with this id
+   * waits. Throws `Unavailable`.
+   */
   decide?(id: string, decision: 'approve' | 'deny'): Promise<boolean>
 }
 
-/** What evidence has to be bound to. */
+/** What evidence must be bound to. */
 export interface EvidenceContext {
   readonly principal: Principal
-  /** The key that is to be enrolled: P-256, in canonical form. */
+  /** The key to be enrolled: P-256, in canonical form. */
   readonly jwk: PublicJwk
   /** Its thumbprint (RFC 7638), computed by the core. */
   readonly jkt: string
-  /** A value of `POST /challenge`, ours and in time. The core redeems it after the evidence was accepted. */
+  /** A timely value of our `POST /challenge`. The core redeems it after the evidence was accepted. */
   readonly challenge: string
   /** Aborted at the deadline of the request. */
   readonly signal: AbortSignal
@@ -118,30 +124,33 @@ export interface EvidenceAccepted {
   readonly keyStorage?: readonly string[]
   /** `user_authentication` of the attestation, likewise. */
   readonly userAuthentication?: readonly string[]
-  /** For the audit log: what the evidence says of the device. At most 1 KiB as JSON. */
+  /** What the evidence states about the device, for the audit log. At most 1 KiB as JSON. */
   readonly details?: JsonObject
 }
 
 export interface EvidenceDenied {
   readonly ok: false
-  /** For the audit log: why, in constant words. */
+  /** The reason for the audit log, in constant words. */
   readonly reason: string
 }
 
-/** Holds the evidence against what a deployer trusts: that a key is where it cannot be copied (OpenID4VCI appendix D). */
+/**
+ * Verifies evidence, against what a deployer trusts, that a key is held where it cannot be copied (OpenID4VCI
+ * appendix D).
+ */
 export interface EvidenceVerifier {
-  /** `evidence.kind` that it answers for. */
+  /** The `evidence.kind` that it handles. */
   readonly kind: string
   /**
-   * Accepts with `ok: true` when the evidence contains `challenge` and is about the key `jwk`, and with nothing else.
-   * `evidence` is the member of the request, of whatever shape: strict JSON of 32 KiB at the most. Uses nothing up: the same
-   * request may come again after an outage. Throws `Unavailable` when it cannot know. Whatever else it throws or returns, and
-   * a hang, is a fault and accepts nothing.
+   * Accepts only with `ok: true`, when the evidence contains `challenge` and is about the key `jwk`. `evidence` is
+   * the request's member in any shape: strict JSON of at most 32 KiB. It must not use anything up, because the same
+   * request may be repeated after an outage. Throws `Unavailable` when it cannot know. Anything else that it throws
+   * or returns, and a hang, is a fault and accepts nothing.
    */
   verify(context: EvidenceContext, evidence: JsonObject): Promise<EvidenceAccepted | EvidenceDenied>
 }
 
-/** Whose status is asked. `step` is `enrolment` until the first attestation is out. */
+/** The principal whose status is needed. `step` is `enrolment` until the first attestation was issued. */
 export interface StatusQuestion {
   readonly principal: Principal
   readonly jkt: string
@@ -149,22 +158,24 @@ export interface StatusQuestion {
 }
 
 /**
- * Says whether a principal may still have attestations, and with what attributes
+ * Decides whether a principal may still have attestations, and with which attributes
  * (docs/design/decisions.md#8-attestation).
  */
 export interface AttestationStatusProvider {
   /**
-   * The attributes as they stand now, which a renewal carries; undefined: revoked. `refuse` is undefined too, and tells
-   * the audit log why, in constant words. Throws `Unavailable` when it cannot know; whatever else it throws or returns is
-   * a fault, never a revocation.
+   * The current attributes, which a renewal carries, or undefined if revoked. `refuse` gives the audit log the reason
+   * in constant words, and also means undefined. Throws `Unavailable` when it cannot know; anything else that it
+   * throws or returns is a fault, never a revocation.
    */
   current(
     question: StatusQuestion,
     signal: AbortSignal,
     refuse: (reason: string) => undefined,
   ): Promise<JsonObject | undefined>
-  /** Called for each full enrolment before its challenge is consumed. Idempotent; throws `Unavailable`. */
+  /** Called for each full enrolment before its challenge is consumed. Must be idempotent. Throws `Unavailable`. */
   enrolled?(question: StatusQuestion, attributes: JsonObject, signal: AbortSignal): Promise<void>
-  /** Called for each renewal, while its challenge is consumed. What it throws, and a hang, is ignored: it is for the record. */
+  /**
+   * Called for each renewal while its challenge is consumed. It only keeps records, so errors and hangs are ignored.
+   */
   renewed?(question: StatusQuestion, signal: AbortSignal): Promise<void>
 }

@@ -11,7 +11,7 @@ import type { TokenStatus } from './status-list/token-status.js'
 export interface Enrolment {
   readonly principal: Principal
   readonly jkt: string
-  /** As granted. */
+  /** The granted attributes. */
   readonly attributes: JsonObject
   /** Seconds since the epoch. */
   readonly enrolledAt: number
@@ -23,81 +23,84 @@ export interface Revocation {
   readonly revokedAt: number
 }
 
-/** What is known of a principal. */
+/** What is known about a principal. */
 export interface PrincipalStatus {
   readonly enrolment?: Enrolment
   readonly revokedAt?: number
 }
 
-/** A principal as it can be found by its subject. Written with each enrolment, and with renewals. */
+/** A principal in the index by subject. Written at each enrolment, and at renewals. */
 export interface PrincipalEntry {
   readonly principal: Principal
-  /** Of the last renewal that was noted: seconds since the epoch. */
+  /** The last recorded renewal, in seconds since the epoch. */
   readonly renewedAt?: number
 }
 
 /** One enrolled principal of a subject. */
 export interface OwnPrincipal {
-  /** Of all principals of the subject; a hash. */
+  /** A hash, unique among the principals of the subject. */
   readonly id: string
   readonly enrolment: Enrolment
   readonly renewedAt?: number
   readonly revokedAt?: number
 }
 
-/** Who was enrolled here, and who may no more. Every member throws `Unavailable`. */
+/** Who was enrolled here, and who no longer may be. Every method throws `Unavailable`. */
 export interface PrincipalRegistry {
   find(principal: Principal): Promise<PrincipalStatus>
-  /** Takes the place of an earlier enrolment, and of its key. A revocation stays. */
+  /** Replaces an earlier enrolment and its key. A revocation is kept. */
   enrol(enrolment: Enrolment): Promise<void>
   /**
-   * Notes a renewal of an enrolled principal, `at` seconds since the epoch: once an hour at the most, so that it costs renewals
-   * nothing. Makes one findable by its subject that an earlier version enrolled.
+   * Records a renewal of an enrolled principal at `at`, seconds since the epoch: at most once an hour, so that
+   * renewals cost nothing. Also indexes by subject one that an earlier version enrolled.
    */
   renewed(principal: Principal, at: number): Promise<void>
-  /** The subject that a `principal_id` belongs to. */
+  /** The subject that owns a `principal_id`. */
   findOwner(principalId: string): Promise<string | undefined>
-  /** Of all subjects the first one gets the id, in one atomic step. True when it is this one's, now or before. */
+  /**
+   * The first of all subjects gets the id, in one atomic step. Returns true when it belongs to this one, newly or
+   * already.
+   */
   claimId(principal: Principal): Promise<boolean>
-  /** False when it was revoked before. */
+  /** Returns false when it was already revoked. */
   revoke(revocation: Revocation): Promise<boolean>
-  /** False when it was not revoked. */
+  /** Returns false when it was not revoked. */
   restore(principal: Principal): Promise<boolean>
   /**
-   * Ends the enrolment, and the id is nobody's, unless the subject has it as another type too. A revocation stays. False when
-   * there was nothing to end.
+   * Ends the enrolment and frees the id, unless the subject has it as another type too. A revocation is kept. Returns
+   * false when there was nothing to end.
    */
   release(principal: Principal): Promise<boolean>
-  /** Enrolled principals, at most `limit`, in order of an opaque id, from after `after`. */
+  /** At most `limit` enrolled principals in the order of an opaque id, starting after `after`. */
   list(after: string | undefined, limit: number): Promise<readonly (PrincipalStatus & { readonly id: string })[]>
-  /** Those of a subject, at most `limit`, from after the id `after`. */
+  /** At most `limit` principals of a subject, starting after the id `after`. */
   listOwn(
     subject: string,
     after: string | undefined,
     limit: number,
   ): Promise<{ readonly found: readonly OwnPrincipal[]; readonly next?: string }>
-  /** Undefined where the subject has no such one, or it is enrolled no more. */
+  /** Undefined when the subject has no such principal, or it is no longer enrolled. */
   findOwn(subject: string, id: string): Promise<OwnPrincipal | undefined>
 }
 
 export interface PrincipalCollections {
   readonly principals: RecordStore<Enrolment>
   readonly principalIndex: RecordStore<PrincipalEntry>
-  /** Records of their own, so that no enrolment that is written at the same time undoes a revocation. */
+  /** Kept in separate records, so that a concurrent enrolment never undoes a revocation. */
   readonly revokedPrincipals: RecordStore<Revocation>
-  /** Subjects, by hash of the `principal_id`. */
+  /** Subjects by the hash of their `principal_id`. */
   readonly principalOwners: RecordStore<string>
 }
 
 export const principalEntryId = (principal: Principal): string =>
   subjectRecordId(principal.subject, principalDigest(principal))
 
-/** Seconds between two notes of renewals of one principal. */
+/** Seconds between two recorded renewals of one principal. */
 const noteEvery = 3600
-/** Principals of which a process remembers when it noted the last renewal. */
+/** Principals whose last recorded renewal a process remembers. */
 const mostNoted = 10_000
 
-/** `tokenStatus`: of attestations that are out, which go with the enrolment that they came from. */
+/** `tokenStatus` covers issued attestations, which are revoked together with the enrolment they came from. */
 export const createPrincipalRegistry = (
   { principals, principalIndex, revokedPrincipals, principalOwners }: PrincipalCollections,
   tokenStatus?: Pick<TokenStatus, 'revoke'>,
@@ -129,7 +132,8 @@ export const createPrincipalRegistry = (
     },
     async enrol(enrolment) {
       const { principal } = enrolment
-      // What of the two is missing after a crash the device writes when it repeats the request: it has no attestation yet.
+      // If a crash leaves one of the two unwritten, the device's repeated request writes it: it has no attestation
+      // yet.
       await Promise.all([
         principalIndex.put(principalEntryId(principal), { principal }),
         principals.put(principalDigest(principal), enrolment),
@@ -152,13 +156,13 @@ export const createPrincipalRegistry = (
     async revoke(revocation) {
       const { principal } = revocation
       const isFirst = await revokedPrincipals.put(principalDigest(principal), revocation, { onlyIfAbsent: true })
-      // Also of one that was revoked before: an outage may have come between.
+      // Also done when it was already revoked, because an outage may have interrupted that.
       await tokenStatus?.revoke(principal)
       return isFirst
     },
     restore: (principal) => revokedPrincipals.remove(principalDigest(principal)),
     async release(principal) {
-      // The owner last, so that a repetition after an outage finds it.
+      // The owner is removed last, so that a repetition after an outage still finds it.
       const ended = await principals.remove(principalDigest(principal))
       await principalIndex.remove(principalEntryId(principal))
       await tokenStatus?.revoke(principal)

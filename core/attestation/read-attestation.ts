@@ -7,21 +7,21 @@ import { readEvidenceClaims, type EvidenceClaims } from './evidence-claims.js'
 import type { Principal } from './ports.js'
 import { isPrincipalType } from './read-body.js'
 
-/** What an attestation says. */
+/** The contents of an attestation. */
 export interface AttestationContent {
   readonly principal: Principal
   readonly jkt: string
   /** Without `status`. */
   readonly attributes: JsonObject
-  /** When the full enrolment was: seconds since the epoch. Renewals carry it on in `jti`. */
+  /** When the full enrolment took place, in seconds since the epoch. Renewals keep it in `jti`. */
   readonly enrolledAt: number
-  /** Of the full enrolment. Renewals carry it on: the key is the same. */
+  /** Evidence of the full enrolment. Renewals keep it, because the key is the same. */
   readonly evidence?: EvidenceClaims
 }
 
-/** What one of ours says, and how long it is good for. */
+/** The contents of one of our attestations, and when it expires. */
 export interface ReadAttestation extends AttestationContent {
-  /** Seconds since the epoch; the attestation may be over. */
+  /** Seconds since the epoch. The attestation may have expired. */
   readonly expiresAt: number
 }
 
@@ -35,12 +35,13 @@ export interface AttestationReaderOptions {
 
 const jtiForm = /^([0-9a-z]{1,8})\.[\w-]{22}$/
 const thumbprint = /^[\w-]{43}$/
-/** What is in other tokens of ours and in no attestation. */
+/** Claims of our other tokens that no attestation has. */
 const foreign = ['aud', 'scope', 'client_id'] as const
 
 /**
- * Reads attestations of ours, signed by any key that is published or retired. Undefined for everything else, however well it
- * is signed. Its end is for the caller to judge: the tolerance is for clocks that differ, and what is over proves nothing.
+ * Reads our attestations, signed by any published or retired key. Returns undefined for everything else, however well
+ * it is signed. The caller checks expiry: the tolerance is for differing clocks, and an expired attestation proves
+ * nothing.
  */
 export const createAttestationReader =
   (options: AttestationReaderOptions) =>
@@ -51,7 +52,7 @@ export const createAttestationReader =
     return content && { ...content, expiresAt: Number(own.claims['exp']) }
   }
 
-/** The shape of claims, beyond a good signature: another token under the same type is no attestation. */
+/** Checks the shape of the claims, because a validly signed token of another kind must not pass as an attestation. */
 const readContent = (claims: JsonObject): AttestationContent | undefined => {
   const { sub, did, principal_type: principalType, cnf, att, jti, iat } = claims
   if (foreign.some((name) => name in claims)) return undefined

@@ -5,7 +5,7 @@ import { findAttributesFault } from './attributes.js'
 import { attestationError } from './errors.js'
 import { principalTypes, type Principal, type PrincipalType, type SecondFactorProof } from './ports.js'
 
-/** What the endpoints read of a request. */
+/** The parts of a request that the endpoints read. */
 interface Request {
   readonly body?: Buffer | undefined
   readonly query: { readonly values: ReadonlyMap<string, string> }
@@ -14,7 +14,7 @@ interface Request {
 const malformed = (description: string): Error => attestationError('InvalidRequest', { description })
 
 /**
- * The body as a JSON object, without repeated names and without names that poison prototypes, at any depth. Throws
+ * The body as a JSON object, without repeated names or names that pollute prototypes, at any depth. Throws
  * `InvalidRequest`.
  */
 export const readJsonObject = ({ body, query }: Request): JsonObject => {
@@ -24,14 +24,14 @@ export const readJsonObject = ({ body, query }: Request): JsonObject => {
   return object
 }
 
-/** A member that must be text. Throws `InvalidRequest`. */
+/** Reads a required text member. Throws `InvalidRequest`. */
 export const readText = (body: JsonObject, name: string): string => {
   const value = body[name]
   if (typeof value !== 'string') throw malformed('A member is missing or has the wrong type.')
   return value
 }
 
-/** Throws `InvalidRequest` for anything but an object; whether it is a key is asked later. */
+/** Throws `InvalidRequest` for anything but an object. Whether it is a valid key is checked later. */
 export const readKey = (body: JsonObject): JsonObject => {
   const { public_jwk: key } = body
   if (!isObject(key)) throw malformed('A member is missing or has the wrong type.')
@@ -40,7 +40,7 @@ export const readKey = (body: JsonObject): JsonObject => {
 
 const maxIdLength = 256
 
-/** One spelling for each id, so that it cannot be varied into another one that people read alike. */
+/** Accepts one spelling per id, so that it cannot be varied into another that looks the same. */
 const readId = (body: JsonObject, name: string): string => {
   const id = readText(body, name)
   if (!isPlainText(id, maxIdLength))
@@ -77,14 +77,14 @@ export const readAttributes = ({ attributes = {} }: JsonObject): JsonObject => {
   return attributes as JsonObject
 }
 
-/** Evidence as it came, with what the core reads of it. */
+/** Evidence as received, and the parts of it that the core reads. */
 export interface SentEvidence {
   readonly kind: string
   readonly challenge: string
   readonly whole: JsonObject
 }
 
-/** Undefined where there is none. Throws `InvalidRequest`. */
+/** Undefined if there is none. Throws `InvalidRequest`. */
 export const readEvidence = ({ evidence }: JsonObject): SentEvidence | undefined => {
   if (evidence === undefined) return undefined
   if (!isObject(evidence)) throw malformed('The member evidence must be an object.')

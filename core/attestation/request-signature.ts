@@ -19,18 +19,21 @@ export interface RequestSignatureOptions {
   readonly toleranceSeconds: number
   readonly read: ReturnType<typeof createAttestationReader>
   readonly keys: EnrolmentKeys
-  /** Ids of request signatures, by key: each passes once. */
+  /** Ids of request signatures by key. Each is accepted once. */
   readonly used: EphemeralReplayGuard
 }
 
-/** What is signed of a request, as the client sent it. */
+/** The parts of a request that are signed, as the client sent them. */
 export interface SignedRequest {
   readonly method: string
   readonly body?: Buffer | undefined
   header(name: string): string | undefined
 }
 
-/** Whose request it is, by an attestation that is in force, and the attested key. Whether the principal is revoked is asked elsewhere. */
+/**
+ * The sender of a request, from a valid attestation and the attested key. Revocation of the principal is checked
+ * elsewhere.
+ */
 export interface SignedBy extends Pick<AttestationContent, 'principal' | 'jkt'> {
   readonly key: ProofKey
 }
@@ -42,9 +45,10 @@ const refuse = (reason: string): never => {
 }
 
 /**
- * Checks `X-Attestation` and `X-Signature` of a request to this server at `path`, without a query: a JWS of the type
- * `device-signature+jwt` by the attested key over method, path, audience (this issuer) and the hash of the body. Each passes once.
- * Throws `AttestationInvalid`, `BadJwk`, `KeyNotBound` and `RequestSignatureInvalid` (the named errors), and `Unavailable`.
+ * Checks `X-Attestation` and `X-Signature` of a request to this server at `path`, without a query. The signature is a
+ * JWS of type `device-signature+jwt` by the attested key over method, path, audience (this issuer) and the hash of
+ * the body. Each is accepted once. Throws `AttestationInvalid`, `BadJwk`, `KeyNotBound` and `RequestSignatureInvalid`
+ * (the named errors), and `Unavailable`.
  */
 export const createCheckRequestSignature = (options: RequestSignatureOptions) => {
   const { issuer, clock, toleranceSeconds, read, keys, used } = options
@@ -57,7 +61,7 @@ export const createCheckRequestSignature = (options: RequestSignatureOptions) =>
     const { alg, typ, jwk } = jws.header
     if (alg !== 'ES256' || !isOfType(typ, requestSignatureType)) refuse('alg or typ is of another thing')
     const shown = await read(attestation)
-    // The tolerance and the grace are for renewals: what is over proves nothing.
+    // The tolerance and the grace period are for renewals. An expired attestation proves nothing here.
     if (shown === undefined || shown.expiresAt <= epochSeconds(clock)) throw attestationError('AttestationInvalid')
     const { principal, jkt } = shown
     const key = keys.check(jwk)
@@ -71,7 +75,7 @@ export const createCheckRequestSignature = (options: RequestSignatureOptions) =>
     if (problem !== undefined) refuse(problem)
     if (bdh !== (body === undefined || body.length === 0 ? undefined : sha256(body))) refuse('body_mismatch')
     if (!(await verifySignature(key, jws.signingInput, jws.signature))) refuse('wrong signature')
-    // To the end of the time in which any replica takes it, whose clock may be behind ours.
+    // Remembered until no replica accepts it any more; its clock may be behind ours.
     const left = exp + 2 * toleranceSeconds - epochSeconds(clock)
     const earliest = (iat - toleranceSeconds) * 1000
     if (!(await used.claim(jkt, hashOpaqueToken(jti), Math.max(1, left), earliest))) refuse('it was already used')

@@ -3,28 +3,28 @@ import { askHook, checkGivenAttributes, hookFault } from './ask-hook.js'
 import { attestationError } from './errors.js'
 import type { EnrolmentContext, SecondFactorProof, SecondFactorVerifier } from './ports.js'
 
-/** A second factor that was right, and is not used up yet. */
+/** A second factor that was accepted but not used up yet. */
 export interface AcceptedFactor {
-  /** What is granted. */
+  /** The granted attributes. */
   readonly attributes: JsonObject
-  /** The factor, as an outage names it, where the attributes are its own and not those that were asked for. */
+  /** The component name of the factor for an outage, if the attributes come from it and not from the request. */
   readonly grantedBy: string | undefined
   readonly amr: readonly string[] | undefined
-  /** Throws `SecondFactorFailed` when it was used up before, `Unavailable`. */
+  /** Throws `SecondFactorFailed` when it was already used up, and `Unavailable`. */
   consume(): Promise<void>
 }
 
 export interface SecondFactors {
-  /** Has it this kind, asked for by itself? For the audit log; no answer may depend on it. */
+  /** Whether this kind can be presented by itself. For the audit log; no answer may depend on it. */
   has(kind: string): boolean
   /**
-   * Throws `SecondFactorFailed` for a wrong factor and for a kind that there is not, `ApprovalPending` where somebody
-   * still has to decide, `Unavailable` for a fault.
+   * Throws `SecondFactorFailed` for a wrong factor and an unknown kind, `ApprovalPending` while a person has not
+   * decided, and `Unavailable` for a fault.
    */
   check(enrolment: EnrolmentContext, proof: SecondFactorProof): Promise<AcceptedFactor>
 }
 
-/** The kinds that may be presented: not those that another one asks in turn. */
+/** The kinds that may be presented, without those that another factor combines. */
 export const directKinds = (verifiers: ReadonlyMap<string, SecondFactorVerifier>): readonly string[] => {
   const parts = new Set([...verifiers.values()].flatMap((verifier) => verifier.parts ?? []))
   return [...verifiers.keys()].filter((kind) => !parts.has(kind))
@@ -46,7 +46,7 @@ export const createSecondFactors = (verifiers: ReadonlyMap<string, SecondFactorV
   }
 }
 
-/** Only `ok: true` accepts and only `ok: false` refuses; anything else is a fault. */
+/** Only `ok: true` accepts and only `ok: false` refuses. Anything else is a fault. */
 const readAnswer = (component: string, answer: unknown, { attributes, signal }: EnrolmentContext): AcceptedFactor => {
   if (typeof answer !== 'object' || answer === null) throw hookFault(component, 'the plugin returned no answer')
   const members = answer as Readonly<Record<string, unknown>>

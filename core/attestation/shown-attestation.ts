@@ -5,17 +5,17 @@ import { isSameText } from '../oauth/same-text.js'
 import type { createAttestationReader, ReadAttestation } from './read-attestation.js'
 import type { PrincipalStatus } from './status.js'
 
-/** Verifies attestations that this issuer gave out, where one is shown instead of renewed. */
+/** Verifies attestations of this issuer that are presented rather than renewed. */
 export interface ShownAttestations {
   /**
-   * What the attestation says, when this issuer signed it with a key that is published or retired, it has not expired, it is of
-   * the key with the thumbprint `jkt`, and the status provider accepts its principal; undefined for anything else, and where
-   * there is no section `attestation`. That somebody holds the key is for the caller to check, before. Throws `invalid_grant`
-   * for a principal that is revoked, `Unavailable`: an outage is no revocation and no leave.
+   * The contents of an attestation that this issuer signed with a published or retired key, that has not expired,
+   * that belongs to the key with thumbprint `jkt`, and whose principal the status provider accepts. Undefined for
+   * anything else, and without a section `attestation`. The caller must check possession of the key first. Throws
+   * `invalid_grant` for a revoked principal, and `Unavailable`: an outage is neither a revocation nor a permission.
    */
   verify(token: string, jkt: string, signal: AbortSignal): Promise<ReadAttestation | undefined>
   /**
-   * The claims of an attestation of a client that this issuer signed, with a key that is published or retired; undefined for
+   * The claims of a client attestation that this issuer signed with a published or retired key, or undefined for
    * anything else. It may have expired. Throws `Unavailable`.
    */
   verifyClientAttestation(token: string): Promise<JsonObject | undefined>

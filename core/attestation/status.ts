@@ -5,22 +5,22 @@ import { attestationError } from './errors.js'
 import type { AttestationStatusProvider, StatusQuestion } from './ports.js'
 import type { TokenStatus } from './status-list/token-status.js'
 
-/** How an outage names the status provider. */
+/** The component name of the status provider for an outage. */
 export const statusComponent = 'attestation.status'
 
 export interface PrincipalStatus {
   /**
-   * The attributes as they stand now; undefined without a status provider. Throws `PrincipalRevoked`, and `Unavailable`
-   * for a fault: an outage is no revocation and no leave.
+   * The current attributes, or undefined without a status provider. Throws `PrincipalRevoked`, and `Unavailable` for
+   * a fault: an outage is neither a revocation nor a permission.
    */
   check(question: StatusQuestion, signal: AbortSignal): Promise<JsonObject | undefined>
   /** Reports a full enrolment. Throws `Unavailable`. */
   enrolled(question: StatusQuestion, attributes: JsonObject, signal: AbortSignal): Promise<void>
-  /** Reports a renewal, where somebody wants to know. */
+  /** Reports a renewal, if the provider wants to know. */
   renewed(question: StatusQuestion, signal: AbortSignal): Promise<void>
 }
 
-/** `tokenStatus`: of attestations that are out; those of who is refused a renewal are revoked. */
+/** `tokenStatus` covers issued attestations: those of a principal that is refused a renewal are revoked. */
 export const createPrincipalStatus = (
   provider: AttestationStatusProvider | undefined,
   tokenStatus?: Pick<TokenStatus, 'revoke'>,
@@ -31,7 +31,7 @@ export const createPrincipalStatus = (
     const refuse = (reason: unknown): undefined => void (outcome.reason = String(reason))
     const current = await askHook(statusComponent, outer, (signal) => provider.current(question, signal, refuse))
     if (current === undefined) {
-      // Of this key alone: another one of the principal may be good.
+      // Revokes for this key only, because another key of the principal may be good.
       if (question.step === 'renewal') await tokenStatus?.revoke(question.principal, (jkt) => jkt === question.jkt)
       throw attestationError('PrincipalRevoked', outcome)
     }
@@ -46,7 +46,7 @@ export const createPrincipalStatus = (
     try {
       await askHook(statusComponent, outer, async (signal) => provider.renewed?.(question, signal))
     } catch (error) {
-      // A note of a renewal is worth no renewal.
+      // A failed record of a renewal must not prevent the renewal.
       if (!(error instanceof Unavailable)) throw error
     }
   },

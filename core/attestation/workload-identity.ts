@@ -15,20 +15,23 @@ export interface WorkloadIdentityOptions {
   readonly ring: Pick<KeyRing, 'sign'>
   readonly clock: Clock
   readonly alg: JwsAlg
-  /** A URI with `{subject}` and `{principal_id}` as whole segments of its path. */
+  /** A URI with `{subject}` and `{principal_id}` as whole path segments. */
   readonly identifier: string
 }
 
-/** The issuer that prepared it keeps its claims, and signs them once. */
+/** A handle: the issuer that prepared the token keeps its claims, and signs them once. */
 export interface PreparedWorkloadIdentity {
   /** The workload identifier. */
   readonly workload: string
 }
 
-/** What both SPIFFE ID §2.2 and RFC 3986 let a segment be, without percent-encoding. */
+/** Characters that both SPIFFE ID §2.2 and RFC 3986 allow in a segment, without percent-encoding. */
 const segment = /^(?!\.{1,2}$)[\w.-]+$/
 
-/** Undefined: a name is no segment. Nothing is encoded or replaced, so that two principals never have one name. */
+/**
+ * Undefined when a name is not a valid segment. Nothing is encoded or replaced, so two principals never get the same
+ * name.
+ */
 const nameWorkload = (template: string, { subject, principalId }: Principal): string | undefined => {
   const values: Readonly<Record<string, string>> = { '{subject}': subject, '{principal_id}': principalId }
   const parts = template.split('/').map((part) => values[part] ?? part)
@@ -36,15 +39,18 @@ const nameWorkload = (template: string, { subject, principalId }: Principal): st
 }
 
 /**
- * Names a service and its key as a workload (draft-ietf-wimse-workload-creds-02 §5.1, SPIFFE WIT-SVID). Without `aud`: what
- * the workload signs says for whom. Without `iss`, which would let readers of ID tokens take it for one of theirs; the trust
- * domain in `sub` says who vouches.
+ * Issues a token that names a service and its key as a workload (draft-ietf-wimse-workload-creds-02 §5.1, SPIFFE
+ * WIT-SVID). It has no `aud`, because the workload's own signatures state their audience; and no `iss`, because
+ * readers of ID tokens could take it for one. The trust domain in `sub` states who vouches for it.
  */
 export const createWorkloadIdentities = ({ ring, clock, alg, identifier }: WorkloadIdentityOptions) => {
   const made = createCeremonyTokens<PreparedWorkloadIdentity>({ ring, profile, alg })
 
   return {
-    /** Undefined for devices, and for services whose names fit into no URI. `expiresAt`: seconds since the epoch. */
+    /**
+     * Undefined for devices, and for services whose names do not fit into a URI. `expiresAt` is in seconds since the
+     * epoch.
+     */
     prepare(
       { principal, jwk, jkt }: { readonly principal: Principal; readonly jwk: PublicJwk; readonly jkt: string },
       expiresAt: number,
@@ -52,7 +58,7 @@ export const createWorkloadIdentities = ({ ring, clock, alg, identifier }: Workl
       const workload = principal.principalType === 'service' ? nameWorkload(identifier, principal) : undefined
       if (workload === undefined) return undefined
       const iat = epochSeconds(clock)
-      // What is enrolled here is P-256 and signs with ES256 alone.
+      // Enrolled keys are P-256 and sign with ES256 only.
       const cnf = { jwk: { ...jwk, alg: 'ES256' } }
       const claims = { sub: workload, iat, nbf: iat, exp: expiresAt, jti: newOpaqueToken().slice(0, 22), cnf }
       return made.put({ workload }, { jkt, claims })

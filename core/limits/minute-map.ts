@@ -1,4 +1,4 @@
-/** Entries of the current minute, `most` of them at most. The next minute begins with none. */
+/** Entries of the current minute, at most `most`. Each minute starts empty. */
 export class MinuteMap<V> {
   readonly #most: number
   #entries = new Map<string, V>()
@@ -8,7 +8,7 @@ export class MinuteMap<V> {
     this.#most = most
   }
 
-  /** Every use begins with this: forgets what belongs to another minute. */
+  /** Must come first in every use: drops the entries of another minute. */
   enter(minute: number): void {
     if (minute === this.#minute) return
     this.#minute = minute
@@ -23,7 +23,7 @@ export class MinuteMap<V> {
     return this.#entries.get(id)
   }
 
-  /** False, and nothing is kept, where the id is a new one and the map is full. */
+  /** Returns false, and stores nothing, when the id is new and the map is full. */
   set(id: string, value: V): boolean {
     const isKept = this.#entries.size < this.#most || this.#entries.has(id)
     if (isKept) this.#entries.set(id, value)

@@ -5,45 +5,44 @@ import { minutePolicy } from './minute-policy.js'
 
 const windowSeconds = 60
 
-/** The minute of the epoch. */
+/** Minutes since the epoch. */
 export const minuteOf = (clock: Clock): number => Math.floor(clock() / 1000 / windowSeconds)
 
-/** Seconds until the next minute begins, more than 0. */
+/** Seconds until the next minute starts, always more than 0. */
 export const secondsToNextMinute = (clock: Clock): number => windowSeconds - ((clock() / 1000) % windowSeconds)
 
-/** A tenth of the limit, or one. */
+/** A tenth of the limit, at least one. */
 const shareOf = (perMinute: number): number => Math.max(1, Math.floor(perMinute / 10))
 
 /** What one id has used of this minute in this process. */
 interface Used {
   count: number
   allowed: number
-  /** A share that is being asked for. */
+  /** A pending request for a share. */
   asking?: Promise<void> | undefined
-  /** The store has no more for this minute. */
+  /** Whether the store has no more for this minute. */
   spent: boolean
 }
 
 export interface MinuteSharesOptions {
   readonly attempts: AttemptLimiter
   readonly clock: Clock
-  /** Of the counters in the store. */
+  /** The namespace of the counters in the store. */
   readonly namespace: string
-  /** How many ids one process remembers in one minute. */
+  /** How many ids one process remembers in a minute. */
   readonly mostRemembered: number
-  /** What becomes of an id that is not remembered: it is not counted, or takes a share of the store each time. */
+  /** What happens to an id that is not remembered: it is not counted, or it takes a share from the store each time. */
   readonly beyond: 'pass' | 'ask'
 }
 
 /**
- * Counts that all processes share. Each process lets a tenth pass on its own, without a word to the store; beyond it, each
- * takes from the store what is left by the tenth. So the bound is the limit, and a tenth of it more for each process after
- * the first one.
+ * Counts shared by all processes. Each process lets a tenth of the limit pass without asking the store, then takes
+ * further tenths from the store. The effective bound is the limit plus a tenth for each process after the first.
  */
 export interface MinuteShares {
   /**
-   * Counts one for `id` in this minute: false where that is more than `perMinute`. A boolean at once for nearly every call.
-   * Rejects with `Unavailable` where a share is needed and the store is down.
+   * Counts one for `id` in this minute, and returns false when that exceeds `perMinute`. Nearly every call returns a
+   * boolean synchronously. Rejects with `Unavailable` when a share is needed and the store is down.
    */
   take(id: string, perMinute: number): boolean | Promise<boolean>
 }
@@ -54,7 +53,7 @@ export const createMinuteShares = (options: MinuteSharesOptions): MinuteShares =
 
   const askShare = async (id: string, minute: number, one: Used, perMinute: number): Promise<void> => {
     const share = shareOf(perMinute)
-    // All but the one that each process has on its own.
+    // All shares except the one that each process has without asking.
     const others = Math.floor(perMinute / share) - 1
     try {
       const { allowed } =

@@ -10,7 +10,7 @@ import type { AuthorizationCodes, RefreshTokens } from './contract.js'
 const isOver = (revocations: RevocationStore, { authentication, ...grant }: Grant): Promise<boolean> =>
   isGrantOver(revocations, { ...grant, authTime: authentication.auth_time })
 
-/** A code of ours; nothing else is looked up. */
+/** The form of our codes; anything else is not looked up. */
 const codeForm = /^[\w-]{43}$/
 
 export const readCodes = (
@@ -20,10 +20,11 @@ export const readCodes = (
   async find(code) {
     if (!codeForm.test(code)) return undefined
     const id = hashOpaqueToken(code)
-    // Whether the grant of an unused one is revoked is asked when it is redeemed, beside other things.
+    // For an unused code, revocation of the grant is checked when it is redeemed, together with other checks.
     const unused = await store.findUnused(id)
     if (unused !== undefined) return unused
-    // A used code is still found, so that its second use can revoke; what was revoked before is gone.
+    // A used code is still found, so that its second use can revoke the grant; once that is revoked, the code is not
+    // found.
     const used = await store.find(id)
     return used && (await isOver(revocations, used)) ? undefined : used
   },
@@ -35,14 +36,17 @@ export const readPolledCodes = <Request>(
 ): PolledCodes<Request> => ({
   async find(code) {
     const found = isOpaqueToken(code) ? await store.find(hashOpaqueToken(code)) : undefined
-    // As with codes: of an unused one it is asked when it is redeemed.
+    // As for codes, revocation of an unused one is checked when it is redeemed.
     const used = found?.state === 'redeemed' ? found.approval : undefined
     return used && (await isOver(revocations, used)) ? undefined : found
   },
   poll: (code) => store.poll(hashOpaqueToken(code)),
 })
 
-/** Whether the grant is revoked is asked when the token is redeemed; a grant of which that is known costs no signature. */
+/**
+ * Revocation of the grant is checked when the token is redeemed. A grant already known to be revoked costs no
+ * signature.
+ */
 export const readRefreshTokens = (
   families: RefreshFamilyStore<Grant>,
   revoked: Pick<RecentMap<string, string>, 'get'>,

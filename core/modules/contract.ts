@@ -30,36 +30,36 @@ import type {
 } from '../storage/ports.js'
 import type { Contributed } from './contribution-kinds.js'
 
-/** Reads authorization codes; consuming them is the core's. */
+/** Reads authorization codes. Only the core consumes them. */
 export interface AuthorizationCodes {
-  /** The record, whether it was used or not, until it expires. Throws `Unavailable`. */
+  /** The record, used or not, until it expires. Throws `Unavailable`. */
   find(code: string): Promise<AuthorizationCode | undefined>
 }
 
-/** Reads device codes; deciding and consuming them is the core's. */
+/** Reads device codes. Only the core decides and consumes them. */
 export type DeviceCodes = PolledCodes<DeviceRequest>
 
-/** Reads requests by their `auth_req_id` (OpenID CIBA Core §7.3); deciding and consuming them is the core's. */
+/** Reads requests by their `auth_req_id` (OpenID CIBA Core §7.3). Only the core decides and consumes them. */
 export type BackchannelRequests = PolledCodes<BackchannelRequest>
 
-/** Reads refresh tokens; rotating them is the core's. */
+/** Reads refresh tokens. Only the core rotates them. */
 export interface RefreshTokens {
   /**
-   * The grant that the token continues; undefined when it is malformed, unknown or expired. The core finds out that it
-   * is revoked when it redeems it. Throws `Unavailable`.
+   * The grant that the token continues, or undefined when the token is malformed, unknown or expired. The core checks
+   * for revocation when it redeems the token. Throws `Unavailable`.
    */
   find(token: string): Promise<Grant | undefined>
 }
 
-/** The tokens of this issuer that a plugin may be shown (RFC 8693 §3). */
+/** The kinds of this issuer's tokens that a plugin may receive (RFC 8693 §3). */
 export type OwnTokenKind = 'access_token' | 'id_token'
 
 /** Verifies tokens of this issuer. */
 export interface OwnTokens {
   /**
-   * The claims of a token that this issuer signed, of exactly this kind, in time and not revoked, and the authorization
-   * that it came from; undefined for anything else. The person whom it names has the local subject, also in a token of a client that
-   * is told a pairwise one (OIDC Core §8.1). Throws `Unavailable`.
+   * The claims of a token of exactly this kind that this issuer signed, that is within its lifetime and not revoked,
+   * and the authorization it came from; undefined for anything else. The person it names has the local subject, even
+   * when the client's token has a pairwise one (OIDC Core §8.1). Throws `Unavailable`.
    */
   verify(
     token: string,
@@ -67,12 +67,12 @@ export interface OwnTokens {
   ): Promise<{ readonly claims: JsonObject; readonly grantId: string } | undefined>
 }
 
-/** What a plugin may ask for by naming it in `needs`; it is given those alone. */
+/** Services that a plugin can request by naming them in `needs`. It gets only those. */
 export interface Services {
   readonly clock: Clock
   readonly log: Log
   readonly issuer: string
-  /** What endpoints lie under: the issuer, and its alias for mutual TLS (RFC 8705 §5) where there is one. */
+  /** The base URLs of endpoints: the issuer, and its alias for mutual TLS (RFC 8705 §5) if there is one. */
   readonly endpointBases: readonly string[]
   readonly codes: AuthorizationCodes
   readonly deviceCodes: DeviceCodes
@@ -83,45 +83,57 @@ export interface Services {
   readonly attempts: AttemptLimiter
   /** Passkeys, one-time passwords and recovery codes of people. */
   readonly personFactors: PersonFactors
-  /** How far the clock of another may be off: `clock_tolerance_secs`. */
+  /** Allowed difference to the clocks of others: `clock_tolerance_secs`. */
   readonly clockToleranceSeconds: number
   readonly clientKeys: ClientKeys
-  /** Reads and verifies the certificates of clients, to the trust anchors of the configuration. */
+  /** Reads client certificates and verifies them against the configured trust anchors. */
   readonly clientCertificates: ClientCertificates
-  /** Ids of client assertions, by client: each passes once (RFC 7523 §3). */
+  /** Ids of client assertions by client. Each is accepted once (RFC 7523 §3). */
   readonly clientAssertions: EphemeralReplayGuard
-  /** Checks DPoP proofs that are more than a constraint. The core claims what a client authentication method gives back. */
+  /**
+   * Checks DPoP proofs that do more than constrain a token. The core claims what a client authentication method
+   * returns.
+   */
   readonly dpopProofs: Pick<Dpop, 'check'>
   /** How far ahead an assertion may expire: `client_assertion_max_age_secs`. */
   readonly clientAssertionMaxAgeSeconds: number
   readonly ownTokens: OwnTokens
-  /** Verifies attestations of this issuer that are shown instead of a token. */
+  /** Verifies attestations of this issuer that are presented instead of a token. */
   readonly attestations: ShownAttestations
-  /** What second factors keep: secrets in hashed or sealed form, approvals. An id begins with the factor's kind and a colon. */
+  /**
+   * Records of second factors: secrets in hashed or encrypted form, approvals. An id starts with the factor's kind
+   * and a colon.
+   */
   readonly factorRecords: RecordStore<JsonObject>
-  /** What second factors accept once: steps of a one-time password, ids of tokens. The namespace is the factor's kind. */
+  /**
+   * Values that second factors accept once: steps of a one-time password, ids of tokens. The namespace is the
+   * factor's kind.
+   */
   readonly factorClaims: ReplayGuard
-  /** Values of `POST /challenge`, which evidence and proofs of attested clients contain: each passes once. */
+  /** Values of `POST /challenge`, contained in evidence and in proofs of attested clients. Each is accepted once. */
   readonly evidenceChallenges: Pick<EvidenceChallenges, 'issue' | 'redeem'>
-  /** The other second factors, for one that asks several. Complete once all plugins are created. */
+  /** The other second factors, for a factor that combines several. Complete once all plugins are created. */
   readonly secondFactors: Pick<ReadonlyMap<string, SecondFactorVerifier>, 'get'>
-  /** Who was enrolled, and who was revoked by command. A status provider that needs it makes those commands work. */
+  /**
+   * Enrolled principals and those revoked by command. Those commands work only if a status provider needs this
+   * service.
+   */
   readonly principals: PrincipalRegistry
-  /** Requests to services of the deployer, which may have private addresses: 2 s, 64 KiB, no redirect. */
+  /** Requests to services of the deployer, which may have private addresses. Limits: 2 s, 64 KiB, no redirect. */
   readonly outbound: Outbound
-  /** Keys of issuers that the options of a plugin name. */
+  /** Keys of issuers named in a plugin's options. */
   readonly issuerKeys: IssuerKeys
   readonly signedRequests: SignedRequests
   readonly externalAccounts: ExternalAccounts
-  /** Sign-ins and consents that a service of the organisation answers on the admin listener. */
+  /** Sign-ins and consents that a service of the organisation answers through the admin listener. */
   readonly handoffs: Pick<Handoffs, 'open' | 'findAnswer'>
 }
 
 export type ServiceName = keyof Services
 
-/** What a plugin adds. Each member is optional; a name that two plugins add is fatal. */
+/** What a plugin adds. All members are optional. Two plugins that add the same name stop the start. */
 export interface Contributions extends Contributed {
-  /** Called at the stop, in reverse order of loading. */
+  /** Called at shutdown, in reverse order of loading. */
   readonly close?: () => Promise<void> | void
 }
 
@@ -129,7 +141,7 @@ export interface Contributions extends Contributed {
 export interface PluginModule<Options = unknown, Need extends ServiceName = ServiceName> {
   readonly name: string
   readonly apiVersion: 1
-  /** Checks `plugins[].options`: any Standard Schema, zod for instance. Absent: options are refused. */
+  /** Checks `plugins[].options` with any Standard Schema, for example zod. If absent, options are refused. */
   readonly options?: StandardSchemaV1<unknown, Options>
   readonly needs?: readonly Need[]
   create(options: Options, services: Pick<Services, Need>): Contributions | Promise<Contributions>
@@ -141,43 +153,46 @@ export type SignerServices = Pick<Services, 'clock' | 'log'>
 export interface SignerModule<Options = unknown> {
   readonly name: string
   readonly apiVersion: 1
-  /** The keys are held by this process. Of any other signer each signature is verified before it leaves. */
+  /** Set when this process holds the keys. Every signature of any other signer is verified before it leaves. */
   readonly inProcess?: true
   readonly options?: StandardSchemaV1<unknown, Options>
   create(options: Options, services: SignerServices): SignerProvider | Promise<SignerProvider>
 }
 
-/** What a store is given beside its options. */
+/** What a store gets in addition to its options. */
 export interface StorageServices {
-  /** All time comes from here, expiry too. */
+  /** The only source of time, also for expiry. */
   readonly clock: Clock
-  /** What `Unavailable` is to call the store: `storage.records`. */
+  /** The name of the store in `Unavailable`, for example `storage.records`. */
   readonly component: string
 }
 
-/** What all stores export, whichever role they may have. */
+/** Exports that all stores have, whatever their role. */
 export interface StoreModule<Options, Backend> {
   readonly name: string
   readonly apiVersion: 1
-  /** The version of the contract that it passed: `contract` of the report that `checkStorage` of `signet-idp/testing` made. */
+  /**
+   * The version of the contract that the store passed: `contract` in the report of `checkStorage` from
+   * `signet-idp/testing`.
+   */
   readonly contract: number
-  /** Checks `storage.*.options`: any Standard Schema. Absent: options are refused. */
+  /** Checks `storage.*.options` with any Standard Schema. If absent, options are refused. */
   readonly options?: StandardSchemaV1<unknown, Options>
   /** Names of the npm packages that `open` imports: a configuration is refused where one is missing. */
   readonly packages?: readonly string[]
   /**
-   * Opens the store; it need not answer yet. The host disposes of what it is given. Throws `Unavailable`, and `BadOption` for an
-   * option that only opening shows to be wrong.
+   * Opens the store, which need not answer yet. The host disposes of the result. Throws `Unavailable`, or `BadOption`
+   * for an option that turns out wrong only on opening.
    */
   open(options: Options, services: StorageServices): Promise<Backend>
-  /** Where `open` would create a store, because nothing is there. Commands refuse to work on one that they would create. */
+  /** Where `open` would create a new store. Commands refuse to work on a store that they would create. */
   findMissing?(options: Options): string | undefined
 }
 
-/** The default export of a store for either role. */
+/** The default export of a store that can have either role. */
 export type LastingStore<Options = unknown> = StoreModule<Options, StorageBackend> & { readonly roles?: never }
 
-/** The default export of a store that may lose what it has acknowledged: it is refused as `storage.records`. */
+/** The default export of a store that may lose acknowledged data. It is refused as `storage.records`. */
 export type EphemeralStore<Options = unknown> = StoreModule<Options, EphemeralBackend> & {
   readonly roles: readonly ['ephemeral']
 }

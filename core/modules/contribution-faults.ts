@@ -16,7 +16,10 @@ const grantMembers: Readonly<Record<keyof GrantHandler, true>> = {
   handle: true,
 }
 
-/** JavaScript has no compiler that would say so. Methods of a class are not among its own members, so that only names near ours are refused. */
+/**
+ * JavaScript has no compiler to report this. Methods of a class are not own members, so only names that resemble ours
+ * are refused.
+ */
 export const findGrantFault = (grant: GrantHandler): string | undefined => {
   if (typeof grant.grantType !== 'string' || typeof grant.handle !== 'function') return 'without grantType or handle'
   const { grantType, params, clientAuthentication: wanted } = grant as Readonly<Record<keyof GrantHandler, unknown>>
@@ -47,7 +50,7 @@ export const findMethodFault = (method: SignInMethod): string | undefined => {
   return after === undefined || isNames(after) ? undefined : 'whose after is no list of ids'
 }
 
-/** Checks that members are strings and functions. A fault names all of them. */
+/** Checks that members are strings or functions. A fault names all that are not. */
 export const needs =
   <T>(strings: readonly (keyof T & string)[], functions: readonly (keyof T & string)[]) =>
   (one: T): string | undefined => {

@@ -12,18 +12,18 @@ import type { ClientAuthenticator } from '../oauth/clients/client-authenticator.
 import type { GrantHandler } from '../oauth/grants/grant.js'
 import { didYouMean, findGrantFault, findMethodFault, findNoFunction, needs } from './contribution-faults.js'
 
-/** What messages call a contribution, which one is refused, and under which name two plugins cannot both provide one. */
+/** How messages name a contribution, which contributions are refused, and which name must be unique among plugins. */
 export interface Kind {
   /** As in `create returned a grant …`. */
   readonly returned: string
-  /** As in `provides the grant …`. Absent: any number of plugins may provide the same. */
+  /** As in `provides the grant …`. If absent, any number of plugins may provide the same one. */
   readonly provided: string | undefined
-  /** The member that is the name. Absent: one plugin alone may provide it. */
+  /** The member that holds the unique name. If absent, only one plugin may provide it. */
   readonly by: string | undefined
-  /** A plugin contributes a list; otherwise one at most. */
+  /** Whether a plugin contributes a list rather than at most one. */
   readonly many: boolean
   readonly joined?: true
-  /** What follows `returned` in the message. `beside` is all that the plugin contributes. */
+  /** The text after `returned` in the message. `beside` holds everything that the plugin contributes. */
   findFault(one: unknown, beside: Readonly<Record<string, unknown>>): string | undefined
 }
 
@@ -32,7 +32,7 @@ interface KindOf<T> extends Kind {
   findFault(one: T, beside: Readonly<Record<string, unknown>>): string | undefined
 }
 
-/** What a plugin has signed. */
+/** A request that a plugin needs signed. */
 interface RequestNeed {
   readonly purpose: RequestPurpose
   readonly alg?: JwsAlg | undefined
@@ -50,57 +50,63 @@ const kindOf = <T>(
 const many = <T>(...columns: Parameters<typeof kindOf<T>>): Many<T> => ({ ...kindOf(...columns), many: true })
 const one = <T>(...columns: Parameters<typeof kindOf<T>>): One<T> => ({ ...kindOf(...columns), many: false })
 
-/** What several plugins contribute is put together by `createRegistries` itself. */
+/** Contributions of several plugins that `createRegistries` combines itself. */
 const joined = <K extends Kind>(kind: K): K & { readonly joined: true } => ({ ...kind, joined: true })
 
-/** Each kind of contribution, in the order in which faults are reported; contract, checks and registries follow. */
+/**
+ * Every kind of contribution, in the order in which faults are reported. Contract, checks and registries are derived
+ * from this table.
+ */
 export const kinds = {
-  /** By `grant_type`. */
+  /** Keyed by `grant_type`. */
   grants: many<GrantHandler>('a grant', 'grant', findGrantFault, 'grantType'),
-  /** By `token_endpoint_auth_method`. */
+  /** Keyed by `token_endpoint_auth_method`. */
   clientAuthenticators: many<ClientAuthenticator>(
     'a client authenticator',
     'client authentication method',
     needs(['method'], ['detect', 'authenticate']),
     'method',
   ),
-  /** Ways to sign in, by `id`, in the order of the configuration. */
+  /** Sign-in methods, keyed by `id`, in the order of the configuration. */
   signIn: many<SignInMethod>('a sign-in method', 'sign-in method', findMethodFault, 'id'),
-  /** Where accounts are found. Several plugins may have one: they are asked in order, until one knows the subject. */
+  /** Account lookups. Several plugins may have one; they are asked in order until one knows the subject. */
   accounts: joined(one<AccountLookup>('accounts', undefined, needs([], ['find']))),
-  /** Asks for consent elsewhere, instead of the core's own page. */
+  /** Asks for consent elsewhere, in place of the core's own page. */
   consent: one<ConsentMethod>('consent', 'page for consent', needs(['id'], ['begin', 'finish'])),
   passwordChange: one<PasswordChange>('a passwordChange', 'change of passwords decision', findNoFunction),
-  /** With `passwordChange`: a new password by a recovery link. */
+  /** Together with `passwordChange`, sets a new password through a recovery link. */
   passwordReset: one<PasswordReset>(
     'a passwordReset',
     'reset of passwords decision',
     (reset, beside) =>
       findNoFunction(reset) ?? (beside['passwordChange'] === undefined ? 'without a passwordChange' : undefined),
   ),
-  /** How people add a factor at `/account`, by `kind`. */
+  /** How people add a factor at `/account`, keyed by `kind`. */
   factorEnrolment: joined(
     one<FactorEnrolment>('a factorEnrolment', 'enrolment of the factor', needs(['kind'], ['begin', 'finish']), 'kind'),
   ),
-  /** By `kind`. */
+  /** Keyed by `kind`. */
   secondFactors: many<SecondFactorVerifier>('a second factor', 'second factor', needs(['kind'], ['verify']), 'kind'),
-  /** By `kind`. */
+  /** Keyed by `kind`. */
   evidence: many<EvidenceVerifier>('evidence', 'kind of evidence', needs(['kind'], ['verify']), 'kind'),
-  /** They wake devices when something waits for a person's approval. By `name`. */
+  /** Wake devices when a request waits for a person's approval. Keyed by `name`. */
   approvalNotifiers: many<ApprovalNotifier>(
     'an approval notifier',
     'approval notifier',
     needs(['name'], ['notify']),
     'name',
   ),
-  /** Beside the `authorization_details_types` of the configuration. By `type`. */
+  /** Added to the configured `authorization_details_types`. Keyed by `type`. */
   authorizationDetails: many<AuthorizationDetailsType>(
     'a type of authorization_details',
     'type of authorization_details',
     needs(['type'], ['check', 'describe']),
     'type',
   ),
-  /** What it has `signedRequests` sign; without `alg` by any key with the purpose. `check` reports what no key can sign. */
+  /**
+   * Requests that a plugin has `signedRequests` sign; without `alg`, with any key of that purpose. `signet check`
+   * reports those that no key can sign.
+   */
   signedRequests: joined(many<RequestNeed>('signedRequests', undefined, needs(['purpose'], []))),
   statusProvider: one<AttestationStatusProvider>('a status provider', 'status provider', needs([], ['current'])),
 }
@@ -112,12 +118,12 @@ type Those<Mark> = { [Name in KindName]: Kinds[Name] extends Mark ? Name : never
 type Joined = Those<{ readonly joined: true }>
 type List = Those<{ readonly many: true }>
 
-/** What a plugin may contribute of each kind. */
+/** What a plugin may contribute, by kind. */
 export type Contributed = {
   readonly [Name in keyof Kinds]?: Name extends List ? readonly ItemOf<Name>[] : ItemOf<Name>
 }
 
-/** What all plugins provide of each kind that is not joined. */
+/** What all plugins provide, for each kind that is not combined. */
 export type Registered = { readonly [Name in Exclude<List, Joined>]: ReadonlyMap<string, ItemOf<Name>> } & {
   readonly [Name in Exclude<KindName, List | Joined>]?: ItemOf<Name>
 }
@@ -134,7 +140,7 @@ export function* listContributions(contributions: object): Generator<{ name: Kin
   }
 }
 
-/** What is wrong with what `create` returned, for the author of the plugin; undefined: nothing. */
+/** What is wrong with the result of `create`, for the plugin's author, or undefined. */
 export const findContributionFault = (contributions: unknown): string | undefined => {
   if (typeof contributions !== 'object' || contributions === null) return 'create returned no contributions'
   if ('login' in contributions)

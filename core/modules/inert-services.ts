@@ -6,7 +6,7 @@ const noOutside = async (): Promise<never> => {
   throw new Unavailable('check', 'no', 'A check reads nothing outside of the file.')
 }
 
-/** Enough for a plugin to say what it provides; whatever it would reach is not there. */
+/** Stand-ins that let a plugin report what it provides; nothing behind them is available. */
 export const inertServices = (issuer: string): Omit<Services, 'secondFactors'> => ({
   clock: Date.now,
   log: noLog,

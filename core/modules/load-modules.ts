@@ -14,14 +14,14 @@ import { inertServices } from './inert-services.js'
 import { resolveSpecifier, type ModuleKind } from './module-specifier.js'
 import { describeFailure } from '../plugin-failure.js'
 
-/** A module that was found and whose options are right. */
+/** A module that was found and has valid options. */
 export interface LoadedModule<Module> {
-  /** Where the configuration names it: `plugins[2]`, `signers.hsm`. */
+  /** Its path in the configuration: `plugins[2]`, `signers.hsm`. */
   readonly path: string
   readonly module: Module
-  /** What its schema made of the options. */
+  /** The options as parsed by its schema. */
   readonly options: unknown
-  /** Hides what is secret in the options from a message about them. */
+  /** Masks secrets of the options in a message about them. */
   readonly mask: (message: string) => string
 }
 
@@ -30,14 +30,14 @@ export type LoadedSigner = LoadedModule<SignerModule>
 
 export interface LoadedModules {
   readonly plugins: readonly LoadedPlugin[]
-  /** By the name that the configuration gives. */
+  /** By configured name. */
   readonly signers: ReadonlyMap<string, LoadedSigner>
   readonly problems: readonly Problem[]
 }
 
 const serviceNames: readonly string[] = [...Object.keys(inertServices('')), 'secondFactors' satisfies ServiceName]
 
-/** What is wrong with any module's default export, in the order of reading. */
+/** What is wrong with a module's default export, in the order of reading. */
 export const findModuleFaults = (exported: unknown, makers: string, verb: 'create' | 'open'): string[] => {
   if (!isObject(exported)) return [`has no default export made with ${makers}`]
   const faults: string[] = []
@@ -75,7 +75,7 @@ const findFaults = (exported: unknown, kind: ModuleKind): string[] => {
 
 const isZod = (schema: StandardSchemaV1): schema is StandardSchemaV1 & ZodSchema => '_zod' in schema
 
-/** Issues of zod know more than the standard says: which keys were unknown, and which there are. */
+/** Issues of zod carry more than the standard: the unknown keys and the known ones. */
 const explain = (schema: StandardSchemaV1, issues: readonly StandardSchemaV1.Issue[], base: Path): Problem[] =>
   isZod(schema)
     ? explainIssues(schema, issues as unknown as readonly ZodIssue[], base)
@@ -137,7 +137,7 @@ interface Entry {
   readonly options?: unknown
 }
 
-/** Hides what is secret in the options from a message about them. */
+/** Masks secrets of the options in a message about them. */
 export const maskOf = (options: unknown) => {
   const secrets = findSecrets(options)
   return (message: string): string => secrets.reduce((text, secret) => text.replaceAll(secret, '[secret]'), message)
@@ -149,7 +149,7 @@ const loadModule = async <Module extends PluginModule | SignerModule>(
   base: Path,
   configDirectory: string,
 ): Promise<{ readonly loaded?: LoadedModule<Module>; readonly problems: readonly Problem[] }> => {
-  // What could not be read was reported when it was read.
+  // A value that could not be read has been reported already.
   if (entry?.use === undefined) return { problems: [] }
   const fail = (messages: readonly string[]) => ({
     problems: messages.map((message): Problem => ({ path: formatPath([...base, 'use']), message })),
@@ -173,8 +173,8 @@ const loadModule = async <Module extends PluginModule | SignerModule>(
 }
 
 /**
- * Imports what the configuration names, and nothing else, and checks each module's form and options. `configFile` is
- * where `./file.js` and npm packages are looked for. Throws nothing: what is wrong is in `problems`.
+ * Imports exactly the modules that the configuration names, and checks the form and options of each. `./file.js` and
+ * npm packages are resolved from `configFile`. Never throws: faults are in `problems`.
  */
 export const loadModules = async (
   config: Pick<Salvaged<Config>, 'plugins' | 'signers'>,

@@ -15,13 +15,13 @@ type Choices = Config['storage']
 export type StoreRole = keyof Choices
 export type StoreChoice = Choices[StoreRole]
 
-/** What the store of a role has to open. */
+/** What the store of each role opens. */
 interface Backends {
   readonly records: StorageBackend
   readonly ephemeral: EphemeralBackend
 }
 
-/** The module of a store that was found, and what its schema made of the options. */
+/** A store module that was found, and its parsed options. */
 export interface LoadedStore<Backend> {
   readonly module: StoreModule<unknown, Backend>
   readonly file: string
@@ -33,7 +33,7 @@ type Loading<Backend> =
   | { readonly store: LoadedStore<Backend>; readonly problems: readonly [] }
   | { readonly store?: never; readonly problems: readonly Problem[] }
 
-/** A name of a built-in store, or what `resolveSpecifier` takes. */
+/** The name of a built-in store, or anything that `resolveSpecifier` accepts. */
 const resolveStore = (use: string, directory: string): ResolvedSpecifier => {
   const names = listBuiltIn('stores').map((specifier) => specifier.slice('stores/'.length))
   if (names.includes(use)) return resolveSpecifier('stores', `stores/${use}`, directory)
@@ -43,7 +43,7 @@ const resolveStore = (use: string, directory: string): ResolvedSpecifier => {
   return 'fault' in resolved ? { fault: `${resolved.fault}; the built-in stores are ${names.join(', ')}` } : resolved
 }
 
-/** What was not shown to keep the rules of today is not trusted with codes. */
+/** A store that was not shown to keep today's rules is not trusted with codes. */
 const findContractFault = (contract: unknown): string | undefined => {
   if (contract === storageContractVersion) return undefined
   const asked = `this program needs ${String(storageContractVersion)}: run checkStorage of signet-idp/testing on it`
@@ -78,7 +78,9 @@ const findFaults = (exported: unknown, role: StoreRole): string[] => {
   return [...faults, ...more.filter((fault) => fault !== undefined)]
 }
 
-/** Imports the module of the store that `storage.<role>` names and checks its form, contract, roles and options. Throws nothing. */
+/**
+ * Imports the store module named in `storage.<role>` and checks its form, contract, roles and options. Never throws.
+ */
 export const loadStore = async <Role extends StoreRole>(
   choice: StoreChoice,
   role: Role,
@@ -104,7 +106,7 @@ export const loadStore = async <Role extends StoreRole>(
   return problems.length > 0 ? { problems } : { store: { module, options: value, ...resolved }, problems: [] }
 }
 
-/** What is wrong with the stores of both roles, which are looked for from `directory`. */
+/** What is wrong with the stores of both roles, which are resolved from `directory`. */
 export const checkStores = async (
   { storage }: Pick<Salvaged<Config>, 'storage'>,
   directory: string,

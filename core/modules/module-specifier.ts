@@ -6,14 +6,14 @@ import { packageRoot } from '../package-root.js'
 import { resolvePackage } from './resolve-package.js'
 
 const here = fileURLToPath(import.meta.url)
-/** The tree that runs, TypeScript source or `dist/`: built-in modules come from the same one. */
+/** The running code tree, TypeScript source or `dist/`. Built-in modules are loaded from the same one. */
 const codeRoot = resolve(dirname(here), '..', '..')
 const entry = `index${extname(here)}`
 
 const kinds = ['plugins', 'signers', 'stores'] as const
 export type ModuleKind = (typeof kinds)[number]
 
-/** The specifiers of the modules that come with this package: folders with an entry file. */
+/** The specifiers of the modules in this package: folders with an entry file. */
 export const listBuiltIn = (kind: ModuleKind): string[] =>
   readdirSync(join(codeRoot, kind), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith(`${sep}${entry}`))
@@ -21,7 +21,7 @@ export const listBuiltIn = (kind: ModuleKind): string[] =>
 
 export type ResolvedSpecifier = { readonly file: string; readonly builtIn: boolean } | { readonly fault: string }
 
-/** The file of `./file.js` beside the configuration, or of an npm package as seen from its folder, then from ours. */
+/** Resolves `./file.js` beside the configuration, or an npm package as seen from its folder, then from ours. */
 const resolveOutside = (use: string, configDirectory: string): ResolvedSpecifier => {
   if (/^\.{0,2}\//.test(use)) {
     const file = resolve(configDirectory, use)
@@ -32,8 +32,8 @@ const resolveOutside = (use: string, configDirectory: string): ResolvedSpecifier
 }
 
 /**
- * The file that `use` means: `plugins/…`, `signers/…` or `stores/…` of this package, `./file.js` beside the configuration, or an
- * npm package as seen from the configuration's folder, then from ours.
+ * The file that `use` names: `plugins/…`, `signers/…` or `stores/…` of this package, `./file.js` beside the
+ * configuration, or an npm package as seen from the configuration's folder, then from ours.
  */
 export const resolveSpecifier = (kind: ModuleKind, use: string, configDirectory: string): ResolvedSpecifier => {
   const [root] = use.split('/')

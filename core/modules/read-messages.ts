@@ -10,7 +10,7 @@ export interface MessagesReading {
   readonly messages: Messages
   /** What is wrong with the options or the files. */
   readonly problems: readonly MessagesFault[]
-  /** What lacks, and is shown in another language. */
+  /** Texts that are missing and are shown in another language. */
   readonly warnings: readonly MessagesFault[]
 }
 
@@ -19,7 +19,7 @@ export interface MessagesFault {
   readonly message: string
 }
 
-/** The first ones by name, and how many more there are. */
+/** Names the first few, and says how many more there are. */
 const listSome = (keys: readonly string[]): string => {
   const shown = keys.slice(0, 10).join(', ')
   return keys.length > 10 ? `${shown} and ${keys.length - 10} more` : shown
@@ -40,7 +40,7 @@ const knownBases = new Map(
   [...english].map(([key, text]) => [splitForm(key)[0], { text, isCounted: key.includes('#') }]),
 )
 
-/** What is wrong with one text of a file; undefined: nothing. */
+/** What is wrong with one text of a file, or undefined. */
 export const findTextFault = (key: string, text: unknown): string | undefined => {
   const [base, form] = splitForm(key)
   const known = knownBases.get(base)
@@ -54,7 +54,7 @@ export const findTextFault = (key: string, text: unknown): string | undefined =>
   const [given, wanted] = [placeholdersOf(text), placeholdersOf(known.text)]
   const unknown = given.find((name) => !wanted.includes(name))
   if (unknown !== undefined) return `has {${unknown}}, which nothing fills in`
-  // “one minute” says the number in words.
+  // “one minute” states the number in words.
   const missing = form === undefined || form === 'other' ? wanted.find((name) => !given.includes(name)) : undefined
   return missing === undefined ? undefined : `lacks {${missing}}`
 }
@@ -81,7 +81,7 @@ const readFile = (file: string): FileReading => {
   return { texts: new Map(entries.filter(([key, text]) => findTextFault(key, text) === undefined)), faults }
 }
 
-/** `de-CH` stands on `de`, and every language on English. */
+/** `de-CH` falls back to `de`, and every language to English. */
 const baseOf = (language: string): Texts =>
   builtIn.texts.get(language) ?? builtIn.texts.get(language.split('-')[0] ?? '') ?? english
 
@@ -92,7 +92,10 @@ const missingIn = (texts: Texts): readonly string[] => {
   return [...knownBases.keys()].filter((base) => !there.has(base))
 }
 
-/** Reads the texts of every language, and those of the deployer over them; `directory` is that of the configuration. Throws nothing. */
+/**
+ * Reads the texts of every language, then those of the deployer on top; `directory` is that of the configuration.
+ * Never throws.
+ */
 export const readMessages = (ui: Salvaged<Config>['ui'], directory: string): MessagesReading => {
   const locales = ui?.locales?.filter((language) => language !== undefined)
   const folder = ui?.messages === undefined ? undefined : resolve(directory, ui.messages)

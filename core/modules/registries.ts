@@ -20,15 +20,15 @@ import type { LoadedPlugin, LoadedSigner } from './load-modules.js'
 import { describeFailure } from '../plugin-failure.js'
 import type { Contributions, Services, SignerServices } from './contract.js'
 
-/** What the plugins provide. A name from a request is only ever a key of one of these maps; they cannot be changed. */
+/** What the plugins provide. A name from a request is only used as a key of one of these maps, which are immutable. */
 export interface Registries extends Registered, AsyncDisposable {
-  /** What all plugins know of people. */
+  /** Combines the account lookups of all plugins. */
   readonly accounts?: AccountLookup
-  /** Whether an account of the deployment has the subject: one of a plugin whose people sign in on the page. */
+  /** Whether the subject is an account of the deployment, that is, of a plugin whose people sign in on the page. */
   readonly isLocalSubject: HasSubject
-  /** By `kind`. */
+  /** Keyed by `kind`. */
   readonly factorEnrolments: { readonly passkey?: PasskeyEnrolment; readonly totp?: TotpEnrolment }
-  /** Some plugin reads and writes who was enrolled. */
+  /** Whether some plugin reads and writes the enrolled principals. */
   readonly keepsPrincipals: boolean
   /** What each plugin has signed, and where the configuration names the plugin. */
   readonly signedRequests: readonly SignedRequestNeed[]
@@ -39,7 +39,7 @@ type SignedRequestNeed = ItemOf<'signedRequests'> & {
   readonly path: string
 }
 
-/** Does the plugin read and write who was enrolled? Without such a one nobody does. */
+/** Whether the plugin reads and writes the enrolled principals. Without such a plugin nothing does. */
 export const keepsPrincipals = ({ module }: LoadedPlugin): boolean => module.needs?.includes('principals') === true
 
 const refuseChange = (): never => {
@@ -50,7 +50,7 @@ const refuseChange = (): never => {
 const freezeMap = <K, V>(map: Map<K, V>): ReadonlyMap<K, V> =>
   Object.freeze(Object.assign(map, { set: refuseChange, delete: refuseChange, clear: refuseChange }))
 
-/** Collects contributions of a kind by name; a name that two modules add is a problem that names both. */
+/** Collects contributions of a kind by name. A name added by two modules is a problem that names both. */
 class Registry<T> {
   readonly entries = new Map<string, T>()
   readonly kind: Kind
@@ -99,10 +99,10 @@ const byKind = (enrolments: Iterable<FactorEnrolment>): Registries['factorEnrolm
 const pick = (services: Services, needs: LoadedPlugin['module']['needs']): Services =>
   Object.freeze(Object.fromEntries((needs ?? []).map((need) => [need, services[need]]))) as unknown as Services
 
-/** The log lines of such a plugin carry the id of the request that it works for. */
+/** Log lines of such a plugin carry the id of the request that it works for. */
 export const needsLog = ({ module }: LoadedPlugin): boolean => module.needs?.includes('log') === true
 
-/** Explains why a plugin could not be created. An outage is no mistake in the file, and is thrown again. */
+/** Explains why a plugin could not be created. An outage is not a mistake in the file, so it is rethrown. */
 const explainFailure = async (error: unknown, { mask }: Pick<LoadedPlugin, 'mask'>): Promise<Omit<Problem, 'path'>> => {
   if (error instanceof Unavailable) throw error
   const { message, stack } = await describeFailure(error)
@@ -110,9 +110,9 @@ const explainFailure = async (error: unknown, { mask }: Pick<LoadedPlugin, 'mask
 }
 
 /**
- * Creates what the plugins contribute, in the order of the configuration, each with the services that it needs and no
- * others. Throws `ConfigurationError` with every problem, or `Unavailable`; then all that was created is closed again,
- * in reverse. With `requestIds`, lines of a plugin's log have the id of the request that it works for.
+ * Creates what the plugins contribute, in the order of the configuration, each with exactly the services that it
+ * needs. Throws `ConfigurationError` with every problem, or `Unavailable`; everything created is then closed in
+ * reverse order. With `requestIds`, a plugin's log lines carry the id of the request that it works for.
  */
 export const createRegistries = async (
   plugins: readonly LoadedPlugin[],
@@ -152,7 +152,7 @@ export const createRegistries = async (
     for (const plugin of plugins) await create(plugin)
     if (problems.length > 0) throw new ConfigurationError(problems)
   } catch (error) {
-    // The cause of the failed start matters more than errors of the clean-up.
+    // The cause of the failed start matters more than errors while closing.
     await cleanUp.close().catch(() => undefined)
     throw error
   }
@@ -175,14 +175,14 @@ export const createRegistries = async (
   })
 }
 
-/** The configured backends that hold keys, by the configuration's names. */
+/** The configured signing backends, by their names in the configuration. */
 export interface SignerProviders extends AsyncDisposable {
   readonly byName: ReadonlyMap<string, SignerProvider>
-  /** Those whose keys are held by this process. */
+  /** Signers whose keys this process holds. */
   readonly inProcess: ReadonlySet<string>
 }
 
-/** As `createRegistries`, for signers. */
+/** Like `createRegistries`, for signers. */
 export const createSignerProviders = async (
   signers: ReadonlyMap<string, LoadedSigner>,
   services: SignerServices,
@@ -203,7 +203,7 @@ export const createSignerProviders = async (
     }
     if (problems.length > 0) throw new ConfigurationError(problems)
   } catch (error) {
-    // The cause of the failed start matters more than errors of the clean-up.
+    // The cause of the failed start matters more than errors while closing.
     await cleanUp.close().catch(() => undefined)
     throw error
   }

@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 
 const conditions = new Set(['import', 'node', 'default'])
 
-/** The file that an `exports` value stands for (Node.js, "Packages", conditional exports). */
+/** The file that an `exports` value selects (Node.js, "Packages", conditional exports). */
 const pickTarget = (target: unknown): string | undefined => {
   if (typeof target === 'string') return target
   if (Array.isArray(target)) return target.map(pickTarget).find((found) => found !== undefined)
@@ -23,9 +23,9 @@ const findPackage = (name: string, directory: string): string | undefined => {
 }
 
 /**
- * The entry file of an npm package (`name`, `@scope/name`, `name/subpath`) as an `import` in `directory` would find
- * it, or undefined. `import.meta.resolve` knows no other parent than its own module, and `require.resolve` does not
- * see packages that export for `import` alone. Subpath patterns are not resolved.
+ * The entry file of an npm package (`name`, `@scope/name`, `name/subpath`) as an `import` in `directory` would
+ * resolve it, or undefined. `import.meta.resolve` only resolves from its own module, and `require.resolve` misses
+ * packages that export for `import` only. Subpath patterns are not supported.
  */
 export const resolvePackage = (specifier: string, directory: string): string | undefined => {
   const [, name, subpath] = /^((?:@[\w.~-]+\/)?[\w~-][\w.~-]*)(\/.+)?$/.exec(specifier) ?? []

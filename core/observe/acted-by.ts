@@ -6,14 +6,14 @@ import type { JsonObject } from '../json.js'
 export type ActedVia = 'command' | 'sighup' | 'http' | 'start'
 
 /**
- * Who made a change, as the audit log has it in `by`. Nothing here is verified: the process itself or its caller says so.
- * `address` is that of the peer of the admin listener.
+ * Who made a change, as recorded in `by` of the audit log. Nothing here is verified: the process itself or its caller
+ * states it. `address` is the peer of the admin listener.
  */
 export interface ActedBy extends JsonObject {
   readonly via: ActedVia
 }
 
-/** A user that the system does not know by name, as in many containers, has a number. */
+/** A user without a name on this system, as in many containers, is given by number. */
 const osUser = (): string => {
   try {
     return userInfo().username
@@ -30,13 +30,14 @@ export const actedHere = (via: ActedVia): ActedBy => ({
   host: hostname(),
 })
 
-/** Names of members that a caller may say of itself. */
+/** Members that a caller may state about itself. */
 const claimed = ['os_user', 'sudo_user', 'host', 'address'] as const
 const mostCharacters = 256
 
 /**
- * What the caller of the admin listener says of itself in a form (`via=command&os_user=…`). `address` is that of the peer, `unix`
- * for a unix socket; any other takes the place of one that is claimed. Undefined for a form that no caller of ours sends.
+ * What the caller of the admin listener states about itself in a form (`via=command&os_user=…`). `address` is the
+ * peer's, `unix` for a unix socket; any other replaces a claimed one. Undefined for a form that none of our callers
+ * sends.
  */
 export const readActedBy = (
   values: Readonly<Partial<Record<string, string | undefined>>>,
@@ -49,10 +50,10 @@ export const readActedBy = (
     return value === undefined ? [] : [[name, value] as const]
   })
   if (said.some(([, value]) => value === '' || value.length > mostCharacters)) return undefined
-  // Only the peer on a unix socket may be a process that passes on what it was asked itself.
+  // Only the peer on a unix socket can be a process that relays a request it received itself.
   return { via, ...Object.fromEntries(said), ...(address !== 'unix' && { address }) }
 }
 
-/** As `readActedBy` reads it. */
+/** The form that `readActedBy` reads. */
 export const writeActedBy = (by: ActedBy): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(by).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])))

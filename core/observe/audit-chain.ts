@@ -1,18 +1,21 @@
 import { hash, randomBytes } from 'node:crypto'
 
-/** The version of the lines' schema: 2 since they are chained. */
+/** The version of the lines' schema. It is 2 since lines are chained. */
 export const schemaVersion = 2
 
-/** How every chained line begins, so that what a killed process left of one is known for what it is. */
+/** The start of every chained line, so that the remains of a killed process's line can be recognised. */
 export const lineStart = `{"v":${schemaVersion},"writer":"`
 
-/** What the next line of the same writer says of this one: base64url SHA-256 of its bytes, without the line feed. */
+/**
+ * The hash of this line that the next line of the same writer contains: base64url SHA-256 of its bytes, without the
+ * line feed.
+ */
 export const lineHash = (line: string): string => hash('sha256', line, 'base64url')
 
 /**
- * The lines of one writer, each with the hash of the one before it. Several processes may append to one file: their
- * chains stand side by side, distinguished by `writer`. The first line of each has the hash of the line that was the
- * file's last one, of any writer, so that a restart goes on where the process before it ended.
+ * The lines of one writer, each with the hash of the one before. Several processes may append to one file; their
+ * chains are interleaved and told apart by `writer`. The first line of each has the hash of the file's last line,
+ * whichever writer it is from, so that a restart continues where the previous process ended.
  */
 export class AuditChain {
   readonly #isStream: boolean
@@ -20,7 +23,7 @@ export class AuditChain {
   #sequence = 0
   #head: string | undefined
 
-  /** `isStream`: nobody can tell what comes before the first line, which says so. */
+  /** `isStream`: what comes before the first line is unknown, and that line says so. */
   constructor(isStream: boolean) {
     this.#isStream = isStream
   }
@@ -29,12 +32,12 @@ export class AuditChain {
     return this.#sequence > 0
   }
 
-  /** Before the first line: the hash of the line before it. Undefined: there is none. */
+  /** Sets the hash of the line before the first one, or undefined if there is none. */
   continueFrom(last: string | undefined): void {
     this.#head = last
   }
 
-  /** The lines, without line feeds, of these members of objects. They count as written. */
+  /** Builds the lines, without line feeds, from these members of objects. They count as written. */
   link(members: readonly string[]): readonly string[] {
     return members.map((rest) => {
       const prev = this.#head === undefined ? 'null' : `"${this.#head}"`
@@ -45,14 +48,16 @@ export class AuditChain {
     })
   }
 
-  /** Takes back `lines`, of which only so many bytes were written: what is there in full stays. `head` was before them. */
+  /**
+   * Takes back `lines` after only `written` bytes were written; complete lines stay. `head` is the hash before them.
+   */
   rewind(lines: readonly string[], head: string | undefined, written: number): void {
     this.#sequence -= lines.length
     this.#head = head
     let end = 0
     for (const line of lines) {
       end += Buffer.byteLength(line) + 1
-      // A line that lacks nothing but its line feed gets it from the next write.
+      // A line that lacks only its line feed gets it from the next write.
       if (end - 1 > written) return
       this.#sequence++
       this.#head = lineHash(line)

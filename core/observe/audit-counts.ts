@@ -4,12 +4,12 @@ import type { Metrics } from './metrics.js'
 
 const maxReasons = 200
 
-/** A constant sentence: no digits, nothing that ids are made of. A reason of a plugin's own may be anything. */
+/** A constant sentence: no digits, nothing that could be an id. A plugin's own reason may be anything. */
 const sentence = /^[A-Za-z][A-Za-z ,;:.'()-]{0,99}$/
 
 /**
- * Counts the events of the audit log, where everything that matters comes by. Returns what is to be called with each
- * event that was recorded.
+ * Counts the events of the audit log, which sees everything that matters. Returns a function to be called with each
+ * recorded event.
  */
 export const observeAudit = (metrics: Pick<Metrics, 'observe'>): ((event: AuditEvent) => void) => {
   const events = new Counts('event')
@@ -39,7 +39,7 @@ export const observeAudit = (metrics: Pick<Metrics, 'observe'>): ((event: AuditE
     if (event['refresh_token'] === true) tokens.of(grant, 'refresh_token').value++
   }
 
-  /** One line may tell of many. */
+  /** One line may stand for many. */
   const refused = (event: AuditEvent): void => {
     const { event: name, count } = event
     const times = typeof count === 'number' ? count : 1

@@ -9,25 +9,28 @@ import { createAuditLog, type AuditFile, type AuditOptions, type Continued, type
 import { createLineOutput, standardOutput, type LineOutput } from './standard-output.js'
 import { wholeLines, type Written } from './whole-lines.js'
 
-/** Bytes of the disk that are kept for what must be recorded: what a service signs in an hour or so. */
+/** Bytes of disk reserved for mandatory lines: about what a service signs in an hour. */
 const maxReserve = 64 * 1024 * 1024
 const sampleMs = 1000
 
-/** Whether more is left of the disk than is kept. The system is asked at most once a second. */
+/** Whether more disk space is left than is reserved. The system is asked at most once a second. */
 const watchRoom = (path: string): (() => boolean) => {
   const disk = createDiskSpace(path)
   const reserve = Math.min(maxReserve, disk.total / 4)
   return () => disk.free(sampleMs) >= reserve
 }
 
-/** Appends to `path`, mode 0600; not to a pipe. Throws `Unavailable` from `record` when the disk is full or gone (F34). */
+/**
+ * Appends to `path` with mode 0600; pipes are refused. `record` throws `Unavailable` when the disk is full or gone
+ * (F34).
+ */
 const openAuditFile = async (path: string, clock: Clock, options: AuditOptions): Promise<AuditFile> => {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   let file = await openToAppend(path)
-  // A process that was killed while it wrote may have left half a line.
+  // A process that was killed while writing may have left half a line.
   const { torn } = await readEnd(file)
-  // In the event loop on purpose: 4 µs into the page cache, once a turn. On the thread pool the same write cost each
-  // request of a saturated core four wake-ups of a thread, a fifth of its time.
+  // Written synchronously on purpose: it takes 4 µs into the page cache, once a turn. On the thread pool, the same
+  // write cost each request of a saturated core four thread wake-ups, a fifth of its time.
   const put = (bytes: Buffer): Written => {
     let written = 0
     try {
@@ -53,7 +56,7 @@ const openAuditFile = async (path: string, clock: Clock, options: AuditOptions):
     })
     if (await isSameFile(before, now)) return void (await now.close())
     const { torn: isTorn } = await readEnd(now)
-    // Lines are written within a turn of the event loop, so that none is half in one file and half in the other.
+    // Lines are written within one turn of the event loop, so none is split between two files.
     file = now
     write = wholeLines(put, isTorn)
     const { last: line } = await readEnd(before)
@@ -72,7 +75,7 @@ const openToAppend = async (path: string): Promise<FileHandle> => {
   const file = await open(path, 'a+', 0o600)
   if (!(await file.stat()).isFIFO()) return file
   await file.close()
-  // Its reader would hold up the event loop.
+  // The reader of a pipe would block the event loop.
   throw new Unavailable('audit', 'no', 'audit.file is a pipe: write `audit: stdout` to print the audit log')
 }
 
@@ -83,7 +86,7 @@ const isSameFile = async (one: FileHandle, other: FileHandle): Promise<boolean> 
 
 const lineFeed = 0x0a
 
-/** The last line that has its line feed, and whether something comes after it. */
+/** The last line with a line feed, and whether anything follows it. */
 const readEnd = async (file: FileHandle): Promise<{ readonly last?: string; readonly torn: boolean }> => {
   const { size } = await file.stat()
   for (let length = Math.min(size, 16 * 1024); length > 0; length = Math.min(size, 4 * length)) {
@@ -97,7 +100,7 @@ const readEnd = async (file: FileHandle): Promise<{ readonly last?: string; read
   return { torn: false }
 }
 
-/** To standard error, by itself. Nobody reads there what another process wrote. */
+/** Writes to standard error, where lines of other processes are never read back. */
 export const openAuditOnErrors = (issuer: string, clock: Clock): AuditFile =>
   openAuditLines(createLineOutput(process.stderr), clock, { issuer })
 

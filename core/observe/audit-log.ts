@@ -6,51 +6,53 @@ import type { AuditEvent, AuditLog } from './audit.js'
 import type { Put } from './whole-lines.js'
 
 export interface AuditFile extends AuditLog, AsyncDisposable {
-  /** Throws `Unavailable` while nothing can be written. Costs nothing until a write has failed. */
+  /** Throws `Unavailable` while nothing can be written. Free until a write has failed. */
   check(): Promise<void>
-  /** False while the room that is left is kept for what must be recorded. */
+  /** False while the remaining space is reserved for mandatory lines. */
   hasRoom(): boolean
   /**
-   * Goes on in the file that has the path of the log now, where another program has moved it away; a line says which one it
-   * continues. No line is lost: until then lines go to the file that was moved. Throws `Unavailable`: it goes on as before.
+   * Continues in the file that now has the path of the log, after another program moved the old one; a line says
+   * which file it continues. Lines go to the moved file until then, so none is lost. Throws `Unavailable`, and then
+   * it continues as before.
    */
   reopen(): Promise<void>
 }
 
 export interface AuditOptions {
-  /** Every line names it: logs of several issuers may be kept together. */
+  /** Contained in every line, because logs of several issuers may be kept together. */
   readonly issuer: string
-  /** Called with each event that was written. */
+  /** Called with each written event. */
   readonly recorded?: (event: AuditEvent) => void
-  /** Where requests are in traces, by request id. */
+  /** Trace ids by request id. */
   readonly traces?: ReadonlyMap<string, string>
 }
 
-/** Name of the file that goes on elsewhere, and the hash of its last line. */
+/** Name of the file that the log continues from, and the hash of its last line. */
 export interface Continued {
   readonly file: string
   readonly head: string | undefined
 }
 
 export interface Sink {
-  /** The hash of the last line that is there; absent: a stream, of which nobody can tell. */
+  /** The hash of the last existing line. Absent for a stream, where it is unknown. */
   readonly last?: () => Promise<string | undefined>
   readonly write: Put<string>
-  /** Writes to the file that has the path now. What the file before it ends with; undefined: it is the same file. */
+  /** Switches to the file that now has the path. Returns how the old file ends, or undefined if it is the same file. */
   readonly reopen?: () => Promise<Continued | undefined>
   hasRoom(): boolean
   close(): Promise<void>
 }
 
-/** Milliseconds. A reader may stop reading, a disk may hang: those who wait for a line get an error. */
+/** Milliseconds. A reader may stop reading or a disk may hang, and then the callers waiting for a line get an error. */
 const deadlineMs = 1000
 
 const refuse = (applied: Unavailable['applied'], cause?: unknown): Unavailable =>
   new Unavailable('audit', applied, 'the audit log cannot be written', { cause })
 
 /**
- * The audit log as JSON lines: schema version, writer, sequence, hash of the line before, time, process id, issuer, then the
- * event. All lines of one event-loop turn are one write; `record` resolves when the operating system has them.
+ * The audit log as JSON lines: schema version, writer, sequence, hash of the previous line, time, process id, issuer,
+ * then the event. All lines of one event-loop turn are one write. `record` resolves when the operating system has
+ * them.
  */
 export const createAuditLog = (sink: Sink, clock: Clock, { issuer, recorded, traces }: AuditOptions): AuditFile => {
   const chain = new AuditChain(sink.last === undefined)
@@ -61,9 +63,12 @@ export const createAuditLog = (sink: Sink, clock: Clock, { issuer, recorded, tra
   let events: AuditEvent[] = []
   let writing: Promise<void> | undefined
   let next: Promise<void> | undefined
-  /** Since when nothing can be written: milliseconds since the epoch. */
+  /** Since when nothing can be written, in milliseconds since the epoch. */
   let failingSince: number | undefined
-  /** Lines are out that nobody waits for any more. They may be written yet, and no others before. */
+  /**
+   * Lines were submitted that no caller waits for any more. They may still be written, so no others may be written
+   * first.
+   */
   let isStuck = false
 
   const inTrace = (event: AuditEvent): AuditEvent => {
@@ -72,7 +77,7 @@ export const createAuditLog = (sink: Sink, clock: Clock, { issuer, recorded, tra
   }
 
   const write = async (members: readonly string[], emitted: readonly AuditEvent[]): Promise<void> => {
-    // As late as can be: other processes write too.
+    // Read as late as possible, because other processes write too.
     if (!chain.hasBegun && sink.last) chain.continueFrom(await sink.last())
     const head = chain.head
     const lines = chain.link(members)
@@ -97,7 +102,7 @@ export const createAuditLog = (sink: Sink, clock: Clock, { issuer, recorded, tra
   const memberOf = (event: AuditEvent): string =>
     `${time}${JSON.stringify(traces?.size ? inTrace(event) : event).slice(1)}`
 
-  /** Before everything else, once lines can be written again. */
+  /** Recorded before everything else once lines can be written again. */
   const tellOutage = (since: number): void => {
     const event: AuditEvent = { event: 'outage', component: 'audit', since: new Date(since).toISOString() }
     events.unshift(event)
@@ -140,7 +145,7 @@ export const createAuditLog = (sink: Sink, clock: Clock, { issuer, recorded, tra
     },
     hasRoom: () => sink.hasRoom(),
     async check() {
-      // Nobody asks a process that is not ready for anything, so the line that reports the failure has to find out.
+      // A process that is not ready gets no requests, so this reporting line also tests whether writing works again.
       if (failingSince !== undefined) await record()
     },
     async [Symbol.asyncDispose]() {

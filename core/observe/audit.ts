@@ -1,6 +1,6 @@
 import type { JsonValue } from '../json.js'
 
-/** The events of the audit log: one constant name for each kind. */
+/** The events of the audit log, one constant name per kind. */
 export type AuditEventName =
   | 'configuration.loaded'
   | 'key.published'
@@ -81,7 +81,10 @@ export type AuditEventName =
   | 'outage'
   | 'audit.continued'
 
-/** One event. Never holds a code, token, secret, assertion, cookie or password: ids (`jti`, `grant_id`) and digests only. */
+/**
+ * One event. It never holds a code, token, secret, assertion, cookie or password, only ids (`jti`, `grant_id`) and
+ * digests.
+ */
 export interface AuditEvent {
   readonly event: AuditEventName
   readonly request_id?: string | undefined
@@ -90,8 +93,8 @@ export interface AuditEvent {
   readonly [field: string]: JsonValue | undefined
 }
 
-/** Who got what, when, signed by which key. */
+/** Records who got what, when, and signed by which key. */
 export interface AuditLog {
-  /** Resolves when the lines are written; throws `Unavailable`: then nothing may be issued (F34). */
+  /** Resolves when the lines are written. Throws `Unavailable`, and then nothing may be issued (F34). */
   record(...events: readonly AuditEvent[]): Promise<void>
 }

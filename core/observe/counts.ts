@@ -1,4 +1,7 @@
-/** Names and values of labels. Never a `client_id` or a `sub`: a label's values must be few, and nobody's business. */
+/**
+ * Names and values of labels. They never include a `client_id` or a `sub`: values of a label must be few, and are
+ * visible to everyone with access to metrics.
+ */
 export type Labels = Readonly<Record<string, string>>
 
 export interface Sample {
@@ -6,13 +9,13 @@ export interface Sample {
   readonly value: number
 }
 
-/** So many series of one metric; what would be one more is counted under `other`. */
+/** The most series per metric. Further ones are counted under `other`. */
 const maxSeries = 1000
 
 const labelsOf = (names: readonly string[], values: readonly string[]): Labels =>
   Object.fromEntries(names.map((name, index) => [name, values[index] ?? '']))
 
-/** What is kept for each combination of values of labels. */
+/** A value for each combination of label values. */
 class Series<T> {
   readonly #names: readonly string[]
   readonly #make: () => T
@@ -42,7 +45,7 @@ class Series<T> {
   }
 }
 
-/** A number that only grows. Counting costs an addition: it is read when the metrics are. */
+/** A number that only grows. Counting costs one addition; the value is read when the metrics are. */
 export interface Tally {
   value: number
 }
@@ -55,7 +58,7 @@ export class Counts {
     this.#series = new Series(names, () => ({ value: 0 }))
   }
 
-  /** Of these values, in the order of the names. What counts often keeps it. */
+  /** The tally for these label values, in the order of the label names. Frequent callers keep it. */
   of(...values: readonly string[]): Tally {
     return this.#series.of(...values)
   }
@@ -66,10 +69,10 @@ export class Counts {
 /** Upper bounds in seconds. */
 export const durationBounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5] as const
 
-/** A histogram of durations: how many were at most as long as each bound, not yet added up. */
+/** A histogram of durations: counts per bound, not cumulative. */
 export class Durations {
   readonly counts: number[] = Array.from({ length: durationBounds.length + 1 }, () => 0)
-  /** In seconds. */
+  /** The total, in seconds. */
   sum = 0
 
   add(milliseconds: number): void {

@@ -15,29 +15,29 @@ export interface ReadinessReport {
 
 /** One thing that must work before this process may be sent requests. */
 export interface HealthCheck {
-  /** As the operator knows it: `storage.records`, `keys.es-1`. */
+  /** The operator's name for it: `storage.records`, `keys.es-1`. */
   readonly name: string
   /** Milliseconds between the end of one check and the start of the next. */
   readonly intervalMs: number
   /** Milliseconds after which the signal is aborted and the component counts as down. */
   readonly deadlineMs: number
   /**
-   * Resolves when the component works, or tells how each of its parts is: one that is down takes the component with it.
-   * The operator sees the message of `Unavailable`, and nothing of other errors.
+   * Resolves when the component works, or with the state of each of its parts; one part that is down takes the
+   * component down. Operators see the message of an `Unavailable`, but not of other errors.
    */
   check(signal: AbortSignal): Promise<Readonly<Record<string, ComponentHealth>> | void>
-  /** How each part is, as far as it is known without asking: every report has it instead of what the last check found. */
+  /** The state of each part as far as it is known without a check. Reports use it in place of the last result. */
   known?(): Readonly<Record<string, ComponentHealth>>
 }
 
-/** Whether this process may be sent requests. Nobody who asks waits for a component: results are kept. */
+/** Whether this process may be sent requests. Callers never wait for a component, because results are kept. */
 export interface Readiness {
-  /** Checks at once and then in the background. The component counts as down until it has passed. */
+  /** Checks at once and then in the background. The component counts as down until it has passed once. */
   register(check: HealthCheck): void
   report(): ReadinessReport
-  /** Not ready from now on, whatever the components say: the first step of a stop. */
+  /** Reports not ready from now on, whatever the components' state. This is the first step of a shutdown. */
   drain(): void
-  /** Ends the checks. */
+  /** Stops the checks. */
   close(): void
 }
 
@@ -54,7 +54,7 @@ interface Component {
   checkedAt: number
 }
 
-/** Readiness by background checks. A result that was not renewed in time counts as down. */
+/** Readiness from background checks. A result that is not renewed in time counts as down. */
 export const createReadiness = (clock: Clock, log: Log): Readiness => {
   const components = new Map<string, Component>()
   const timers = new Map<string, NodeJS.Timeout>()

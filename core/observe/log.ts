@@ -1,6 +1,6 @@
 import type { JsonObject } from '../json.js'
 
-/** The operator's log. Messages are constant texts; what varies goes into `fields`, which are redacted by name. */
+/** The operator's log. Messages are constant texts; variable parts go into `fields`, which are redacted by name. */
 export interface Log {
   debug(message: string, fields?: JsonObject): void
   info(message: string, fields?: JsonObject): void

@@ -7,26 +7,29 @@ import { createTerminalLog } from './terminal-log.js'
 
 export interface LoggerOptions {
   readonly level: 'debug' | 'info' | 'warn' | 'error'
-  /** For people at a terminal; otherwise one JSON object a line. */
+  /** Human-readable lines for a terminal; otherwise one JSON object per line. */
   readonly pretty: boolean
 }
 
 export interface Logger extends Log {
-  /** Resolves when all lines are written, or cannot be. Lines that stand at the end of the process are written without it. */
+  /**
+   * Resolves when all lines are written or cannot be. Lines still buffered when the process ends are written without
+   * it.
+   */
   flush(): Promise<void>
 }
 
 let at = NaN
 let time = ''
 
-/** As pino's own `isoTime`, made once a millisecond. */
+/** Like pino's own `isoTime`, but computed once per millisecond. */
 const timestamp = (): string => {
   const now = Date.now()
   if (now !== at) time = `,"time":"${new Date((at = now)).toISOString()}"`
   return time
 }
 
-/** Writes to standard output. Values of fields with a secret's name are left out at any depth. */
+/** Writes to standard output. Values of fields named like a secret are left out at any depth. */
 export const createLogger = (options: LoggerOptions): Logger => {
   const { stream, flush } = options.pretty ? prettyOutput() : jsonOutput()
   const logger = pino(
@@ -65,13 +68,13 @@ const jsonOutput = (): { stream: DestinationStream; flush: () => Promise<void> }
   return { stream: { write: output.gather }, flush: output.flush }
 }
 
-/** Terminals and pipes take what is written at once. */
+/** Terminals and pipes get each line at once. */
 const prettyOutput = (): { stream: DestinationStream; flush: () => Promise<void> } => ({
   stream: createTerminalLog((text) => process.stdout.write(text)),
   flush: () => Promise.resolve(),
 })
 
-/** Members by name: libraries hang whole requests and configurations on their errors. */
+/** Reads known members by name only, because libraries attach whole requests and configurations to their errors. */
 const describeError = (error: unknown, depth: number): JsonObject => {
   if (!(error instanceof Error)) return { type: typeof error }
   const { code } = error as { code?: unknown }

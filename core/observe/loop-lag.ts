@@ -1,9 +1,10 @@
-/** Milliseconds between two looks. */
+/** Milliseconds between two measurements. */
 const everyMs = 20
 
 /**
- * How late the event loop is, and has been for two looks in a row: one pause that is over, of the garbage collector say,
- * is none. What waits in a loop that is held up is served before the next look, so the time since the last one counts.
+ * How late the event loop is, confirmed by two measurements in a row, so that a single pause, for example of the
+ * garbage collector, does not count. Events waiting in a blocked loop are served before the next measurement, so the
+ * time since the last one counts too.
  */
 export class LoopLag implements Disposable {
   #last = performance.now()
@@ -20,7 +21,7 @@ export class LoopLag implements Disposable {
     }, everyMs).unref()
   }
 
-  /** Milliseconds, now. */
+  /** The current lag in milliseconds. */
   get current(): number {
     const overdue = performance.now() - this.#last - everyMs
     return Math.max(0, Math.min(this.#measured, Math.max(this.#before, overdue)))

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Registry, type Histogram } from 'prom-client'
 import { durationBounds, type DurationSample, type Labels, type Sample } from './counts.js'
 
-/** A number that somebody else counts: it is asked for when the metrics are read. */
+/** A value counted elsewhere and read when the metrics are. */
 export interface Observation {
   readonly type: 'counter' | 'gauge'
   readonly name: string
@@ -10,17 +10,17 @@ export interface Observation {
   readonly read: () => Iterable<Sample>
 }
 
-/** Durations that somebody else counts. */
+/** Durations counted elsewhere. */
 export interface DurationObservation extends Omit<Observation, 'type' | 'read'> {
   readonly type: 'histogram'
   readonly read: () => Iterable<DurationSample>
 }
 
-/** The metrics for Prometheus. Counting happens where things happen; nothing here is on the way of a request. */
+/** The Prometheus metrics. Values are counted where things happen; nothing here runs during a request. */
 export interface Metrics {
-  /** A name may be registered once. */
+  /** Each name may be registered once. */
   observe(observation: Observation | DurationObservation): void
-  /** The text format of Prometheus, and its media type. */
+  /** The Prometheus text format, and its media type. */
   expose(): Promise<{ readonly type: string; readonly text: string }>
 }
 
@@ -31,7 +31,7 @@ export const createMetrics = (): Metrics => {
       if (observation.type === 'histogram') return registry.registerMetric(histogramOf(observation))
       const { type, name, help, labels, read } = observation
       const common = { name, help, labelNames: [...labels], registers: [registry] }
-      // What is gone since the last reading is no longer reported.
+      // Series that have disappeared since the last reading are no longer reported.
       if (type === 'counter') {
         new Counter({
           ...common,
@@ -56,7 +56,7 @@ export const createMetrics = (): Metrics => {
   }
 }
 
-/** The metrics of one issuer: each sample names it. */
+/** The metrics of one issuer, with its name on each sample. */
 export const metricsOf = (issuer: string, metrics: Pick<Metrics, 'observe'>): Pick<Metrics, 'observe'> => ({
   observe(observation) {
     const labels = [...observation.labels, 'issuer']
@@ -70,7 +70,7 @@ export const metricsOf = (issuer: string, metrics: Pick<Metrics, 'observe'>): Pi
   },
 })
 
-/** As prom-client's own histogram tells itself; its own counts on the way of a request. */
+/** The output of prom-client's own histogram, which would itself count during a request. */
 const histogramOf = ({ name, help, read }: DurationObservation): Histogram => {
   const valuesOf = ({ labels, durations: { counts, sum } }: DurationSample) => {
     let count = 0

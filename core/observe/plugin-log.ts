@@ -2,12 +2,12 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { JsonObject } from '../json.js'
 import type { Log } from './log.js'
 
-/** The id of the request that the running code works for. */
+/** The id of the request that the running code serves. */
 export type RequestIds = AsyncLocalStorage<string>
 
 export const newRequestIds = (): RequestIds => new AsyncLocalStorage()
 
-/** The log of one plugin: each line names it and, while it works for a request, the request. */
+/** The log of one plugin. Each line names the plugin and, while it serves a request, the request. */
 export const createPluginLog = (log: Log, plugin: string, requestIds?: RequestIds): Log => {
   const own = (fields: JsonObject = {}): JsonObject => {
     const request_id = requestIds?.getStore()

@@ -1,12 +1,12 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Metrics, Observation } from './metrics.js'
 
-/** Milliseconds between two looks of the histogram. */
+/** Milliseconds between two measurements of the histogram. */
 const resolution = 10
 
 const nanoseconds = 1e9
 
-/** Measures this process, by the names that Prometheus' own clients use. Returns what ends the measuring. */
+/** Measures this process under the names that Prometheus' own clients use. Returns a function that stops it. */
 export const observeProcess = (metrics: Metrics): (() => void) => {
   const delay = monitorEventLoopDelay({ resolution })
   delay.enable()

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../json.js'
 
-/** Names of fields whose values appear nowhere (faults, "Operations"). Compared in lower case, `-` as `_`. */
+/** Names of fields whose values are never output (faults, "Operations"). Compared in lower case, with `-` as `_`. */
 const secretNames = new Set([
   ...['authorization', 'proxy_authorization', 'cookie', 'set_cookie', 'dpop', 'proof', 'pin', 'password', 'passphrase'],
   ...['current_password', 'new_password', 'new_password_again'],
@@ -22,10 +22,12 @@ const secretNames = new Set([
 const redacted = '[redacted]'
 const maxDepth = 8
 
-/** The fields with every secret one replaced, at any depth. */
+/** Replaces every secret field, at any depth. */
 export const redact = (fields: JsonObject): JsonObject => (isClean(fields) ? fields : redactObject(fields, 0))
 
-/** Flat and without anything to replace: what nearly every line is, and it need not be copied. */
+/**
+ * Whether the fields are flat and have nothing to replace, as in nearly every line, so that they need not be copied.
+ */
 const isClean = (fields: JsonObject): boolean => {
   for (const name in fields) {
     const value = fields[name]
@@ -61,13 +63,19 @@ const isSecretName = (name: string): boolean =>
 
 const suspect = /eyJ| |@/
 
-/** Letters, dots and hyphens in a row, with all from the beginning of a JWT or JWE left out. Each character is looked at a few times at most. */
+/**
+ * Redacts a run of letters, dots and hyphens from the start of a JWT or JWE on. Each character is read a few times at
+ * most.
+ */
 const redactRun = (run: string): string => {
   const start = run.search(/\beyJ[\w-]/)
   return start === -1 || !run.includes('.', start) ? run : `${run.slice(0, start)}${redacted}`
 }
 
-/** A JWT, and credentials of RFC 9110 §11.4 and of a URL, wherever they stand: messages of libraries quote input. */
+/**
+ * Redacts JWTs, credentials of RFC 9110 §11.4 and credentials in URLs anywhere in the text, because messages of
+ * libraries quote input.
+ */
 export const redactText = (text: string): string =>
   !suspect.test(text)
     ? text

@@ -1,33 +1,33 @@
 import type { AuditEvent, AuditEventName } from './audit.js'
 
-/** What refusals have to have in common to share a line. */
+/** Refusals that agree in all of these share a line. */
 export interface RefusalKind {
   readonly event: AuditEventName
   readonly error?: string | undefined
   readonly error_code?: string | undefined
   readonly reason?: string | undefined
-  /** How a client tried to authenticate, and how it is registered to. */
+  /** How a client tried to authenticate, and how it is registered. */
   readonly client_auth_method?: string | undefined
   readonly registered_auth_method?: string | undefined
-  /** How somebody tried to sign in. */
+  /** The method used in a sign-in attempt. */
   readonly method?: string | undefined
-  /** The account that somebody tried to sign in to. */
+  /** The account that a sign-in attempt named. */
   readonly sub?: string | undefined
 }
 
-/** Who sent a request, as far as that is known without proof. */
+/** The sender of a request, as far as it is known without proof. */
 export interface RefusedCaller {
-  /** An address bucket; undefined where callers have none. */
+  /** An address bucket. Undefined when callers have none. */
   readonly address: string | undefined
   /** A client that exists and that the request named. */
   readonly clientId: string | undefined
 }
 
-/** Lines of one address in a second. */
+/** Lines per address and second. */
 const maxLinesOfAddress = 10
-/** Lines of all addresses in a second. */
+/** Lines per second for all addresses. */
 const maxLines = 200
-/** Kinds that are folded apart, of all addresses. */
+/** Kinds that are counted separately, for all addresses. */
 const maxKinds = 10_000
 const maxClients = 8
 
@@ -62,33 +62,33 @@ class KindCount {
   }
 }
 
-/** What came from one address: how many lines it has had in this second, and what was counted, by kind. */
+/** One address: its number of lines in this second, and its counts by kind. */
 interface Caller {
   lines: number
   kinds: Map<string, KindCount>
 }
 
-/** More kinds than lines: what is over them is one. */
+/** Kinds beyond the number of lines are counted as one. */
 const others = (): KindCount => new KindCount({ event: 'request.refused', reason: 'other' })
 
 /**
- * Counts the refusals of callers who have proved nothing, so that they cost lines by the kind and not by the request:
- * the first of a kind is a line at once, and those that follow are one line each second, with their `count`. An address
- * has 10 lines a second, all addresses together have 200; what is over them is counted under `request.refused`.
+ * Counts refusals of unauthenticated callers, so that lines grow with the number of kinds and not of requests: the
+ * first of a kind is a line at once, and the following ones share a line each second, with their `count`. An address
+ * may have 10 lines a second and all addresses together 200; anything beyond is counted under `request.refused`.
  */
 export class RefusalCounts {
   #callers = new Map<string | undefined, Caller>()
-  /** Of addresses for which there is no line left. */
+  /** Counts for addresses that have no line left. */
   #others = others()
   #kinds = 0
   #lines = 0
 
-  /** Nothing is counted or remembered. */
+  /** Whether nothing is counted or remembered. */
   get isEmpty(): boolean {
     return this.#callers.size === 0 && this.#others.count === 0
   }
 
-  /** Counts one refusal, unless it is the first of its kind and there is a line for it: then `true`. */
+  /** Counts one refusal. Returns `true`, without counting it, for the first of its kind when a line is left for it. */
   add(kind: RefusalKind, caller: RefusedCaller): boolean {
     const key = JSON.stringify(kind)
     const known = this.#callers.get(caller.address)?.kinds.get(key)
@@ -113,7 +113,7 @@ export class RefusalCounts {
     return false
   }
 
-  /** To be called once a second: the lines for what was counted since. What did not come again is forgotten. */
+  /** Call once a second: returns the lines for everything counted since. Kinds that did not recur are forgotten. */
   drain(): readonly AuditEvent[] {
     const lines: AuditEvent[] = []
     const callers = this.#callers
@@ -148,7 +148,7 @@ export class RefusalCounts {
   }
 }
 
-/** As many as an address has lines for. */
+/** Limits the kinds to the lines that an address may have. */
 const fold = (kinds: readonly KindCount[]): readonly KindCount[] => {
   if (kinds.length <= maxLinesOfAddress) return kinds
   const rest = others()

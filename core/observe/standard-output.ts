@@ -2,33 +2,33 @@ import { writeSync } from 'node:fs'
 import { atMost } from '../deadline.js'
 import { putTo, wholeLines, type OutputStream, type Written } from './whole-lines.js'
 
-/** Lines are gathered for this long, or until there are so many of them: each write is a call of the system. */
+/** Lines are buffered for this many milliseconds or up to this size, because each write is a system call. */
 const gatherMs = 200
 const batchLength = 16 * 1024
-/** What is kept when nobody reads. Beyond it lines are dropped: the service goes on. */
+/** Most characters buffered while nobody reads. Beyond it lines are dropped and the service continues. */
 const maxLength = 16 * 1024 * 1024
-/** Nobody's end waits longer for a reader. */
+/** Shutdown waits no longer than this for a reader. */
 const patienceMs = 1000
 
 export interface LineOutput {
-  /** Writes `lines` before what is gathered. Resolves when the operating system has them, or cannot take them. */
+  /** Writes `lines` ahead of buffered ones. Resolves when the operating system has them, or cannot take them. */
   write(lines: string): Promise<Written>
-  /** Writes `line` some time. Never throws or rejects. */
+  /** Writes `line` later. Never throws or rejects. */
   gather(line: string): void
-  /** Resolves when all lines are written, or cannot be. */
+  /** Resolves when all lines are written or cannot be. */
   flush(): Promise<void>
-  /** For the end of the process: writes what was gathered by calls that block. */
+  /** At the end of the process: writes the buffered lines with blocking calls. */
   flushSync(): void
 }
 
-/** All that this process writes to a stream, one write after the other: whole lines, no matter where they come from. */
+/** Serialises all writes of this process to a stream, so that lines stay whole wherever they come from. */
 export const createLineOutput = (stream: OutputStream): LineOutput => {
   const put = wholeLines(putTo(stream))
   const asked: { readonly lines: string; readonly tell: (written: Written) => void }[] = []
   let batches: string[] = []
   let current = ''
   let length = 0
-  /** Batches are to be written. After a failure they wait for the next line. */
+  /** Whether batches should be written. After a failure they wait for the next line. */
   let isDue = false
   let isRunning = false
   let running = Promise.resolve()
@@ -56,7 +56,7 @@ export const createLineOutput = (stream: OutputStream): LineOutput => {
     while (asked.length > 0 || isDue) {
       const first = asked.shift()
       if (first !== undefined) first.tell(await put(first.lines))
-      // One of these after each of those: neither waits for all of the others.
+      // Writes alternate between the two kinds, so neither waits for all of the other.
       if (isDue) await writeBatch()
     }
     isRunning = false
@@ -91,7 +91,7 @@ export const createLineOutput = (stream: OutputStream): LineOutput => {
     },
     flushSync() {
       cut()
-      // What is under way may stay in mid-line.
+      // A write in progress may end in mid-line.
       if (isDue) putNow(stream.fd, Buffer.from(`${isRunning ? '\n' : ''}${batches.join('')}`))
       batches = []
     },
@@ -100,10 +100,10 @@ export const createLineOutput = (stream: OutputStream): LineOutput => {
 
 let shared: LineOutput | undefined
 
-/** There is one of it in a process, for the log and the audit log. */
+/** A process has one, shared by the log and the audit log. */
 export const standardOutput = (): LineOutput => (shared ??= createLineOutput(process.stdout))
 
-/** What is left of `lines` when so many bytes were written: a line that was written in part is written again. */
+/** The rest of `lines` after `written` bytes. A partly written line is written again. */
 const afterLines = (lines: string, written: number): string => {
   const bytes = Buffer.from(lines)
   const end = written === 0 ? -1 : bytes.lastIndexOf(0x0a, written - 1)

@@ -7,7 +7,7 @@ interface Line {
   readonly time?: unknown
 }
 
-/** What the line of a request says to people. */
+/** What a request's line shows to people. */
 interface RequestLine extends Line {
   readonly method: string
   readonly path: string
@@ -18,22 +18,25 @@ interface RequestLine extends Line {
   readonly reason?: string
 }
 
-/** The log for people at a terminal: as pino-pretty has it, and one line for each request. */
+/** The log for people at a terminal: the format of pino-pretty, with one line per request. */
 export const createTerminalLog = (print: (text: string) => void): { write(line: string): void } => {
-  // A service without a terminal does not load it.
+  // Not loaded by a service without a terminal.
   const { prettyFactory } = createRequire(import.meta.url)('pino-pretty') as typeof import('pino-pretty')
   const render = prettyFactory({ ignore: 'pid', translateTime: 'SYS:HH:MM:ss' })
   return {
     write(text) {
       const line = JSON.parse(text) as Line
       if (line.msg !== 'request') print(render(text))
-      // Every page loads some.
+      // Assets are left out, because every page loads some.
       else if (!/\/assets\/[^/]*$/.test((line as RequestLine).path)) print(`${describeRequest(line as RequestLine)}\n`)
     },
   }
 }
 
-/** `04:02:37 POST /token 400 12 ms 3571ec1a invalid_grant: code was already used`: the beginning of the id finds the line in the audit log. */
+/**
+ * `04:02:37 POST /token 400 12 ms 3571ec1a invalid_grant: code was already used`. The start of the request id finds
+ * the line in the audit log.
+ */
 const describeRequest = ({ time, method, path, status, ms, request_id, error, reason }: RequestLine): string => {
   const clock = new Date(String(time)).toTimeString().slice(0, 8)
   const shown = path.replaceAll(/[^\x21-\x7e]/g, '?')

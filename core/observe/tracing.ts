@@ -3,21 +3,21 @@ import { packageVersion } from '../package-root.js'
 import { Unavailable } from '../unavailable.js'
 import type { TracePosition } from './traceparent.js'
 
-/** Of a span. Names, outcomes and times: never anything that a caller sent. */
+/** Attributes of a span: names, outcomes and times, never input of a caller. */
 export type SpanAttributes = Readonly<Record<string, string | number>>
 
-/** A span whose work goes on. */
+/** A span that has not ended. */
 export interface OpenSpan extends TracePosition {
   rename(name: string): void
   set(attributes: SpanAttributes): void
   fail(): void
 }
 
-/** Spans, where the deployer has registered an SDK of OpenTelemetry. */
+/** Creates spans when the deployer has registered an OpenTelemetry SDK. */
 export interface Tracing {
-  /** A request from outside, that goes on `parent`'s trace. Spans within `work` are its children. */
+  /** Runs a request from outside, which continues the trace of `parent`. Spans within `work` are its children. */
   request<T>(parent: TracePosition | undefined, work: (span: OpenSpan) => Promise<T>): Promise<T>
-  /** A call that leaves the process or takes its time. `describe` tells how it ended. */
+  /** Runs a call that leaves the process or takes long. `describe` returns how it ended. */
   call<T>(
     name: string,
     attributes: SpanAttributes,
@@ -26,16 +26,16 @@ export interface Tracing {
   ): Promise<T>
 }
 
-/** Before an SDK is registered the provider of the API is one that stands in for it, and knows no tracer. */
+/** Before an SDK is registered, the API's provider is a stand-in without a tracer. */
 const isRegistered = (provider: TracerProvider & { getDelegateTracer?: (name: string) => unknown }): boolean =>
   provider.getDelegateTracer === undefined || provider.getDelegateTracer('signet') !== undefined
 
-/** Where the API, of any copy of its package, keeps what an SDK registers. */
+/** Where the API, in any copy of its package, keeps what an SDK registers. */
 const registered = Symbol.for('opentelemetry.js.api.1')
 
-/** Looked up once, at the start: undefined without an SDK, and then nothing of this is on the way of a request. */
+/** Looked up once at startup. Undefined without an SDK; then no tracing code runs during a request. */
 export const findTracing = async (): Promise<Tracing | undefined> => {
-  // The API is fifty modules, which a start without an SDK need not load.
+  // The API has fifty modules, which a start without an SDK need not load.
   if (!(registered in globalThis)) return undefined
   const { context, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } = await import('@opentelemetry/api')
   if (!isRegistered(trace.getTracerProvider())) return undefined
@@ -45,7 +45,7 @@ export const findTracing = async (): Promise<Tracing | undefined> => {
     try {
       return await context.with(trace.setSpan(within, span), work)
     } catch (error) {
-      // The message may be anything; what kind of failure it is has to do.
+      // The message could contain anything, so only the status is set.
       span.setStatus({ code: SpanStatusCode.ERROR })
       span.setAttribute('error.type', error instanceof Unavailable ? 'unavailable' : nameOf(error))
       throw error
@@ -62,7 +62,7 @@ export const findTracing = async (): Promise<Tracing | undefined> => {
     },
     call(name, attributes, work, describe) {
       const within = context.active()
-      // A probe in the background, or a clean-up, belongs to no request: it would be a trace of its own each time.
+      // A background probe or clean-up belongs to no request, and would be a trace of its own each time.
       if (trace.getSpan(within) === undefined) return work()
       const span = tracer.startSpan(name, { kind: SpanKind.CLIENT, attributes }, within)
       return during(span, within, async () => {

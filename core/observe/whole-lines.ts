@@ -2,7 +2,7 @@ import { write } from 'node:fs'
 import { Socket } from 'node:net'
 import { promisify } from 'node:util'
 
-/** How many bytes were written; fewer than all: that is why. */
+/** How many bytes were written, and the error if not all were. */
 export interface Written {
   readonly written: number
   readonly cause?: unknown
@@ -12,7 +12,7 @@ export type Put<Content> = (content: Content) => Written | Promise<Written>
 
 const lineFeed = 0x0a
 
-/** What a failed write left of a line gets an end before the next, so that the lines after it can be read. */
+/** Ends the remains of a failed write before the next line, so that later lines can be read. */
 export const wholeLines = (put: Put<Buffer>, torn = false): ((lines: string) => Promise<Written>) => {
   let isTorn = torn
   return async (lines) => {
@@ -27,7 +27,10 @@ export const wholeLines = (put: Put<Buffer>, torn = false): ((lines: string) => 
 /** Standard output, or standard error. */
 export type OutputStream = NodeJS.WriteStream & { readonly fd: number }
 
-/** A pipe, a socket or a terminal by its stream, which waits for the reader; anything else by its number. */
+/**
+ * Pipes, sockets and terminals are written through their stream, which waits for the reader; everything else by file
+ * descriptor.
+ */
 export const putTo =
   (stream: OutputStream): Put<Buffer> =>
   (bytes) =>

@@ -1,15 +1,15 @@
 import type { JsonObject } from '../json.js'
 import { lineHash, lineStart, schemaVersion } from '../observe/audit-chain.js'
 
-/** What is wrong with the lines of a writer, or with a line that is nobody's. */
+/** What is wrong with the lines of a writer, or with a line that belongs to none. */
 export type AuditFaultKind = 'changed' | 'missing' | 'reordered' | 'repeated' | 'unchained'
 
-/** The first fault of one writer. Lines are counted from 1 over all that was read. */
+/** The first fault of one writer. Lines are counted from 1 across all input. */
 export interface AuditFault {
   readonly kind: AuditFaultKind
-  /** Where it shows. */
+  /** The line where it was found. */
   readonly line: number
-  /** Absent: the line says of no writer. */
+  /** Absent if the line names no writer. */
   readonly writer?: string
   readonly message: string
 }
@@ -21,7 +21,7 @@ export interface AuditWriter {
   readonly lines: number
   readonly first: number
   readonly last: number
-  /** The hash of its last line: noted elsewhere, it shows later whether anything was cut off behind it. */
+  /** The hash of its last line. If noted elsewhere, it later shows whether lines after it were cut off. */
   readonly head: string
 }
 
@@ -29,18 +29,21 @@ export interface AuditVerification {
   readonly lines: number
   readonly writers: readonly AuditWriter[]
   readonly faults: readonly AuditFault[]
-  /** Lines that a process left half written: it was killed, or the disk was full. No fault: nothing was answered on them. */
+  /**
+   * Partial lines that a process left when it was killed or the disk was full. Not a fault, because no answer relied
+   * on them.
+   */
   readonly torn: readonly number[]
-  /** Lines of versions that had no chain, before the first one that has. */
+  /** Lines of versions without a chain, before the first chained line. */
   readonly unchained: number
-  /** Of the heads that were asked for, those that no line has. */
+  /** Of the requested heads, those that no line has. */
   readonly lostHeads: readonly string[]
 }
 
 export interface AuditVerifyOptions {
-  /** Lines before the first ones may be in a file that is not at hand. */
+  /** Whether earlier lines may be in a file that was not given. */
   readonly partial?: boolean
-  /** Hashes of lines that must be there. */
+  /** Hashes of lines that must exist. */
   readonly heads?: readonly string[]
 }
 
@@ -50,10 +53,10 @@ interface Chain {
   first: number
   sequence: number
   head: string
-  /** Where the last line of it was. */
+  /** The position of its last line. */
   line: number
   fault?: AuditFault
-  /** What was missing where the fault showed. */
+  /** What was missing at the fault. */
   missing?: { readonly from: number; readonly to: number }
 }
 
@@ -62,13 +65,13 @@ interface Chained {
   readonly seq: number
   readonly prev: string | null
   readonly pid: number
-  /** Of the first line of a writer on a stream, which cannot tell what came before it. */
+  /** Set in the first line of a writer on a stream, which does not know what came before. */
   readonly stream?: unknown
 }
 
-/** How many lines may be between a new writer's first one and the one that it names: other processes were quicker. */
+/** How many lines of other, quicker processes may come between a new writer's first line and the line that it names. */
 const window = 65_536
-/** So many lines of others may be before the first one of a writer that found the file empty. */
+/** How many lines of others may precede the first line of a writer that found the file empty. */
 const beginners = 1000
 
 const isChained = (value: JsonObject): value is JsonObject & Chained =>
@@ -90,8 +93,8 @@ const countOf = (from: number, to: number): string =>
   from === to ? `seq ${String(from)} is` : `seq ${String(from)} to ${String(to)} are`
 
 /**
- * Follows the chain of every writer through the lines of `files`, the oldest first, as they are, without line feeds. Says
- * what is wrong first with each writer: everything after it would be too.
+ * Follows the chain of every writer through the lines of `files`, oldest first, as they are and without line feeds.
+ * Reports only the first fault of each writer, since everything after it is affected.
  */
 export const verifyAudit = async (
   files: Iterable<AsyncIterable<string>>,
@@ -104,7 +107,7 @@ export const verifyAudit = async (
   const strangers: AuditFault[] = []
   let unchained = 0
   let number = 0
-  /** In the file at hand. */
+  /** Counts lines in the current file. */
   let before = 0
   let fileNumber = 0
 
@@ -141,10 +144,10 @@ export const verifyAudit = async (
     }
   }
 
-  /** The first line of a process in a file names the last line of the file before it, of any writer. */
+  /** The first line of a process in a file names the last line of the previous file, whichever writer that is from. */
   const findGap = ({ event, head, writer }: JsonObject): AuditFault | undefined => {
     if (event !== 'audit.continued' || typeof head !== 'string' || recent.has(head)) return undefined
-    // Of the oldest file at hand, whose predecessor is elsewhere.
+    // The predecessor of the oldest given file is elsewhere.
     if (partial && fileNumber === 1) return undefined
     const message = 'the last line of the file that this one continues is missing'
     return { kind: 'missing', line: number, ...(typeof writer === 'string' && { writer }), message }
@@ -158,7 +161,7 @@ export const verifyAudit = async (
       const shown = findFault(chain, found, number)
       if (shown !== undefined) chain.fault = shown
     } else if (missing !== undefined && found.seq >= missing.from && found.seq <= missing.to) {
-      // What was missed has come, too late.
+      // The missing line has appeared, but too late.
       chain.fault = { ...fault, kind: 'reordered', message: `seq ${String(found.seq)} comes in line ${String(number)}` }
     }
     chain.lines++
@@ -178,7 +181,7 @@ export const verifyAudit = async (
       remember(hash)
       return
     }
-    // The operator's log, where both go to standard output.
+    // Skip lines of the operator's log, when both go to standard output.
     if (value !== undefined && 'level' in value && !('event' in value)) return
     remember(lineHash(line))
     if (value === undefined && isBegun(line)) torn.push(number)
@@ -198,7 +201,7 @@ export const verifyAudit = async (
     for await (const line of file) {
       number++
       if (line === '') continue
-      // Another process wrote on where one had stopped in mid-line.
+      // Another process continued after a partial line.
       const second = line.indexOf(lineStart, 1)
       const isGlued = second > 0 && parse(line) === undefined && parse(line.slice(second)) !== undefined
       if (isGlued) torn.push(number)
@@ -214,7 +217,7 @@ export const verifyAudit = async (
   return { lines: number, writers, faults, torn, unchained, lostHeads: [...lost] }
 }
 
-/** As lines begin, of this version and of the one before, and those of the operator's log beside them. */
+/** Starts of lines: of this version, of the one before, and of the operator's log among them. */
 const starts = [lineStart, '{"v":1,"seq":', '{"level":"']
 
 const isBegun = (line: string): boolean =>

@@ -23,13 +23,13 @@ import { openRing } from '../keys/lifecycle/open-ring.js'
 import { createSignerProviders } from '../modules/registries.js'
 import { openAttestationTokens } from '../host/attestation-endpoints.js'
 
-/** One of the two deployments. */
+/** One of the two deployments to compare. */
 export interface ComparedDeployment {
   readonly checked: CheckedConfiguration
   /** The same fixed time for both. */
   readonly clock: Clock
   readonly log: Log
-  /** Every signature is recorded; none of the tokens leaves. */
+  /** Every signature is recorded; no token leaves the process. */
   readonly audit: AuditLog
 }
 
@@ -44,7 +44,7 @@ export interface ComparedToken {
 export interface Comparison {
   readonly tokens: readonly ComparedToken[]
   readonly differences: readonly Difference[]
-  /** False when anything differs but `kid`, signature, `jti` and what follows from the issuers. */
+  /** False when anything differs except `kid`, signature, `jti` and what depends on the issuers. */
   readonly alike: boolean
 }
 
@@ -106,7 +106,7 @@ const readToken = async (token: string, ring: KeyRing): Promise<Issued> => {
   return { header: jws.header, claims: jws.payload }
 }
 
-/** `at_hash` follows from the signature of the access token: it is checked here, and compared with nothing. */
+/** `at_hash` depends on the signature of the access token, so it is verified here and not compared. */
 const checkHash = (issued: Issued, accessToken: string, alg: JwsAlg): Issued => {
   const { at_hash, ...claims } = issued.claims
   if (at_hash !== accessTokenHash(accessToken, algorithms[alg].accessTokenHash))
@@ -114,7 +114,7 @@ const checkHash = (issued: Issued, accessToken: string, alg: JwsAlg): Issued => 
   return { header: issued.header, claims: { ...claims, at_hash: 'of the access token' } }
 }
 
-/** The orders that both deployments are given, by name. */
+/** The orders given to both deployments, by name. */
 interface Orders {
   readonly resources: readonly string[]
   readonly idTokenAlgs: readonly JwsAlg[]
@@ -135,7 +135,7 @@ const ordersOf = (left: Side, right: Side): Orders => {
 interface Side {
   readonly config: Config
   readonly ring: KeyRing
-  /** Issues and reads everything; by the name of the token. */
+  /** Issues and verifies every token, by its name. */
   issue(orders: Orders): Promise<ReadonlyMap<string, Outcome>>
 }
 
@@ -228,8 +228,9 @@ const memberOf = (outcome: Outcome, name: string): string => {
 }
 
 /**
- * Has both deployments issue the same tokens for a client and an account that do not exist, verifies each with its own
- * published key, and compares headers and claims. Throws `ConfigurationError` when a key cannot be used, `Unavailable`.
+ * Has both deployments issue the same tokens for a client and an account that do not exist, verifies each with its
+ * own published key, and compares headers and claims. Throws `ConfigurationError` when a key cannot be used, and
+ * `Unavailable`.
  */
 export const compareDeployments = (left: ComparedDeployment, right: ComparedDeployment): Promise<Comparison> =>
   withSide(left, (a) =>

@@ -3,11 +3,11 @@ import type { JsonObject, JsonValue } from '../json.js'
 
 export interface Difference {
   readonly token: string
-  /** `header.typ`, `claims.exp`. */
+  /** A path such as `header.typ` or `claims.exp`. */
   readonly where: string
   readonly left: string
   readonly right: string
-  /** It follows from the two issuers. */
+  /** Whether the difference results from the two issuers. */
   readonly allowed: boolean
 }
 
@@ -16,16 +16,16 @@ export interface Issued {
   readonly claims: JsonObject
 }
 
-/** What a deployment makes of one order: a token whose signature verifies, or why there is none. */
+/** The result of one order: a token whose signature verifies, or the reason there is none. */
 export type Outcome = Issued | { readonly failure: string }
 
-/** Nothing was asked for that this deployment issues. */
+/** This deployment issues nothing that was asked for. */
 export const notIssued: Outcome = { failure: 'is not issued' }
 
-/** What may be another: the key's name and the token's, which are chosen for each. */
+/** Members that may differ: the ids of key and token, which are chosen for each. */
 const free = new Set(['header.kid', 'claims.jti'])
 
-/** The value as it would be under an issuer without a name. */
+/** The value with the issuer's name removed. */
 const withoutIssuer = (value: JsonValue | undefined, issuer: string): JsonValue | undefined => {
   if (typeof value === 'string')
     return value === issuer || value.startsWith(`${issuer}/`) ? `{issuer}${value.slice(issuer.length)}` : value

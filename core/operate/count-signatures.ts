@@ -1,22 +1,22 @@
 import { isObject, type JsonObject, type JsonValue } from '../json.js'
 import { readJsonLines } from './json-records.js'
 
-/** What one key has signed, by the audit log. */
+/** What one key has signed, according to the audit log. */
 export interface SignatureCount {
   readonly kid: string
   readonly signer: string
-  /** Tokens, attestations and signed answers, those of comparisons among them. */
+  /** Tokens, attestations and signed answers, including those of comparisons. */
   readonly issued: number
   /** Signatures that only showed that the key works. */
   readonly probes: number
-  /** Of the first and the last line that was counted. */
+  /** Times of the first and the last counted line. */
   readonly first: string
   readonly last: string
 }
 
 export interface CountOptions {
   readonly audit: readonly string[]
-  /** Milliseconds since the epoch: lines outside are not counted. */
+  /** Milliseconds since the epoch. Lines outside the range are not counted. */
   readonly from?: number
   readonly until?: number
 }
@@ -35,8 +35,8 @@ const signaturesOf = (line: JsonObject): readonly JsonObject[] => {
 }
 
 /**
- * Counts the signatures of the audit log by key, to be compared with the counter or the log of an HSM. Throws
- * `RecordsUnreadable`, and the system's error for a file that cannot be read.
+ * Counts the signatures in the audit log by key, for comparison with the counter or log of an HSM. Throws
+ * `RecordsUnreadable`, or the system's error for a file that cannot be read.
  */
 export const countSignatures = async (options: CountOptions): Promise<readonly SignatureCount[]> => {
   const { audit, from = -Infinity, until = Infinity } = options

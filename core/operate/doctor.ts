@@ -48,7 +48,7 @@ export interface KeyExamination {
   readonly signer: string
   readonly alg: string
   readonly state: KeyState
-  /** Milliseconds of the probes. */
+  /** Latencies of the probes, in milliseconds. */
   readonly latency?: { readonly p50: number; readonly p99: number }
   readonly verdict: string
   readonly sound: boolean
@@ -57,30 +57,30 @@ export interface KeyExamination {
 export interface Examination {
   readonly parts: readonly Part[]
   readonly keys: readonly KeyExamination[]
-  /** With their paths in the configuration; none: all is well. */
+  /** Each with its path in the configuration. Empty if all is well. */
   readonly problems: readonly Problem[]
-  /** What is allowed and probably not meant. */
+  /** Settings that are allowed but probably not intended. */
   readonly warnings: readonly string[]
 }
 
 export interface DoctorServices {
   readonly clock: Clock
   readonly log: Log
-  /** Every probe is recorded. */
+  /** Records every probe. */
   readonly audit: AuditLog
 }
 
 const probes = 10
-/** Milliseconds for one answer of a store or signer, the opening of a key included. */
+/** Milliseconds for one answer of a store or signer, including the opening of a key. */
 const answerMs = 10_000
 
-/** A component that does not answer is given up, whether it heeds the signal or not. */
+/** Gives up on a component that does not answer, whether or not it heeds the signal. */
 const inTime = <T>(what: string, call: (signal: AbortSignal) => Promise<T>): Promise<T> =>
   withDeadline(answerMs, call, () => new Unavailable(what, 'no', `no answer within ${String(answerMs)} ms`))
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : 'unknown error')
 
-/** `ask` may have something to tell of what answered. */
+/** `ask` may return details about the component. */
 const timed = async (name: string, ask: () => Promise<string | void>): Promise<Part> => {
   const begun = performance.now()
   try {
@@ -113,7 +113,7 @@ const examineStores = async (config: Config, clock: Clock) => {
         return stores[role].describe?.()
       })
     const answering = { records: await examineRole('records'), ephemeral: await examineRole('ephemeral') }
-    // What does not answer is reported once.
+    // A component that does not answer is reported once.
     for (const [name, schema] of schemasOf(stores))
       if (answering[name === 'storage.records' ? 'records' : 'ephemeral'])
         await examineStore(`${name}.indexes`, () => schema.check())
@@ -143,7 +143,7 @@ const examineStores = async (config: Config, clock: Clock) => {
   }
 }
 
-/** A backend is opened once, so that a wrong PIN is tried once. */
+/** Each backend is opened once, so that a wrong PIN is tried once. */
 const openProvider = async (name: string, loaded: LoadedSigner, services: DoctorServices) => {
   const opening = createSignerProviders(new Map([[name, loaded]]), services)
   const providers = await inTime(`signers.${name}`, () => opening)
@@ -168,8 +168,8 @@ const probeRepeatedly = async (signer: Signer, published: Pick<PublishedKey, 'al
 type Keys = Config['keys']
 
 /**
- * Tries everything that a deployment needs outside of its process: stores, signers, keys. Never hangs, opens each backend
- * once (a store behind a network twice, which races need), and changes nothing.
+ * Tests everything that a deployment needs outside its process: stores, signers, keys. Never hangs, opens each
+ * backend once (a networked store twice, because races need that), and changes nothing.
  */
 export const examine = async (checked: CheckedConfiguration, services: DoctorServices): Promise<Examination> => {
   const { config, modules } = checked
@@ -219,7 +219,8 @@ export const examine = async (checked: CheckedConfiguration, services: DoctorSer
     } catch (error) {
       failure = error instanceof ConfigurationError ? (error.problems[0]?.message ?? '') : reasonOf(error)
     }
-    // A key opens the backend, which may want to be opened before it answers; one after the other, for latencies.
+    // Opening a key opens the backend, which may be needed before it answers. Keys are opened one by one, for the
+    // sake of latencies.
     const examined: KeyExamination[] = []
     for (const key of keys) examined.push(await examineKey(key, provider))
     const opened = provider
@@ -256,7 +257,7 @@ export const examine = async (checked: CheckedConfiguration, services: DoctorSer
       warnings: [...warnings, ...planKeys(config, publications, now).warnings],
     }
   } finally {
-    // What was found is reported, however the end goes.
+    // The findings are reported even if closing fails.
     await inTime('signers', () => cleanUp.close()).catch(() => undefined)
   }
 }

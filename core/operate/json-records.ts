@@ -4,10 +4,10 @@ import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import type { JsonObject } from '../json.js'
 
-/** Characters of one record. */
+/** Most characters of one record. */
 const maxRecord = 4 * 1024 * 1024
 
-/** A file of records that is not what it should be. */
+/** A file of records with an invalid format. */
 export class RecordsUnreadable extends Error {
   override readonly name = 'RecordsUnreadable'
 }
@@ -21,16 +21,16 @@ const isGzip = async (file: string): Promise<boolean> => {
 
 const readText = async (file: string): Promise<AsyncIterable<string>> => {
   const isPacked = await isGzip(file)
-  // The stream opens the file by itself: before it is read from, nobody would take its error.
+  // The stream opens the file by itself, and nothing would handle its error before the first read.
   const bytes = createReadStream(file, { highWaterMark: 256 * 1024 })
-  // An error of the file comes out of the end of the pipeline.
+  // A file error surfaces at the end of the pipeline.
   const content = isPacked ? pipeline(bytes, createGunzip(), () => undefined) : bytes
   return content.setEncoding('utf8') as AsyncIterable<string>
 }
 
 /**
- * The lines of a file, gzip or not, without line feeds; what comes after the last one too. `-` is standard input. Throws
- * `RecordsUnreadable`, and the system's error when there is no such file.
+ * The lines of a file, plain or gzip, without line feeds, including an unterminated last one. `-` is standard input.
+ * Throws `RecordsUnreadable`, or the system's error when the file does not exist.
  */
 export const readLines = async function* (file: string): AsyncGenerator<string> {
   let rest = ''
@@ -48,9 +48,9 @@ export const readLines = async function* (file: string): AsyncGenerator<string> 
 }
 
 /**
- * The objects of a JSON file of any size, one by one: members of a list, of a list within an object (`{"Records":[…]}`,
- * `{"Events":[…]}`), or one after the other as in JSON lines. Gzip is unpacked. Throws `RecordsUnreadable`, and the
- * system's error when there is no such file.
+ * The objects of a JSON file of any size, one by one: members of a list, of a list within an object
+ * (`{"Records":[…]}`, `{"Events":[…]}`), or in sequence as in JSON lines. Gzip is unpacked. Throws
+ * `RecordsUnreadable`, or the system's error when the file does not exist.
  */
 export const readJsonRecords = async function* (file: string): AsyncGenerator<JsonObject> {
   const splitter = new RecordSplitter()
@@ -73,8 +73,8 @@ const parseRecord = (text: string): JsonObject => {
 }
 
 /**
- * The objects of a file of JSON lines, gzip or not. A line that is none is what a process left that was killed while it
- * wrote: it is passed over. Throws `RecordsUnreadable`, and the system's error when there is no such file.
+ * The objects of a file of JSON lines, plain or gzip. Lines that are not objects, as left by a process killed while
+ * writing, are skipped. Throws `RecordsUnreadable`, or the system's error when the file does not exist.
  */
 export const readJsonLines = async function* (file: string): AsyncGenerator<JsonObject> {
   for await (const line of readLines(file)) yield* parseLine(line)
@@ -97,9 +97,9 @@ const explain = (file: string, error: unknown): unknown => {
 
 const lists = /"(?:Records|Events)"\s*:\s*$/
 
-/** Finds where objects begin and end without parsing them: files are larger than memory. */
+/** Finds the boundaries of objects without parsing them, because files are larger than memory. */
 class RecordSplitter {
-  /** Open brackets outside of the record. */
+  /** Open brackets outside the record. */
   #outer = 0
   #depth = 0
   #record = ''
@@ -131,7 +131,7 @@ class RecordSplitter {
           }
           start = index
         } else if (isList && this.#depth === 1 && lists.test(this.#record + text.slice(start, index))) {
-          // What was taken for a record holds the records.
+          // The supposed record turned out to contain the records.
           this.#outer += 2
           this.#depth = 0
           this.#record = ''

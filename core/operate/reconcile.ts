@@ -2,7 +2,7 @@ import { isObject, type JsonObject, type JsonValue } from '../json.js'
 import { readJsonLines, readJsonRecords } from './json-records.js'
 import { createTrailKeys, type ConfiguredKey } from './trail-keys.js'
 
-/** A signature in the backend's log that our audit log does not have. */
+/** A signature in the backend's log that is missing from our audit log. */
 export interface UnissuedSignature {
   readonly time: string
   readonly request_id: string
@@ -10,7 +10,7 @@ export interface UnissuedSignature {
   readonly caller: string
 }
 
-/** A signature in our audit log that the backend's log does not have. */
+/** A signature in our audit log that is missing from the backend's log. */
 export interface UnsignedToken {
   readonly time: string
   readonly event: string
@@ -22,16 +22,16 @@ export interface UnsignedToken {
 }
 
 export interface Reconciliation {
-  /** Signatures of the backend's log that were looked at. */
+  /** Signatures of the backend's log that were examined. */
   readonly signatures: number
   /** Signatures of the audit log that name a request of this backend. */
   readonly recorded: number
   readonly matched: number
-  /** Calls that the backend refused: no signature came of them. */
+  /** Calls that the backend refused, so that no signature was made. */
   readonly failed: number
   /** Records of other calls and of other keys. */
   readonly others: number
-  /** Keys of the configuration of which nobody knows what CloudTrail calls them: with one of these no key is left out. */
+  /** Configured keys whose CloudTrail names are unknown. While there are any, no key is left out. */
   readonly unnamed: readonly string[]
   readonly unissued: readonly UnissuedSignature[]
   readonly unsigned: readonly UnsignedToken[]
@@ -42,14 +42,14 @@ export interface ReconcileOptions {
   readonly cloudtrail: readonly string[]
   /** Our audit log, in any number of files. */
   readonly audit: readonly string[]
-  /** Keys that are ours, beside those that the audit log names; absent: every key of the export. */
+  /** Our keys, in addition to those that the audit log names. If absent, every key of the export. */
   readonly keys?: readonly ConfiguredKey[]
-  /** Milliseconds since the epoch: what was signed outside is matched, and missed by nobody. */
+  /** Milliseconds since the epoch. Signatures outside the range are matched, but not reported as missing. */
   readonly from?: number
   readonly until?: number
 }
 
-/** Request ids of AWS are UUIDs; what other signers refer to looks different. */
+/** Request ids of AWS are UUIDs; references of other signers look different. */
 const isRequestId = (text: unknown): text is string =>
   typeof text === 'string' && /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)
 
@@ -61,7 +61,7 @@ const memberOf = (value: JsonValue | undefined, name: string): JsonValue | undef
 const keysOf = (record: JsonObject): readonly string[] => {
   const { resources, requestParameters } = record
   const arns = Array.isArray(resources) ? resources.map((one: JsonValue) => text(memberOf(one, 'ARN'))) : []
-  // What the caller wrote may be an alias, which somebody else's key has as well.
+  // The caller may have written an alias, which another account's key can have too.
   const names = arns.some((arn) => arn !== '') ? arns : [text(memberOf(requestParameters, 'keyId'))]
   return names.filter((name) => name !== '')
 }
@@ -69,7 +69,7 @@ const keysOf = (record: JsonObject): readonly string[] => {
 const isSign = ({ eventName, eventSource = 'kms.amazonaws.com' }: JsonObject): boolean =>
   eventName === 'Sign' && eventSource === 'kms.amazonaws.com'
 
-/** `aws cloudtrail lookup-events` has the record as text within its own. */
+/** `aws cloudtrail lookup-events` wraps each record as text in its own. */
 const unwrap = (record: JsonObject): JsonObject => {
   const { CloudTrailEvent: inner } = record
   return typeof inner === 'string' ? (JSON.parse(inner) as JsonObject) : record
@@ -104,8 +104,8 @@ const readRecorded = async function* (
 }
 
 /**
- * Holds CloudTrail's record of every signature against our own. Reads the audit log twice and keeps only request ids in
- * memory. Throws `RecordsUnreadable`, and the system's error for a file that cannot be read.
+ * Compares CloudTrail's record of every signature with our own. Reads the audit log twice and keeps only request ids
+ * in memory. Throws `RecordsUnreadable`, or the system's error for a file that cannot be read.
  */
 export const reconcile = async (options: ReconcileOptions): Promise<Reconciliation> => {
   const { from = -Infinity, until = Infinity } = options

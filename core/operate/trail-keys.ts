@@ -1,27 +1,27 @@
 import type { JsonObject } from '../json.js'
 
-/** A key of the configuration, as far as that could be read. */
+/** A configured key, as far as it could be read. */
 export interface ConfiguredKey {
   readonly signer: string | undefined
   readonly ref: string | undefined
 }
 
-/** A key id, or `alias/NAME`, of whatever names the key. Replicas of one key in several regions share its id. */
+/** The key id or `alias/NAME` contained in any name of the key. Replicas in several regions share their id. */
 const trailName = (name: string): string => name.slice(name.lastIndexOf(':') + 1).replace(/^key\//, '')
 
 const namesKey = (ref: string): boolean =>
   ref.includes(':key/') || /^(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|mrk-[0-9a-f]{32})$/i.test(ref)
 
 export interface TrailKeys {
-  /** Takes the keys that a line of our audit log names. */
+  /** Adds the keys that a line of our audit log names. */
   learn(line: JsonObject): void
-  /** Can one of these be a key of ours? */
+  /** Whether one of these names may be a key of ours. */
   has(names: readonly string[]): boolean
-  /** Keys of the configuration of which nobody knows yet what CloudTrail calls them: any key can be one of these. */
+  /** Configured keys whose CloudTrail names are not known yet. Any key may be one of these. */
   unnamed(): readonly string[]
 }
 
-/** What CloudTrail calls our keys: of an alias in the configuration the audit log has the key's ARN. */
+/** The CloudTrail names of our keys. For an alias in the configuration, the audit log has the key's ARN. */
 export const createTrailKeys = (configured: readonly ConfiguredKey[]): TrailKeys => {
   const nameOf = (signer: unknown, ref: unknown): string => JSON.stringify([signer, ref])
   const known = new Set<string>()

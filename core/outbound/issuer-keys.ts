@@ -4,17 +4,20 @@ import type { WantedKey } from '../jose/key-set.js'
 import { createOwnerKeys } from './owner-keys.js'
 import type { RemoteKeySets } from './remote-key-sets.js'
 
-/** Who signs tokens elsewhere. Exactly one of `jwks` and `jwks_uri` is there. */
+/** An external token issuer. Exactly one of `jwks` and `jwks_uri` is present. */
 export interface KeyIssuer {
   readonly issuer: string
-  /** Public keys, each past `checkPublicJwk`. */
+  /** Public keys that have passed `checkPublicJwk`. */
   readonly jwks?: { readonly keys: readonly JsonObject[] } | undefined
   readonly jwks_uri?: string | undefined
 }
 
-/** The public keys of issuers that the deployer trusts, with the limits that keys of clients have. */
+/** Public keys of issuers that the deployer trusts, under the same limits as keys of clients. */
 export interface IssuerKeys {
-  /** The keys that a signature may be by, none when nothing fits. Throws `Unavailable` when `jwks_uri` cannot be fetched. */
+  /**
+   * The keys that may have made a signature; empty when none fits. Throws `Unavailable` when `jwks_uri` cannot be
+   * fetched.
+   */
   find(issuer: KeyIssuer, wanted: WantedKey): Promise<readonly VerificationKey[]>
 }
 

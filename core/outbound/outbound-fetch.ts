@@ -8,25 +8,26 @@ import { isLoopbackHost, isPrivateAddress } from './private-address.js'
 import { createProxyAgent } from './proxy.js'
 
 export interface OutboundOptions {
-  /** False: nothing in a private network or on this machine is connected to. */
+  /** If false, no connection is made to private networks or to this machine. */
   readonly allowPrivateAddresses: boolean
-  /** Milliseconds for one request; 2000 where it is absent, less than the deadline of a request to us. */
+  /** Milliseconds for one request. The default, 2000, is less than the deadline of a request to us. */
   readonly deadlineMs?: number
-  /** The statuses of answers that are taken; 200 where it is absent. */
+  /** Accepted status codes. The default is 200. */
   readonly statuses?: readonly number[]
 }
 
-/** What is POSTed. */
+/** The body of a POST. */
 export interface OutboundBody {
   readonly contentType: string
   readonly bytes: Uint8Array
-  /** Beside `accept`, `content-type` and `content-length`. */
+  /** Added to `accept`, `content-type` and `content-length`. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
 /**
- * GETs a document, or POSTs `body` and returns the answer's. Throws `Unavailable`, whatever went wrong: another status
- * too. `signal` ends it before its own deadline; `maxBytes` lets an answer of the deployer's own choice be longer than 64 KiB.
+ * GETs a document, or POSTs `body` and returns the answer. Throws `Unavailable` for any failure, including another
+ * status. `signal` can end it before its own deadline; `maxBytes` allows answers over 64 KiB from an address that the
+ * deployer chose.
  */
 export type OutboundFetch = (
   url: string,
@@ -39,7 +40,7 @@ const maxHeaderBytes = 16_384
 
 export const withoutFragment = (uri: string): string => uri.replace(/#.*$/s, '')
 
-/** Why an address must not be fetched from; undefined: it may be. */
+/** Why an address must not be fetched from, or undefined if it may be. */
 export const findOutboundFault = (value: string): string | undefined => {
   if (!URL.canParse(value)) return 'must be an absolute URL'
   const { protocol, hostname, username, password } = new URL(value)
@@ -52,8 +53,8 @@ export const findOutboundFault = (value: string): string | undefined => {
 const refused = 'the address is private: see outbound.allow_private_addresses'
 
 /**
- * The address that was checked is the one that is connected to: a name that resolves to another one a moment later
- * gains nothing. Names are resolved on the thread pool, of which libuv leaves half to everything else.
+ * Connects to the very address that was checked, so a name that resolves to another one a moment later gains nothing.
+ * Names are resolved on the thread pool, of which libuv leaves half to everything else.
  */
 const lookupPublic: LookupFunction = (hostname, options, callback) => {
   lookup(hostname, { ...options, all: true }, (error, addresses) => {
@@ -66,7 +67,7 @@ const lookupPublic: LookupFunction = (hostname, options, callback) => {
   })
 }
 
-/** What came back, whatever its status. */
+/** The response, whatever its status. */
 export interface OutboundAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -74,8 +75,8 @@ export interface OutboundAnswer {
 }
 
 /**
- * One request as it is, for services whose errors have bodies too: resolves with whatever status came back. Throws `Unavailable`
- * when nothing did, with `applied: 'unknown'` unless the method is safe (RFC 9110 §9.2.1).
+ * One plain request, for services whose errors have bodies too: resolves with any status. Throws `Unavailable` when
+ * there is no response, with `applied: 'unknown'` unless the method is safe (RFC 9110 §9.2.1).
  */
 export type OutboundRequest = (
   url: string,
@@ -107,8 +108,9 @@ const singleHeaders = ({ headers }: IncomingMessage): Readonly<Record<string, st
   )
 
 /**
- * For every request of this server to others: within a deadline, no redirect, an answer of at most 64 KiB unless the caller says
- * otherwise, no private address unless allowed, no connection kept. Through a proxy of the environment, which then resolves the names.
+ * Makes every request of this server to others: with a deadline, no redirects, answers of at most 64 KiB unless the
+ * caller allows more, no private address unless allowed, and no kept connections. A proxy of the environment is used,
+ * and then resolves the names.
  */
 export const createOutboundRequest = ({ allowPrivateAddresses, deadlineMs = 2000 }: RequestRules): OutboundRequest => {
   const send = (
@@ -121,11 +123,11 @@ export const createOutboundRequest = ({ allowPrivateAddresses, deadlineMs = 2000
     new Promise((resolve, reject) => {
       const request = url.protocol === 'https:' ? requestHttps : requestHttp
       const sent = request(url, options)
-      // What the proxy says is no answer of the address that was asked.
+      // A response of the proxy is not an answer of the requested address.
       sent.once('proxyConnect', ({ statusCode }: { readonly statusCode: number }) => {
         if (statusCode !== 200) end(new Error(`the proxy answered ${String(statusCode)}`))
       })
-      // A request that waits for a connection ends neither by `destroy` nor by its signal.
+      // A request that waits for a connection is ended neither by `destroy` nor by its signal.
       const end = (reason: Error): void => {
         sent.destroy(reason)
         reject(reason)
@@ -153,7 +155,7 @@ export const createOutboundRequest = ({ allowPrivateAddresses, deadlineMs = 2000
       if (fault !== undefined) throw new Error(`the URL ${fault}`)
       const url = new URL(text)
       const host = url.hostname.replace(/^\[|\]$/g, '')
-      // An address is never looked up.
+      // A literal address is never looked up.
       if (!allowPrivateAddresses && isIP(host) !== 0 && isPrivateAddress(host)) throw new Error(refused)
       const options: RequestOptions = {
         agent: createProxyAgent(text, deadlineMs) ?? false,
@@ -176,13 +178,13 @@ export const createOutboundRequest = ({ allowPrivateAddresses, deadlineMs = 2000
 
 const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 
-/** What was sent may have been acted on. */
+/** A request that was sent may have taken effect. */
 const failed = (cause: unknown, acts: boolean): Unavailable => {
   const reason = cause instanceof Error ? cause.message : 'unknown error'
   return new Unavailable('outbound', acts ? 'unknown' : 'no', `An outbound fetch failed: ${reason}`, { cause })
 }
 
-/** For documents and questions, of which nothing but a good answer is of use. */
+/** For documents and queries, where only a successful answer is useful. */
 export const createOutboundFetch = ({ statuses = [200], ...rules }: OutboundOptions): OutboundFetch => {
   const request = createOutboundRequest(rules)
   return async (url, accept, { body, signal, maxBytes } = {}) => {

@@ -3,7 +3,7 @@ import { importKnownKeys, type KeySet } from '../jose/key-set.js'
 import { RecentMap } from '../recent-map.js'
 import type { PickKeys, RemoteKeySets } from './remote-key-sets.js'
 
-/** Somebody who publishes keys: as a set, or at an address. */
+/** A party that publishes keys as a set or at an address. */
 export interface KeyOwner {
   readonly id: string
   readonly jwks?: { readonly keys: readonly JsonObject[] } | undefined
@@ -12,7 +12,7 @@ export interface KeyOwner {
 
 const maxSets = 1000
 
-/** Imports each set once: clients of the store are other objects at each request, with the same text. */
+/** Imports each set once. Clients from the store are new objects at each request, with the same text. */
 const createImporter = () => {
   const byObject = new WeakMap<object, KeySet>()
   const byText = new RecentMap<string, KeySet>(maxSets)
@@ -28,8 +28,8 @@ const createImporter = () => {
 }
 
 /**
- * Those keys of one owner that `pick` takes: a key is looked for among the owner's own and nowhere else. `freshMs` is how
- * long a set that was fetched is used unasked. Throws `Unavailable` when the set behind `jwks_uri` cannot be fetched.
+ * The keys of one owner that `pick` selects; keys of other owners are never considered. `freshMs` is how long a
+ * fetched set is used without asking again. Throws `Unavailable` when the set behind `jwks_uri` cannot be fetched.
  */
 export const createOwnerKeys = (remote: RemoteKeySets) => {
   const importOnce = createImporter()

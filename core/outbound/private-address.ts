@@ -2,7 +2,10 @@ import { BlockList, isIP } from 'node:net'
 
 type Range = readonly [address: string, prefix: number]
 
-/** What is not globally reachable: the special-purpose registries of RFC 6890, multicast and reserved space. */
+/**
+ * Addresses that are not globally reachable: the special-purpose registries of RFC 6890, multicast and reserved
+ * space.
+ */
 const ipv4: readonly Range[] = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -20,7 +23,7 @@ const ipv4: readonly Range[] = [
   ['224.0.0.0', 3],
 ]
 
-/** All but global unicast, and within it what stands for other space: tunnels, documentation, 6to4. */
+/** Everything but global unicast, and within it the ranges for tunnels, documentation and 6to4. */
 const ipv6: readonly Range[] = [
   ['::', 3],
   ['2001::', 23],
@@ -37,10 +40,10 @@ const listOf = (ranges: readonly Range[], family: 'ipv4' | 'ipv6'): BlockList =>
   return list
 }
 
-// One list each: an IPv4 address is also looked for among IPv6 ranges, where it is mapped.
+// Separate lists, because a single one would also match an IPv4 address against IPv6 ranges, as a mapped address.
 const lists = { 4: listOf(ipv4, 'ipv4'), 6: listOf(ipv6, 'ipv6') } as const
 
-/** Is this address of a private network, this machine, or nowhere? True also for what is no address. */
+/** Whether this address is private, this machine, or unroutable. Also true for text that is not an address. */
 export const isPrivateAddress = (address: string): boolean => {
   const family = isIP(address)
   if (family === 4) return lists[4].check(address, 'ipv4')
@@ -49,5 +52,5 @@ export const isPrivateAddress = (address: string): boolean => {
 
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
 
-/** Is it this machine, as a host of a URL is spelled? */
+/** Whether a URL host names this machine. */
 export const isLoopbackHost = (hostname: string): boolean => loopback.test(hostname)

@@ -5,7 +5,7 @@ import { HttpsProxyAgent } from 'https-proxy-agent'
 import { getProxyForUrl } from 'proxy-from-env'
 import { isLoopbackHost } from './private-address.js'
 
-/** Why the variables of the environment that name a proxy cannot be used; undefined: they can, or there are none. */
+/** Why the proxy variables of the environment cannot be used, or undefined if they can or there are none. */
 export const findProxyFault = (env: NodeJS.ProcessEnv): string | undefined => {
   for (const name of ['https_proxy', 'HTTPS_PROXY', 'all_proxy', 'ALL_PROXY']) {
     const value = env[name] ?? ''
@@ -17,7 +17,7 @@ export const findProxyFault = (env: NodeJS.ProcessEnv): string | undefined => {
 
 type Connect = Parameters<HttpsProxyAgent<string>['connect']>
 
-/** A proxy that says nothing keeps no connection for longer than the deadline. */
+/** Limits the time that an unresponsive proxy can hold a connection. */
 class DeadlineProxyAgent extends HttpsProxyAgent<string> {
   readonly #deadlineMs: number
 
@@ -40,9 +40,9 @@ class DeadlineProxyAgent extends HttpsProxyAgent<string> {
 }
 
 /**
- * An agent for https that tunnels through the proxy of `HTTPS_PROXY` or `ALL_PROXY` (RFC 9110 §9.3.6), in either case of
- * letters; a tunnel that is not open after `deadlineMs` fails. Undefined where the environment names no proxy for `url`,
- * `NO_PROXY` excepts it, or it is this machine.
+ * An agent for https that tunnels through the proxy of `HTTPS_PROXY` or `ALL_PROXY` (RFC 9110 §9.3.6), in upper or
+ * lower case. A tunnel that is not open after `deadlineMs` fails. Undefined when the environment names no proxy for
+ * `url`, `NO_PROXY` excludes it, or it is this machine.
  */
 export const createProxyAgent = (
   url: string,

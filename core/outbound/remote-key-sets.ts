@@ -6,11 +6,11 @@ import { Unavailable } from '../unavailable.js'
 import { importKnownKeys, type KeySet } from '../jose/key-set.js'
 import type { OutboundFetch } from './outbound-fetch.js'
 
-/** How long a set that was fetched is used: also the longest that a key is accepted after its owner withdrew it. */
+/** How long a fetched set is used. This is also the longest that a key is accepted after its owner withdrew it. */
 const maxAgeMs = 600_000
-/** A `kid` that is not in the set may be new, or invented: one fetch a minute finds out (CA19). */
+/** A `kid` that is not in the set may be new or invented, so at most one fetch a minute finds out (CA19). */
 const refetchMs = 60_000
-/** After a failure, for so long nobody waits for the next one. */
+/** After a failure, no caller waits for another fetch for this long. */
 const retryMs = 10_000
 const maxOwners = 10_000
 
@@ -23,7 +23,7 @@ interface Entry {
   pending?: Promise<void> | undefined
 }
 
-/** Whose sets they are: for log and outage. */
+/** The owner of a set, for log and outage. */
 const owners = {
   client: {
     component: 'clients.jwks_uri',
@@ -52,14 +52,14 @@ export interface RemoteKeySetsOptions {
   readonly log: Log
 }
 
-/** Which keys of a set are wanted. */
+/** Selects the wanted keys of a set. */
 export type PickKeys<Key> = (set: KeySet) => readonly Key[]
 
-/** The sets behind `jwks_uri`, each of its own owner alone: what is down for one is down for no other. */
+/** The sets behind `jwks_uri`, kept apart by owner, so that an outage of one affects no other. */
 export interface RemoteKeySets {
   /**
-   * What `pick` takes of the set. One that has been kept for longer than `freshMs` is fetched anew first, where it can be. Throws
-   * `Unavailable` when no key fits and the set could not be fetched.
+   * What `pick` selects from the set. A set kept for longer than `freshMs` is fetched again first, if possible.
+   * Throws `Unavailable` when no key fits and the set could not be fetched.
    */
   find<Key>(ownerId: string, uri: string, pick: PickKeys<Key>, freshMs?: number): Promise<readonly Key[]>
 }
@@ -67,7 +67,7 @@ export interface RemoteKeySets {
 const readKeySet = (body: Uint8Array): KeySet => {
   const keys = parseStrictJsonObject(body)?.['keys']
   if (!Array.isArray(keys)) throw new Unavailable('outbound', 'no', 'The document is not a JWK Set')
-  // As many as fit into what is fetched.
+  // As many keys as fit into a fetched document.
   return importKnownKeys(keys)
 }
 
@@ -98,7 +98,7 @@ export const createRemoteKeySets = ({ owner, fetch, clock, log }: RemoteKeySetsO
     }
   }
 
-  /** A clock that was set back makes nothing last longer. */
+  /** Setting the clock back must not extend a lifetime. */
   const isWithin = (at: number, milliseconds: number): boolean => {
     const age = clock() - at
     return age >= 0 && age < milliseconds
@@ -117,7 +117,7 @@ export const createRemoteKeySets = ({ owner, fetch, clock, log }: RemoteKeySetsO
       const entry = entryOf(ownerId, uri)
       const known = select(entry, pick)
       if (known.length > 0 && isWithin(entry.fetchedAt, freshMs)) return known
-      // All who wait, wait for one fetch.
+      // All waiting callers share one fetch.
       if (entry.pending === undefined && mayFetch(entry)) entry.pending = fetchInto(ownerId, entry)
       await entry.pending
       const found = select(entry, pick)

@@ -1,11 +1,11 @@
 import type { AttemptLimiter, AttemptPolicy, CounterStep, CounterStore } from './ports.js'
 
-/** What a store remembers of the guesses at one secret. */
+/** What a store remembers about guesses at one secret. */
 export interface Attempts {
   readonly count: number
-  /** When the last one was counted: milliseconds since the epoch. */
+  /** When the last guess was counted, in milliseconds since the epoch. */
   readonly last: number
-  /** When the one before it was counted: `last` is this again if it is given back. */
+  /** When the guess before it was counted. `last` returns to this when the guess is given back. */
   readonly previous?: number
 }
 
@@ -19,17 +19,17 @@ const delayAfter = (count: number, policy: AttemptPolicy): number => {
 const forgetAt = ({ count, last }: Attempts, policy: AttemptPolicy): number =>
   last + Math.max(policy.forgetAfterSeconds, delayAfter(count, policy)) * 1000
 
-/** The rule of `AttemptLimiter.take`. */
+/** Implements `AttemptLimiter.take`. */
 export const nextAttempt = (
   before: Attempts | undefined,
   policy: AttemptPolicy,
   now: number,
 ): CounterStep<Attempts, Taken> => {
-  // A caller may ask with a shorter policy than the one that was stored.
+  // A caller may use a shorter policy than the stored one.
   const known = before !== undefined && now < forgetAt(before, policy) ? before : undefined
   if (known !== undefined) {
     const delay = delayAfter(known.count, policy) * 1000
-    // A clock that was set back must not lengthen the delay.
+    // Setting the clock back must not lengthen the delay.
     const wait = Math.min(known.last + delay - now, delay)
     if (wait > 0) return { result: { allowed: false, retryAfterSeconds: Math.ceil(wait / 1000) } }
   }
@@ -37,7 +37,7 @@ export const nextAttempt = (
   return { result: { allowed: true, retryAfterSeconds: 0 }, write: { state, forgetAt: forgetAt(state, policy) } }
 }
 
-/** The rule of `AttemptLimiter.giveBack`. */
+/** Implements `AttemptLimiter.giveBack`. */
 const withoutLast = (
   before: Attempts | undefined,
   now: number,
@@ -50,7 +50,7 @@ const withoutLast = (
   return { result: undefined, write: { state: { count: count - 1, last: previous }, forgetAt: earlier } }
 }
 
-/** Counts guesses on what any store counts with. */
+/** Counts guesses in the counters of any store. */
 export const createAttemptLimiter = (counters: CounterStore): AttemptLimiter => ({
   take: (namespace, id, policy) =>
     counters.update<Attempts, Taken>(namespace, id, (before, now) => nextAttempt(before, policy, now)),

@@ -1,19 +1,21 @@
 const brand = Symbol.for('signet.BadOption')
 
-/** An option of a store that only opening it shows to be wrong: the configuration is refused, and no outage is reported. */
+/**
+ * A store option that turns out wrong only on opening. The configuration is refused; it is not reported as an outage.
+ */
 export class BadOption extends Error {
   override readonly name = 'BadOption'
   readonly [brand] = true
-  /** Within `storage.*.options`: `uri`. */
+  /** Relative to `storage.*.options`, for example `uri`. */
   readonly option: string
 
-  /** `message` follows the path of the option and repeats no value. */
+  /** `message` follows the path of the option and must not repeat a value. */
   constructor(option: string, message: string) {
     super(message)
     this.option = option
   }
 
-  /** A store may bring a copy of this package of its own. */
+  /** A store may bring its own copy of this package. */
   static override [Symbol.hasInstance](value: unknown): boolean {
     return typeof value === 'object' && value !== null && brand in value
   }

@@ -2,7 +2,7 @@ import { Unavailable } from '../unavailable.js'
 import { yesOrNo } from '../yes-or-no.js'
 import type { EphemeralBackend, StorageBackend } from './ports.js'
 
-/** The questions of yes or no, by kind of collection: something used twice, or a revoked token, hangs on each. */
+/** The methods with a boolean answer, by kind of collection. Single use and revocation depend on each. */
 const questions: Partial<Record<keyof StorageBackend, readonly string[]>> = {
   replayGuard: ['claim'],
   records: ['put', 'remove'],
@@ -12,7 +12,10 @@ const questions: Partial<Record<keyof StorageBackend, readonly string[]>> = {
 
 type Call = (...parameters: readonly unknown[]) => unknown
 
-/** As `target`, which is called as itself, with some of its members replaced. A copy would lose what its class has. */
+/**
+ * Behaves like `target`, which stays the receiver of calls, with some members replaced. A copy would lose members of
+ * its class.
+ */
 const replacing = <T extends object>(target: T, replace: (name: string, call: Call) => Call): T =>
   new Proxy({} as T, {
     get: (_, name) => {
@@ -36,7 +39,7 @@ const checkedCollection = (name: string, collection: object, asked: readonly str
     }
   })
 
-/** A store of a deployer's adapter whose answers to questions of yes or no are just these; another one is an outage. */
+/** Ensures that boolean answers of a deployer's adapter are booleans; any other value counts as an outage. */
 export const withCheckedAnswers = <Backend extends EphemeralBackend>(backend: Backend, component: string): Backend =>
   replacing(backend, (kind, call) => {
     const asked = questions[kind as keyof StorageBackend]

@@ -1,5 +1,5 @@
 /**
- * Of the rules that a store keeps, as `signet-idp/testing` states them. It rises with each rule that an adapter could have kept to
- * before and now does not.
+ * The version of the rules for stores that `signet-idp/testing` checks. It rises with each rule that breaks an
+ * adapter that kept the earlier ones.
  */
 export const storageContractVersion = 4

@@ -4,36 +4,39 @@ import type { DeviceCode, DevicePoll, Redemption } from './ports.js'
 export interface StoredDeviceCode<Request, Approval> {
   readonly userCode: string
   readonly request: Request
-  /** As it began. */
+  /** The interval at the start. */
   readonly intervalSeconds: number
-  /** In seconds: while the one who polls comes too early. */
+  /** The interval in seconds while the client polls too early. */
   readonly raisedInterval?: number
   /** Milliseconds since the epoch. */
   readonly expiresAt: number
-  /** When it was polled in time: milliseconds since the epoch. */
+  /** The last poll that was not early, in milliseconds since the epoch. */
   readonly polledAt?: number
   readonly decision?: { readonly approval: Approval } | 'denied'
-  /** A poll has met the approval. */
+  /** Set when a poll has seen the approval. */
   readonly answered?: true
   readonly redeemed?: true
 }
 
-/** What follows for the one who asked, and what to store; `write` absent: nothing changes. */
+/** The result for the caller, and what to store. Without `write` nothing changes. */
 export interface DeviceCodeStep<Result, Stored> {
   readonly result: Result
   readonly write?: Stored
 }
 
-/** Seconds after its end for which a code is known at least, however short its life was: else nobody would learn that it has expired. */
+/**
+ * Seconds for which a code is remembered after it ended, however short its life; otherwise nobody would learn that it
+ * expired.
+ */
 const leastKeptSeconds = 600
 
 /** How long a store keeps a code that lives for `ttlSeconds`, in seconds from its start. */
 export const keptSeconds = (ttlSeconds: number): number => ttlSeconds + Math.max(ttlSeconds, leastKeptSeconds)
 
 const raiseSeconds = 5
-/** Timers and networks are not exact: a poll that comes so much too early comes in time. */
+/** Timers and networks are inexact, so a poll that is early by this much is accepted. */
 const toleranceMs = 1000
-/** A device that went wrong once goes on within a minute of coming to its senses. */
+/** A client that polled too fast once can continue within a minute of slowing down. */
 const maxIntervalSeconds = 60
 
 const stateOf = ({ decision, redeemed, expiresAt }: StoredDeviceCode<unknown, unknown>, now: number) => {
@@ -48,14 +51,14 @@ const intervalOf = ({ intervalSeconds, raisedInterval }: StoredDeviceCode<unknow
 
 const withFirstInterval = <R, A>({ raisedInterval: _raised, ...stored }: StoredDeviceCode<R, A>) => stored
 
-/** The record as the port tells it at this time. */
+/** The record as the port returns it at this time. */
 export const viewDeviceCode = <R, A>(stored: StoredDeviceCode<R, A>, now: number): DeviceCode<R, A> => {
   const { userCode, request, decision } = stored
   const approval = typeof decision === 'object' && { approval: decision.approval }
   return { userCode, request, intervalSeconds: intervalOf(stored), state: stateOf(stored, now), ...approval }
 }
 
-/** The rule of `DeviceCodeStore.poll`, the same for every adapter; the adapter makes it atomic. */
+/** Implements `DeviceCodeStore.poll` for every adapter. The adapter makes it atomic. */
 export const nextPoll = <R, A>(
   stored: StoredDeviceCode<R, A>,
   now: number,
@@ -66,14 +69,15 @@ export const nextPoll = <R, A>(
   })
   const state = stateOf(stored, now)
   if (state === 'denied' || state === 'expired') return due()
-  // `slow_down` says that the person has not decided (RFC 8628 §3.5, OpenID CIBA Core §11): the first poll that meets the
-  // approval is in time. Those beside it are not, or all but one would count as second uses of the code.
+  // `slow_down` says that the person has not decided (RFC 8628 §3.5, OpenID CIBA Core §11), so the first poll that
+  // sees the approval is never early. Concurrent ones are, or all but one would count as second uses of the code.
   if (state !== 'pending' && stored.answered !== true)
     return due({ ...withFirstInterval(stored), polledAt: now, answered: true })
   const { polledAt } = stored
   const interval = intervalOf(stored)
   const least = interval * 1000 - Math.min(toleranceMs, interval * 500)
-  // A stamp in the future is that of a clock that was set back. Who kept the pace may come as often as in the beginning.
+  // A timestamp in the future comes from a clock that was set back. A client that kept the pace returns to the
+  // initial interval.
   if (polledAt === undefined || polledAt > now || now - polledAt >= least)
     return due({ ...withFirstInterval(stored), polledAt: now })
   const raised = Math.max(interval, Math.min(interval + raiseSeconds, maxIntervalSeconds))
@@ -82,7 +86,7 @@ export const nextPoll = <R, A>(
   return raised === interval ? { result } : { result, write: slower }
 }
 
-/** The rule of `DeviceCodeStore.decide`. */
+/** Implements `DeviceCodeStore.decide`. */
 export const nextDecision = <R, A>(
   stored: StoredDeviceCode<R, A>,
   decision: { readonly approval: A } | 'denied',
@@ -94,7 +98,7 @@ export const nextDecision = <R, A>(
   return { result: { outcome: 'won', record: viewDeviceCode(write, now) }, write }
 }
 
-/** The rule of `DeviceCodeStore.redeem`. */
+/** Implements `DeviceCodeStore.redeem`. */
 export const nextRedemption = <R, A>(
   stored: StoredDeviceCode<R, A>,
   now: number,

@@ -1,6 +1,9 @@
 import type { CounterStore, Entered, Occupancy } from './ports.js'
 
-/** Places that end at the same time: when, in milliseconds since the epoch, how many, and the bytes of their entries. */
+/**
+ * Slots that end at the same time: that time in milliseconds since the epoch, their number, and the bytes of their
+ * entries.
+ */
 type Slice = readonly [until: number, places: number, bytes?: number]
 
 const slicesOfTtl = 16
@@ -8,7 +11,7 @@ const slicesOfTtl = 16
 const total = (slices: readonly Slice[]): number => slices.reduce((sum, [, places]) => sum + places, 0)
 const totalBytes = (slices: readonly Slice[]): number => slices.reduce((sum, [, , bytes = 0]) => sum + bytes, 0)
 
-/** Adds to the slice that ends at `until`; what is empty then goes. In order of time. */
+/** Adds to the slice that ends at `until` and drops empty slices. The order is by time. */
 const add = (slices: readonly Slice[], until: number, places: number, bytes: number): readonly Slice[] => {
   const [, before = 0, bytesBefore = 0] = slices.find(([end]) => end === until) ?? []
   const others = slices.filter(([end]) => end !== until)
@@ -22,13 +25,13 @@ const write = (slices: readonly Slice[]) => {
   return last === undefined ? null : { state: slices, forgetAt: last[0] }
 }
 
-/** Counts places in slices of time, so that a state stays a few hundred bytes however many places there are. */
+/** Counts slots in slices of time, so that the state stays a few hundred bytes whatever their number. */
 export const createOccupancy = (counters: CounterStore): Occupancy => ({
   enter: (namespace, id, { most, bytes, mostBytes, ttlSeconds }) =>
     counters.update<readonly Slice[], Entered>(namespace, id, (state = [], now) => {
       const sliceMs = Math.ceil((ttlSeconds * 1000) / slicesOfTtl)
       const until = (Math.floor((now + ttlSeconds * 1000) / sliceMs) + 1) * sliceMs
-      // What ends later than that comes from a clock that was set back, or from a longer time in the configuration.
+      // Slices that end later come from a clock that was set back, or from a longer configured time.
       const taken = state.filter(([end]) => end > now && end <= until + sliceMs)
       const [first] = taken
       if (first !== undefined && (total(taken) >= most || totalBytes(taken) + bytes > mostBytes))

@@ -2,24 +2,26 @@ import { randomUUID } from 'node:crypto'
 import type { Clock } from '../clock.js'
 import type { EphemeralBackend, StorageBackend } from './ports.js'
 
-/** Rounds of each step. A store that reads first and saves afterwards lets several callers win in nearly all of them. */
+/**
+ * Rounds of each step. With a store that reads first and saves afterwards, several callers win in nearly all of them.
+ */
 const rounds = 4
 const callers = 8
-/** What no member can remove is over so soon. */
+/** Entries that no method can remove expire this soon. */
 const ttlSeconds = 10
 const hourMs = 3_600_000
 
-/** Something that one caller alone may do. */
+/** An operation that only one caller may succeed with. */
 interface Step<Backend> {
-  /** In words, after a number of callers. */
+  /** A description that follows a number of callers. */
   readonly what: string
   prepare?(backend: Backend, id: string): Promise<unknown>
-  /** True for the winner. */
+  /** Returns true for the winner. */
   attempt(backend: Backend, id: string, caller: number): Promise<boolean>
   remove?(backend: Backend, id: string): Promise<unknown>
 }
 
-/** In collections that the service has anyway, so that what removes expired entries finds these too. */
+/** Uses collections that the service has anyway, so that whatever removes expired entries finds these too. */
 const ephemeralSteps = (clock: Clock): readonly Step<EphemeralBackend>[] => [
   {
     what: 'redeemed one record',
@@ -28,7 +30,7 @@ const ephemeralSteps = (clock: Clock): readonly Step<EphemeralBackend>[] => [
   },
   {
     what: 'claimed one id',
-    // An id of the future: nothing of it can be forgotten.
+    // An id from the future, of which nothing can be forgotten.
     attempt: (backend, id) => backend.replayGuard('dpop_proofs').claim('proof', id, ttlSeconds, clock() + hourMs),
   },
   {
@@ -78,7 +80,7 @@ const recordSteps = (clock: Clock): readonly Step<StorageBackend>[] => [
   },
 ]
 
-/** Resolves with the number of winners. Throws when one is not enough to judge, and a caller got no answer. */
+/** Resolves with the number of winners. Throws when one is too few to judge and a caller got no answer. */
 const runRound = async <Backend>(
   backends: readonly Backend[],
   first: Backend,
@@ -114,15 +116,16 @@ const prove = async <Backend>(
 }
 
 /**
- * Lets callers race on each step that may happen once, over every opening of the store, and removes what that made or lets it
- * expire within seconds. Resolves with what is wrong, in words that follow the name of the store. Throws `Unavailable`.
+ * Lets callers race on each operation that may happen once, over every opening of the store, and removes the results
+ * or lets them expire within seconds. Resolves with what is wrong, in words that follow the name of the store. Throws
+ * `Unavailable`.
  */
 export const proveEphemeral = (
   openings: readonly [EphemeralBackend, ...EphemeralBackend[]],
   clock: Clock,
 ): Promise<string | undefined> => prove(openings, ephemeralSteps(clock))
 
-/** As `proveEphemeral`, for the role that holds what must never be lost. */
+/** Like `proveEphemeral`, for the role that holds what must never be lost. */
 export const proveRecords = (
   openings: readonly [StorageBackend, ...StorageBackend[]],
   clock: Clock,

@@ -10,7 +10,8 @@ import type {
 } from './ports.js'
 import type { Share, Weight } from './shares.js'
 
-// Collections of which each entry counts in the share of its class. A share that is full refuses new entries, and nothing else.
+// Collections whose entries count towards the quota of their class. A full quota refuses new entries, and nothing
+// else.
 
 const weigh = (share: Share, id: string, record: string, ttlSeconds: number): Weight => ({
   idBytes: Buffer.byteLength(id),
@@ -18,7 +19,7 @@ const weigh = (share: Share, id: string, record: string, ttlSeconds: number): We
   until: share.clock() + ttlSeconds * 1000,
 })
 
-/** Counts entries, writes them, and takes them off again when nothing was written. */
+/** Counts entries, writes them, and subtracts them again when nothing was written. */
 const hold = async <R>(
   share: Share,
   weights: readonly Weight[],
@@ -59,7 +60,7 @@ export const shareReplays = (share: Share, guard: EphemeralReplayGuard): Ephemer
 })
 
 /**
- * What is kept for ever is not counted. `expiryOf` is for records that may be removed before their time: when they would have
+ * Entries kept for ever are not counted. `expiryOf` is for records that may be removed early: when they would have
  * expired, in milliseconds since the epoch.
  */
 export const shareLookup = <T>(
@@ -82,7 +83,7 @@ export const shareLookup = <T>(
   },
 })
 
-/** Counts what an atomic change made of an entry. One that is there already may change also when the share is full. */
+/** Counts the effect of an atomic change on an entry. An existing one may change even when the quota is full. */
 const countChange = async <R>(
   share: Share,
   change: (note: (before: Weight | undefined, after: Weight | undefined) => void) => Promise<R>,
@@ -95,7 +96,7 @@ const countChange = async <R>(
   return result
 }
 
-/** As `shareLookup`, and listed and changed. */
+/** Like `shareLookup`, with listing and updates. */
 export const shareRecords = <T>(
   share: Share,
   store: RecordStore<T>,
@@ -124,7 +125,7 @@ export const shareDeviceCodes = <Request, Approval>(
   codes: DeviceCodeStore<Request, Approval>,
 ): DeviceCodeStore<Request, Approval> => ({
   start: (id, record, ttlSeconds) => {
-    // It is remembered for as long again as it lives, and there are two entries of it.
+    // It is remembered for twice its life, and takes two entries.
     const kept = 2 * ttlSeconds
     const weights = [weigh(share, id, JSON.stringify(record), kept), weigh(share, record.userCode, id, kept)]
     return hold(

@@ -2,12 +2,12 @@ import type { Clock } from '../clock.js'
 import { Unavailable } from '../unavailable.js'
 import type { CounterStore, StoreRoom } from './ports.js'
 
-/** Bytes that end at the same time, which is in milliseconds since the epoch. */
+/** Bytes that expire at the same time, which is in milliseconds since the epoch. */
 type Slice = readonly [end: number, bytes: number]
 
-/** One entry as it is counted. */
+/** The size of one entry. */
 export interface Weight {
-  /** With those of its namespace. */
+  /** Includes its namespace. */
   readonly idBytes: number
   /** As JSON. */
   readonly recordBytes: number
@@ -15,45 +15,51 @@ export interface Weight {
   readonly until: number
 }
 
-/** What one class of short-lived entries may take of a store. */
+/** What one class of short-lived entries may use of a store. */
 export interface Share {
   readonly name: string
   readonly clock: Clock
-  /** Bytes in use, as far as this process knows, and how many may be. */
+  /** Bytes in use, as far as this process knows, and the limit. */
   read(): { readonly bytes: number; readonly limit: number }
-  /** What an entry takes with an id of 43 bytes and so many of its record. */
+  /** What an entry takes that has an id of 43 bytes and a record of so many. */
   footprint(recordBytes: number): number
   /** Resolves, nearly always at once, when the total is known. Throws `Unavailable`. */
   ready(): Promise<void>
-  /** Throws `Unavailable` when the class is too full for the entry. */
+  /** Throws `Unavailable` when the class has too little space for the entry. */
   checkRoom(weight: Weight): void
   count(weight: Weight): void
-  /** Takes off what was counted: it was not written, or is gone before its time. */
+  /** Subtracts what was counted, because it was not written or was removed early. */
   giveBack(weight: Weight): void
-  /** Has this process counted anything that the store does not know yet? */
+  /** Whether this process has counts that the store does not know yet. */
   hasNews(): boolean
-  /** Tells the store what this process has counted, and learns the total. Throws `Unavailable`. */
+  /** Sends this process's counts to the store and learns the total. Throws `Unavailable`. */
   sync(): Promise<void>
 }
 
 export interface ShareOptions {
   readonly name: string
-  /** Of the capacity of the store. */
+  /** The fraction of the store's capacity. */
   readonly part: number
   readonly room: StoreRoom
   readonly states: CounterStore
   readonly clock: Clock
-  /** What `Unavailable` calls it. */
+  /** Its name in `Unavailable`. */
   readonly component: string
 }
 
-/** Of a token or its hash. */
+/** The length of a token or its hash. */
 const usualIdBytes = 43
 
-/** Milliseconds that what has expired is still in a store: Redis keeps it for ten seconds, collectors take their time. */
+/**
+ * Milliseconds for which expired entries still occupy a store: Redis keeps them for ten seconds, and collectors run
+ * with a delay.
+ */
 const lingeringMs = 10_000
 
-/** An entry ends with its slice. A slice is an eighth of a lifetime at most, and lifetimes that differ share slices. */
+/**
+ * An entry counts until its slice ends. A slice is at most an eighth of a lifetime, and different lifetimes share
+ * slices.
+ */
 const endOf = (until: number, now: number): number => {
   const length = 1000 * 2 ** Math.max(0, Math.floor(Math.log2(Math.max(1, (until - now) / 8000))))
   return Math.ceil((until + lingeringMs) / length) * length
@@ -66,9 +72,9 @@ const addTo = (slices: Map<number, number>, end: number, bytes: number): void =>
 }
 
 /**
- * Each process counts what it writes and decides by the last total that it knows and its own since, so that an entry costs no
- * more round trips than without; about once a second it adds its own to the total in the store. So what all processes write
- * within a second can go past the limit, and no more.
+ * Each process counts its own writes and decides by the last known total plus its own count since, so an entry costs
+ * no extra round trips; about once a second it adds its count to the total in the store. The limit can thus be
+ * exceeded only by what all processes write within a second.
  */
 export const createShare = ({ name, part, room, states, clock, component }: ShareOptions): Share => {
   let known: Map<number, number> | undefined
@@ -115,7 +121,7 @@ export const createShare = ({ name, part, room, states, clock, component }: Shar
       })
       known = new Map(merged)
     } catch (error) {
-      // Told again, and twice at the worst: what is counted too often ends with its slice.
+      // Sent again, at worst twice; a count that is too high ends with its slice.
       for (const [end, bytes] of sent) addTo(own, end, bytes)
       throw error
     } finally {

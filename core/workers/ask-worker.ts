@@ -2,8 +2,8 @@ import { request } from 'node:http'
 import { text as readText } from 'node:stream/consumers'
 
 /**
- * Milliseconds for a reload, each within the next: one worker, who may have to open keys; all of them, the first one alone
- * and then the others together, and for those who ask for it.
+ * Milliseconds for a reload, each contained in the next: one worker, which may have to open keys; all of them, the
+ * first alone and then the others together; and the caller's wait.
  */
 export const reloadDeadlines = { worker: 25_000, all: 55_000, caller: 60_000 } as const
 
@@ -12,14 +12,17 @@ export interface WorkerAnswer {
   readonly body: string
 }
 
-/** What a worker is asked. Without a method: POST with a body, GET without one. */
+/** A request to a worker. Without a method: POST with a body, GET without one. */
 export interface WorkerQuestion {
   readonly path: string
   readonly method?: string
   readonly body?: { readonly type: string; readonly text: string }
 }
 
-/** Asks the admin listener of a worker, over its socket. Rejects with the system's error, and when `signal` is aborted. */
+/**
+ * Calls the admin listener of a worker over its socket. Rejects with the system's error, and when `signal` is
+ * aborted.
+ */
 export const askWorker = (
   socketPath: string,
   { path, body, method = body === undefined ? 'GET' : 'POST' }: WorkerQuestion,

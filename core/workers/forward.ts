@@ -20,7 +20,10 @@ const question = (declaration: AdminDeclaration, request: EndpointRequest): Work
   return { ...url, body: { type: declaration.body === 'json' ? 'application/json' : formType, text } }
 }
 
-/** Lets any worker answer: all of them stand on the same stores. Repeated parameters are refused here, as the worker would. */
+/**
+ * Lets any worker answer, because all use the same stores. Repeated parameters are refused here, as the worker would
+ * do.
+ */
 export const createForwarder =
   (pool: Pick<WorkerPool, 'sockets' | 'running'>) =>
   (declaration: AdminDeclaration): Handler =>

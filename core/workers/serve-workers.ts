@@ -27,32 +27,34 @@ export const countWorkers = ({ workers }: Pick<Config, 'workers'>): number =>
   workers === 'auto' ? availableParallelism() : workers
 
 export interface ServingWorkers {
-  /** Where all of them are asked. */
+  /** Where the shared admin listener is. */
   readonly admin: string
-  /** Where they listen, when all serve. Throws `WorkerFailed`. */
+  /** Where they listen, once all serve. Throws `WorkerFailed`. */
   readonly started: ReturnType<WorkerPool['start']>
-  /** Has every worker reload the configuration. The log has the outcome. */
+  /** Makes every worker reload the configuration. The outcome is logged. */
   reload(): Promise<void>
-  /** Not ready first, then every worker stops in order. */
+  /** Reports not ready first, then stops every worker gracefully. */
   close(graceMs: number): Promise<void>
-  /** Ends every worker at once. */
+  /** Kills every worker. */
   kill(): void
 }
 
 /**
- * The process above the workers: it serves no request, and has the one admin listener of all, also while they wait for a
- * store (F32). Throws the system's error when it cannot listen.
+ * The process above the workers. It serves no requests, and has the shared admin listener, also while workers wait
+ * for a store (F32). Throws the system's error when it cannot listen.
  */
 export const serveWorkers = async (checked: CheckedConfiguration, log: Log): Promise<ServingWorkers> => {
   const { config } = checked
-  // A restarted worker must not take it from the others.
+  // A restarted worker must not take the socket from the others.
   if (isSocketPath(config.listen.host)) await removeStaleSocket(config.listen.host)
   const pool = await createWorkerPool(countWorkers(config), log)
   const readiness = createWorkerReadiness(pool)
   const metrics = createWorkerMetrics(pool)
   observeReadiness(metrics, readiness)
   const reloadWorkers = createWorkerReload(pool, log, (difference) => readiness.differ(difference))
-  /** The workers have taken the configuration; the certificate of the one admin listener is this process' own. */
+  /**
+   * The workers have loaded the configuration; the certificate of the shared admin listener belongs to this process.
+   */
   const reload: ReloadWorkers = async (request) => {
     const answer = await reloadWorkers(request)
     if (answer.status !== 200 || config.admin.tls === undefined) return answer
@@ -108,7 +110,7 @@ export const serveWorkers = async (checked: CheckedConfiguration, log: Log): Pro
   }
 }
 
-/** The same deployment for one worker, whose admin listener is a socket that the process above it asks. */
+/** The same deployment for one worker, whose admin listener is a socket that the parent process calls. */
 export const forWorker = (checked: CheckedConfiguration, socket: string): CheckedConfiguration => ({
   ...checked,
   config: { ...checked.config, admin: { host: socket, port: 0 } },

@@ -4,7 +4,10 @@ import type { WorkerPool } from './worker-pool.js'
 
 const deadlineMs = 2000
 
-/** The metrics of all workers, each series with the number of its worker, and those of the workers themselves. */
+/**
+ * The metrics of all workers, each series labelled with the number of its worker, and metrics about the workers
+ * themselves.
+ */
 export const createWorkerMetrics = (pool: Pick<WorkerPool, 'sockets' | 'running' | 'restarts'>): Metrics => {
   const own = createMetrics()
   const one = (type: 'counter' | 'gauge', name: string, help: string, read: () => number): void =>
@@ -18,7 +21,7 @@ export const createWorkerMetrics = (pool: Pick<WorkerPool, 'sockets' | 'running'
       const { status, body } = await askWorker(socket, { path: '/metrics' }, AbortSignal.timeout(deadlineMs))
       return status === 200 ? labelled(body, `worker="${String(number)}"`) : ''
     } catch {
-      // One that is gone has none.
+      // A worker that has exited has none.
       return ''
     }
   }
@@ -33,13 +36,13 @@ export const createWorkerMetrics = (pool: Pick<WorkerPool, 'sockets' | 'running'
   }
 }
 
-/** A label more on every line of a value. */
+/** Adds a label to every line with a value. */
 const labelled = (text: string, label: string): string =>
   text.replaceAll(/^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$/gm, (_, name: string, labels: string | undefined, value) => {
     return `${name}{${labels === undefined ? label : `${label},${labels}`}} ${String(value)}`
   })
 
-/** All lines of one metric stand together, below one head. */
+/** Groups all lines of one metric below one header. */
 const merge = (texts: readonly string[]): string => {
   const families = new Map<string, string[]>()
   for (const text of texts) {

@@ -5,44 +5,50 @@ import { join } from 'node:path'
 import type { JsonObject } from '../json.js'
 import type { Log } from '../observe/log.js'
 
-/** Milliseconds before an exited worker is restarted: doubled each time, and forgotten when one has lasted. */
+/**
+ * Milliseconds before an exited worker is restarted. The wait doubles each time, and is reset when a worker has
+ * lasted.
+ */
 const backoff = { first: 500, most: 30_000, lastedFor: 60_000 } as const
 
 /** Milliseconds beyond its own grace after which a worker is killed. */
 const killAfterMs = 3000
 
-/** The exit code of a worker that refuses its configuration; it does not recover by itself. The number is that of sysexits.h. */
+/**
+ * The exit code of a worker that refuses its configuration and cannot recover by itself. The number is from
+ * sysexits.h.
+ */
 export const refusedExitCode = 78
 
-/** What a worker says when it serves. */
+/** The message of a worker that serves. */
 export interface WorkerStarted {
   readonly listening: { readonly public: string }
 }
 
-/** Processes that serve the same port. */
+/** Processes that serve one port. */
 export interface WorkerPool {
   /**
-   * The first one alone at first, so that a fault of the deployment is reported once. Resolves when all serve; throws
+   * Starts the first alone, so that a fault of the deployment is reported once. Resolves when all serve; throws
    * `WorkerFailed` when one does not come up.
    */
   start(): Promise<WorkerStarted['listening']>
-  /** The socket of each one's admin listener, by number. */
+  /** The socket of each worker's admin listener, by number. */
   readonly sockets: ReadonlyMap<number, string>
-  /** Those that run now. */
+  /** Workers that are running. */
   running(): readonly number[]
   /**
-   * Those that are not restarted, because one of them has refused the configuration: another attempt may be another
-   * wrong PIN, and tokens count (F21).
+   * Workers that are not restarted because one refused the configuration: another attempt could be another wrong PIN,
+   * and tokens count those (F21).
    */
   held(): readonly number[]
-  /** Starts those all the same, one after the other, until one refuses again. Never throws. */
+  /** Starts the held workers after all, one by one, until one refuses again. Never throws. */
   resume(): Promise<void>
   readonly restarts: number
-  /** Has each one go on in the file that has the path of the audit log now. */
+  /** Makes each worker continue in the file that now has the path of the audit log. */
   reopenAudit(): void
-  /** Has each one stop in order. Resolves when all have ended. */
+  /** Stops each worker gracefully. Resolves when all have ended. */
   stop(graceMs: number): Promise<void>
-  /** At once. */
+  /** Kills all workers. */
   kill(): void
 }
 
@@ -54,9 +60,9 @@ export class WorkerFailed extends Error {
 const isStarted = (message: unknown): message is WorkerStarted =>
   typeof message === 'object' && message !== null && 'listening' in message
 
-/** `count` processes of this program, each of which is restarted when it exits. None runs yet. */
+/** `count` processes of this program, each restarted when it exits. None is started yet. */
 export const createWorkerPool = async (count: number, log: Log): Promise<WorkerPool> => {
-  // Nobody but this user may ask a worker.
+  // Only this user may call a worker.
   const directory = await mkdtemp(join(tmpdir(), 'signet-workers-'))
   const numbers = Array.from({ length: count }, (_, index) => index + 1)
   const sockets = new Map(numbers.map((number) => [number, join(directory, `${String(number)}.sock`)]))
@@ -94,10 +100,10 @@ export const createWorkerPool = async (count: number, log: Log): Promise<WorkerP
       }
       timers.set(number, setTimeout(again, againInMs))
     }
-    // Not `code`, which in a log is that of a grant.
+    // The field is not named `code`, which in a log is the code of a grant.
     worker.once('exit', (exit_code, signal) => restart({ worker_pid: worker.process.pid, exit_code, signal }))
     worker.on('error', (error) => {
-      // There are too many processes: nothing was started, and nothing will exit.
+      // The process limit is reached: nothing was started, and no exit will follow.
       if (worker.process.pid === undefined) restart({}, error)
       else
         log.error('A message to a worker could not be sent', { worker: number, worker_pid: worker.process.pid }, error)
@@ -118,11 +124,11 @@ export const createWorkerPool = async (count: number, log: Log): Promise<WorkerP
       worker.once('error', fail)
     })
 
-  /** Unless another one has refused again meanwhile. */
+  /** Stops if another one has refused meanwhile. */
   const startHeld = async (number: number): Promise<void> => {
     if (state.stopping || state.refused || !isMissing(number)) return
     state.restarts++
-    // The log has why.
+    // The reason is in the log.
     await startOne(number).catch(() => undefined)
   }
 

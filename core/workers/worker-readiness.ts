@@ -2,15 +2,15 @@ import type { ComponentHealth, ReadinessReport } from '../observe/health.js'
 import { askWorker } from './ask-worker.js'
 import type { WorkerPool } from './worker-pool.js'
 
-/** Milliseconds between two questions, and for an answer. */
+/** Milliseconds between two checks, and for an answer. */
 const intervalMs = 500
 const deadlineMs = 2000
 
 export interface WorkerReadiness extends Disposable {
   report(): ReadinessReport
-  /** In what the workers differ from each other since the last reload; undefined: in nothing. */
+  /** How the workers differ from each other since the last reload, or undefined if they do not. */
   differ(difference: string | undefined): void
-  /** Not ready from now on. */
+  /** Reports not ready from now on. */
   drain(): void
 }
 
@@ -25,8 +25,8 @@ const unanswered = (message: string): WorkerReport => ({
 })
 
 /**
- * Ready while any worker is: one of those that listen serves each caller. The component `workers` is up only while
- * all are ready and alike. Asked in the background.
+ * Ready while any worker is, because callers reach only those that listen. The component `workers` is up only while
+ * all are ready and have the same configuration. Checked in the background.
  */
 export const createWorkerReadiness = (pool: Pick<WorkerPool, 'sockets' | 'held'>): WorkerReadiness => {
   const found = new Map<number, WorkerReport>()

@@ -7,8 +7,8 @@ import { askWorker, reloadDeadlines, type WorkerAnswer } from './ask-worker.js'
 import type { WorkerPool } from './worker-pool.js'
 
 /**
- * Has every worker reload the configuration: one first, and when it has, the others together. What the first one refuses
- * the others do not get. Throws `Unavailable` when that one does not answer.
+ * Makes every worker reload the configuration: first one, then, if it accepts, the others together. A configuration
+ * that the first refuses is not sent to the others. Throws `Unavailable` when the first does not answer.
  */
 export type ReloadWorkers = (request: ReloadRequest) => Promise<WorkerAnswer>
 
@@ -24,7 +24,7 @@ interface ReloadBody {
   readonly error_description?: string
 }
 
-/** `differ` is called when workers come to have different configurations, and when a reload has ended that. */
+/** `differ` is called when workers start to have different configurations, and when a reload has ended that. */
 export const createWorkerReload = (
   pool: Pick<WorkerPool, 'sockets' | 'running' | 'resume' | 'reopenAudit'>,
   log: Log,
@@ -69,7 +69,7 @@ export const createWorkerReload = (
 
   const reload = async ({ force, by }: ReloadRequest): Promise<WorkerAnswer> => {
     const form = new URLSearchParams({ force: String(force), ...writeActedBy(by) }).toString()
-    // Each, also where the first one refuses the configuration.
+    // All of them do so, even when the first refuses the configuration.
     pool.reopenAudit()
     const [first, ...others] = pool.running()
     if (first === undefined) {
@@ -85,9 +85,9 @@ export const createWorkerReload = (
     const outcomes = [leading, ...(await Promise.all(others.map((worker) => askOther(worker, form))))]
     if (outcomes.some(({ status }) => status !== 200)) return tellApart(outcomes)
     differ(undefined)
-    // The log and readiness have what comes of it.
+    // The log and readiness show the result.
     void pool.resume()
-    // One that was started since the file was written has it already.
+    // A worker started after the file was written already has it.
     return outcomes.find(({ body }) => readBody(body).status === 'reloaded') ?? leading
   }
   let last: Promise<unknown> = Promise.resolve()

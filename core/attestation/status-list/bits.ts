@@ -3,22 +3,25 @@ import { indexCount } from './index-order.js'
 import { endOf } from './list-ids.js'
 
 export const listBytes = indexCount / 8
-/** Bytes of a list that one record has: a list has at most 128 records, and none before something of it is revoked. */
+/** Bytes of a list in one record. A list has at most 128 records, and none before one of its entries is revoked. */
 const partBytes = 1024
 const partCount = listBytes / partBytes
 const partIndexes = partBytes * 8
 
-/** Part `part` of a list, in the order of ids. */
+/** Id of part `part` of a list, in the order of ids. */
 const partId = (list: string, part: number): string => `${list}.${part.toString(16).padStart(2, '0')}`
 
-/** Sets the bit of an index: the lowest one of a byte is that of the first index (Token Status List §4.1). Says how many were set: none or one. */
+/**
+ * Sets the bit of an index; the lowest bit of a byte belongs to the first index (Token Status List §4.1). Returns the
+ * number of bits changed (0 or 1).
+ */
 const setBit = (bytes: Uint8Array, idx: number): number => {
   const before = bytes[idx >> 3] as number
   bytes[idx >> 3] = before | (1 << (idx & 7))
   return before === bytes[idx >> 3] ? 0 : 1
 }
 
-/** Sets bits of a list, for all replicas. What is set is never unset. Throws `Unavailable`. */
+/** Sets bits of a list for all replicas. A set bit is never cleared. Throws `Unavailable`. */
 export const setBits = async (bits: RecordStore<string>, list: string, indexes: readonly number[]): Promise<void> => {
   const partOf = (idx: number): number => Math.floor(idx / partIndexes)
   for (const part of new Set(indexes.map(partOf)))
@@ -29,10 +32,10 @@ export const setBits = async (bits: RecordStore<string>, list: string, indexes: 
     })
 }
 
-/** A list as one process has it. */
+/** A list as one process knows it. */
 export interface Bitmap {
   readonly bytes: Buffer
-  /** Changes with the bytes. */
+  /** Changes whenever the bytes do. */
   version: number
   /** How many bits are set. */
   revoked: number
@@ -40,7 +43,7 @@ export interface Bitmap {
 
 export const createBitmap = (): Bitmap => ({ bytes: Buffer.alloc(listBytes), version: 0, revoked: 0 })
 
-/** Adds the bits that are set in the store. Throws `Unavailable`. */
+/** Adds the bits that the store has. Throws `Unavailable`. */
 export const readBits = async (bits: RecordStore<string>, list: string, bitmap: Bitmap): Promise<void> => {
   const found = await bits.list(`${list}.`, partCount)
   for (const { id, record } of found) {
@@ -49,7 +52,7 @@ export const readBits = async (bits: RecordStore<string>, list: string, bitmap: 
   }
 }
 
-/** Adds the bits of these indexes. */
+/** Sets the bits of these indexes. */
 export const addBits = (bitmap: Bitmap, indexes: readonly number[]): void => {
   for (const idx of indexes) bitmap.revoked += setBit(bitmap.bytes, idx)
   bitmap.version++

@@ -8,8 +8,8 @@ const halfMask = 2 ** halfBits - 1
 const rounds = 12
 
 /**
- * The secret order in which the indexes of a list are given out: a permutation of all of them, so that none comes twice, that
- * looks random to everyone without the seed. A Feistel network whose round functions are tables of random numbers.
+ * The secret order in which the indexes of a list are assigned: a permutation, so that none is repeated, which looks
+ * random without the seed. It is a Feistel network whose round functions are tables of random numbers.
  */
 export const createIndexOrder = (seed: Uint8Array): ((position: number) => number) => {
   const size = 2 ** halfBits

@@ -3,13 +3,13 @@ import type { RecordStore } from '../../storage/ports.js'
 import { createIndexOrder, indexCount } from './index-order.js'
 import { endOf, type ListIds } from './list-ids.js'
 
-/** Where the status of one token is (Token Status List §6.2). */
+/** The place of a token's status (Token Status List §6.2). */
 export interface StatusIndex {
   readonly list: string
   readonly idx: number
 }
 
-/** The list that indexes are given out of, and how many of them are. */
+/** The list that indexes are assigned from, and how many are assigned. */
 export interface ListInUse {
   readonly list: string
   readonly given: number
@@ -19,13 +19,13 @@ export interface StatusIndexesOptions {
   readonly lists: RecordStore<ListInUse>
   readonly ids: ListIds
   readonly clock: Clock
-  /** Until a token that is issued now has expired for everybody. */
+  /** Seconds until a token that is issued now has expired for everybody. */
   readonly tokenSeconds: number
 }
 
-/** Indexes that a process takes from the store at a time. Those that it has not used when it stops are lost. */
+/** Indexes that a process reserves in the store at a time. Unused ones are lost when it stops. */
 export const blockSize = 256
-/** Seconds for which indexes of one list are given out, unless it is full before. */
+/** Seconds for which indexes of one list are assigned, unless it is full earlier. */
 const listSeconds = 86_400
 /** The only id in the collection. */
 const inUse = 'in_use'
@@ -36,8 +36,8 @@ interface Block extends ListInUse {
 }
 
 /**
- * Gives out indexes: unpredictable, and each once for as long as its list exists, over all processes. A list ends when its last
- * token has expired, and nothing of it is used again. Throws `Unavailable`.
+ * Assigns unpredictable indexes, each once in the life of its list, over all processes. A list ends when its last
+ * token has expired, and is never used again. Throws `Unavailable`.
  */
 export const createStatusIndexes = (options: StatusIndexesOptions): (() => Promise<StatusIndex>) => {
   const { lists, ids, clock, tokenSeconds } = options

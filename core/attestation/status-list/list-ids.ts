@@ -8,20 +8,20 @@ const headLength = 12
 const macLength = 12
 const form = /^[\w-]{32}$/
 
-/** Names of lists. All replicas share the secret, so each knows a list of ours without asking the store. */
+/** Names of lists. Replicas share the secret, so each recognises our lists without asking the store. */
 export interface ListIds {
-  /** `endsAt`: when its last token has expired; seconds since the epoch. Throws `Unavailable`. */
+  /** `endsAt` is when its last token has expired, in seconds since the epoch. Throws `Unavailable`. */
   make(endsAt: number): Promise<string>
-  /** Whether an id is ours. Throws `Unavailable`. */
+  /** Whether the id is one of ours. Throws `Unavailable`. */
   isOurs(id: string): Promise<boolean>
-  /** What the order of its indexes follows from. Throws `Unavailable`. */
+  /** The seed of the order of its indexes. Throws `Unavailable`. */
   seed(id: string): Promise<Uint8Array>
 }
 
-/** When the last token of a list of ours has expired: seconds since the epoch. */
+/** When the last token of one of our lists has expired, in seconds since the epoch. */
 export const endOf = (id: string): number => Buffer.from(id, 'base64url').readUIntBE(0, timeLength)
 
-/** The end of the list, a random part, and a MAC of both. */
+/** An id consists of the end of the list, a random part, and a MAC of both. */
 export const createListIds = (secrets: RecordStore<string>): ListIds => {
   const secret = createSharedSecret(secrets, 'status_lists')
   const macOf = async (use: 'id' | 'order', head: Uint8Array): Promise<Buffer> =>

@@ -3,9 +3,9 @@ import type { RecordStore } from '../../storage/ports.js'
 import { addBits, createBitmap, readBits, type Bitmap } from './bits.js'
 import { endOf } from './list-ids.js'
 
-/** A list as this process knows it. */
+/** A list as known in this process. */
 export interface ListHere {
-  /** When the store was asked: milliseconds since the epoch. */
+  /** When the store was last asked, in milliseconds since the epoch. */
   readonly lookedAt: number
   readonly bitmap: Readonly<Bitmap>
 }
@@ -16,15 +16,15 @@ interface Kept {
   readonly bitmap: Bitmap
 }
 
-/** The lists that were asked for in this process, until they end. They stay over a reload: 128 KiB each. */
+/** The lists requested in this process, kept until they end and across reloads. Each takes 128 KiB. */
 export interface ListsHere {
-  /** The list, which is ours. It may not have been looked at. */
+  /** Returns a list, which must be ours. It may not have been read from the store yet. */
   get(list: string): ListHere
-  /** Takes over what other processes have revoked. However many ask at once, the store is asked once. Throws `Unavailable`. */
+  /** Loads revocations made by other processes. Concurrent callers share one query. Throws `Unavailable`. */
   look(list: string): Promise<void>
-  /** Takes over what this process has revoked. */
+  /** Adds revocations made by this process. */
   revoked(list: string, indexes: readonly number[]): void
-  /** How many lists are here, and how many entries of them are revoked. */
+  /** How many lists are held here, and how many of their entries are revoked. */
   count(): { readonly lists: number; readonly revoked: number }
 }
 

@@ -14,7 +14,7 @@ import { Unavailable } from '../../unavailable.js'
 import { endOf, type ListIds } from './list-ids.js'
 import type { ListsHere } from './lists-here.js'
 
-/** A Status List Token, as it is answered. */
+/** A Status List Token as it is sent. */
 export interface SignedList {
   readonly body: Buffer
   readonly etag: string
@@ -26,19 +26,19 @@ export interface ListPublicationOptions {
   readonly ring: Pick<KeyRing, 'sign'>
   readonly alg: JwsAlg
   readonly issuer: string
-  /** Seconds that verifiers may use a list for. */
+  /** Seconds for which verifiers may cache a list. */
   readonly ttlSeconds: number
   readonly clock: Clock
   readonly audit: AuditLog
   readonly log: Log
-  /** How long it took to compress and sign a list. */
+  /** How long it took to compress and sign lists. */
   readonly builds: Durations
 }
 
 export interface ListPublication {
-  /** Seconds that pass before the store is asked what others have revoked. */
+  /** Seconds before the store is asked again for revocations by others. */
   readonly lookSeconds: number
-  /** From memory nearly always. Throws a 404 for what is no list of ours, `Unavailable`. */
+  /** Nearly always answers from memory. Throws a 404 for an id that is not one of our lists, and `Unavailable`. */
   get(id: string): SignedList | Promise<SignedList>
 }
 
@@ -55,9 +55,11 @@ interface Known {
   failure?: { readonly at: number; readonly error: Unavailable } | undefined
 }
 
-/** The key signs no other type for this purpose. As long as a list in which every second token is revoked. */
+/**
+ * The key signs no other type for this purpose. The length is that of a list in which every second token is revoked.
+ */
 const profile = { typ: 'statuslist+jwt', purpose: 'status_list', maxLength: 256 * 1024 } as const
-/** Seconds that pass at most before a process asks the store what others have revoked. */
+/** Maximum seconds before a process asks the store for revocations by others. */
 export const mostLookSeconds = 5
 /** Milliseconds between attempts while the store or a signer is down. */
 const retryMs = 1000
@@ -71,8 +73,8 @@ export const statusListUri = (issuer: string, list: string): string =>
   `${issuer.replace(/\/$/, '')}/status-lists/${list}`
 
 /**
- * Signs lists when they are asked for: once in `ttlSeconds`, and when something of them was revoked. While the store or the
- * signers are down the last one is answered until it expires.
+ * Signs lists on demand: once in `ttlSeconds`, and after a revocation. While the store or the signers are down, the
+ * last one is served until it expires.
  */
 export const createListPublication = (options: ListPublicationOptions): ListPublication => {
   const { lists, ids, alg, issuer, ttlSeconds, clock, audit, log, builds } = options
@@ -82,7 +84,7 @@ export const createListPublication = (options: ListPublicationOptions): ListPubl
   let turn: Promise<unknown> = Promise.resolve()
 
   const isOver = (id: string): boolean => endOf(id) <= epochSeconds(clock)
-  /** Also after the clock was set back. */
+  /** Also holds after the clock was set back. */
   const isWithin = (milliseconds: number, since: number): boolean => Math.abs(clock() - since) < milliseconds
 
   const build = async (id: string): Promise<Published> => {
@@ -91,7 +93,8 @@ export const createListPublication = (options: ListPublicationOptions): ListPubl
     const iat = epochSeconds(clock)
     const exp = iat + ttlSeconds * statusListLifetimes
     const sub = statusListUri(issuer, id)
-    // Of a copy: bits may be set meanwhile. In the thread pool; the best compression takes ten times as long for a tenth less.
+    // Compresses a copy, because bits may be set meanwhile. Runs on the thread pool; the best compression takes ten
+    // times as long to save a tenth.
     const lst = (await compress(Buffer.from(bytes))).toString('base64url')
     const claims = { iss: issuer, sub, iat, exp, ttl: ttlSeconds, status_list: { bits: 1, lst } }
     const late = (): Error => new Unavailable('keys', 'no', 'A status list was not signed in time.')
@@ -103,7 +106,7 @@ export const createListPublication = (options: ListPublicationOptions): ListPubl
     return { body: Buffer.from(signed.token), etag, version, signedAt: iat * 1000, expiresAt: exp * 1000 }
   }
 
-  /** One list at a time, so that no revocation of many keeps the signers from anything else. */
+  /** Builds one list at a time, so that a mass revocation does not occupy the signers. */
   const buildInTurn = (id: string): Promise<Published> => {
     const built = turn.then(() => build(id))
     turn = built.catch(() => undefined)

@@ -5,30 +5,31 @@ import { principalDigest } from '../principal-digest.js'
 import { setBits } from './bits.js'
 import type { StatusIndex } from './indexes.js'
 
-/** Where the status of one attestation is, and which key it is for. Kept until the attestation has expired. */
+/** Where the status of one attestation is, and which key it is for. Kept until the attestation expires. */
 export interface StatusEntry extends StatusIndex {
   readonly jkt: string
 }
 
 export interface TokenStatusOptions {
-  /** By principal. */
+  /** Keyed by principal. */
   readonly entries: RecordStore<StatusEntry>
   readonly bits: RecordStore<string>
-  /** A fresh index. Throws `Unavailable`. */
+  /** Returns an unused index. Throws `Unavailable`. */
   readonly nextIndex: () => Promise<StatusIndex>
   readonly tokenSeconds: number
-  /** Told what was revoked here, so that this process need not look. */
+  /** Called with revocations made here, so that this process need not query them. */
   readonly revoked?: ((list: string, indexes: readonly number[]) => void) | undefined
 }
 
-/** The status of attestations that have not expired. Both members throw `Unavailable`. */
+/** The status of attestations that have not expired. Both methods throw `Unavailable`. */
 export interface TokenStatus {
   /**
-   * A fresh index for an attestation that is about to be issued, noted under its principal. Call it before it is asked whether
-   * the principal may have the attestation: then a revocation of the principal finds the index, or the answer is no.
+   * Assigns a new index to an attestation that is about to be issued, and records it under its principal. Call it
+   * before checking whether the principal may have the attestation, so that a revocation either finds the index or
+   * makes that check fail.
    */
   assign(principal: Principal, jkt: string): Promise<StatusIndex>
-  /** Revokes the attestations of a principal, for good: those for keys that `isMeant`, by default all. */
+  /** Revokes attestations of a principal permanently: those for keys that `isMeant` accepts, by default all. */
   revoke(principal: Principal, isMeant?: (jkt: string) => boolean): Promise<void>
 }
 
@@ -58,7 +59,7 @@ export const createTokenStatus = (options: TokenStatusOptions): TokenStatus => {
         const page = await pageSubjectRecords(entries, owner, after, pageSize)
         const meant = page.entries.filter(({ record }) => isMeant(record.jkt))
         await setAll(meant.map(({ record }) => record))
-        // The bits first, so that a repetition after an outage finds what is missing.
+        // The bits are set first, so that a repetition after an outage finds what is missing.
         await Promise.all(meant.map(({ name }) => entries.remove(subjectRecordId(owner, name))))
         after = page.entries.at(-1)?.name
         if (!page.more) return
