@@ -17,10 +17,7 @@ export interface OneTimeStore<T> {
   find(id: string): Promise<T | undefined>
   /** Like `find`, but does not return a redeemed record. */
   findUnused(id: string): Promise<T | undefined>
-  /**
-   * Of N callers in any number of processes, exactly one gets `won` and the others `replayed`. Durable before it
-   * resolves.
-   */
+  /** Of N callers in any number of processes, one gets `won`, the others `replayed`. Durable before it resolves. */
   redeem(id: string): Promise<Redemption<T>>
 }
 
@@ -42,10 +39,7 @@ export interface EphemeralReplayGuard {
    * forgotten.
    */
   claim(namespace: string, id: string, ttlSeconds: number, earliest: number): Promise<boolean>
-  /**
-   * The time since which every claim is remembered, the same in all processes, in milliseconds since the epoch.
-   * Throws `Unavailable` until it is known, and never afterwards. Absent means always.
-   */
+  /** Since when every claim is remembered (epoch ms), in all processes. Throws `Unavailable` until that is known. */
   since?(): number
 }
 
@@ -54,10 +48,7 @@ export interface RefreshFamily<T> {
   readonly grant: T
   /** Hash of the only live token. */
   readonly current: string
-  /**
-   * Hash of the token that `current` replaced, and when and from what its successor was derived, which an honest
-   * retry needs.
-   */
+  /** Hash of the token that `current` replaced, with what derived the successor, for an honest retry. */
   readonly previous?: { readonly hash: string; readonly salt: string; readonly rotatedAt: number }
   /** Milliseconds since the epoch. Rotations do not move it (RFC 9700 §4.14). */
   readonly absoluteExpiry: number
@@ -68,7 +59,7 @@ export interface Rotation {
   readonly presented: string
   /**
    * Hash of the successor and the salt that derived it. If absent, the token stays and its idle time restarts, within
-   * a hundredth of it, because a store need not write at each use.
+   * a hundredth, so that a store need not write at each use.
    */
   readonly successor?: { readonly hash: string; readonly salt: string }
   /** Seconds from now; never past `absoluteExpiry`. */
@@ -114,10 +105,7 @@ export interface RevocationStore {
 /** Records that are stored and replaced as a whole and found by id only: sessions. */
 export interface RecordLookup<T> {
   find(id: string): Promise<T | undefined>
-  /**
-   * Returns false, and changes nothing, when `onlyIfAbsent` is set and the id exists. Without `ttlSeconds` the record
-   * is kept for ever.
-   */
+  /** False, and no change, if `onlyIfAbsent` and the id exists. Kept for ever without `ttlSeconds`. */
   put(
     id: string,
     record: T,
@@ -133,10 +121,7 @@ export type RecordDecision<T, Result> = (
   expiresAt?: number,
 ) => {
   readonly result: Result
-  /**
-   * The new record until `expiresAt`, milliseconds since the epoch, or for ever. Null removes it; if absent, nothing
-   * changes.
-   */
+  /** The new record, until `expiresAt` (epoch ms) or for ever. Null removes it; absent: no change. */
   readonly write?: { readonly record: T; readonly expiresAt?: number | undefined } | null
 }
 
@@ -151,10 +136,7 @@ export interface RecordStore<T> extends RecordLookup<T> {
 /** The decision of a caller of `CounterStore.update` about a state. */
 export interface CounterStep<State, Result> {
   readonly result: Result
-  /**
-   * The new state until `forgetAt`, in milliseconds since the epoch, when it disappears. Null removes it; if absent,
-   * nothing changes.
-   */
+  /** The new state, until `forgetAt` (epoch ms). Null removes it; absent: no change. */
   readonly write?: { readonly state: State; readonly forgetAt: number } | null
 }
 
@@ -195,10 +177,7 @@ export interface AttemptLimiter {
   ): Promise<{ readonly allowed: boolean; readonly retryAfterSeconds: number }>
   /** Forgets the attempts, after a success. */
   clear(namespace: string, id: string): Promise<void>
-  /**
-   * Takes back the caller's own attempt, which was right; attempts of others stay. The delay and the time of
-   * forgetting do not move.
-   */
+  /** Takes back the caller's own attempt, which was right. The delay and the time of forgetting do not move. */
   giveBack(namespace: string, id: string): Promise<void>
 }
 
@@ -222,10 +201,7 @@ export interface Occupancy {
   leave(namespace: string, id: string, until: number, bytes: number): Promise<void>
 }
 
-/**
- * `pending` until a person decides. A pending or approved code becomes `expired` with time; a denied or redeemed one
- * stays so.
- */
+/** `pending` until a person decides. Pending and approved codes become `expired`; denied and redeemed ones do not. */
 export type DeviceCodeState = 'pending' | 'approved' | 'denied' | 'redeemed' | 'expired'
 
 /** What one device is waiting for (RFC 8628 §3.2). */
@@ -249,10 +225,7 @@ export type DevicePoll<Request, Approval> =
  * device and person can learn that it expired; it can be neither decided nor redeemed.
  */
 export interface DeviceCodeStore<Request, Approval> {
-  /**
-   * Returns false, and stores nothing, when another remembered record has the user code. An id that already exists
-   * throws.
-   */
+  /** False, and nothing stored, if another remembered record has the user code. An existing id throws. */
   start(
     id: string,
     record: { readonly userCode: string; readonly request: Request; readonly intervalSeconds: number },
@@ -286,9 +259,7 @@ export interface StoreRoom {
   footprint(idBytes: number, recordBytes: number): number
 }
 
-/**
- * What the collections opened so far need in the store besides their records, such as indexes. A command creates it.
- */
+/** What the opened collections need in the store besides records, such as indexes. A command creates it. */
 export interface StorageSchema {
   /** Creates what is missing or differs, and checks it. Returns a line for each change. */
   migrate(): Promise<readonly string[]>
